@@ -54,6 +54,7 @@ let package = Package(
     name: "share",
     products: [
         .executable(name: "share", targets: ["share"]),
+        .executable(name: "share-relay", targets: ["share-relay"]),
         .library(name: "ShareKit", targets: ["ShareKit"]),
     ],
     dependencies: [
@@ -185,9 +186,27 @@ let package = Package(
         .target(
             name: "ShareKitTutorial", dependencies: ["ShareKit"], path: "Sources/ShareKit/ShareKit.docc/Code",
             swiftSettings: settings),
+        // What the commands share: options, terminal, output, exit codes.
+        .target(
+            name: "CommandSupport",
+            dependencies: [
+                "MediaCore", "LinuxRuntime", "Admission", "ICEServers", "Signaling", "Transport", "Publishing",
+                "Sessions", "SessionBus", arguments,
+            ], path: "Sources/CommandSupport", swiftSettings: settings),
+        // The command of `share relay` and of the program share-relay, without capture, codecs and windows.
+        .target(
+            name: "RelayVerb",
+            dependencies: [
+                "CommandSupport", "MediaCore", "LinuxRuntime", "Admission", "ICEServers", "Signaling", "Transport",
+                "Publishing", "Sessions", "ProcessMemory", arguments,
+            ], path: "Sources/RelayVerb", swiftSettings: settings),
+        .executableTarget(
+            name: "share-relay", dependencies: ["RelayVerb", "ProcessMemory", arguments],
+            path: "Sources/share-relay", swiftSettings: settings),
         .executableTarget(
             name: "share",
             dependencies: [
+                "CommandSupport", "RelayVerb",
                 "MediaCore", "LinuxRuntime", "ShareKit", "Admission", "ICEServers", "Signaling", "Transport",
                 "Publishing", "Receiving", "Recording", "RecordingPage", "RecordingLibrary", "Sessions", "Broadcasting",
                 "Control", "ControlSocket", "VPXCodec",
@@ -298,7 +317,8 @@ let package = Package(
         tests(
             "CommandTests",
             [
-                "share", "ShareKit", "probe-extension", "ConferenceSetup", "ConferenceUpload", "SnapshotSetup",
+                "share", "share-relay", "CommandSupport", "RelayVerb", "ShareKit", "probe-extension", "ConferenceSetup",
+                "ConferenceUpload", "SnapshotSetup",
                 "SnapshotUpload", "MediaCore", "ImageFile",
                 "SessionDescription", "SessionBus", "Admission", "Signaling", "Transport", "BusSupport", "TestSupport",
                 arguments,

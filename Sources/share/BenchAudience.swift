@@ -1,4 +1,5 @@
 import Admission
+import CommandSupport
 import Foundation
 import LinuxRuntime
 import MediaCore
@@ -44,6 +45,20 @@ final class BenchAudience: Sendable {
             try add(number, at: "127.0.\(place / 250 + 1).\(place % 250 + 1)")
         }
         try wait(until: count, of: count)
+    }
+
+    /// Returns when each of so many more has its first frame or has failed, after 30 s at most.
+    /// - Returns: the times of those with a frame in milliseconds, sorted.
+    func joinMore(_ count: Int) throws -> [Int] {
+        let (first, before, ended) = state.with { ($0.viewers.count, $0.milliseconds.count, $0.ended.count) }
+        for number in first..<first + count {
+            // None of the addresses of those who watch.
+            try add(number, at: "127.0.250.\(number - first + 1)")
+        }
+        _ = state.wait(until: MonotonicClock.now + .seconds(30)) { state in
+            state.milliseconds.count - before + state.ended.count - ended >= count ? () : nil
+        }
+        return state.with { $0.milliseconds[before...].sorted() }
     }
 
     private func add(_ number: Int, at address: String) throws {

@@ -1,5 +1,6 @@
 import Admission
 import ArgumentParser
+import CommandSupport
 import Foundation
 import LinuxRuntime
 import MediaCore
@@ -34,6 +35,9 @@ struct BenchRelayCommand: ParsableCommand {
     @Option(help: ArgumentHelp("How long to measure once all watch.", valueName: "time"))
     var seconds = 10
 
+    @Option(help: "What strangers send to the relay while it is measured, and while eight more viewers join.")
+    var attack: BenchAttack?
+
     @Flag(help: "Print one JSON object on stdout.")
     var json = false
 
@@ -49,7 +53,8 @@ struct BenchRelayCommand: ParsableCommand {
             FileDescriptors.raiseLimit()
             try requireDescriptors()
             // It ends by itself if this process is killed. Joining takes less than half a second for each viewer.
-            let relay = try MeasuredRelay(viewers: viewers, seconds: viewers + seconds + 120)
+            let relay = try MeasuredRelay(
+                viewers: viewers + (attack == nil ? 0 : 256), seconds: viewers + seconds + 120)
             defer { relay.end() }
             Signals.handle { name in
                 ending.change { $0 = $0 ?? EndReason(.stopped, "ended by \(name)") }
@@ -62,6 +67,8 @@ struct BenchRelayCommand: ParsableCommand {
             defer { audience.leave() }
             let before = relay.residentBytes
             try audience.join(viewers)
+            let running = try attack.map { $0.start(media: relay.mediaPort, link: try Link(parsing: link)) }
+            defer { running?.stop() }
             ErrorOutput.writeLine("share: \(viewers) viewers watch; measuring for \(seconds) s")
             let (start, cpu) = (audience.counters(), relay.cpuSeconds)
             let delays = relay.delays
@@ -80,24 +87,48 @@ struct BenchRelayCommand: ParsableCommand {
             }
             let joins = audience.joinTimes
             let after = relay.delays
+            let hostile = try running.map { try figures($0, relay, audience, since: before, began) } ?? []
             let added = { share in
                 delays.flatMap { after?.milliseconds(share, since: $0) }.map(JSONValue.number) ?? .null
             }
-            report([
-                ("viewers", .integer(viewers)), ("packetsPerSecond", .integer(Int(Double(packets) / time))),
-                ("microsecondsPerPacket", .number((spent / Double(packets) * 1e8).rounded() / 100)),
-                ("cpuPercent", .number((spent / time * 1_000).rounded() / 10)),
-                ("lost", .integer(end.lost - start.lost)),
-                ("addedMillisecondsMedian", added(0.5)), ("addedMilliseconds99", added(0.99)),
-                ("joinMillisecondsMedian", .integer(joins[joins.count / 2])),
-                ("joinMilliseconds95", .integer(joins[joins.count * 95 / 100])),
-                ("kilobytesPerViewer", .integer(max(relay.residentBytes - before, 0) / 1_000 / viewers)),
-            ])
+            report(
+                [
+                    ("viewers", .integer(viewers)), ("packetsPerSecond", .integer(Int(Double(packets) / time))),
+                    ("microsecondsPerPacket", .number((spent / Double(packets) * 1e8).rounded() / 100)),
+                    ("cpuPercent", .number((spent / time * 1_000).rounded() / 10)),
+                    ("lost", .integer(end.lost - start.lost)),
+                    ("addedMillisecondsMedian", added(0.5)), ("addedMilliseconds99", added(0.99)),
+                    ("joinMillisecondsMedian", .integer(joins[joins.count / 2])),
+                    ("joinMilliseconds95", .integer(joins[joins.count * 95 / 100])),
+                    ("kilobytesPerViewer", .integer(max(relay.residentBytes - before, 0) / 1_000 / viewers)),
+                    ("megabytes", .integer(relay.residentBytes / 1_000_000)),
+                ] + hostile)
         } catch let complaint as Complaint {
             // After a signal the viewers end because the relay does.
             throw (ending.with { $0 }.map { Complaint($0) } ?? complaint).report()
         }
     }
+
+    /// What an attack did, and how it was felt by those who join meanwhile.
+    private func figures(
+        _ attack: any BenchAttack.Running, _ relay: MeasuredRelay, _ audience: BenchAudience, since before: Int,
+        _ began: MediaInstant
+    ) throws -> [(String, JSONValue)] {
+        let late = try audience.joinMore(Self.lateViewers)
+        let time = (MonotonicClock.now - began).inSeconds
+        let counts = attack.figures.map { name, count in
+            (name + "PerSecond", JSONValue.integer(Int(Double(count) / time)))
+        }
+        return counts + [
+            ("attackedJoins", .integer(late.count)),
+            ("firstFailure", audience.firstEnd.map { .string($0) } ?? .null),
+            ("attackedJoinMillisecondsMedian", late.isEmpty ? .null : .integer(late[late.count / 2])),
+            ("attackedJoinMillisecondsMost", late.last.map { .integer($0) } ?? .null),
+            ("openFiles", relay.openFiles.map { .integer($0) } ?? .null),
+        ]
+    }
+
+    private static let lateViewers = 8
 
     /// A viewer has two connections and a UDP port; a connection of its knock closes later.
     private func requireDescriptors() throws {
@@ -128,11 +159,15 @@ private final class MeasuredRelay: Sendable {
     let link: String
     private let process: DemoChild
     private let metrics: String
+    /// The UDP port of the media.
+    let mediaPort: UInt16
 
     /// - Parameter seconds: the longest time that it runs.
     init(viewers: Int, seconds: Int) throws {
+        mediaPort = LoopbackSocket.freePort()
         process = try DemoChild([
-            "relay", "--listen", "127.0.0.1:0", "--accept", "any", "--max-viewers", "\(viewers)", "--json", "--for",
+            "relay", "--listen", "127.0.0.1:0", "--media", "0.0.0.0:\(mediaPort)", "--accept", "any", "--max-viewers",
+            "\(viewers)", "--json", "--for",
             "\(seconds)s", "--metrics", "127.0.0.1:0",
         ])
         guard let event = process.readEvent(), let link = event["link"] as? String,
@@ -161,6 +196,7 @@ private final class MeasuredRelay: Sendable {
     var isRunning: Bool { process.isRunning }
     var cpuSeconds: Double { process.cpuSeconds }
     var residentBytes: Int { process.residentBytes }
+    var openFiles: Int? { process.openFiles }
     func end() { process.end() }
 }
 

@@ -1,3 +1,4 @@
+import CommandSupport
 import Control
 import Foundation
 import LinuxRuntime

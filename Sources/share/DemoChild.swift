@@ -1,3 +1,4 @@
+import CommandSupport
 import Foundation
 
 /// A child process of `share demo` or `share bench`. Its stderr is kept for an error message.
@@ -67,6 +68,11 @@ final class DemoChild: @unchecked Sendable {
     var cpuSeconds: Double { figures.cpuSeconds }
     /// Memory in RAM.
     var residentBytes: Int { figures.residentBytes }
+
+    /// Nil if the process does not let its descriptors be counted.
+    var openFiles: Int? {
+        (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(process.processIdentifier)/fd"))?.count
+    }
 
     func end() {
         guard process.isRunning else { return }

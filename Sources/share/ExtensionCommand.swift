@@ -1,6 +1,7 @@
 import Admission
 import ArgumentParser
 import Broadcasting
+import CommandSupport
 import Foundation
 import MediaCore
 import Signaling

@@ -1,4 +1,5 @@
 import Admission
+import CommandSupport
 import Foundation
 
 /// The files of a package with the programs of an extension.

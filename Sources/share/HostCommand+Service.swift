@@ -1,5 +1,6 @@
 import Admission
 import Broadcasting
+import CommandSupport
 import Foundation
 import LinuxRuntime
 import MediaCore

@@ -1,5 +1,6 @@
 import Admission
 import ArgumentParser
+import CommandSupport
 import ControlSocket
 import Foundation
 import ICEServers
@@ -318,13 +319,5 @@ struct HostCommand: ParsableCommand {
             if stats { ErrorOutput.writeLine(statisticsLine.text(statistics, elapsed: now)) }
             ErrorOutput.showStatus(line.text(statistics, elapsed: now, columns: ErrorOutput.columns))
         }
-    }
-}
-
-func makeIdentity() throws -> Identity {
-    do throws(IdentityError) {
-        return try Identity.loadOrCreate()
-    } catch {
-        throw Complaint(sentence: error.description, status: .failed)
     }
 }

@@ -1,3 +1,4 @@
+import CommandSupport
 import LinuxRuntime
 import Publishing
 import Sessions

@@ -1,5 +1,6 @@
 import Admission
 import ArgumentParser
+import CommandSupport
 import ControlSocket
 import Foundation
 import ImageFile

@@ -1,4 +1,5 @@
 import Admission
+import CommandSupport
 import Control
 import ControlSocket
 import Foundation

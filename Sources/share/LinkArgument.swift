@@ -1,4 +1,5 @@
 import Admission
+import CommandSupport
 import Foundation
 
 /// The link on the command line of `share join` and `share record`.

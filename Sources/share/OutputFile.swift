@@ -1,3 +1,4 @@
+import CommandSupport
 import Foundation
 
 /// Checks for a file that will be written at the end.

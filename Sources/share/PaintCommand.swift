@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandSupport
 import LinuxRuntime
 import MediaCore
 import PixelConversion

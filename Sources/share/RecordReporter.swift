@@ -1,3 +1,4 @@
+import CommandSupport
 import LinuxRuntime
 import MediaCore
 import Receiving

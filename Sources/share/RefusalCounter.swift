@@ -1,3 +1,5 @@
+import CommandSupport
+
 /// Limits the messages about refused knocks: the first three are printed, and those that follow each other within 60 s
 /// are counted. So knocks cannot scroll the terminal.
 struct RefusalCounter {

@@ -1,5 +1,6 @@
 import Foundation
 import MediaCore
+import RelayVerb
 
 /// The delays of a relay's packets, as its page of metrics has them.
 struct RelayDelays {

@@ -1,4 +1,5 @@
 import Admission
+import CommandSupport
 import Foundation
 import MediaCore
 import Sessions

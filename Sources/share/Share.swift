@@ -1,9 +1,12 @@
 import ArgumentParser
+import CommandSupport
 import ProcessMemory
+import RelayVerb
 
 @main
 struct Share: ParsableCommand {
     static func main() {
+        RelayProgram.replaceThisProgram()
         ProcessMemory.limitFragmentation()
         ProcessMemory.forbidDumps()
         main(nil)
@@ -32,7 +35,7 @@ struct Share: ParsableCommand {
              71  the service is busy      78  you declined
              72  no broadcast runs        79  the screen is broadcast already
             """,
-        version: "0.1.0",
+        version: ProgramVersion.text,
         subcommands: [
             HostCommand.self, JoinCommand.self, RecordCommand.self, ClipCommand.self, RecordingsCommand.self,
             RelayCommand.self, ListCommand.self, DemoCommand.self,

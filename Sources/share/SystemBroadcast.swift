@@ -1,4 +1,5 @@
 import Admission
+import CommandSupport
 import ControlSocket
 import Foundation
 import LinuxRuntime

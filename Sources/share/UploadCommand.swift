@@ -1,5 +1,6 @@
 import Admission
 import ArgumentParser
+import CommandSupport
 import Foundation
 import Sessions
 import ShareKit

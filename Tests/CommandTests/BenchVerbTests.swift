@@ -19,6 +19,18 @@ struct BenchVerbTests {
         #expect((1...10_000).contains(figures["joinMilliseconds95"] as? Int ?? 0))
     }
 
+    @Test func viewersJoinWhileStrangersFloodTheRelay() throws {
+        let folder = try TemporaryFolder()
+        let bench = try ShareProcess(
+            ["bench", "relay", "--viewers", "4", "--seconds", "2", "--attack", "datagrams", "--json"], in: folder)
+        #expect(bench.exitCode(seconds: 60) == 0, "\(bench.errorText)")
+        let line = try #require(bench.lines.last)
+        let figures = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+        #expect(figures["hostileDatagramsPerSecond"] as? Int ?? 0 > 1_000, "\(line)")
+        #expect(figures["attackedJoins"] as? Int == 8, "\(line)")
+        #expect(figures["packetsPerSecond"] as? Int ?? 0 > 50, "\(line)")
+    }
+
     @Test func itEndsWithItsRelayOnASignal() throws {
         let folder = try TemporaryFolder()
         let bench = try ShareProcess(["bench", "relay", "--viewers", "2", "--seconds", "600"], in: folder)

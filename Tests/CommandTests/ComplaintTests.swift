@@ -2,6 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
+@testable import CommandSupport
+@testable import RelayVerb
 @testable import share
 
 /// Errors before anything is shown. Each has a sentence and an exit code.

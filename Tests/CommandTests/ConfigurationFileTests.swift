@@ -3,6 +3,8 @@ import Foundation
 import TestSupport
 import Testing
 
+@testable import CommandSupport
+@testable import RelayVerb
 @testable import share
 
 /// `share relay --config`: every option has its line, and errors name theirs.

@@ -1,6 +1,8 @@
 import Testing
 import Transport
 
+@testable import CommandSupport
+@testable import RelayVerb
 @testable import share
 
 /// The exit codes that the manual lists, of reasons that take up to a minute to come about.

@@ -4,6 +4,8 @@ import Signaling
 import Testing
 
 @testable import Admission
+@testable import CommandSupport
+@testable import RelayVerb
 @testable import share
 
 /// Which key answers which question, with instants as arguments.

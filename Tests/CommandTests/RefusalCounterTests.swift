@@ -2,6 +2,8 @@ import Foundation
 import Signaling
 import Testing
 
+@testable import CommandSupport
+@testable import RelayVerb
 @testable import share
 
 /// Refusals are printed or counted.

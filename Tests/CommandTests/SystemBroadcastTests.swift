@@ -4,6 +4,8 @@ import SessionBus
 import TestSupport
 import Testing
 
+@testable import CommandSupport
+@testable import RelayVerb
 @testable import share
 
 /// The one broadcast of a session's screen: a second one, and a session that is locked.

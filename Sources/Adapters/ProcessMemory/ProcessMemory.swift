@@ -10,6 +10,10 @@ public enum ProcessMemory {
         mallopt(M_ARENA_MAX, 2)
     }
 
+    /// Unmaps the code and constants of the program and its libraries, which the next use maps again from the page cache.
+    /// A call after the start takes what only the start has used out of the resident memory.
+    public static func releaseProgramPages() { cmalloc_release_program_pages() }
+
     /// Keeps other processes of the same user from reading the memory, which holds keys, and prevents core dumps
     /// (PR_SET_DUMPABLE). ptrace and /proc/PID/mem are then for root only; /proc/self stays readable where it is needed
     /// here.

@@ -31,6 +31,9 @@ public struct ViewerLiveness: Sendable {
     /// Whether the viewer is connected and not silent.
     public var isReceiving: Bool { isConnected && !isInterrupted }
 
+    /// How long the viewer has had no connection since its offer; nil once it has one.
+    public func waiting(_ now: MediaInstant) -> MediaDuration? { isConnected ? nil : now - opened }
+
     /// Notes that DTLS is complete.
     public mutating func connect(now: MediaInstant) { connected = connected ?? now }
 

@@ -25,6 +25,7 @@ extension Broadcast {
             old.close()
             viewerEnded(old, .replaced)
         }
+        if viewers.count >= settings.maximumViewers { displaceHalfOpen(for: viewer) }
         guard viewers.count < settings.maximumViewers else {
             return done(.failure(OfferRefusal(.busy, "The host has as many viewers as it can serve.")))
         }
@@ -57,6 +58,15 @@ extension Broadcast {
             guard isTold, !found.isComplete else { return }
             trickleLate(peer, credentials, mid: offer.video.first?.mid ?? offer.audio.first?.mid)
         }
+    }
+
+    /// Ends a session that has no connection yet, if one has to make room for a newcomer.
+    private func displaceHalfOpen(for newcomer: Viewer) {
+        let loser = HalfOpenDisplacement.loser(
+            among: viewers.halfOpen(now: MonotonicClock.now), newcomer: newcomer.address)
+        guard let peer = loser.flatMap({ viewers[$0] }) else { return }
+        peer.close()
+        viewerEnded(peer, EndReason(.noRoute, "no connection came about, and another viewer needed the place"))
     }
 
     /// Parses an offer and checks its fingerprint against the viewer.

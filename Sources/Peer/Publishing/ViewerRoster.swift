@@ -1,6 +1,7 @@
 import Admission
 import MediaCore
 import MediaEngine
+import PeerEngine
 
 /// The sessions of a broadcast's viewers by id, and the totals of ended sessions.
 struct ViewerRoster {
@@ -40,6 +41,13 @@ struct ViewerRoster {
             numbers.removeAll()
         }
         return Array(peers.values)
+    }
+
+    /// The sessions that have no connection yet.
+    func halfOpen(now: MediaInstant) -> [HalfOpenDisplacement.Session<SessionID>] {
+        peers.values.compactMap { peer in
+            peer.liveness.waiting(now).map { .init(id: peer.id, address: peer.viewer.address, waited: $0) }
+        }
     }
 
     /// Returns the sessions that a viewer's new session replaces.

@@ -5,7 +5,7 @@ import Synchronization
 
 /// Handles SIGINT, SIGTERM, SIGHUP, SIGTSTP and SIGCONT on a thread of its own. A second SIGINT, SIGTERM or SIGHUP
 /// exits the process at once.
-enum Signals {
+package enum Signals {
     /// The write end of a pipe. The signal handler writes the signal's number to it.
     private static let pipe = Atomic<Int32>(-1)
 
@@ -18,7 +18,9 @@ enum Signals {
 
     /// Calls `suspends` before Ctrl-Z stops the process, and `resumed` when it continues after any stop. Both are
     /// called on the thread `signals`. Call after `handle`.
-    static func onSuspension(_ suspends: @escaping @Sendable () -> Void, resumed: @escaping @Sendable () -> Void) {
+    package static func onSuspension(
+        _ suspends: @escaping @Sendable () -> Void, resumed: @escaping @Sendable () -> Void
+    ) {
         suspension.with { $0 = Suspension(suspends: suspends, resumed: resumed) }
         install(SIGCONT)
         // An ignored SIGTSTP stays ignored: the parent process has no job control.
@@ -49,7 +51,7 @@ enum Signals {
         suspension.with { $0 }.resumed()
     }
 
-    static func handle(_ body: @escaping @Sendable (_ name: String) -> Void) {
+    package static func handle(_ body: @escaping @Sendable (_ name: String) -> Void) {
         signal(SIGPIPE, SIG_IGN)
         // The parent process may have blocked these signals, and child processes would inherit that.
         var set = sigset_t()

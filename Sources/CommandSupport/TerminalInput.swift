@@ -3,7 +3,7 @@ import LinuxRuntime
 import Sessions
 
 /// The input of one read.
-enum KeyPress: Equatable, Sendable {
+package enum KeyPress: Equatable, Sendable {
     /// One byte of ASCII, with no other input within 30 ms.
     case key(UInt8)
     /// Pasted text, an escape sequence such as an arrow key's, or a character beyond ASCII.
@@ -11,9 +11,9 @@ enum KeyPress: Equatable, Sendable {
 }
 
 /// Reads keys from the terminal on a thread of its own, from `start` until the process ends.
-enum TerminalInput {
+package enum TerminalInput {
     /// - Parameter onKey: called on the thread `terminal`, with the instant at which the key was read.
-    static func start(_ onKey: @escaping @Sendable (KeyPress, ContinuousClock.Instant) -> Void) {
+    package static func start(_ onKey: @escaping @Sendable (KeyPress, ContinuousClock.Instant) -> Void) {
         _ = NamedThread("terminal") {
             var bytes = [UInt8](repeating: 0, count: 256)
             while true {

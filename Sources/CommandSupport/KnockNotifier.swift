@@ -5,7 +5,7 @@ import Sessions
 
 /// Shows knocks as desktop notifications (D-Bus). Runs on a thread of its own, because the session bus may answer
 /// slowly.
-final class KnockNotifier: Sendable {
+package final class KnockNotifier: Sendable {
     private struct State {
         /// The question that the desktop should show; nil for none.
         var wanted: Prompt.Question?
@@ -16,13 +16,13 @@ final class KnockNotifier: Sendable {
     private let address: String?
     private let state = Monitor(State())
 
-    init(environment: [String: String] = ProcessInfo.processInfo.environment) {
+    package init(environment: [String: String] = ProcessInfo.processInfo.environment) {
         address = SessionBusAddress.running(in: environment)
     }
 
     /// Shows `question`, or removes the notification if it is nil. Does not block. A later question replaces one that
     /// was not shown yet.
-    func show(_ question: Prompt.Question?) {
+    package func show(_ question: Prompt.Question?) {
         guard let address else { return }
         state.change { state in
             guard state.wanted?.id != question?.id else { return }

@@ -1,15 +1,17 @@
-import ArgumentParser
+package import ArgumentParser
 import Foundation
-import ICEServers
+package import ICEServers
 import Signaling
 
 /// Options for STUN and TURN servers, shared by host, join and doctor.
-struct ServerOptions: ParsableArguments {
+package struct ServerOptions: ParsableArguments {
+    package init() {}
+
     @Option(
         help: ArgumentHelp(
             "STUN server, which reports the public address of this machine (HOST[:PORT]); may be repeated.",
             valueName: "server"))
-    var stun: [String] = []
+    package var stun: [String] = []
 
     @Option(
         help: ArgumentHelp(
@@ -17,19 +19,19 @@ struct ServerOptions: ParsableArguments {
             TURN server, which relays media where no direct path exists: turn:USER@HOST[:PORT][?transport=tcp], or \
             turns: for TLS; may be repeated. The credential is read from SHARE_TURN_CREDENTIAL.
             """, valueName: "url"))
-    var turn: [String] = []
+    package var turn: [String] = []
 
     @Flag(help: "Send media through the TURN servers only, and give the peer no candidate with your own address.")
-    var relayOnly = false
+    package var relayOnly = false
 
-    func validate() throws {
+    package func validate() throws {
         for text in stun { _ = try Self.stun(text) }
         // Whether a user name is needed shows later.
         for text in turn { _ = try text.contains("@") ? Self.turn(text, "unknown as yet") : Self.turn(text) }
     }
 
     /// The servers of a node that makes the credentials itself, in the given order, STUN before TURN.
-    func serversWithSecret() throws -> [ICEServer] {
+    package func serversWithSecret() throws -> [ICEServer] {
         guard !turn.contains(where: { $0.contains("@") }) else {
             throw ValidationError("--turn-secret makes the user names: leave them out of --turn.")
         }
@@ -37,7 +39,7 @@ struct ServerOptions: ParsableArguments {
     }
 
     /// The servers in the given order, STUN before TURN.
-    func servers() throws -> [ICEServer] {
+    package func servers() throws -> [ICEServer] {
         let credential = ProcessInfo.processInfo.environment["SHARE_TURN_CREDENTIAL"] ?? ""
         if !turn.isEmpty, credential.isEmpty {
             throw Complaint(

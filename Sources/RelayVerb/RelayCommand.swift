@@ -1,23 +1,32 @@
 import Admission
-import ArgumentParser
+package import ArgumentParser
+import CommandSupport
 import Foundation
 import ICEServers
 import LinuxRuntime
 import MediaCore
+import ProcessMemory
 import Publishing
 import Sessions
-import ShareKit
 import Signaling
 import Transport
 
-struct RelayCommand: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "relay", abstract: "Take broadcasts in, and serve each to viewers under a link of its own.",
+package struct RelayCommand: ParsableCommand {
+    package init() {}
+
+    package static let configuration = CommandConfiguration(
+        commandName: commandName, abstract: "Take broadcasts in, and serve each to viewers under a link of its own.",
         discussion: """
             The first line on stdout is the relay's link for publishers: 'share host --relay LINK'. \
             Each broadcast gets a link for viewers, which its publisher sees, too. Media passes \
             through the relay, which can watch it; nothing is decoded.
-            """)
+            """, version: ProgramVersion.text)
+
+    /// The name in the usage: the verb, or that of the program which is this command alone.
+    private static var commandName: String {
+        let name = CommandLine.arguments.first?.split(separator: "/").last.map(String.init)
+        return name.flatMap { ["share-relay", "share relay"].contains($0) ? $0 : nil } ?? "relay"
+    }
 
     @Option(
         help: ArgumentHelp(
@@ -113,7 +122,7 @@ struct RelayCommand: ParsableCommand {
 
     static let id = "io.sharekit.relay"
 
-    func validate() throws {
+    package func validate() throws {
         // With a file, what it makes of the options is checked.
         guard config == nil else { return }
         _ = try mediaPort(ListenAddress(listen))
@@ -134,7 +143,7 @@ struct RelayCommand: ParsableCommand {
         }
     }
 
-    func run() throws {
+    package func run() throws {
         do {
             try configured().relay()
         } catch let complaint as Complaint {
@@ -145,7 +154,8 @@ struct RelayCommand: ParsableCommand {
     /// The command with the options of `--config`.
     private func configured() throws -> RelayCommand {
         guard let config else { return self }
-        var arguments = Array(CommandLine.arguments.drop { $0 != "relay" }.dropFirst())
+        var arguments = Array(CommandLine.arguments.dropFirst())
+        if arguments.first == "relay" { arguments.removeFirst() }
         while let index = arguments.firstIndex(where: { $0 == "--config" || $0.hasPrefix("--config=") }) {
             let count = arguments[index] == "--config" ? 2 : 1
             arguments.removeSubrange(index..<min(index + count, arguments.count))
@@ -197,6 +207,7 @@ struct RelayCommand: ParsableCommand {
         let status = try serveStatus(of: session)
         reporter.begin(link, metrics: status?.address)
         if let certificate { reporter.presents(certificate) }
+        ProcessMemory.releaseProgramPages()
         let watch = watch(files, content, session, reporter)
         if waitForEnd(ending, seconds: duration?.seconds ?? .infinity) == nil {
             ending.change { $0 = $0 ?? EndReason(.stopped, "the time is over") }
@@ -347,104 +358,5 @@ struct RelayCommand: ParsableCommand {
                 status: .usage)
         }
         return token
-    }
-}
-
-/// Reports the events of a relay on stderr and as JSON on stdout. Safe from any thread.
-final class RelayReporter: Sendable {
-    private let output: DataOutput
-    /// The names of what is live.
-    private let names = Monitor<[SessionID: String]>([:])
-
-    init(output: DataOutput) { self.output = output }
-
-    /// - Parameter metrics: where they are served; nil: nowhere.
-    func begin(_ link: ServiceLink, metrics: String?) {
-        if output.isJSON {
-            output.event("link", [("link", .string(link.text))] + (metrics.map { [("metrics", .string($0))] } ?? []))
-        } else {
-            output.line(link.text)
-        }
-        if let metrics { ErrorOutput.writeLine("share: metrics: \(metrics)/metrics") }
-        ErrorOutput.writeLine("share: publish here: share host --relay '\(link.text)'")
-    }
-
-    /// Reports the certificate of HTTPS, at the start and when it was renewed.
-    func presents(_ certificate: ServerCertificate) {
-        let date = Date(timeIntervalSince1970: Double(certificate.expiry)).formatted(.iso8601)
-        if output.isJSON {
-            output.event(
-                "certificate", ["names": .list(certificate.names.map { .string($0) }), "expires": .string(date)])
-        }
-        let names = UntrustedText.clean(certificate.names.joined(separator: ", "), limit: 256, fallback: "no name")
-        ErrorOutput.writeLine("share: certificate of \(names), valid until \(date)")
-        if certificate.hasExpired { warn("the certificate has expired: clients refuse it; renew it") }
-    }
-
-    func warn(_ sentence: String) { ErrorOutput.writeLine("share: \(sentence)") }
-
-    func drains(_ time: Timespan) {
-        if output.isJSON { output.event("draining", ["seconds": .number(time.seconds)]) }
-        ErrorOutput.writeLine("share: taking nobody in any more; ending with the last broadcast")
-    }
-
-    func report(_ event: RelayEvent) {
-        switch event {
-        case .service(let event): report(event)
-        case .live(let id, let publisher, let link):
-            let name = publisher.application?.name ?? publisher.kind
-            names.with { $0[id] = name }
-            output.event("live", broadcast(id) + [("name", .string(name)), ("link", .string(link.text))])
-            ErrorOutput.writeLine("share: \(UntrustedText.quote(name)) is live: \(link.text)")
-        case .broadcast(let id, let event): report(event, of: id)
-        }
-    }
-
-    private func report(_ event: ServiceSessionEvent) {
-        switch event {
-        case .paired(let request):
-            output.event("paired", [("application", .string(request.application.id))])
-        case .pairingRefused(let request, let reason):
-            output.event(
-                "pairing-refused", [("application", .string(request.application.id)), ("reason", .string(reason))])
-            ErrorOutput.writeLine("share: \(UntrustedText.quote(request.application.name)) was not taken: \(reason)")
-        case .interrupted(let id): output.event("interrupted", broadcast(id))
-        case .resumed(let id): output.event("resumed", broadcast(id))
-        case .closed(let id, let publisher, let reason):
-            let name = names.with { $0.removeValue(forKey: id) } ?? publisher.kind
-            output.event("closed", broadcast(id) + [("reason", .string(reason.sentence))])
-            ErrorOutput.writeLine("share: \(UntrustedText.quote(name)) has ended: \(reason.sentence)")
-        case .meetingOpened(let id, let publisher, let broadcast):
-            let name = publisher.application?.name ?? publisher.kind
-            names.with { $0[id] = name }
-            output.event(
-                "meeting-opened", [("broadcast", .string(broadcast.text)), ("name", .string(name))])
-            ErrorOutput.writeLine("share: viewers of \(UntrustedText.quote(name)) meet it here")
-        case .meetingClosed(let id, let broadcast):
-            let name = names.with { $0.removeValue(forKey: id) } ?? ""
-            output.event("meeting-closed", [("broadcast", .string(broadcast.text))])
-            ErrorOutput.writeLine("share: viewers of \(UntrustedText.quote(name)) meet it here no longer")
-        case .listed(_, let entry):
-            output.event("listed", [("broadcast", .string(entry.id)), ("title", .string(entry.title))])
-            ErrorOutput.writeLine("share: \(UntrustedText.quote(entry.title)) is listed")
-        case .warning(let sentence): ErrorOutput.writeLine("share: \(sentence)")
-        case .pairing, .opened, .connected: break
-        }
-    }
-
-    private func report(_ event: BroadcastEvent, of id: SessionID) {
-        switch event {
-        case .viewerJoined(_, let viewers): output.event("viewers", broadcast(id) + [("viewers", .integer(viewers))])
-        case .viewerLeft(_, _, let viewers): output.event("viewers", broadcast(id) + [("viewers", .integer(viewers))])
-        case .warning(let sentence): ErrorOutput.writeLine("share: \(sentence)")
-        default: break
-        }
-    }
-
-    private func broadcast(_ id: SessionID) -> [(String, JSONValue)] { [("broadcast", .string(id.text))] }
-
-    func end(_ reason: EndReason) {
-        output.ended(reason)
-        ErrorOutput.writeLine("share: \(reason.sentence)")
     }
 }

@@ -1,11 +1,11 @@
 import Foundation
-import LinuxRuntime
+package import LinuxRuntime
 import MediaCore
-import Transport
+package import Transport
 
 /// Runs an async call and blocks the calling thread until it returns. Call it from a command's thread, never from the
 /// concurrency pool.
-func blocking<Result: Sendable>(_ body: @escaping @Sendable () async -> Result) -> Result {
+package func blocking<Result: Sendable>(_ body: @escaping @Sendable () async -> Result) -> Result {
     let box = Monitor<Result?>(nil)
     Task.detached {
         let result = await body()
@@ -15,7 +15,7 @@ func blocking<Result: Sendable>(_ body: @escaping @Sendable () async -> Result) 
 }
 
 /// Runs an async call that may fail, and blocks the calling thread until it returns.
-func blocking<Value: Sendable, Failure: Error>(
+package func blocking<Value: Sendable, Failure: Error>(
     throwing body: @escaping @Sendable () async throws(Failure) -> Value
 ) throws(Failure) -> Value {
     let result: Result<Value, Failure> = blocking {
@@ -25,23 +25,23 @@ func blocking<Value: Sendable, Failure: Error>(
 }
 
 /// Runs a call that blocks on a thread of its own, so that it does not hold a thread of the concurrency pool.
-func onThread<Value: Sendable>(_ name: String, _ body: @escaping @Sendable () -> Value) async -> Value {
+package func onThread<Value: Sendable>(_ name: String, _ body: @escaping @Sendable () -> Value) async -> Value {
     await withCheckedContinuation { continuation in _ = NamedThread(name) { continuation.resume(returning: body()) } }
 }
 
 /// Blocks until there is an end, for `seconds` at most.
-func waitForEnd(_ ending: Monitor<EndReason?>, seconds: Double) -> EndReason? {
+package func waitForEnd(_ ending: Monitor<EndReason?>, seconds: Double) -> EndReason? {
     guard seconds.isFinite else { return ending.wait { $0 } }
     let limit = MediaDuration(nanoseconds: Int64(max(seconds, 0) * 1e9))
     return ending.wait(until: MonotonicClock.now + limit) { $0 }
 }
 
-func seconds(_ duration: Duration) -> Double {
+package func seconds(_ duration: Duration) -> Double {
     duration / .seconds(1)
 }
 
 extension EndReason {
-    var status: ExitStatus {
+    package var status: ExitStatus {
         switch code {
         case .stopped, .hostEnded, .viewerLeft: .fine
         case .refused, .wrongSecret, .removed: .refused

@@ -1,17 +1,17 @@
 import Foundation
 
 /// The capabilities of the terminal: colours, cursor movements, and characters beyond ASCII.
-struct TerminalStyle: Sendable {
+package struct TerminalStyle: Sendable {
     /// The terminal supports escape sequences that move the cursor and erase.
-    let canRedraw: Bool
-    let hasColours: Bool
-    let isUTF8: Bool
+    package let canRedraw: Bool
+    package let hasColours: Bool
+    package let isUTF8: Bool
 
-    static let current = TerminalStyle(
+    package static let current = TerminalStyle(
         isTerminal: isatty(STDERR_FILENO) == 1, environment: ProcessInfo.processInfo.environment)
 
     /// - Parameter environment: `TERM`, `NO_COLOR` (https://no-color.org), and the locale as setlocale(3) chooses it.
-    init(isTerminal: Bool, environment: [String: String]) {
+    package init(isTerminal: Bool, environment: [String: String]) {
         func value(_ name: String) -> String? { environment[name].flatMap { $0.isEmpty ? nil : $0 } }
         canRedraw = isTerminal && value("TERM") != "dumb"
         hasColours = canRedraw && value("NO_COLOR") == nil
@@ -20,7 +20,7 @@ struct TerminalStyle: Sendable {
     }
 
     /// Replaces the characters that the locale does not have.
-    func fit(_ text: String) -> String {
+    package func fit(_ text: String) -> String {
         if isUTF8 || text.utf8.allSatisfy({ $0 < 128 }) { return text }
         var result = ""
         for scalar in text.unicodeScalars {

@@ -1,8 +1,8 @@
-import ArgumentParser
-import Transport
+package import ArgumentParser
+package import Transport
 
 /// The exit codes, as in sysexits.h. Docs/manual.md lists them.
-enum ExitStatus: Int32 {
+package enum ExitStatus: Int32 {
     case fine = 0
     /// `doctor` found a problem.
     case missing = 1
@@ -39,28 +39,28 @@ enum ExitStatus: Int32 {
     /// The screen of this session is broadcast already.
     case alreadyBroadcasting = 79
 
-    var code: ExitCode { ExitCode(rawValue) }
+    package var code: ExitCode { ExitCode(rawValue) }
 }
 
 /// An error for the user: a sentence, what to do next, and the exit code.
-struct Complaint: Error {
-    var sentence: String
-    var remedy: String = ""
-    var status: ExitStatus
+package struct Complaint: Error {
+    package var sentence: String
+    package var remedy: String = ""
+    package var status: ExitStatus
 
-    init(sentence: String, remedy: String = "", status: ExitStatus) {
+    package init(sentence: String, remedy: String = "", status: ExitStatus) {
         self.sentence = sentence
         self.remedy = remedy
         self.status = status
     }
 
     /// The error for a session's end.
-    init(_ reason: EndReason) {
+    package init(_ reason: EndReason) {
         self.init(sentence: reason.sentence, remedy: reason.remedy, status: reason.status)
     }
 
     /// Prints the error on stderr and returns the exit code to throw.
-    func report() -> ExitCode {
+    package func report() -> ExitCode {
         ErrorOutput.writeLine("share: \(sentence)")
         if !remedy.isEmpty { ErrorOutput.writeLine("       \(remedy)") }
         return status.code

@@ -1,29 +1,29 @@
-import Admission
+package import Admission
 import ArgumentParser
 import Foundation
 import MediaCore
 import Sessions
 import Signaling
 
-enum AcceptChoice: String, ExpressibleByArgument, CaseIterable {
+package enum AcceptChoice: String, ExpressibleByArgument, CaseIterable {
     case ask, known, any
 }
 
 /// Decides on knocks by `--accept`: from the file of known viewers, by a question in the terminal, or always with yes.
-actor AdmissionPolicy {
+package actor AdmissionPolicy {
     private let choice: AcceptChoice
     private let known: KnownViewers
     private let prompt: Prompt
     private let canAsk: Bool
 
-    init(_ choice: AcceptChoice, known: KnownViewers, prompt: Prompt) {
+    package init(_ choice: AcceptChoice, known: KnownViewers, prompt: Prompt) {
         self.choice = choice
         self.known = known
         self.prompt = prompt
         canAsk = isatty(STDIN_FILENO) == 1
     }
 
-    func decide(_ knock: Knock) async -> KnockDecision {
+    package func decide(_ knock: Knock) async -> KnockDecision {
         if knock.wasRemoved { return await askAgain(knock) }
         if choice == .any { return .accepted }
         // "Always" was said to somebody who watched.
@@ -65,7 +65,7 @@ actor AdmissionPolicy {
 extension Prompt.Question {
     /// A question about a viewer.
     /// - Parameter always: the sentence that explains the answer "always".
-    init(
+    package init(
         id: KnockID, who: String, records: Bool = false, words: String, always: String,
         deadline: ContinuousClock.Instant
     ) {
@@ -80,7 +80,7 @@ extension Prompt.Question {
     private static let alwaysOfRecorder =
         "Always: lets this person's share watch without a question; about recordings you are asked each time."
 
-    init(_ knock: Knock) {
+    package init(_ knock: Knock) {
         self.init(
             id: knock.id, who: "\(UntrustedText.quote(knock.name)) (\(knock.kind), \(knock.address))",
             records: knock.records, words: "\(knock.words)",
@@ -93,7 +93,7 @@ extension Prompt.Question {
 extension KnownViewers {
     /// Stores a viewer that was accepted with "always". If the file cannot be written, a message says so, and the
     /// viewer is let in this once.
-    func remember(_ knock: Knock) {
+    package func remember(_ knock: Knock) {
         do throws(KnownViewersError) {
             try add(knock.identity, name: knock.name)
         } catch {
@@ -104,7 +104,7 @@ extension KnownViewers {
 
 extension ViewerIdentity {
     /// The sentence of the question that explains the answer "always" for this viewer.
-    var meaningOfAlways: String {
+    package var meaningOfAlways: String {
         switch kind {
         case .native: "Always: lets this person's share join in without a question, until 'share known forget'."
         case .browser:

@@ -2,14 +2,14 @@ import ArgumentParser
 import Signaling
 
 /// The value of `--listen`: "ADDR:PORT", with IPv6 in brackets.
-struct ListenAddress {
-    var host: String
-    var port: Int
+package struct ListenAddress {
+    package var host: String
+    package var port: Int
     /// The address in the link.
-    var linkHost: String
+    package var linkHost: String
 
     /// - Parameter option: for the error.
-    init(_ text: String, option: String = "--listen") throws {
+    package init(_ text: String, option: String = "--listen") throws {
         guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]),
             (0...65_535).contains(port)
         else { throw ValidationError("\(option) is ADDR:PORT, as 0.0.0.0:8443 or [::1]:0, not '\(text)'.") }
@@ -23,5 +23,5 @@ struct ListenAddress {
     }
 
     /// Whether it means all addresses of the machine.
-    var isWildcard: Bool { host == "0.0.0.0" || host == "::" }
+    package var isWildcard: Bool { host == "0.0.0.0" || host == "::" }
 }

@@ -1,16 +1,18 @@
 import Foundation
 import ICEServers
 import Signaling
-import Transport
+package import Transport
 
 /// Writes data for programs to stdout: the link alone, or one JSON object a line.
-struct DataOutput: Sendable {
-    let isJSON: Bool
+package struct DataOutput: Sendable {
+    package let isJSON: Bool
 
-    func line(_ text: String) { write(STDOUT_FILENO, text + "\n") }
+    package init(isJSON: Bool) { self.isJSON = isJSON }
+
+    package func line(_ text: String) { write(STDOUT_FILENO, text + "\n") }
 
     /// Writes the last event. It has the candidates and servers if no network path was found.
-    func ended(_ reason: EndReason) {
+    package func ended(_ reason: EndReason) {
         var fields: [(String, JSONValue)] = [
             ("reason", .string(reason.sentence)), ("code", .string(reason.code.rawValue)),
         ]
@@ -37,11 +39,11 @@ struct DataOutput: Sendable {
         event("ended", fields)
     }
 
-    func event(_ name: String, _ fields: KeyValuePairs<String, JSONValue> = [:]) {
+    package func event(_ name: String, _ fields: KeyValuePairs<String, JSONValue> = [:]) {
         event(name, fields.map { ($0, $1) })
     }
 
-    func event(_ name: String, _ fields: [(String, JSONValue)]) {
+    package func event(_ name: String, _ fields: [(String, JSONValue)]) {
         guard isJSON else { return }
         var text = "{\"event\":\(JSONValue.string(name).text)"
         for (key, value) in fields { text += ",\(JSONValue.string(key).text):\(value.text)" }
@@ -50,7 +52,7 @@ struct DataOutput: Sendable {
 }
 
 /// The JSON values that events need. Objects keep the order of their keys.
-indirect enum JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, Sendable {
+package indirect enum JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, Sendable {
     case string(String)
     case integer(Int)
     case number(Double)
@@ -61,14 +63,14 @@ indirect enum JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral
     case dictionary([String: JSONValue])
     case null
 
-    init(stringLiteral value: String) { self = .string(value) }
-    init(integerLiteral value: Int) { self = .integer(value) }
+    package init(stringLiteral value: String) { self = .string(value) }
+    package init(integerLiteral value: Int) { self = .integer(value) }
 
-    init(milliseconds value: Double?) {
+    package init(milliseconds value: Double?) {
         self = value.map { .number(($0 * 10).rounded() / 10) } ?? .null
     }
 
-    var text: String {
+    package var text: String {
         switch self {
         case .string(let value):
             var text = "\""
@@ -97,7 +99,7 @@ indirect enum JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral
 }
 
 /// Writes all of `text`; gives up if the descriptor cannot be written.
-func write(_ descriptor: Int32, _ text: String) {
+package func write(_ descriptor: Int32, _ text: String) {
     var text = text
     text.withUTF8 { bytes in
         guard let base = bytes.baseAddress else { return }

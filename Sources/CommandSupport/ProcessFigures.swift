@@ -1,14 +1,14 @@
 import Foundation
 
 /// What a process has cost so far, by /proc.
-struct ProcessFigures {
+package struct ProcessFigures {
     private let folder: String
 
     /// - Parameter process: its number.
-    init(_ process: String = "self") { folder = "/proc/" + process }
+    package init(_ process: String = "self") { folder = "/proc/" + process }
 
     /// 0 if there is no such process.
-    var cpuSeconds: Double {
+    package var cpuSeconds: Double {
         guard let text = try? String(contentsOfFile: folder + "/stat", encoding: .utf8),
             let end = text.lastIndex(of: ")")
         else { return 0 }
@@ -18,7 +18,7 @@ struct ProcessFigures {
     }
 
     /// Memory in RAM; 0 if there is no such process.
-    var residentBytes: Int {
+    package var residentBytes: Int {
         let text = (try? String(contentsOfFile: folder + "/statm", encoding: .utf8)) ?? ""
         let fields = text.split(separator: " ")
         return fields.count > 1 ? (Int(fields[1]) ?? 0) * sysconf(Int32(_SC_PAGESIZE)) : 0

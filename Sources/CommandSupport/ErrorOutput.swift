@@ -4,7 +4,7 @@ import Sessions
 
 /// Writes messages for people to stderr, in whole lines. Below them it redraws the bottom of the screen: a counted
 /// notice, and a question or the status.
-enum ErrorOutput {
+package enum ErrorOutput {
     private struct Bottom {
         /// A line that the next notice replaces.
         var notice = ""
@@ -24,10 +24,10 @@ enum ErrorOutput {
     }
 
     private static let bottom = Monitor(Bottom())
-    static let isTerminal = isatty(STDERR_FILENO) == 1
+    package static let isTerminal = isatty(STDERR_FILENO) == 1
     private static let style = TerminalStyle.current
 
-    static func writeLine(_ line: String) {
+    package static func writeLine(_ line: String) {
         bottom.with { bottom in
             let text = rows([line]).joined(separator: "\n") + "\n"
             guard style.canRedraw else {
@@ -41,7 +41,7 @@ enum ErrorOutput {
     }
 
     /// Shows the status line in place of the previous one; an empty one removes it. Only in a terminal.
-    static func showStatus(_ line: String) {
+    package static func showStatus(_ line: String) {
         guard style.canRedraw else { return }
         bottom.with { bottom in
             guard line != bottom.status else { return }
@@ -52,7 +52,7 @@ enum ErrorOutput {
 
     /// Shows a line above the status and any question, in place of the previous notice; an empty one removes it. Only
     /// in a terminal.
-    static func showNotice(_ line: String) {
+    package static func showNotice(_ line: String) {
         guard style.canRedraw else { return }
         bottom.with { bottom in
             guard line != bottom.notice else { return }
@@ -61,11 +61,11 @@ enum ErrorOutput {
         }
     }
 
-    static var hasNotices: Bool { style.canRedraw }
+    package static var hasNotices: Bool { style.canRedraw }
 
     /// Shows a question without a line break at its end. It stays complete below everything else until `answered` is
     /// called; another call replaces it.
-    static func ask(_ question: [String], ringing: Bool = false) {
+    package static func ask(_ question: [String], ringing: Bool = false) {
         bottom.with { bottom in
             let bell = ringing && isTerminal ? "\u{7}" : ""
             guard style.canRedraw else {
@@ -86,7 +86,7 @@ enum ErrorOutput {
     /// Ends the question.
     /// - Parameter answer: the text typed; the question then stays in the terminal's history with it. Nil removes the
     ///   question.
-    static func answered(_ answer: String?) {
+    package static func answered(_ answer: String?) {
         bottom.with { bottom in
             let question = bottom.question
             bottom.question = []
@@ -101,7 +101,7 @@ enum ErrorOutput {
     }
 
     /// Erases the bottom lines, because another program writes now.
-    static func hide() {
+    package static func hide() {
         bottom.with { bottom in
             guard style.canRedraw else { return }
             bottom.isHidden = true
@@ -111,7 +111,7 @@ enum ErrorOutput {
     }
 
     /// Draws the bottom lines again at the cursor.
-    static func showAgain() {
+    package static func showAgain() {
         bottom.with { bottom in
             // Without a call of `hide`, the content above the cursor is unknown.
             let start = bottom.isHidden || bottom.drawn.isEmpty ? "" : "\n"
@@ -126,10 +126,10 @@ enum ErrorOutput {
     }
 
     /// The width of the terminal in columns; 80 if unknown.
-    static var columns: Int { columns(of: STDERR_FILENO) ?? 80 }
+    package static var columns: Int { columns(of: STDERR_FILENO) ?? 80 }
 
     /// Returns nil unless the descriptor is a terminal.
-    static func columns(of descriptor: Int32) -> Int? {
+    package static func columns(of descriptor: Int32) -> Int? {
         var size = winsize()
         return ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0 ? Int(size.ws_col) : nil
     }

@@ -1,9 +1,9 @@
 /// Wraps text for a terminal and computes its width.
-enum TextLayout {
+package enum TextLayout {
     /// Wraps a text at spaces. A word longer than a line is not split. Later lines have the indentation of the first.
     /// - Parameter columns: the width of the terminal. The last column stays empty, because terminals differ in how
     ///   they wrap there.
-    static func wrap(_ text: String, columns: Int) -> [String] {
+    package static func wrap(_ text: String, columns: Int) -> [String] {
         let indent = text.hasPrefix("share: ") ? 7 : text.prefix { $0 == " " }.count
         guard columns >= indent + 20, width(text) >= columns else { return [text] }
         let margin = String(repeating: " ", count: indent)
@@ -31,7 +31,7 @@ enum TextLayout {
 
     /// Returns the number of columns: two for East Asian wide characters and emoji, none for combining marks and for
     /// escape sequences of colours.
-    static func width(_ text: some StringProtocol) -> Int {
+    package static func width(_ text: some StringProtocol) -> Int {
         var columns = 0
         var isEscape = false
         for scalar in text.unicodeScalars {

@@ -1,15 +1,16 @@
+import CommandSupport
 import Foundation
 import LinuxRuntime
-import MediaCore
-import Sessions
+package import MediaCore
+package import Sessions
 import Signaling
 import Transport
 
 /// The statistics of a relay in Prometheus's text format (exposition format 0.0.4).
-struct RelayMetrics {
+package struct RelayMetrics {
     private(set) var text = ""
 
-    init(_ statistics: RelayStatistics, uptime: MediaDuration) {
+    package init(_ statistics: RelayStatistics, uptime: MediaDuration) {
         let broadcasts = statistics.broadcasts
         add("share_relay_uptime_seconds", "Time since the start.", isCounter: false, uptime.inSeconds)
         add(
@@ -79,7 +80,7 @@ struct RelayMetrics {
         }
     }
 
-    static let delays = "share_broadcast_forwarding_seconds"
+    package static let delays = "share_broadcast_forwarding_seconds"
 
     private func labels(_ broadcast: RelayStatistics.Broadcast) -> String {
         let codec = broadcast.codec.map(\.rawValue) ?? ""

@@ -5,7 +5,7 @@ import Synchronization
 /// active.
 ///
 /// The original mode is restored at every end of the process except SIGKILL: at `exit`, Ctrl-\ and crashes.
-enum TerminalMode {
+package enum TerminalMode {
     // SAFETY: written once, before `isKept` is set; read after that only.
     nonisolated(unsafe) private static let original = UnsafeMutablePointer<termios>.allocate(capacity: 1)
     private static let isKept = Atomic<Bool>(false)
@@ -15,13 +15,13 @@ enum TerminalMode {
     nonisolated(unsafe) private static let previous = UnsafeMutablePointer<sigaction>.allocate(capacity: 32)
 
     /// A background process may neither change the terminal's mode nor read from it.
-    static var isForeground: Bool { tcgetpgrp(STDIN_FILENO) == getpgrp() }
+    package static var isForeground: Bool { tcgetpgrp(STDIN_FILENO) == getpgrp() }
 
     /// Switches to single keys and discards unread input. May be called again.
     /// - Returns: false in the background, and without a terminal.
     /// - Isolation: one thread at a time.
     @discardableResult
-    static func enter() -> Bool {
+    package static func enter() -> Bool {
         guard isForeground else { return false }
         if !isKept.load(ordering: .acquiring) {
             guard tcgetattr(STDIN_FILENO, original) == 0 else { return false }
@@ -40,7 +40,7 @@ enum TerminalMode {
     }
 
     /// Restores the original mode. Async-signal-safe; may be called more than once.
-    static func restore() {
+    package static func restore() {
         guard isRaw.exchange(false, ordering: .acquiringAndReleasing), isForeground else { return }
         tcsetattr(STDIN_FILENO, TCSANOW, original)
     }

@@ -1,13 +1,13 @@
 import ArgumentParser
 
 /// A duration on the command line: "90", "90s", "10m", "1.5h". A number alone means seconds.
-struct Timespan: ExpressibleByArgument, Equatable, Sendable {
-    let seconds: Double
+package struct Timespan: ExpressibleByArgument, Equatable, Sendable {
+    package let seconds: Double
 
-    init(seconds: Double) { self.seconds = seconds }
+    package init(seconds: Double) { self.seconds = seconds }
 
     /// Returns nil unless the duration is above 0 and at most 10,000 hours.
-    init?(argument: String) {
+    package init?(argument: String) {
         var text = argument[...]
         var factor = 1.0
         switch text.last {
@@ -23,5 +23,5 @@ struct Timespan: ExpressibleByArgument, Equatable, Sendable {
         guard seconds > 0, seconds <= 36_000_000 else { return nil }
     }
 
-    var defaultValueDescription: String { seconds == seconds.rounded() ? "\(Int(seconds))s" : "\(seconds)s" }
+    package var defaultValueDescription: String { seconds == seconds.rounded() ? "\(Int(seconds))s" : "\(seconds)s" }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandSupport
 import Foundation
 
 /// The options of a command as a file: a subset of TOML with a line for each option, `max-viewers = 500`.

@@ -1,4 +1,4 @@
-import Admission
+package import Admission
 import Foundation
 import LinuxRuntime
 import Sessions
@@ -9,28 +9,41 @@ import Signaling
 ///
 /// A key answers a question only if it is pressed at least 1 s after the question was shown. Earlier keys are
 /// discarded, because they were meant for something else.
-final class Prompt: Sendable {
-    enum Answer: Sendable { case yes, no, always }
+package final class Prompt: Sendable {
+    package enum Answer: Sendable { case yes, no, always }
 
-    struct Question: Sendable {
-        enum Kind: Sendable {
+    package struct Question: Sendable {
+        package enum Kind: Sendable {
             /// Somebody knocks. The answer can be "always", and time is limited.
             case knock
             /// The user comes back to a broadcast that the session's lock has paused.
             case afterLock
         }
 
-        var kind = Kind.knock
-        let id: KnockID
+        package let kind: Kind
+        package let id: KnockID
         /// The peer's quoted name, its kind and its address.
-        let who: String
+        package let who: String
         /// What the peer wants, after its name: "wants to watch".
-        let request: String
+        package let request: String
         /// Further lines of the question.
-        let details: [String]
+        package let details: [String]
         /// The question before the keys.
-        let invitation: String
-        let deadline: ContinuousClock.Instant
+        package let invitation: String
+        package let deadline: ContinuousClock.Instant
+
+        package init(
+            kind: Kind = .knock, id: KnockID, who: String, request: String, details: [String], invitation: String,
+            deadline: ContinuousClock.Instant
+        ) {
+            self.kind = kind
+            self.id = id
+            self.who = who
+            self.request = request
+            self.details = details
+            self.invitation = invitation
+            self.deadline = deadline
+        }
     }
 
     private struct Entry {
@@ -49,18 +62,18 @@ final class Prompt: Sendable {
     }
 
     /// How long keys are ignored after a question is shown.
-    static let quietTime = Duration.seconds(1)
+    package static let quietTime = Duration.seconds(1)
 
     private let state = Monitor(State())
     /// Called with each new question, and with nil when none is left. Must not block.
     private let notify: @Sendable (Question?) -> Void
 
-    init(notify: @escaping @Sendable (Question?) -> Void = { _ in }) {
+    package init(notify: @escaping @Sendable (Question?) -> Void = { _ in }) {
         self.notify = notify
     }
 
     /// Switches the terminal to single keys and starts to read it. Call after `Signals.handle`; a second call does nothing.
-    func start() {
+    package func start() {
         let isFirst = state.with { state in
             defer { state.isStarted = true }
             if !state.isStarted { TerminalMode.enter() }
@@ -78,7 +91,7 @@ final class Prompt: Sendable {
 
     /// Queues a question and waits for its answer.
     /// - Returns: nil if the task is cancelled first.
-    func answer(to question: Question) async -> Answer? {
+    package func answer(to question: Question) async -> Answer? {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 state.with { state in
@@ -94,7 +107,7 @@ final class Prompt: Sendable {
     }
 
     /// Returns whether the question is queued or shown.
-    func isWaiting(_ id: KnockID) -> Bool { state.with { $0.entries.contains { $0.question.id == id } } }
+    package func isWaiting(_ id: KnockID) -> Bool { state.with { $0.entries.contains { $0.question.id == id } } }
 
     private func withdraw(_ id: KnockID) {
         let entry: Entry? = state.with { state in
@@ -111,7 +124,7 @@ final class Prompt: Sendable {
     }
 
     /// Handles a key. Called on the thread `terminal`.
-    func pressed(_ key: KeyPress, at instant: ContinuousClock.Instant) {
+    package func pressed(_ key: KeyPress, at instant: ContinuousClock.Instant) {
         let answered: (Entry, Answer)? = state.with { state in
             guard let entry = state.entries.first, let shown = state.shown, shown.id == entry.question.id,
                 instant >= shown.since + Self.quietTime
@@ -173,8 +186,9 @@ final class Prompt: Sendable {
     }
 
     /// The lines of a question; the answer is typed at the end of the last one.
-    static func lines(_ question: Question, waiting: Int, isAskedAgain: Bool, now: ContinuousClock.Instant) -> [String]
-    {
+    package static func lines(
+        _ question: Question, waiting: Int, isAskedAgain: Bool, now: ContinuousClock.Instant
+    ) -> [String] {
         let left = max(0, Int((question.deadline - now) / .seconds(1) + 0.5))
         let place = waiting > 1 ? " 1 of \(waiting)" : ""
         let (heading, keys, again, limit) =

@@ -1,0 +1,49 @@
+package import Admission
+import Foundation
+import MediaCore
+import Sessions
+import Signaling
+
+/// Decides on pairings by `--accept`: from the file of known hosts, by a question in the terminal, or always with yes.
+package actor PairingPolicy {
+    private let choice: AcceptChoice
+    private let known: KnownViewers
+    private let prompt: Prompt
+
+    package init(_ choice: AcceptChoice, known: KnownViewers, prompt: Prompt) {
+        self.choice = choice
+        self.known = known
+        self.prompt = prompt
+    }
+
+    package func decide(_ request: PairingRequest) async -> PairingDecision {
+        guard choice != .any else { return .accepted }
+        guard let identity = ViewerIdentity(fingerprint: request.fingerprint) else { return .refused(nil) }
+        if (try? known.entry(of: identity)) ?? nil != nil { return .accepted }
+        guard choice == .ask else { return .refused("the service takes broadcasts of known hosts only") }
+        switch await prompt.answer(to: Prompt.Question(request)) {
+        case .yes: return .accepted
+        case .always:
+            do throws(KnownViewersError) {
+                try known.add(identity, name: request.application.name)
+            } catch {
+                ErrorOutput.writeLine("share: this host cannot be stored as known: \(error)")
+            }
+            return .accepted
+        case .no: return .refused("the service said no")
+        case nil: return .unanswered
+        }
+    }
+}
+
+extension Prompt.Question {
+    package init(_ request: PairingRequest) {
+        let setup = request.setup.sorted { $0.key < $1.key }.map { "\($0.key): \(UntrustedText.quote($0.value))" }
+        self.init(
+            id: request.id,
+            who: "\(UntrustedText.quote(request.application.name)) (\(request.application.id), \(request.address))",
+            request: "wants to broadcast",
+            details: setup + ["Always: takes broadcasts of this host without a question from now on."],
+            invitation: "Take it?", deadline: .now + PairingRequest.answerTime)
+    }
+}

@@ -1,0 +1,4 @@
+/// The version of the programs.
+package enum ProgramVersion {
+    package static let text = "0.1.0"
+}

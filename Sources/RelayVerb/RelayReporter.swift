@@ -1,0 +1,108 @@
+import Admission
+import CommandSupport
+import Foundation
+import LinuxRuntime
+import MediaCore
+import Publishing
+import Sessions
+import Signaling
+import Transport
+
+/// Reports the events of a relay on stderr and as JSON on stdout. Safe from any thread.
+final class RelayReporter: Sendable {
+    private let output: DataOutput
+    /// The names of what is live.
+    private let names = Monitor<[SessionID: String]>([:])
+
+    init(output: DataOutput) { self.output = output }
+
+    /// - Parameter metrics: where they are served; nil: nowhere.
+    func begin(_ link: ServiceLink, metrics: String?) {
+        if output.isJSON {
+            output.event("link", [("link", .string(link.text))] + (metrics.map { [("metrics", .string($0))] } ?? []))
+        } else {
+            output.line(link.text)
+        }
+        if let metrics { ErrorOutput.writeLine("share: metrics: \(metrics)/metrics") }
+        ErrorOutput.writeLine("share: publish here: share host --relay '\(link.text)'")
+    }
+
+    /// Reports the certificate of HTTPS, at the start and when it was renewed.
+    func presents(_ certificate: ServerCertificate) {
+        let date = Date(timeIntervalSince1970: Double(certificate.expiry)).formatted(.iso8601)
+        if output.isJSON {
+            output.event(
+                "certificate", ["names": .list(certificate.names.map { .string($0) }), "expires": .string(date)])
+        }
+        let names = UntrustedText.clean(certificate.names.joined(separator: ", "), limit: 256, fallback: "no name")
+        ErrorOutput.writeLine("share: certificate of \(names), valid until \(date)")
+        if certificate.hasExpired { warn("the certificate has expired: clients refuse it; renew it") }
+    }
+
+    func warn(_ sentence: String) { ErrorOutput.writeLine("share: \(sentence)") }
+
+    func drains(_ time: Timespan) {
+        if output.isJSON { output.event("draining", ["seconds": .number(time.seconds)]) }
+        ErrorOutput.writeLine("share: taking nobody in any more; ending with the last broadcast")
+    }
+
+    func report(_ event: RelayEvent) {
+        switch event {
+        case .service(let event): report(event)
+        case .live(let id, let publisher, let link):
+            let name = publisher.application?.name ?? publisher.kind
+            names.with { $0[id] = name }
+            output.event("live", broadcast(id) + [("name", .string(name)), ("link", .string(link.text))])
+            ErrorOutput.writeLine("share: \(UntrustedText.quote(name)) is live: \(link.text)")
+        case .broadcast(let id, let event): report(event, of: id)
+        }
+    }
+
+    private func report(_ event: ServiceSessionEvent) {
+        switch event {
+        case .paired(let request):
+            output.event("paired", [("application", .string(request.application.id))])
+        case .pairingRefused(let request, let reason):
+            output.event(
+                "pairing-refused", [("application", .string(request.application.id)), ("reason", .string(reason))])
+            ErrorOutput.writeLine("share: \(UntrustedText.quote(request.application.name)) was not taken: \(reason)")
+        case .interrupted(let id): output.event("interrupted", broadcast(id))
+        case .resumed(let id): output.event("resumed", broadcast(id))
+        case .closed(let id, let publisher, let reason):
+            let name = names.with { $0.removeValue(forKey: id) } ?? publisher.kind
+            output.event("closed", broadcast(id) + [("reason", .string(reason.sentence))])
+            ErrorOutput.writeLine("share: \(UntrustedText.quote(name)) has ended: \(reason.sentence)")
+        case .meetingOpened(let id, let publisher, let broadcast):
+            let name = publisher.application?.name ?? publisher.kind
+            names.with { $0[id] = name }
+            output.event(
+                "meeting-opened", [("broadcast", .string(broadcast.text)), ("name", .string(name))])
+            ErrorOutput.writeLine("share: viewers of \(UntrustedText.quote(name)) meet it here")
+        case .meetingClosed(let id, let broadcast):
+            let name = names.with { $0.removeValue(forKey: id) } ?? ""
+            output.event("meeting-closed", [("broadcast", .string(broadcast.text))])
+            ErrorOutput.writeLine("share: viewers of \(UntrustedText.quote(name)) meet it here no longer")
+        case .listed(_, let entry):
+            output.event("listed", [("broadcast", .string(entry.id)), ("title", .string(entry.title))])
+            ErrorOutput.writeLine("share: \(UntrustedText.quote(entry.title)) is listed")
+        case .warning(let sentence): ErrorOutput.writeLine("share: \(sentence)")
+        case .pairing, .opened, .connected: break
+        }
+    }
+
+    private func report(_ event: BroadcastEvent, of id: SessionID) {
+        switch event {
+        case .viewerJoined(_, let viewers): output.event("viewers", broadcast(id) + [("viewers", .integer(viewers))])
+        case .viewerLeft(_, _, let viewers): output.event("viewers", broadcast(id) + [("viewers", .integer(viewers))])
+        case .warning(let sentence): ErrorOutput.writeLine("share: \(sentence)")
+        default: break
+        }
+    }
+
+    private func broadcast(_ id: SessionID) -> [(String, JSONValue)] { [("broadcast", .string(id.text))] }
+
+    func end(_ reason: EndReason) {
+        output.ended(reason)
+        ErrorOutput.writeLine("share: \(reason.sentence)")
+    }
+}

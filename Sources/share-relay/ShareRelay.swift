@@ -1,0 +1,13 @@
+import ArgumentParser
+import ProcessMemory
+import RelayVerb
+
+/// `share relay` as a program of its own, which links no library for capture, codecs, sound or windows.
+@main
+enum ShareRelay {
+    static func main() {
+        ProcessMemory.limitFragmentation()
+        ProcessMemory.forbidDumps()
+        RelayCommand.main()
+    }
+}
