@@ -47,7 +47,7 @@ import Testing
         "accept = \"known\"", "publish-token = \"token\"", "max-broadcasts = 16", "max-viewers = 2000",
         "max-bitrate = 6000", "metrics = \"127.0.0.1:9464\"", "drain = \"10m\"", "turn-secret = \"secret\"",
         "stun = [\"stun.example\", \"other.example:3479\"]", "turn = [\"turns:relay.example:443?transport=tcp\"]",
-        "for = \"2h\"", "json = true",
+        "for = \"2h\"", "json = true", "no-directory = true", "region = \"eu-west\"",
     ]
 
     /// Options that no file sets: `relay-only` is always refused for a relay.

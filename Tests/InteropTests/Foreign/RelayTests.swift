@@ -96,6 +96,70 @@ extension InteropTests {
             _ = try await event("meeting-closed", of: relay)
         }
 
+        /// The relay's page shows what is live, and leads to it.
+        @Test(arguments: Browser.Kind.allCases)
+        func theDirectoryLeadsToABroadcast(kind: Browser.Kind) async throws {
+            let folder = try TemporaryFolder()
+            let relay = try Program(
+                Program.share(),
+                ["relay", "--listen", "127.0.0.1:0", "--accept", "any", "--region", "eu-west", "--json"],
+                environment: ["XDG_DATA_HOME": folder.path, "TMPDIR": folder.path])
+            defer { relay.kill() }
+            let place = try #require(try await event("link", of: relay)["link"].string)
+            let front = "https://\(URL(string: place)?.authority ?? "")/"
+            try await Browser.with(kind) { browser in
+                try await browser.open(front)
+                let nothing = "document.getElementById('status').textContent"
+                try await browser.wait(until: "\(nothing) === 'Nobody shares a screen here at the moment.'")
+                let (host, link) = try await listedHost(at: place, title: "<b>Keynote</b>")
+                do {
+                    // The page looks again by itself.
+                    let titles = "[...document.querySelectorAll('.title')].map((title) => title.textContent).join()"
+                    try await browser.wait(until: "\(titles) === '<b>Keynote</b>'")
+                    let facts = try await browser.evaluate("document.querySelector('.facts').textContent")
+                    #expect(facts.string?.contains("Budget · eu-west · just now") == true, "\(facts.text)")
+                    for (search, count) in [("asia", 0), ("keynote west", 1)] {
+                        let found = try await browser.evaluate(
+                            """
+                            (() => {
+                              const search = document.getElementById('search');
+                              search.value = '\(search)';
+                              search.dispatchEvent(new Event('input'));
+                              return document.querySelectorAll('#broadcasts a').length;
+                            })()
+                            """)
+                        #expect(found.number == Double(count), "\(search)")
+                    }
+                    let target = try await browser.evaluate("document.querySelector('#broadcasts a').href")
+                    #expect(target.string == link.text)
+                    try await browser.watch(try #require(target.string))
+                    try await browser.waitForState("playing", within: .seconds(20))
+                } catch {
+                    await host.stop(EndReason(.stopped, "failed"))
+                    throw error
+                }
+                await host.stop(EndReason(.stopped, "done"))
+            }
+        }
+
+        /// A host that is met at the relay, and is in its directory.
+        private func listedHost(at place: String, title: String) async throws -> (HostSession, Link) {
+            let identity = try Identity.ephemeral()
+            var paired = try await ServicePairing(
+                link: try ServiceLink(parsing: place),
+                application: ApplicationInfo(id: "com.example.budget", name: "Budget"), identity: identity
+            ).run { _ in [:] }
+            paired.title = title
+            var configuration = HostSession.Configuration(
+                listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1", fixedToken: nil, framesPerSecond: 30,
+                maximumBitrate: .kilobits(4_000), contentHint: nil)
+            configuration.meeting = paired
+            let host = try HostSession(
+                configuration: configuration, identity: identity, source: TestVideoSource(framesPerSecond: 30),
+                encoder: VP8Encoder(), audio: [], decide: { _ in .accepted }, emit: { _ in })
+            return (host, try await host.start())
+        }
+
         /// With a certificate that tools know, they need not be told to trust anything.
         @Test func aWHIPToolThatChecksCertificatesPublishes() async throws {
             let folder = try TemporaryFolder()
@@ -156,4 +220,18 @@ extension InteropTests {
 extension URL {
     /// `HOST:PORT`.
     fileprivate var authority: String { "\(host ?? ""):\(port ?? 0)" }
+}
+
+extension Browser {
+    /// Waits until an expression is true.
+    fileprivate func wait(until condition: String) async throws {
+        let isTrue = try await evaluate(
+            """
+            new Promise((resolve) => {
+              const look = () => { if (\(condition)) resolve(true); else setTimeout(look, 50); };
+              look();
+            })
+            """, within: .seconds(20))
+        #expect(isTrue == true)
+    }
 }
