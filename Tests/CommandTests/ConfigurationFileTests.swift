@@ -74,6 +74,7 @@ import Testing
             "--publish-token", "token", "--max-broadcasts", "16", "--max-viewers", "2000", "--max-bitrate", "6000",
             "--metrics", "127.0.0.1:9464", "--drain", "10m", "--turn-secret", "secret", "--stun", "stun.example",
             "--stun", "other.example:3479", "--turn", "turns:relay.example:443?transport=tcp", "--for", "2h", "--json",
+            "--no-directory", "--region", "eu-west",
         ])
         #expect(String(reflecting: configured) == String(reflecting: typed))
     }
