@@ -204,7 +204,7 @@ package struct RelayCommand: ParsableCommand {
         } catch {
             throw Complaint(error)
         }
-        let status = try serveStatus(of: session)
+        let status = try serveStatus(of: session, reporter)
         reporter.begin(link, metrics: status?.address)
         if let certificate { reporter.presents(certificate) }
         ProcessMemory.releaseProgramPages()
@@ -266,15 +266,18 @@ package struct RelayCommand: ParsableCommand {
 
     /// Serves the pages of `--metrics`.
     /// - Returns: nil without it.
-    private func serveStatus(of session: RelaySession) throws -> (server: StatusServer, address: String)? {
+    private func serveStatus(
+        of session: RelaySession, _ reporter: RelayReporter
+    ) throws -> (server: StatusServer, address: String)? {
         guard let metrics else { return nil }
         let place = try ListenAddress(metrics, option: "--metrics")
         let began = MonotonicClock.now
         let server = StatusServer(host: place.host, port: place.port) { path in
             switch path {
             case "/metrics":
-                let text = RelayMetrics(await session.statistics(), uptime: MonotonicClock.now - began).text
-                return .init(type: "text/plain; version=0.0.4; charset=utf-8", text)
+                let metrics = RelayMetrics(
+                    await session.statistics(), uptime: MonotonicClock.now - began, expiry: reporter.expiry)
+                return .init(type: "text/plain; version=0.0.4; charset=utf-8", metrics.text)
             case "/health": return .init("ok\n")
             case "/ready": return session.isReady ? .init("ready\n") : .init(status: 503, "draining\n")
             default: return nil

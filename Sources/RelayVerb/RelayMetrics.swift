@@ -10,7 +10,8 @@ import Transport
 package struct RelayMetrics {
     private(set) var text = ""
 
-    package init(_ statistics: RelayStatistics, uptime: MediaDuration) {
+    /// - Parameter expiry: of the certificate for HTTPS, in seconds since 1970; nil: the relay's own, which is pinned.
+    package init(_ statistics: RelayStatistics, uptime: MediaDuration, expiry: Int? = nil) {
         let broadcasts = statistics.broadcasts
         add("share_relay_uptime_seconds", "Time since the start.", isCounter: false, uptime.inSeconds)
         add(
@@ -23,6 +24,11 @@ package struct RelayMetrics {
             "process_resident_memory_bytes", "Memory of the process.", isCounter: false,
             Double(ProcessFigures().residentBytes))
         add("process_open_fds", "Open file descriptors.", isCounter: false, Double(FileDescriptors.open ?? 0))
+        if let expiry {
+            add(
+                "share_relay_certificate_expiry_timestamp_seconds", "When the certificate for HTTPS expires.",
+                isCounter: false, Double(expiry))
+        }
         addBroadcasts(broadcasts)
         addDelays(broadcasts)
         let signaling = statistics.signaling

@@ -11,6 +11,7 @@ import Transport
 /// Reports the events of a relay on stderr and as JSON on stdout. Safe from any thread.
 final class RelayReporter: Sendable {
     private let output: DataOutput
+    private let presented = Monitor<Int?>(nil)
     /// The names of what is live.
     private let names = Monitor<[SessionID: String]>([:])
 
@@ -29,6 +30,7 @@ final class RelayReporter: Sendable {
 
     /// Reports the certificate of HTTPS, at the start and when it was renewed.
     func presents(_ certificate: ServerCertificate) {
+        presented.with { $0 = Int(certificate.expiry) }
         let date = Date(timeIntervalSince1970: Double(certificate.expiry)).formatted(.iso8601)
         if output.isJSON {
             output.event(
@@ -38,6 +40,9 @@ final class RelayReporter: Sendable {
         ErrorOutput.writeLine("share: certificate of \(names), valid until \(date)")
         if certificate.hasExpired { warn("the certificate has expired: clients refuse it; renew it") }
     }
+
+    /// When the certificate of HTTPS expires, in seconds since 1970; nil before `presents`.
+    var expiry: Int? { presented.with { $0 } }
 
     func warn(_ sentence: String) { ErrorOutput.writeLine("share: \(sentence)") }
 

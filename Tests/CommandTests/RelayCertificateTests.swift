@@ -13,10 +13,11 @@ struct RelayCertificateTests {
         folder = try TemporaryFolder()
     }
 
-    private func relay(_ arguments: [String]) throws -> (process: ShareProcess, link: String) {
+    private func relay(_ arguments: [String]) throws -> (process: ShareProcess, link: String, metrics: String?) {
         let process = try ShareProcess(
             ["relay", "--listen", "127.0.0.1:0", "--accept", "any", "--json"] + arguments, in: folder)
-        return (process, try #require(process.event("link")?["link"] as? String, "\(process.errorText)"))
+        let event = try #require(process.event("link"), "\(process.errorText)")
+        return (process, try #require(event["link"] as? String), event["metrics"] as? String)
     }
 
     private func publish(to link: String) throws -> Terminal {
@@ -43,11 +44,17 @@ struct RelayCertificateTests {
 
     @Test func hostsViewersAndForeignClientsCheckTheName() throws {
         let certificate = try authority.issue("DNS:localhost,IP:127.0.0.1")
-        let relay = try relay(certificate.arguments + ["--link-host", "localhost"])
+        let relay = try relay(certificate.arguments + ["--link-host", "localhost", "--metrics", "127.0.0.1:0"])
         // Version 2, flag 1.
         #expect(relay.link.hasPrefix("https://localhost:") && relay.link.contains("#Ag"))
         let shown = try #require(relay.process.event("certificate"))
         #expect(shown["names"] as? [String] == ["localhost", "127.0.0.1"])
+        let expires = try #require(try? Date(shown["expires"] as? String ?? "", strategy: .iso8601))
+        let metrics = try #require(relay.metrics)
+        let program = try Program("curl", ["-s", metrics + "/metrics"])
+        #expect(program.exitCode(seconds: 20) == 0)
+        let line = "share_relay_certificate_expiry_timestamp_seconds \(Int(expires.timeIntervalSince1970))\n"
+        #expect(program.text.output.contains(line))
         let host = try publish(to: relay.link)
         let link = try #require(relay.process.event("live")?["link"] as? String)
         #expect(link.hasPrefix("https://localhost:") && link.contains("#Ag"), "\(link)")

@@ -137,6 +137,28 @@ struct RelayVerbTests {
         #expect(viewer.event("ended") != nil)
     }
 
+    /// A recorder is a viewer: its media comes from the host.
+    @Test func aRecorderMeetsAHostAtTheRelay() throws {
+        let relay = try Relay()
+        let host = try Terminal([
+            "host", "--relay", relay.link, "--route", "direct", "--source", "test", "--accept", "any",
+        ])
+        #expect(host.waitUntil { $0.hasSuffix("[n]o:") })
+        try host.type("y", "Enter")
+        let link = try #require(host.waitFor { $0.firstLink }, "\(host.screen())")
+        let file = relay.folder.file("met.webm")
+        let recorder = try ShareProcess(
+            ["record", "--json", "-o", file, "--for", "3"], environment: ["SHARE_LINK": link])
+        let path = recorder.event("connected")?["path"] as? String ?? ""
+        #expect(path.hasPrefix("direct"), "\(path)")
+        #expect(recorder.exitCode() == 0, "\(recorder.errorText)")
+        let media = try MediaProbe(file)
+        #expect(media.streams.first == "vp8" && media.duration > 2.5)
+        #expect(try media.decodingErrors() == "")
+        // Nothing of it passed through the relay.
+        #expect(relay.process.event("live", seconds: 0.1) == nil)
+    }
+
     /// An operator watches a relay, and takes it out of service without a cut.
     @Test func metricsTellWhatRunsAndTheRelayDrains() throws {
         let relay = try Relay(["--accept", "any", "--metrics", "127.0.0.1:0", "--drain", "60s"])

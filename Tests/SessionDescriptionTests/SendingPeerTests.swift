@@ -52,6 +52,20 @@ import Testing
         #expect(offer.audio.first?.kind == nil, "its track ids say nothing of what they carry")
     }
 
+    /// REMB, beside transport-wide feedback.
+    @Test(arguments: [SendingOffers.chromium, own])
+    func aRelayLimitsThePublisher(text: String) throws {
+        var relay = MediaCapabilities.receiving()
+        relay.limitsBitrate = true
+        for (capabilities, isLimited) in [(relay, true), (.receiving(), false)] {
+            let answer = Self.endpoint.answer(to: try Offer(text, for: capabilities))
+            #expect(answer.contains("a=rtcp-fb:96 goog-remb\r\n") == isLimited)
+            let feedback = try #require(try Answer(answer, to: .sending).video.first).feedback
+            #expect(feedback.contains(.transportWide) && feedback.contains(.remb) == isLimited)
+        }
+        #expect(!Fixture.host.offer(.receiving()).contains("goog-remb"), "a viewer has no limit to obey")
+    }
+
     @Test func simulcastIsNotTakenUp() throws {
         #expect(SendingOffers.chromiumSimulcast.contains("a=simulcast:send"))
         let answer = Self.endpoint.answer(to: try Offer(SendingOffers.chromiumSimulcast, for: .receiving()))

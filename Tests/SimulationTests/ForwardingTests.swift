@@ -80,6 +80,39 @@ import Testing
         #expect(relay.keyframesMade <= 5)
     }
 
+    /// Where all viewers are slow, nothing is gained by more than they can get.
+    @Test(arguments: [21, 22, 23] as [UInt64], [600, 1_500, 4_000])
+    func thePublisherSendsWhatTheFastestViewerCanGet(seed: UInt64, kilobits: Int) {
+        let relay = SimulatedRelay(seed: seed)
+        relay.adaptsFrames = true
+        relay.limitsPublisher = true
+        let viewers = [kilobits, kilobits / 2].map {
+            relay.join(seed: seed * 10 + UInt64($0), .init(delay: .milliseconds(25), rate: .kilobits($0)))
+        }
+        relay.run(for: .seconds(60))
+        let from = SimulatedRelay.start + .seconds(20)
+        let shown = viewers[0].shown.filter { $0.at > from }
+        let delays = shown.map { $0.at - relay.made[$0.number] }.sorted()
+        let estimate = relay.publisher.estimate.kilobitsPerSecond
+        print("relay", seed, kilobits, estimate, shown.count, delays[delays.count * 95 / 100], relay.keyframesMade)
+        #expect(shown.count >= 30 * 40 * 9 / 10 && viewers[0].damaged == 0)
+        #expect(delays[delays.count * 95 / 100] < .milliseconds(300))
+        #expect((kilobits / 2...kilobits * 11 / 10).contains(estimate))
+    }
+
+    @Test func theLimitOfAPublisherEndsWithItsViewers() {
+        let relay = SimulatedRelay(seed: 24)
+        relay.adaptsFrames = true
+        relay.limitsPublisher = true
+        _ = relay.join(seed: 240, .init(delay: .milliseconds(25), rate: .kilobits(600)))
+        relay.run(for: .seconds(20))
+        #expect(relay.publisher.estimate < .kilobits(700))
+        relay.limitsPublisher = false
+        relay.receiver.limitBitrate(nil)
+        relay.run(for: .seconds(20))
+        #expect(relay.publisher.estimate > .kilobits(1_500))
+    }
+
     @Test func whoJoinsLateIsServedWithoutAKeyFrameAtTheHost() {
         let relay = SimulatedRelay(seed: 12)
         relay.frameBytes = 400

@@ -76,6 +76,11 @@ final class SimulatedRelay {
     /// Requests of a key frame at the publisher.
     private(set) var demands = 0
     var frameBytes = 3_000
+    /// Frames are as large as the publisher's estimate allows.
+    var adaptsFrames = false
+    /// The publisher is told what the fastest viewer can get.
+    var limitsPublisher = false
+    private var nextLimit = start
     /// Each second frame is of temporal layer 1.
     var hasLayers = false
     var isStill = false
@@ -93,13 +98,14 @@ final class SimulatedRelay {
         publisher = MediaSender(
             SenderParameters(
                 video: video, audio: [], extensions: Self.extensions, cname: "host", startBitrate: .kilobits(2_500),
-                maximumBitrate: .kilobits(20_000), usesTransportFeedback: true),
+                maximumBitrate: .kilobits(20_000), usesTransportFeedback: true
+            ).obeyingREMB,
             seed: seed, ntpEpoch: Self.epoch, now: Self.start)
         source = ForwardedVideo(.vp8)
         receiver = MediaReceiver(
             ReceiverParameters(
                 video: video, audio: [], extensions: Self.extensions, cname: "relay", localSSRC: 0x4444,
-                usesTransportFeedback: true),
+                usesTransportFeedback: true, sendsREMB: true),
             seed: seed, ntpEpoch: Self.epoch, forwarded: source, now: Self.start)
         up = SimulatedLink(conditions, seed: seed)
         down = SimulatedLink(conditions, seed: seed ^ 1)
@@ -119,6 +125,7 @@ final class SimulatedRelay {
         while now < end {
             step()
             var next = min(publisherWake, receiverWake, up.nextArrival, down.nextArrival, nextFrame)
+            if limitsPublisher { next = min(next, nextLimit) }
             for viewer in viewers {
                 next = min(next, viewer.senderWake, viewer.receiverWake)
                 next = min(next, viewer.forward.nextArrival, viewer.backward.nextArrival)
@@ -129,6 +136,11 @@ final class SimulatedRelay {
 
     private func step() {
         if now >= nextFrame { makeFrame() }
+        if limitsPublisher, now >= nextLimit {
+            nextLimit = now + .milliseconds(250)
+            receiver.limitBitrate(viewers.map(\.sender.estimate).max())
+            drainReceiver()
+        }
         while let packet = up.receive(now: now) {
             packet.withUnsafeBytes {
                 if PacketKind(of: $0) == .rtcp {
@@ -177,8 +189,9 @@ final class SimulatedRelay {
         let isKeyframe = needsKeyframe
         needsKeyframe = false
         if isKeyframe { keyframesMade += 1 }
+        let usual = adaptsFrames ? max(publisher.estimate.bitsPerSecond * 9 / 10 / 8 / 30, 200) : frameBytes
         let frame = SimulatedFrames.make(
-            made.count, isKeyframe: isKeyframe, length: isKeyframe ? frameBytes * 4 : frameBytes)
+            made.count, isKeyframe: isKeyframe, length: isKeyframe ? min(usual * 4, 60_000) : usual)
         let layer: UInt8 = hasLayers && !isKeyframe && made.count % 2 == 1 ? 1 : 0
         made.append(now)
         frame.withUnsafeBytes {
@@ -271,5 +284,13 @@ final class SimulatedRelay {
                 }
             }
         }
+    }
+}
+
+extension SenderParameters {
+    fileprivate var obeyingREMB: SenderParameters {
+        var copy = self
+        copy.obeysREMB = true
+        return copy
     }
 }

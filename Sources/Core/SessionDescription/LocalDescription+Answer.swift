@@ -56,8 +56,8 @@ extension LocalDescription {
         var attributes = video.extensions.attributes
         attributes.append(SDPAttribute("rtpmap", "\(type) \(video.codec.rawValue)/90000"))
         attributes += video.feedback.subtracting(.remb).attributes(payloadType: type)
-        // REMB is requested from a peer that supports no transport-wide feedback.
-        if !video.feedback.contains(.transportWide), video.feedback.contains(.remb) {
+        // REMB is requested from a peer that supports no transport-wide feedback, or sent by this side.
+        if !video.feedback.contains(.transportWide) || capabilities.limitsBitrate, video.feedback.contains(.remb) {
             attributes += RTCPFeedback.remb.attributes(payloadType: type)
         }
         // The profile and packetization mode are the offerer's: RFC 6184 section 8.2.2.

@@ -59,6 +59,7 @@ extension LocalDescription {
             let type = codec.offeredPayloadType
             var feedback: RTCPFeedback = [.nack, .pictureLoss, .transportWide]
             if codec == .vp8 { feedback.insert(.referenceSelection) }
+            if track != nil { feedback.insert(.remb) }
             media.attributes.append(SDPAttribute("rtpmap", "\(type) \(codec.rawValue)/90000"))
             media.attributes += feedback.attributes(payloadType: type)
             if let parameters = codec.offeredParameters {

@@ -40,6 +40,8 @@ public struct MediaCapabilities: Hashable, Sendable {
     public var formatParameters: String?
     /// Long-term references are negotiated, if the other side offers them.
     public var usesReferences = true
+    /// This side tells the sender how much it may send at most, by REMB.
+    public var limitsBitrate = false
     /// The limit of video sections; further ones are refused.
     public var videoSections: Int
     public var audioSections: Int

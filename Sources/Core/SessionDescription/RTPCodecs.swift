@@ -9,7 +9,8 @@ public struct RTCPFeedback: OptionSet, Hashable, Sendable {
     public static let pictureLoss = RTCPFeedback(rawValue: 2)
     public static let fullIntraRequest = RTCPFeedback(rawValue: 4)
     public static let transportWide = RTCPFeedback(rawValue: 8)
-    /// `goog-remb`: read from peers without transport-wide feedback, never offered.
+    /// `goog-remb`: the receiver's limit of the bitrate. Offered by who sends only; requested from a peer without
+    /// transport-wide feedback, and by a relay.
     public static let remb = RTCPFeedback(rawValue: 16)
     /// Acknowledges frames, from which the sender can recover: RFC 4585 section 6.3.3. Has no effect without the header
     /// extension `frameReferences`.

@@ -228,7 +228,7 @@ extension Broadcast {
         _ remote: some RemoteDescription, _ ssrcs: [UInt32], _ limit: Bitrate?
     ) -> SenderParameters {
         let maximum = min(limit ?? settings.maximumBitrate, settings.maximumBitrate)
-        return SenderParameters(
+        var result = SenderParameters(
             video: remote.video.first.map {
                 VideoStreamParameters(
                     ssrc: ssrcs[0], payloadType: $0.payloadType, rtxSSRC: $0.rtxPayloadType == nil ? nil : ssrcs[1],
@@ -244,6 +244,10 @@ extension Broadcast {
             usesTransportFeedback: remote.feedback.contains(.transportWide),
             usesREMB: remote.feedback.contains(.remb),
             historyCapacity: 2_048)
+        // What this side publishes is limited by whom it goes to, such as a relay by its viewers. A viewer's own
+        // estimator knows less than transport-wide feedback.
+        result.obeysREMB = remote is Answer && remote.feedback.contains(.remb)
+        return result
     }
 }
 

@@ -155,6 +155,9 @@ package final class Broadcast {
         updateReferences(now)
     }
 
+    /// The highest bandwidth estimate of a viewer that is connected; nil if there is none.
+    package var fastestEstimate: Bitrate? { viewers.all.lazy.filter(\.isReceiving).map(\.estimate).max() }
+
     /// Called when the forwarded video has got packets.
     package func packetsForwarded() {
         let now = MonotonicClock.now

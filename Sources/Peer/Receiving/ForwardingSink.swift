@@ -6,4 +6,8 @@ package import MediaEngine
 package protocol ForwardingSink: EncodedMediaSink {
     /// Gets the packets; nil before `start`, and without video.
     var forwarded: LoopBound<ForwardedVideo>? { get }
+
+    /// Called after `start`, on the network loop.
+    /// - Parameter limitBitrate: limits what the publisher sends, from any thread; nil: not any more.
+    func begin(limitBitrate: @escaping @Sendable (Bitrate?) -> Void)
 }

@@ -94,7 +94,8 @@ final class ReceivingPeer: SecureTransportDelegate {
             },
             extensions: remote.extensions, cname: cname,
             localSSRC: UInt32.random(in: 1...UInt32.max),
-            usesTransportFeedback: remote.feedback.contains(.transportWide), packetCapacity: packetCapacity)
+            usesTransportFeedback: remote.feedback.contains(.transportWide),
+            sendsREMB: remote.feedback.contains(.remb), packetCapacity: packetCapacity)
     }
 
     var silence: MediaDuration { liveness.silence(MonotonicClock.now) }
@@ -107,6 +108,11 @@ final class ReceivingPeer: SecureTransportDelegate {
 
     func requestKeyframe(_ request: KeyframeRequest) {
         receiver?.requestKeyframe(request, now: MonotonicClock.now)
+        pump()
+    }
+
+    func limitBitrate(_ limit: Bitrate?) {
+        receiver?.limitBitrate(limit)
         pump()
     }
 

@@ -116,6 +116,9 @@ package final class Subscription {
             let reason = EndReason(.failed, "cannot prepare to receive: \(error.message)", remedy: error.remedy)
             return outcome.settle(reason)
         }
+        (sink as? any ForwardingSink)?.begin { [core = LoopBound(loop, WeakBox(self))] limit in
+            core.perform { $0.value?.connection?.limitBitrate(limit) }
+        }
         hostCredentials = remote.credentials
         connection?.begin(
             remote, packetCapacity: packetCapacity,

@@ -35,6 +35,7 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
         var handle: BroadcastHandle
         var audioTracks: Int
         var demand: LoopBound<KeyframeDemand>
+        var bandwidth: LoopBound<AudienceBandwidth>
     }
 
     private struct Video: Sendable {
@@ -44,6 +45,7 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
 
     private struct State {
         var requestKeyframe: (@Sendable (KeyframeRequest) -> Void)?
+        var limitBitrate: (@Sendable (Bitrate?) -> Void)?
         var clock = RelayClock()
         var video: Video?
         /// The viewers are about to get packets.
@@ -141,16 +143,23 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
                 fingerprint: environment.identity.fingerprint, flags: environment.linkFlags)
             // Others go on watching until it comes.
             let demand = KeyframeDemand(loop) { [weak self] in self?.state.with { $0.requestKeyframe }?(.wanted) }
+            let bandwidth = AudienceBandwidth(
+                loop, fastest: { core.assumeIsolated { $0.fastestEstimate } },
+                limit: { [weak self] rate in self?.state.with { $0.limitBitrate }?(rate) })
             state.with { state in
                 state.served = Served(
                     core: core, signaling: signaling, handle: handle, audioTracks: broadcast.settings.audio.count,
-                    demand: LoopBound(loop, demand))
+                    demand: LoopBound(loop, demand), bandwidth: LoopBound(loop, bandwidth))
                 state.link = link
             }
         } catch {
             broadcast.end {}
             throw MediaSinkFailure("the relay takes no further broadcast")
         }
+    }
+
+    func begin(limitBitrate: @escaping @Sendable (Bitrate?) -> Void) {
+        state.with { if !$0.isClosed { $0.limitBitrate = limitBitrate } }
     }
 
     private func settings(_ format: EncodedMediaFormat, _ environment: Environment) -> Broadcast.Settings {
@@ -227,11 +236,13 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
         let served = state.with { state in
             state.isClosed = true
             state.requestKeyframe = nil
+            state.limitBitrate = nil
             defer { state.served = nil }
             return state.served
         }
         guard let served else { return done() }
         served.demand.perform { $0.close() }
+        served.bandwidth.perform { $0.close() }
         Task {
             await served.signaling.end(reason: "the publisher has left the relay")
             await served.core.performAndWait { $0.end($1) }
@@ -242,7 +253,8 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
 
     // MARK: The viewers' requests
 
-    /// The publisher follows its own line; viewers with less get fewer layers or wait for a key frame.
+    /// The publisher follows its own line and the fastest viewer's; viewers with less get fewer layers or wait for a key
+    /// frame.
     func apply(_ decision: EncoderPolicy.Decision) {}
 
     func setReferences(_ policy: LongTermReferencePolicy, of encoding: EncodingID) {}

@@ -374,6 +374,7 @@ extension ServiceSession: ServiceDelegate {
     private var capabilities: MediaCapabilities {
         var result = MediaCapabilities.receiving(configuration.videoCodecs)
         result.usesReferences = !configuration.forwardsPackets
+        result.limitsBitrate = configuration.forwardsPackets
         return result
     }
 

@@ -24,6 +24,8 @@ struct BandwidthEstimator {
     private var drain = QueueDrain()
     /// The limit that the receiver signals by REMB, while it keeps signalling.
     private var receiver = ReceiverBandwidthLimit()
+    /// What a receiver with transport-wide feedback allows, and until when.
+    private var allowed: (rate: Bitrate, until: MediaInstant)?
     private var hasLosses = false
     private var lastUpdate: MediaInstant?
     /// The bandwidth estimate for all media of the session: `pathRate`, at most the maximum bitrate.
@@ -167,6 +169,18 @@ struct BandwidthEstimator {
         combineEstimates(now, roundTrip)
     }
 
+    /// A limit is repeated about every second.
+    private static let limitLasts = MediaDuration.seconds(5)
+
+    /// Takes in how much the receiver allows, by REMB beside transport-wide feedback. A relay has it from its viewers.
+    /// libwebrtc's `GoogCcNetworkController::OnRemoteBitrateReport` does the same. It expires after 5 s.
+    mutating func noteLimit(_ bitrate: Bitrate, now: MediaInstant) {
+        let rate = max(bitrate, control.minimum)
+        allowed = (rate, now + Self.limitLasts)
+        pathRate = min(pathRate, rate)
+        estimate = min(estimate, rate)
+    }
+
     // MARK: Parts of an update
 
     /// Begins an update and decides whether the sender is application-limited.
@@ -201,6 +215,7 @@ struct BandwidthEstimator {
         // While the queue is drained, 0.7 x the estimate is sent.
         if drain.isActive { rate = Bitrate(bitsPerSecond: rate.bitsPerSecond / 10 &* 7) }
         if let limit = receiver.limit(now: now) { rate = min(rate, limit) }
+        if let allowed, now < allowed.until { rate = min(rate, allowed.rate) }
         pathRate = max(rate, control.minimum)
         estimate = min(pathRate, maximum)
     }

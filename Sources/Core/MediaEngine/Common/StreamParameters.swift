@@ -62,6 +62,8 @@ public struct SenderParameters: Equatable, Sendable {
     public var usesTransportFeedback: Bool
     /// The peer has agreed to send REMB. Used only without transport-wide feedback.
     public var usesREMB: Bool
+    /// REMB limits what is sent, also beside transport-wide feedback.
+    public var obeysREMB = false
     /// Packets that the packet history holds, a power of two. It limits how long a packet can be retransmitted, and the
     /// size of a frame.
     public var historyCapacity: Int
@@ -101,6 +103,8 @@ public struct ReceiverParameters: Equatable, Sendable {
     public var localSSRC: UInt32
     /// The peer understands transport-wide feedback.
     public var usesTransportFeedback: Bool
+    /// The peer understands REMB.
+    public var sendsREMB: Bool
     /// Packets of incomplete frames that the receiver holds, a power of two.
     public var packetCapacity: Int
     /// Interval of receiver reports while nothing arrives. Some peers take longer silence for the end of the session.
@@ -108,7 +112,7 @@ public struct ReceiverParameters: Equatable, Sendable {
 
     public init(
         video: VideoStreamParameters?, audio: [AudioStreamParameters], extensions: HeaderExtensionMap, cname: String,
-        localSSRC: UInt32, usesTransportFeedback: Bool, packetCapacity: Int = 4_096,
+        localSSRC: UInt32, usesTransportFeedback: Bool, sendsREMB: Bool = false, packetCapacity: Int = 4_096,
         idleReportInterval: MediaDuration = .seconds(1)
     ) {
         self.video = video
@@ -117,6 +121,7 @@ public struct ReceiverParameters: Equatable, Sendable {
         self.cname = cname
         self.localSSRC = localSSRC
         self.usesTransportFeedback = usesTransportFeedback
+        self.sendsREMB = sendsREMB
         self.packetCapacity = packetCapacity
         self.idleReportInterval = idleReportInterval
     }

@@ -33,6 +33,9 @@ public final class MediaReceiver {
         state.requestKeyframe(request, now: now)
     }
 
+    /// Limits what the sender sends, if it understands REMB; nil: not any more, after 5 s.
+    public func limitBitrate(_ limit: Bitrate?) { state.limitBitrate(limit) }
+
     // MARK: Output
 
     /// The next output; call until it is `.wait`.

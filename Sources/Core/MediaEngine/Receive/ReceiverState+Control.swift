@@ -17,6 +17,11 @@ extension ReceiverState {
         }
     }
 
+    mutating func limitBitrate(_ limit: Bitrate?) {
+        guard parameters.sendsREMB else { return }
+        bitrateLimit.set(limit)
+    }
+
     private mutating func handle(_ packet: RTCPPacket, _ now: MediaInstant) {
         switch packet {
         case .senderReport(let report):

@@ -19,6 +19,7 @@ extension ReceiverState {
             counters.feedbackPackets &+= 1
             return .rtcp(writer.position)
         }
+        if bitrateLimit.isDue, writeLimit(&writer) { return .rtcp(writer.position) }
         if isAcknowledgementDue {
             isAcknowledgementDue = false
             if writeAcknowledgement(&writer) { return .rtcp(writer.position) }
@@ -80,6 +81,10 @@ extension ReceiverState {
         return true
     }
 
+    private mutating func writeLimit(_ writer: inout ByteWriter) -> Bool {
+        bitrateLimit.write(senderSSRC: parameters.localSSRC, mediaSSRC: videoStream.ssrc, into: &writer)
+    }
+
     /// Acknowledges the newest long-term reference by RPSI (RFC 4585 section 6.3.3). False if there is none.
     private func writeAcknowledgement(_ writer: inout ByteWriter) -> Bool {
         guard hasReferences, let stream = parameters.video, let pictureID = video?.newestLongTermReference else {
@@ -126,8 +131,9 @@ extension ReceiverState {
                 try ExtendedReport.write(ssrc: parameters.localSSRC, time: reports.ntp(at: now), into: &writer)
             }
         } catch {}
-        // Repeated, as the first acknowledgement may have been lost.
+        // Repeated, as the first ones may have been lost.
         _ = writeAcknowledgement(&writer)
+        _ = writeLimit(&writer)
         counters.reports &+= 1
         reports.noteSent(now: now, interval: isFlowing ? .seconds(1) : parameters.idleReportInterval)
     }

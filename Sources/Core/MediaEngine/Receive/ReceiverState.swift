@@ -17,6 +17,7 @@ struct ReceiverState: ~Copyable {
     /// A sink wants a key frame, and can do without: one PLI is sent.
     var isKeyframeWanted = false
     var feedback: TransportFeedbackGenerator
+    var bitrateLimit = BitrateLimitReporter()
     var reports: ReceiverReportSchedule
     /// By XR reports (RFC 3611).
     var roundTripTimes = RoundTripTimeEstimator()

@@ -52,10 +52,12 @@ extension SenderState {
             egress.stall.noteHeard(now: now)
         case .transportFeedback(let feedback): handle(feedback, now)
         case .remb(let estimate):
-            guard parameters.usesREMB, !parameters.usesTransportFeedback, spend(RTCPWorkLimiter.block, now)
+            guard parameters.usesTransportFeedback ? parameters.obeysREMB : parameters.usesREMB,
+                spend(RTCPWorkLimiter.block, now)
             else { return }
             // REMB applies to the streams that it names.
             guard estimate.contains(where: { appliesREMB(to: $0) }) else { return counters.rtcpForUnknownSSRC &+= 1 }
+            if parameters.usesTransportFeedback { return bandwidth.noteLimit(estimate.bitrate, now: now) }
             bandwidth.noteREMB(
                 estimate.bitrate, now: now, roundTrip: roundTrip, sentBitrate: egress.sentBitrate(now: now))
         case .extendedReport(let report):
