@@ -7,10 +7,15 @@ import Testing
     private static let killed: Int32 = 128 + 9
     private static let terminated: Int32 = 128 + 15
 
-    /// A program that runs until it is ended, and has its environment already.
+    /// A program that runs until it is ended. It has written a line, as /proc shows its environment only some time after
+    /// `posix_spawn` has returned.
     private func sleeper(_ mark: String) throws -> Program {
         let parts = mark.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-        return try Program("sleep", ["1000"], environment: [parts[0]: parts[1]])
+        let sleeper = try Program(
+            "sh", ["-c", "echo started; sleep 1000; exit"], environment: [parts[0]: parts[1]])
+        let hasStarted: Bool? = sleeper.wait(seconds: 10) { output, _ in output.isEmpty ? nil : true }
+        try #require(hasStarted == true)
+        return sleeper
     }
 
     /// A name of a variable that no other test uses.

@@ -133,6 +133,24 @@ struct DirectoryRouteTests {
         }
     }
 
+    /// The response to the same question is kept, but not longer than it is true.
+    @Test func aChangeIsSeenAtOnce() async throws {
+        try await ServiceFixture.with(configure: { $0.directory = DirectorySettings() }) { stage in
+            try await stage.client { client in
+                let empty = try await client.broadcasts()
+                let entry = try listed(in: stage)
+                let one = try await client.broadcasts()
+                #expect(empty.total == 0 && one.entries == [entry])
+                stage.server.directory?.with { $0.setViewers(7, of: entry.id) }
+                let watched = try await client.broadcasts()
+                #expect(watched.entries.map(\.viewers) == [7])
+                stage.server.directory?.with { $0.remove(entry.id, of: nil) }
+                let gone = try await client.broadcasts()
+                #expect(gone.total == 0)
+            }
+        }
+    }
+
     @Test func theIconOfAnApplicationIsAnImage() async throws {
         // A signature and a header, which is all that is looked at.
         let bytes: [UInt8] =

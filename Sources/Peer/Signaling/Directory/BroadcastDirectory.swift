@@ -38,6 +38,8 @@ public struct BroadcastDirectory: Sendable {
     }
 
     public let capacity: Int
+    /// Changes with each change of the entries.
+    private(set) var version = 0
     private var records: [String: Record] = [:]
     private var identifiers: [String: Set<String>] = [:]
 
@@ -57,16 +59,21 @@ public struct BroadcastDirectory: Sendable {
             remove(id, of: known.owner)
         }
         guard records.count < capacity else { return false }
+        version &+= 1
         records[id] = record
         identifiers[record.entry.application.id, default: []].insert(id)
         return true
     }
 
-    public mutating func setViewers(_ viewers: Int, of id: String) { records[id]?.entry.viewers = viewers }
+    public mutating func setViewers(_ viewers: Int, of id: String) {
+        version &+= 1
+        records[id]?.entry.viewers = viewers
+    }
 
     /// - Parameter owner: of the broadcast; another one's stays.
     public mutating func remove(_ id: String, of owner: String?) {
         guard let record = records[id], record.owner == owner else { return }
+        version &+= 1
         records[id] = nil
         let application = record.entry.application.id
         identifiers[application]?.remove(id)

@@ -1,11 +1,20 @@
 import Admission
+import HTTPTypes
 import Synchronization
 
 /// The directory of a server. Safe from any thread.
 public final class DirectoryTable: Sendable {
+    /// The response to a query, as long as the directory does not change.
+    private struct Answer {
+        var version: Int
+        var response: RouteResponse
+    }
+
     /// The label of this relay in its entries.
     public let region: String?
     private let directory: Mutex<BroadcastDirectory>
+    /// To the query for everything, which the page makes again and again.
+    private let answer = Mutex<Answer?>(nil)
 
     init(_ settings: DirectorySettings) {
         region = settings.region
@@ -17,9 +26,16 @@ public final class DirectoryTable: Sendable {
         directory.withLock { body(&$0) }
     }
 
-    func find(_ query: BroadcastDirectory.Query) -> (entries: [DirectoryEntry], total: Int) {
+    /// The JSON of what is found. It is made once for all who ask for everything.
+    func response(to query: BroadcastDirectory.Query) -> RouteResponse {
         // The copy is sorted without the lock.
-        directory.withLock { $0 }.find(query)
+        let copy = directory.withLock { $0 }
+        let isForAll = query.application == nil && query.region == nil
+        if isForAll, let answer = answer.withLock({ $0 }), answer.version == copy.version { return answer.response }
+        let (entries, total) = copy.find(query)
+        let response = RouteResponse(.ok, json: DirectoryDocument(broadcasts: entries, total: total))
+        if isForAll { answer.withLock { $0 = Answer(version: copy.version, response: response) } }
+        return response
     }
 }
 

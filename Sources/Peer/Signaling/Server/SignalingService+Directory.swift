@@ -14,8 +14,7 @@ extension SignalingService {
                 var query = BroadcastDirectory.Query()
                 query.application = call.parameter("app")
                 query.region = call.parameter("region")
-                let (entries, total) = directory.find(query)
-                return RouteResponse(.ok, json: DirectoryDocument(broadcasts: entries, total: total))
+                return directory.response(to: query)
             }
         case (3, "icon"): return get(call) { icon(of: call.path[1], in: directory) }
         default: return .notFound

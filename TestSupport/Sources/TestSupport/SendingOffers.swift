@@ -1,8 +1,8 @@
 /// Offers of programs that send by WHIP (RFC 9725): one sendonly audio and one sendonly video section.
 /// The file is long, as it is recorded text.
-enum SendingOffers {
+public enum SendingOffers {
     /// Recorded from Chromium 156, `bundlePolicy: "max-bundle"`.
-    static let chromium = """
+    public static let chromium = """
         v=0
         o=- 2027431044397031210 2 IN IP4 127.0.0.1
         s=-
@@ -168,7 +168,7 @@ enum SendingOffers {
         """
 
     /// The same with two encodings (`sendEncodings`): RFC 8853.
-    static let chromiumSimulcast = """
+    public static let chromiumSimulcast = """
         v=0
         o=- 6338139933268503943 2 IN IP4 127.0.0.1
         s=-
@@ -334,7 +334,7 @@ enum SendingOffers {
         """
 
     /// Recorded from Firefox ESR 153.
-    static let firefox = """
+    public static let firefox = """
         v=0
         o=mozilla...THIS_IS_SDPARTA-99.0 8077091540116578830 0 IN IP4 0.0.0.0
         s=-
@@ -434,7 +434,7 @@ enum SendingOffers {
 
     /// OBS 30, written after the source of libdatachannel 0.20: ICE and DTLS at session level, no candidates, H.264, no
     /// RTX.
-    static let obs = """
+    public static let obs = """
         v=0
         o=rtc 2853047186 0 IN IP4 127.0.0.1
         s=-
@@ -473,7 +473,7 @@ enum SendingOffers {
 
     /// whipsink with `max-bundle`, written after the output of webrtcbin 1.22: the second section has port 0 and
     /// `bundle-only`.
-    static let gstreamer = """
+    public static let gstreamer = """
         v=0
         o=- 6102834519083921147 0 IN IP4 0.0.0.0
         s=-
@@ -515,5 +515,5 @@ enum SendingOffers {
 
         """
 
-    static let all = [chromium, chromiumSimulcast, firefox, obs, gstreamer]
+    public static let all = [chromium, chromiumSimulcast, firefox, obs, gstreamer]
 }
