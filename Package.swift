@@ -86,6 +86,7 @@ let package = Package(
         library("CPNG", pkgConfig: "libpng", debian: "libpng-dev"),
         library("CGLib", pkgConfig: "glib-2.0", debian: "libglib2.0-dev"),
         library("CGIO", pkgConfig: "gio-2.0", debian: "libglib2.0-dev"),
+        library("CNATS", pkgConfig: "libnats", debian: "libnats-dev"),
         .systemLibrary(name: "CMalloc", path: "Sources/Libraries/CMalloc"),
         .systemLibrary(name: "CLinux", path: "Sources/Libraries/CLinux"),
         // L1
@@ -116,6 +117,7 @@ let package = Package(
         layer("Adapters", "TestSource", ["MediaCore", "LinuxRuntime"]),
         layer("Adapters", "ProcessMemory", ["CMalloc"]),
         layer("Adapters", "ControlSocket", ["MediaCore", "LinuxRuntime"]),
+        layer("Adapters", "NATSMessaging", ["CNATS"]),
         layer("Adapters", "ExtensionChannel", ["MediaCore", "LinuxRuntime"]),
         // L3
         // C, as #embed puts files into the executable.
@@ -147,6 +149,7 @@ let package = Package(
                 "MediaCore", "LinuxRuntime", "EventLoop", "RTPWire", "SessionDescription", "MediaEngine", "PeerEngine",
                 "ICETransport", "Transport",
             ]),
+        layer("Peer", "Cluster", ["Admission", "Signaling"]),
         .target(name: "LibraryPage", path: "Sources/Peer/LibraryPage", exclude: ["Page"]),
         layer("Peer", "RecordingPage", ["LibraryPage", "LinuxRuntime", nioCore, nioPosix, nioHTTP1]),
         layer("Peer", "RecordingLibrary", ["LinuxRuntime", grdb]),
@@ -155,7 +158,8 @@ let package = Package(
             "Peer", "Sessions",
             [
                 "MediaCore", "LinuxRuntime", "EventLoop", "SessionDescription", "MediaEngine", "PeerEngine",
-                "ICETransport", "Admission", "ICEServers", "Signaling", "Transport", "Publishing", "Receiving", logging,
+                "ICETransport", "Admission", "ICEServers", "Signaling", "Cluster", "Transport", "Publishing", "Receiving",
+                logging,
             ]),
         layer(
             "Peer", "WHIP",
@@ -198,7 +202,7 @@ let package = Package(
             name: "RelayVerb",
             dependencies: [
                 "CommandSupport", "MediaCore", "LinuxRuntime", "Admission", "ICEServers", "Signaling", "Transport",
-                "Publishing", "Sessions", "ProcessMemory", arguments,
+                "Publishing", "Sessions", "Cluster", "NATSMessaging", "ProcessMemory", arguments,
             ], path: "Sources/RelayVerb", swiftSettings: settings),
         .executableTarget(
             name: "share-relay", dependencies: ["RelayVerb", "ProcessMemory", arguments],

@@ -1,10 +1,12 @@
 import Admission
 package import ArgumentParser
+import Cluster
 import CommandSupport
 import Foundation
 import ICEServers
 import LinuxRuntime
 import MediaCore
+import NATSMessaging
 import ProcessMemory
 import Publishing
 import Sessions
@@ -102,6 +104,28 @@ package struct RelayCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
+            """
+            NATS servers over which this relay and others find each other's broadcasts: nats://HOST:PORT or tls://..., \
+            separated by commas.
+            """,
+            valueName: "urls"))
+    var cluster: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Name of this relay in the cluster, another one for each: letters a to z, digits and '-'. Random if omitted.",
+            valueName: "name"))
+    var node: String?
+
+    @Option(
+        parsing: .upToNextOption,
+        help: ArgumentHelp(
+            "The NATS servers' authority (PEM), and a certificate chain and key of this relay if they want one.",
+            valueName: "file"))
+    var clusterTls: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
             "On SIGTERM, take nobody in any more, and end when all broadcasts have ended, or after this time: 90s, 10m, 2h.",
             valueName: "time"))
     var drain: Timespan?
@@ -135,6 +159,15 @@ package struct RelayCommand: ParsableCommand {
         }
         guard !serverOptions.relayOnly else {
             throw ValidationError("--relay-only is for hosts and viewers: a relay needs an address of its own.")
+        }
+        if let node, !ClusterNode.isName(node) {
+            throw ValidationError("--node is 1 to 32 of a to z, 0 to 9 and '-', not '\(node)'.")
+        }
+        guard cluster != nil || (node == nil && clusterTls.isEmpty) else {
+            throw ValidationError("--node and --cluster-tls need --cluster.")
+        }
+        guard [0, 1, 3].contains(clusterTls.count) else {
+            throw ValidationError("--cluster-tls takes one file, or three: authority, chain and key.")
         }
         guard (1...64).contains(maxBroadcasts) else { throw ValidationError("--max-broadcasts is 1 to 64.") }
         guard (1...10_000).contains(maxViewers) else { throw ValidationError("--max-viewers is 1 to 10000.") }
@@ -190,14 +223,18 @@ package struct RelayCommand: ParsableCommand {
             ending.change { $0 = $0 ?? EndReason(.stopped, "ended by \(name)") }
         }
         let events = Monitor(0)
+        var configuration = try settings(token, certificate)
+        let bus = NATSBus(report: { [reporter] in reporter.clusterIsConnected($0) })
+        if cluster != nil { configuration.cluster = ClusterSettings(node: node ?? Self.randomNode(), bus: bus) }
         let session = RelaySession(
-            configuration: try settings(token, certificate), identity: identity, decide: { await policy.decide($0) },
+            configuration: configuration, identity: identity, decide: { await policy.decide($0) },
             admit: { _ in .accepted },
             emit: {
                 reporter.report($0)
                 events.change { $0 &+= 1 }
             })
         if hasTerminal, accept != .any { prompt.start() }
+        if let cluster { try bus.connect(to: cluster, tls: clusterTls, as: configuration.cluster?.node ?? "relay") }
         let link: ServiceLink
         do throws(EndReason) {
             link = try blocking(throwing: { () throws(EndReason) in try await session.start() })
@@ -206,6 +243,7 @@ package struct RelayCommand: ParsableCommand {
         }
         let status = try serveStatus(of: session, reporter)
         reporter.begin(link, metrics: status?.address)
+        bus.onConnect { [weak session] in session?.clusterIsConnected() }
         if let certificate { reporter.presents(certificate) }
         ProcessMemory.releaseProgramPages()
         let watch = watch(files, content, session, reporter)
@@ -223,10 +261,13 @@ package struct RelayCommand: ParsableCommand {
         watch?.cancel()
         blocking {
             await session.stop()
+            bus.close()
             await status?.server.stop()
         }
         reporter.end(reason)
     }
+
+    private static func randomNode() -> String { "relay-" + String(UInt32.random(in: .min ... .max), radix: 36) }
 
     /// Presents the certificate of `--tls` when it was renewed.
     private func watch(

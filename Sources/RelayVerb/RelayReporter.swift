@@ -1,4 +1,5 @@
 import Admission
+import Cluster
 import CommandSupport
 import Foundation
 import LinuxRuntime
@@ -60,6 +61,37 @@ final class RelayReporter: Sendable {
             output.event("live", broadcast(id) + [("name", .string(name)), ("link", .string(link.text))])
             ErrorOutput.writeLine("share: \(UntrustedText.quote(name)) is live: \(link.text)")
         case .broadcast(let id, let event): report(event, of: id)
+        case .cluster(let event): report(event)
+        }
+    }
+
+    /// Reports that the connection to the NATS servers was made, or lost.
+    func clusterIsConnected(_ isConnected: Bool) {
+        output.event(isConnected ? "cluster-connected" : "cluster-lost", [])
+        ErrorOutput.writeLine(
+            isConnected
+                ? "share: connected to the cluster"
+                : "share: no connection to the cluster: other relays' broadcasts are not found; all that runs goes on")
+    }
+
+    private func report(_ event: ClusterEvent) {
+        switch event {
+        case .joined(let node):
+            output.event("relay-joined", [("node", .string(node.name))])
+            ErrorOutput.writeLine("share: relay \(node.name) is there")
+        case .left(let node):
+            output.event("relay-left", [("node", .string(node.name))])
+            ErrorOutput.writeLine("share: relay \(node.name) has gone")
+        case .nameIsTaken: warn("another relay of the cluster has this one's name: give each its own with --node")
+        case .fetched(let id, let source):
+            output.event("fetched", [("broadcast", .string(id.text)), ("node", .string(source))])
+        case .lost(let id, let source, let reason):
+            output.event(
+                "fetch-ended",
+                [
+                    ("broadcast", .string(id.text)), ("node", .string(source)),
+                    ("reason", .string(reason.sentence)),
+                ])
         }
     }
 

@@ -1,4 +1,7 @@
+import Admission
 public import MediaCore
+import Publishing
+import Receiving
 public import Signaling
 
 /// The statistics of a relay. A flat record, as each value is reported by its own name.
@@ -32,4 +35,18 @@ public struct RelayStatistics: Sendable {
     public var signaling = SignalingStatistics()
     /// No publisher and no viewer is taken any more.
     public var isDraining = false
+}
+
+extension RelayStatistics {
+    /// - Parameter received: from the publisher, or from another relay.
+    mutating func add(_ broadcast: RelayedBroadcast, _ received: ViewerStatistics?) async {
+        guard let (id, codec, traffic) = await broadcast.traffic() else { return }
+        broadcasts.append(
+            Broadcast(
+                name: broadcast.displayName, id: id.text, codec: codec, viewers: traffic.viewers,
+                connected: traffic.connected, packetsReceived: received?.packetsReceived ?? 0,
+                bytesReceived: received?.bytesReceived ?? 0, packetsLost: received?.packetsLost ?? 0,
+                packetsSent: traffic.packets, bytesSent: traffic.bytes, retransmissions: traffic.retransmissions,
+                keyframeRequests: traffic.keyframeRequests, delays: traffic.delays, badPackets: traffic.badPackets))
+    }
 }

@@ -21,7 +21,7 @@ extension ServiceSession {
         _ listing: Listing, of application: ApplicationInfo, by sessions: [SessionID]
     ) async -> ListingOutcome {
         let served = sessions.lazy.compactMap { id in self.findServed(id).map { (id, $0) } }.first
-        let (outcome, new): (ListingOutcome, (SessionID, DirectoryEntry)?) = state.with { state in
+        let (outcome, listed): (ListingOutcome, (SessionID, DirectoryEntry, isNew: Bool)?) = state.with { state in
             guard let directory = state.server?.directory else { return (.notLive, nil) }
             let (session, link, codec): (SessionID, Link, VideoCodec?)
             if let met = sessions.first(where: { state.meetings[$0] != nil }) {
@@ -43,20 +43,26 @@ extension ServiceSession {
             let icon = application.icon
             guard directory.with({ $0.put(.init(entry, icon: icon)) }) else { return (.full, nil) }
             let isNew = state.listed.updateValue(link.id, forKey: session) == nil
-            return (.listed, isNew ? (session, entry) : nil)
+            return (.listed, (session, entry, isNew))
         }
-        if let (session, entry) = new { emit(.listed(session, entry)) }
+        if let (session, entry, isNew) = listed {
+            if let id = BroadcastID(entry.id) { configuration.noteListing?(id, entry) }
+            if isNew { emit(.listed(session, entry)) }
+        }
         return outcome
     }
 
     public func unlist(_ sessions: [SessionID]) async {
-        state.with { state in
-            for session in sessions {
-                guard let id = state.listed.removeValue(forKey: session) else { continue }
-                state.server?.directory?.with { $0.remove(id.text, of: nil) }
-            }
+        let unlisted = state.with { state in
+            let unlisted = sessions.compactMap { state.listed.removeValue(forKey: $0) }
+            for id in unlisted { state.server?.directory?.with { $0.remove(id.text, of: nil) } }
+            return unlisted
         }
+        for id in unlisted { configuration.noteListing?(id, nil) }
     }
+
+    /// The directory; nil if nothing is listed, or before the start.
+    var directory: DirectoryTable? { state.with { $0.server }?.directory }
 
     /// Takes note of how many watch a broadcast.
     func note(viewers: Int, of session: SessionID) {

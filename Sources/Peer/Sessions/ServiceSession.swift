@@ -50,6 +50,10 @@ public final class ServiceSession: Sendable {
         public var directory: DirectorySettings?
         /// What the sinks take.
         public var videoCodecs: Set<VideoCodec> = [.vp8]
+        /// Gets broadcasts of other relays.
+        var finder: (any BroadcastFinder)?
+        /// Called when a broadcast is listed, with each change of that, and when it is not any more.
+        var noteListing: (@Sendable (BroadcastID, DirectoryEntry?) -> Void)?
         /// Paired hosts may be reached over this server, beside or instead of publishing.
         var takesMeetings = false
         /// The sinks forward packets, and can make no use of long-term references.
@@ -145,6 +149,7 @@ public final class ServiceSession: Sendable {
         var settings = SignalingServer.Configuration(host: configuration.listenHost, port: configuration.listenPort)
         settings.certificate = configuration.certificate
         settings.directory = configuration.directory
+        settings.finder = configuration.finder
         settings.serve(viewers: configuration.viewers)
         // Peers on one UDP port take no descriptors.
         settings.limit(

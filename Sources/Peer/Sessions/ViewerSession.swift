@@ -62,8 +62,12 @@ public final class ViewerSession: Sendable {
     /// What one of many sessions in a process has in place of threads and an ICE agent of its own.
     package struct SharedSeat: Sendable {
         let loop: EventLoop
-        /// The numeric address that the session comes from.
-        let localAddress: String
+        /// The numeric address that the session comes from; nil: any.
+        var localAddress: String?
+        /// The UDP port that it shares with others; nil: it gets one of its own.
+        var socket: LoopBound<ICELiteSocket>?
+        /// It receives for itself alone, and keeps few packets.
+        var isOneOfMany = true
     }
 
     /// The loop of many sessions in a process.
@@ -89,7 +93,12 @@ public final class ViewerSession: Sendable {
         ownServers = servers
         self.usesOnlyRelays = usesOnlyRelays
         self.records = records
-        capabilities = .receiving(sink.videoCodecs)
+        var capabilities = MediaCapabilities.receiving(sink.videoCodecs)
+        if sink is any ForwardingSink {
+            // It can make no use of references, and says how much its own viewers can get.
+            (capabilities.usesReferences, capabilities.limitsBitrate) = (false, true)
+        }
+        self.capabilities = capabilities
         self.emit = emit
         let loop = seat?.loop ?? EventLoop(name: "net-0")
         self.loop = loop
@@ -103,7 +112,7 @@ public final class ViewerSession: Sendable {
             making: {
                 let core = Subscription(
                     loop: loop, sink: sink, emit: emit, outcome: outcome, request: { source.yield($0) })
-                if seat != nil { core.packetCapacity = 256 }
+                if seat?.isOneOfMany == true { core.packetCapacity = 256 }
                 return core
             })
     }
@@ -156,12 +165,13 @@ public final class ViewerSession: Sendable {
     /// The socket of a session that shares a loop; nil if it does not.
     private func sharedSocket() async throws(EndReason) -> LoopBound<ICELiteSocket>? {
         guard let seat else { return nil }
-        if let known = socket.with({ $0 }) { return known }
+        if let known = seat.socket ?? socket.with({ $0 }) { return known }
         let opened = await core.ifRunning { [loop] _ in
-            try? LoopBound(loop, ICELiteSocket(loop: loop, addresses: [seat.localAddress], isOneOfMany: true))
+            try? LoopBound(
+                loop, ICELiteSocket(loop: loop, addresses: seat.localAddress.map { [$0] }, isOneOfMany: true))
         }
         guard let opened = opened ?? nil else {
-            throw EndReason(.failed, "no UDP socket can be opened at \(seat.localAddress)")
+            throw EndReason(.failed, "no UDP socket can be opened at \(seat.localAddress ?? "any address")")
         }
         socket.with { $0 = opened }
         return opened

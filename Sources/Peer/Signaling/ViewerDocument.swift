@@ -1,11 +1,11 @@
-import Admission
+package import Admission
 import MediaCore
 
 /// A viewer that knocks at a relay, as the relay tells the host.
 ///
 /// The relay has checked the viewer's signature. It could lie about all of this, as it could let anybody watch: it has the
 /// media.
-struct ViewerDocument: Codable {
+package struct ViewerDocument: Codable {
     var type = "viewer"
     /// Of the question.
     var id: String
@@ -19,7 +19,7 @@ struct ViewerDocument: Codable {
     var words: [String]
     var records: Bool?
 
-    init(_ knock: Knock) {
+    package init(_ knock: Knock) {
         id = knock.id.text
         name = knock.name
         kind = knock.kind
@@ -31,7 +31,7 @@ struct ViewerDocument: Codable {
     }
 
     /// With cleaned texts; nil if a value cannot be one.
-    var knock: Knock? {
+    package var knock: Knock? {
         guard let id = KnockID(Substring(id)), let words = ShortAuthenticationString(words: words),
             let fingerprint = Base64URL.decode(fingerprint)
         else { return nil }
@@ -46,14 +46,14 @@ struct ViewerDocument: Codable {
 }
 
 /// The host's decision about such a viewer.
-struct ViewerDecisionDocument: Codable {
+package struct ViewerDecisionDocument: Codable {
     enum Decision: String, Codable { case accepted, refused, unanswered }
 
     var decision: Decision
     /// For the viewer.
     var reason: String?
 
-    init(_ decision: KnockDecision) {
+    package init(_ decision: KnockDecision) {
         switch decision {
         case .accepted, .remembered: self.decision = .accepted
         case .refused(let text): (self.decision, reason) = (.refused, text)
@@ -61,7 +61,7 @@ struct ViewerDecisionDocument: Codable {
         }
     }
 
-    var value: KnockDecision {
+    package var value: KnockDecision {
         switch decision {
         case .accepted: .accepted
         case .refused: .refused(reason.map { UntrustedText.clean($0, limit: 256, fallback: "the host said no") })

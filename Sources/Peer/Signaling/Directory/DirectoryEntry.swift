@@ -34,7 +34,7 @@ public struct DirectoryEntry: Codable, Hashable, Sendable {
     public let codec: String?
     public let route: Route
     /// The viewers' link, which has a secret: who reads the directory may knock.
-    public let link: String
+    public var link: String
 
     static let titleLimit = 120
 

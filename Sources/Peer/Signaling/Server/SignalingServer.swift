@@ -6,6 +6,15 @@ import NIOCore
 import NIOPosix
 import NIOSSL
 
+/// Gets broadcasts from elsewhere when they are asked for.
+public protocol BroadcastFinder: Sendable {
+    /// Whether a broadcast can be got.
+    func knows(_ id: BroadcastID) -> Bool
+    /// Has a broadcast added to the server.
+    /// - Returns: whether it was.
+    func fetch(_ id: BroadcastID) async -> Bool
+}
+
 /// The HTTPS server of a host, a service or a relay: serves the viewer's page, knocks, WHEP, pairings, WHIP and events
 /// on one event-loop thread.
 ///
@@ -26,6 +35,8 @@ public actor SignalingServer {
         public var serviceCapacity = 64
         /// How broadcasts are listed; nil: not at all.
         public var directory: DirectorySettings?
+        /// Gets broadcasts that this server does not have; nil: there are no others.
+        public var finder: (any BroadcastFinder)?
         /// How long the poll of a knock or a pairing is held.
         public var pollTimeout: Duration = .seconds(20)
         /// Time limit for the delegate to answer an offer.

@@ -134,6 +134,13 @@ extension SignalingService {
         default: break
         }
         if let id = call.broadcast, let meeting = meetings[id] { return await forward(call, meeting) }
+        if let id = call.broadcast, broadcasts[id] == nil, let finder = configuration.finder, finder.knows(id) {
+            // The page needs no media.
+            if call.path.count == 1 { return page(call) }
+            guard await finder.fetch(id) else {
+                return RouteResponse(problem: .busy, .serviceUnavailable, "the broadcast cannot be got now")
+            }
+        }
         guard let name = call.path.first, let id = call.broadcast, let broadcast = broadcasts[id] else {
             return nothing(call, isBroadcast: call.path.count == 1 && call.broadcast != nil)
         }

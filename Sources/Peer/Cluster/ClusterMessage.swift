@@ -1,0 +1,146 @@
+public import Admission
+import FoundationEssentials
+public import Signaling
+
+/// What a relay tells the others of itself.
+public struct ClusterNode: Codable, Hashable, Sendable {
+    /// 1 to 32 of `a-z`, `0-9` and `-`.
+    public var name: String
+    /// The name or address of its HTTPS server, and its port.
+    public var host: String
+    public var port: Int
+    /// base64url of the SHA-256 of its certificate, 32 bytes.
+    public var fingerprint: String
+    /// Its HTTPS certificate is checked by its name.
+    public var isWebPKI: Bool
+    public var region: String?
+    /// It takes nobody in any more.
+    public var isDraining = false
+
+    public init(
+        name: String, host: String, port: Int, fingerprint: [UInt8], isWebPKI: Bool, region: String?
+    ) {
+        self.name = name
+        self.host = host
+        self.port = port
+        self.fingerprint = Base64URL.encode(fingerprint)
+        self.isWebPKI = isWebPKI
+        self.region = region
+    }
+
+    /// Whether a text can be the name of a relay.
+    public static func isName(_ text: some StringProtocol) -> Bool {
+        (1...32).contains(text.utf8.count)
+            && text.utf8.allSatisfy { (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) || $0 == 0x2D }
+    }
+
+    /// Nil if it is none.
+    var digest: [UInt8]? {
+        guard let bytes = Base64URL.decode(fingerprint), bytes.count == 32 else { return nil }
+        return bytes
+    }
+
+    /// The link of a broadcast at this relay.
+    /// - Parameter known: its link at any relay.
+    public func link(of known: Link) -> Link? {
+        guard let digest, (1...65_535).contains(port) else { return nil }
+        return Link(
+            host: host, port: port, id: known.id, secret: known.secret, fingerprint: digest,
+            flags: isWebPKI ? .webPKI : [])
+    }
+}
+
+/// A broadcast that a relay has, as it tells the others.
+public struct ClusterBroadcast: Codable, Hashable, Sendable {
+    /// The viewers' link at the relay that tells of it.
+    public var link: String
+    /// The relays that it has come through: the one that the publisher sends to first, the one that tells of it last.
+    public var path: [String]
+    /// For people; empty if it has none.
+    public var name: String
+    /// Viewers at this relay, other relays not counted.
+    public var viewers = 0
+    /// The publisher is asked about viewers, by the first relay of the path.
+    public var publisherDecides: Bool
+    /// In the directory; nil: it is not listed.
+    public var listing: DirectoryEntry?
+    /// The change of the relay that this is of.
+    var change = 0
+
+    public init(link: Link, path: [String], name: String, publisherDecides: Bool) {
+        self.link = link.text
+        self.path = path
+        self.name = name
+        self.publisherDecides = publisherDecides
+    }
+
+    /// Nil if it is broken.
+    public var parsedLink: Link? { try? Link(parsing: link) }
+
+    /// The most relays that a broadcast comes through.
+    public static let depthLimit = 3
+
+    /// Whether the message makes sense: the relay that tells of it is the last one of its path.
+    func isValid(from node: String) -> Bool {
+        path.last == node && (1...Self.depthLimit).contains(path.count) && Set(path).count == path.count
+            && path.allSatisfy { ClusterNode.isName($0) } && parsedLink != nil
+    }
+}
+
+/// What a relay sends to all others.
+struct ClusterMessage: Codable {
+    enum Body: Codable {
+        /// Each ``ClusterState/interval``.
+        case alive(ClusterNode)
+        case put(id: String, ClusterBroadcast)
+        case remove(id: String)
+        /// It stops.
+        case leave
+    }
+
+    var node: String
+    /// Of this run of the relay.
+    var run: UInt64
+    /// How many changes of its broadcasts there have been, this message included.
+    var change: Int
+    var body: Body
+}
+
+/// A part of what a relay has, in answer to ``SnapshotRequest``.
+struct ClusterSnapshot: Codable {
+    struct Entry: Codable {
+        var id: String
+        var broadcast: ClusterBroadcast
+    }
+
+    var node: ClusterNode
+    var run: UInt64
+    var change: Int
+    var entries: [Entry]
+    /// What the next request asks for; nil: this is the last part.
+    var next: String?
+}
+
+struct SnapshotRequest: Codable {
+    /// The identifier after which the part begins.
+    var after: String?
+}
+
+/// A question about a viewer, to the first relay of a broadcast.
+struct ViewerQuestionDocument: Codable {
+    var broadcast: String
+    var viewer: ViewerDocument
+}
+
+/// JSON of messages.
+enum ClusterJSON {
+    static func encode(_ value: some Encodable) -> [UInt8] {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.withoutEscapingSlashes]
+        return (try? encoder.encode(value)).map { Array($0) } ?? []
+    }
+
+    static func decode<Value: Decodable>(_ type: Value.Type, _ bytes: [UInt8]) -> Value? {
+        try? JSONDecoder().decode(type, from: Data(bytes))
+    }
+}

@@ -1,0 +1,177 @@
+import Admission
+import Signaling
+
+/// What the other relays of a cluster have said, and for how long it holds. A value without a clock of its own.
+///
+/// Each relay alone changes what it has, counts its changes, and says several times within `lease` how many there were:
+/// who has missed one asks for all. A relay that is silent for `lease` is forgotten, with its broadcasts.
+public struct ClusterState: Sendable {
+    /// How often a relay says that it is there.
+    public static let interval = Duration.seconds(2)
+    /// How long what it has said holds.
+    public static let lease = Duration.seconds(7)
+    /// Relays at a time.
+    static let nodeLimit = 64
+    /// Broadcasts of one relay.
+    static let broadcastLimit = 16_384
+
+    /// A relay that was heard.
+    struct Node: Sendable {
+        var node: ClusterNode
+        var run: UInt64
+        /// The last change that is known here, with all before it.
+        var change: Int
+        var deadline: ContinuousClock.Instant
+        var broadcasts: [String: ClusterBroadcast] = [:]
+        /// A snapshot is being fetched until then.
+        var isFetchedUntil: ContinuousClock.Instant?
+        /// What the snapshot has brought so far.
+        var fetched: Set<String> = []
+    }
+
+    /// What follows from a message.
+    enum Effect: Equatable {
+        case joined(ClusterNode)
+        case left(ClusterNode)
+        case put(node: String, id: String)
+        case removed(node: String, id: String)
+        /// Ask for a snapshot.
+        case fetch(node: String)
+        /// Another relay has the name of this one.
+        case nameIsTaken
+    }
+
+    let own: String
+    private let run: UInt64
+    private(set) var nodes: [String: Node] = [:]
+
+    /// - Parameters:
+    ///   - own: the name of this relay.
+    ///   - run: of this run of it.
+    init(own: String, run: UInt64) {
+        self.own = own
+        self.run = run
+    }
+
+    mutating func receive(_ message: ClusterMessage, now: ContinuousClock.Instant) -> [Effect] {
+        guard message.node != own else { return message.run == run ? [] : [.nameIsTaken] }
+        guard ClusterNode.isName(message.node) else { return [] }
+        switch message.body {
+        case .alive(let node): return alive(node, message, now)
+        case .leave:
+            guard nodes[message.node]?.run == message.run else { return [] }
+            return forget(message.node)
+        case .put(let id, let broadcast):
+            return change(message, now) { $0.put(id, broadcast, change: message.change) }
+        case .remove(let id): return change(message, now) { $0.remove(id, change: message.change) }
+        }
+    }
+
+    private mutating func alive(
+        _ node: ClusterNode, _ message: ClusterMessage, _ now: ContinuousClock.Instant
+    ) -> [Effect] {
+        guard node.name == message.node, node.digest != nil else { return [] }
+        var effects: [Effect] = []
+        if let known = nodes[node.name], known.run != message.run { effects += forget(node.name) }
+        if nodes[node.name] == nil {
+            guard nodes.count < Self.nodeLimit else { return effects }
+            nodes[node.name] = Node(node: node, run: message.run, change: 0, deadline: now + Self.lease)
+            effects.append(.joined(node))
+        }
+        nodes[node.name]?.node = node
+        nodes[node.name]?.deadline = now + Self.lease
+        return effects + fetch(node.name, if: nodes[node.name]?.change != message.change, now)
+    }
+
+    /// Asks for all that a relay has, unless that is under way.
+    private mutating func fetch(_ name: String, if isNeeded: Bool, _ now: ContinuousClock.Instant) -> [Effect] {
+        guard isNeeded, let node = nodes[name], node.isFetchedUntil.map({ $0 <= now }) ?? true else { return [] }
+        nodes[name]?.isFetchedUntil = now + Self.interval * 2
+        nodes[name]?.fetched = []
+        return [.fetch(node: name)]
+    }
+
+    private mutating func change(
+        _ message: ClusterMessage, _ now: ContinuousClock.Instant, _ apply: (inout Node) -> Effect?
+    ) -> [Effect] {
+        // A relay that was not heard yet is asked for all when it says that it is there.
+        guard var node = nodes[message.node], node.run == message.run else { return [] }
+        let isNext = message.change == node.change + 1
+        if isNext { node.change = message.change }
+        let effect = apply(&node)
+        nodes[message.node] = node
+        return (effect.map { [$0] } ?? [])
+            + fetch(message.node, if: !isNext && message.change > node.change, now)
+    }
+
+    /// Takes a part of a snapshot.
+    /// - Returns: what follows, and where the next part begins; nil: there is none.
+    mutating func receive(
+        _ snapshot: ClusterSnapshot, now: ContinuousClock.Instant
+    ) -> (effects: [Effect], next: String?) {
+        let name = snapshot.node.name
+        guard var node = nodes[name], node.run == snapshot.run, node.isFetchedUntil != nil else { return ([], nil) }
+        var effects: [Effect] = []
+        for entry in snapshot.entries {
+            node.fetched.insert(entry.id)
+            if let effect = node.put(entry.id, entry.broadcast, change: entry.broadcast.change) { effects.append(effect) }
+        }
+        node.deadline = now + Self.lease
+        if let next = snapshot.next {
+            node.isFetchedUntil = now + Self.interval * 2
+            nodes[name] = node
+            return (effects, next)
+        }
+        let gone = node.broadcasts.filter { !node.fetched.contains($0.key) && $0.value.change <= snapshot.change }
+        for id in gone.keys {
+            node.broadcasts[id] = nil
+            effects.append(.removed(node: name, id: id))
+        }
+        node.change = max(node.change, snapshot.change)
+        (node.isFetchedUntil, node.fetched) = (nil, [])
+        nodes[name] = node
+        return (effects, nil)
+    }
+
+    /// Forgets the relays that were silent for too long.
+    mutating func expire(now: ContinuousClock.Instant) -> [Effect] {
+        nodes.filter { $0.value.deadline <= now }.keys.sorted().flatMap { forget($0) }
+    }
+
+    private mutating func forget(_ name: String) -> [Effect] {
+        guard let node = nodes.removeValue(forKey: name) else { return [] }
+        return node.broadcasts.keys.map { .removed(node: name, id: $0) } + [.left(node.node)]
+    }
+
+    /// The other relays that have a broadcast, and that this one can get it from: those with the shortest way to the
+    /// publisher first, and of these the ones with the fewest viewers.
+    public func sources(of id: String) -> [(node: ClusterNode, broadcast: ClusterBroadcast)] {
+        nodes.values.compactMap { node in
+            guard let broadcast = node.broadcasts[id], !node.node.isDraining, !broadcast.path.contains(own),
+                broadcast.path.count < ClusterBroadcast.depthLimit, broadcast.listing?.route != .direct
+            else { return nil }
+            return (node.node, broadcast)
+        }.sorted {
+            ($0.broadcast.path.count, $0.broadcast.viewers, $0.node.name)
+                < ($1.broadcast.path.count, $1.broadcast.viewers, $1.node.name)
+        }
+    }
+}
+
+extension ClusterState.Node {
+    fileprivate mutating func put(_ id: String, _ broadcast: ClusterBroadcast, change: Int) -> ClusterState.Effect? {
+        var broadcast = broadcast
+        broadcast.change = change
+        guard broadcasts[id].map({ $0.change < change }) ?? (broadcasts.count < ClusterState.broadcastLimit),
+            broadcast.isValid(from: node.name), broadcast.parsedLink?.id.text == id
+        else { return nil }
+        broadcasts[id] = broadcast
+        return .put(node: node.name, id: id)
+    }
+
+    fileprivate mutating func remove(_ id: String, change: Int) -> ClusterState.Effect? {
+        guard let known = broadcasts[id], known.change < change else { return nil }
+        broadcasts[id] = nil
+        return .removed(node: node.name, id: id)
+    }
+}

@@ -1,0 +1,271 @@
+public import Admission
+public import Cluster
+import EventLoop
+import LinuxRuntime
+import MediaCore
+import MediaEngine
+import Receiving
+import Signaling
+public import Transport
+
+/// The broadcasts that a relay gets from others of its cluster: the first viewer has one fetched, by WHEP, and when
+/// nobody has watched for a while, it is given back. Safe from any thread.
+final class ClusterBroadcasts: BroadcastFinder {
+    /// One that is fetched, or about to be.
+    private final class Copy: Sendable {
+        let broadcast: RelayedBroadcast
+        let state = Monitor(State())
+
+        struct State {
+            /// The session with the relay that has it.
+            var session: ViewerSession?
+            var source: ClusterNode?
+            /// Until the first viewer, and after the last one.
+            var idleSince: MediaInstant? = MonotonicClock.now
+            var isEnded = false
+        }
+
+        init(_ broadcast: RelayedBroadcast) { self.broadcast = broadcast }
+    }
+
+    private struct State {
+        var copies: [BroadcastID: Copy] = [:]
+        var tasks: [BroadcastID: Task<Void, Never>] = [:]
+        var isStopped = false
+    }
+
+    /// How a ``RelayedBroadcast`` is made whose viewers are told of to `noteViewers`.
+    typealias Make =
+        @Sendable (BroadcastConfiguration, _ name: String?, _ decide: @escaping HostSession.KnockPolicy,
+            _ noteViewers: @escaping @Sendable (Int) -> Void) -> RelayedBroadcast
+
+    private let member: ClusterMember
+    private let own: ClusterNode
+    private let settings: BroadcastConfiguration
+    private let identity: Identity
+    private let seat: @Sendable () -> ViewerSession.SharedSeat
+    private let make: Make
+    /// Decides about viewers if the publisher leaves that to the relays.
+    private let decide: HostSession.KnockPolicy
+    private let emit: @Sendable (ClusterEvent) -> Void
+    private let state = Monitor(State())
+    private let capacity: Int
+
+    /// How long a request waits until a broadcast has come.
+    private static let fetchTime = MediaDuration.seconds(4)
+    /// How long a broadcast that nobody watches is kept.
+    private static let idleTime = MediaDuration.seconds(30)
+    /// How long viewers wait for another source when one has failed.
+    private static let reunionTime = MediaDuration.seconds(15)
+
+    init(
+        _ member: ClusterMember, own: ClusterNode, settings: BroadcastConfiguration, identity: Identity, capacity: Int,
+        seat: @escaping @Sendable () -> ViewerSession.SharedSeat, make: @escaping Make,
+        decide: @escaping HostSession.KnockPolicy, emit: @escaping @Sendable (ClusterEvent) -> Void
+    ) {
+        self.member = member
+        self.own = own
+        self.settings = settings
+        self.identity = identity
+        self.capacity = capacity
+        self.seat = seat
+        self.make = make
+        self.decide = decide
+        self.emit = emit
+    }
+
+    // MARK: Finding
+
+    func knows(_ id: BroadcastID) -> Bool { !member.sources(of: id).isEmpty || state.with { $0.copies[id] != nil } }
+
+    /// Anybody who knows the identifier of a broadcast can have it fetched, without the secret: it is fetched once, and
+    /// given back after `idleTime`.
+    func fetch(_ id: BroadcastID) async -> Bool {
+        guard let copy = copy(of: id) else { return false }
+        let deadline = MonotonicClock.now + Self.fetchTime
+        while MonotonicClock.now < deadline {
+            if copy.broadcast.link != nil { return true }
+            if copy.state.with({ $0.isEnded }) { return false }
+            try? await Task.sleep(for: .milliseconds(10))
+        }
+        return false
+    }
+
+    /// Begins to fetch a broadcast, unless that has begun.
+    private func copy(of id: BroadcastID) -> Copy? {
+        if let known = state.with({ $0.copies[id] }) { return known }
+        guard let source = member.sources(of: id).first?.broadcast, let link = source.parsedLink else { return nil }
+        var configuration = settings
+        (configuration.id, configuration.secret) = (id, link.secret)
+        let watch = Monitor<Copy?>(nil)
+        let broadcast = make(
+            configuration, source.name.isEmpty ? nil : source.name,
+            { [weak self] in await self?.decide($0, about: id) ?? .unanswered },
+            { [weak self] viewers in
+                watch.with { $0 }?.state.with { $0.idleSince = viewers == 0 ? MonotonicClock.now : nil }
+                self?.announce(id, viewers: viewers)
+            })
+        let new = Copy(broadcast)
+        watch.with { $0 = new }
+        let (copy, isNew) = state.with { state -> (Copy?, Bool) in
+            if let known = state.copies[id] { return (known, false) }
+            guard !state.isStopped, state.copies.count < capacity else { return (nil, false) }
+            state.copies[id] = new
+            state.tasks[id] = Task { [weak self] in
+                await self?.run(new, id)
+                watch.with { $0 = nil }
+            }
+            return (new, true)
+        }
+        if !isNew { watch.with { $0 = nil } }
+        return copy
+    }
+
+    // MARK: Viewers
+
+    private func decide(_ knock: Knock, about id: BroadcastID) async -> KnockDecision {
+        if member.isRelay(knock.identity.fingerprint) { return .accepted }
+        guard let source = member.sources(of: id).first?.broadcast else { return .unanswered }
+        guard source.publisherDecides, let first = source.path.first else { return await decide(knock) }
+        return await member.ask(knock, about: id, at: first)
+    }
+
+    private func announce(_ id: BroadcastID, viewers: Int) {
+        let others = member.copies(of: id)
+        member.update(id) { $0.viewers = max(0, viewers - others) }
+    }
+
+    // MARK: The session with the source
+
+    private func run(_ copy: Copy, _ id: BroadcastID) async {
+        let idleness = Task { [weak self] in
+            while (try? await Task.sleep(for: .seconds(2))) != nil { self?.endIfIdle(copy) }
+        }
+        var deadline = MonotonicClock.now + Self.fetchTime
+        while !copy.state.with({ $0.isEnded }), MonotonicClock.now < deadline {
+            guard let (source, broadcast) = member.sources(of: id).first, let known = broadcast.parsedLink,
+                let link = source.link(of: known)
+            else {
+                try? await Task.sleep(for: .milliseconds(100))
+                continue
+            }
+            let began = MonotonicClock.now
+            let reason = await watch(copy, id, source, link, broadcast)
+            emit(.lost(id, from: source.name, reason))
+            if reason.code == .hostEnded { break }
+            deadline = MonotonicClock.now + Self.reunionTime
+            // A source that refuses at once is not asked all the time.
+            if MonotonicClock.now - began < .seconds(1) { try? await Task.sleep(for: .milliseconds(500)) }
+        }
+        idleness.cancel()
+        copy.state.with { $0.isEnded = true }
+        member.withdraw(id)
+        await withCheckedContinuation { done in copy.broadcast.close { done.resume() } }
+        state.with { state in
+            state.copies[id] = nil
+            state.tasks[id] = nil
+        }
+    }
+
+    /// Receives a broadcast from another relay, until that fails.
+    private func watch(
+        _ copy: Copy, _ id: BroadcastID, _ source: ClusterNode, _ link: Link, _ known: ClusterBroadcast
+    ) async -> EndReason {
+        let session = ViewerSession(
+            link: link, identity: identity, name: "relay \(own.name)", sink: SharedSink(copy.broadcast), seat: seat(),
+            emit: { [weak self] event in
+                guard case .connected = event, let self, let link = copy.broadcast.link else { return }
+                var broadcast = ClusterBroadcast(
+                    link: link, path: known.path + [own.name], name: known.name,
+                    publisherDecides: known.publisherDecides)
+                broadcast.viewers = 0
+                member.announce(id, broadcast)
+                emit(.fetched(id, from: source.name))
+            })
+        let isWanted = copy.state.with { state in
+            if !state.isEnded { (state.session, state.source) = (session, source) }
+            return !state.isEnded
+        }
+        guard isWanted else { return EndReason(.stopped, "nobody watches") }
+        let reason = await session.run()
+        copy.state.with { ($0.session, $0.source) = (nil, nil) }
+        return reason
+    }
+
+    private func endIfIdle(_ copy: Copy) {
+        let now = MonotonicClock.now
+        let session = copy.state.with { state -> ViewerSession? in
+            guard let idle = state.idleSince, now - idle > Self.idleTime else { return nil }
+            state.isEnded = true
+            return state.session
+        }
+        session?.leave(EndReason(.stopped, "nobody watches"))
+    }
+
+    /// Ends the sessions with a relay that is not heard any more, so that another one is asked.
+    func relayHasGone(_ node: ClusterNode) {
+        for copy in state.with({ Array($0.copies.values) }) {
+            let session = copy.state.with { $0.source?.name == node.name ? $0.session : nil }
+            session?.leave(EndReason(.connectionLost, "the relay \(node.name) is not heard any more"))
+        }
+    }
+
+    // MARK: The end
+
+    var isIdle: Bool { state.with { $0.copies.isEmpty } }
+
+    /// The broadcasts, and what has come of each.
+    func statistics() async -> [(RelayedBroadcast, ViewerStatistics?)] {
+        var result: [(RelayedBroadcast, ViewerStatistics?)] = []
+        for (_, copy) in state.with({ $0.copies }).sorted(by: { $0.key.text < $1.key.text }) {
+            result.append((copy.broadcast, await copy.state.with { $0.session }?.statistics()))
+        }
+        return result
+    }
+
+    func stop() async {
+        let (copies, tasks) = state.with { state in
+            state.isStopped = true
+            return (Array(state.copies.values), Array(state.tasks.values))
+        }
+        for copy in copies {
+            let session = copy.state.with { state -> ViewerSession? in
+                state.isEnded = true
+                return state.session
+            }
+            session?.leave(EndReason(.stopped, "the relay has stopped"))
+        }
+        for task in tasks { await task.value }
+    }
+}
+
+/// What a relay reports of its cluster.
+public enum ClusterEvent: Sendable {
+    case joined(ClusterNode)
+    case left(ClusterNode)
+    case nameIsTaken
+    /// A broadcast comes from another relay from now on.
+    case fetched(BroadcastID, from: String)
+    case lost(BroadcastID, from: String, EndReason)
+}
+
+/// Passes everything to a sink that outlives its session.
+private final class SharedSink: ForwardingSink {
+    private let sink: RelayedBroadcast
+
+    init(_ sink: RelayedBroadcast) { self.sink = sink }
+
+    var videoCodecs: Set<VideoCodec> { sink.videoCodecs }
+    var forwarded: LoopBound<ForwardedVideo>? { sink.forwarded }
+
+    func start(
+        _ format: EncodedMediaFormat, requestKeyframe: @escaping @Sendable (KeyframeRequest) -> Void
+    ) throws(MediaSinkFailure) {
+        try sink.start(format, requestKeyframe: requestKeyframe)
+    }
+
+    func begin(limitBitrate: @escaping @Sendable (Bitrate?) -> Void) { sink.begin(limitBitrate: limitBitrate) }
+    func receive(_ frame: EncodedVideoFrame) { sink.receive(frame) }
+    func receive(_ packet: EncodedAudioPacket) { sink.receive(packet) }
+    func close(_ done: @escaping @Sendable () -> Void) { done() }
+}
