@@ -302,6 +302,7 @@ let package = Package(
                 "MediaCore", "SessionDescription", "Admission", "ICEServers", "Signaling", crypto, logging, nioCore,
                 nioPosix, nioHTTP1, nioSSL,
             ]),
+        tests("ClusterTests", ["Admission", "Signaling", "Cluster"]),
         tests(
             "LoopbackTests",
             [

@@ -29,7 +29,7 @@ final class NATSBus: MessageBus {
     ///   - tls: the authority, and a chain and a key.
     func connect(to servers: String, tls: [String], as node: String) throws {
         let urls = servers.split(separator: ",").map { String($0).trimmingCharacters(in: .whitespaces) }
-        guard !urls.isEmpty, urls.allSatisfy({ $0.hasPrefix("nats://") || $0.hasPrefix("tls://") }) else {
+        guard !urls.isEmpty, urls.allSatisfy({ Self.isServer($0) }) else {
             throw Complaint(
                 sentence: "--cluster takes URLs of NATS servers, as nats://10.0.0.7:4222", status: .usage)
         }
@@ -41,6 +41,11 @@ final class NATSBus: MessageBus {
         } catch {
             throw Complaint(sentence: "--cluster: \(error)", status: .usage)
         }
+    }
+
+    private static func isServer(_ text: String) -> Bool {
+        guard let url = URL(string: text), let host = url.host(), !host.isEmpty else { return false }
+        return ["nats", "tls"].contains(url.scheme)
     }
 
     @discardableResult

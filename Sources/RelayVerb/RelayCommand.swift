@@ -163,9 +163,6 @@ package struct RelayCommand: ParsableCommand {
         if let node, !ClusterNode.isName(node) {
             throw ValidationError("--node is 1 to 32 of a to z, 0 to 9 and '-', not '\(node)'.")
         }
-        guard cluster != nil || (node == nil && clusterTls.isEmpty) else {
-            throw ValidationError("--node and --cluster-tls need --cluster.")
-        }
         guard [0, 1, 3].contains(clusterTls.count) else {
             throw ValidationError("--cluster-tls takes one file, or three: authority, chain and key.")
         }
@@ -224,6 +221,9 @@ package struct RelayCommand: ParsableCommand {
         }
         let events = Monitor(0)
         var configuration = try settings(token, certificate)
+        guard cluster != nil || (node == nil && clusterTls.isEmpty) else {
+            throw Complaint(sentence: "--node and --cluster-tls need --cluster", status: .usage)
+        }
         let bus = NATSBus(report: { [reporter] in reporter.clusterIsConnected($0) })
         if cluster != nil { configuration.cluster = ClusterSettings(node: node ?? Self.randomNode(), bus: bus) }
         let session = RelaySession(

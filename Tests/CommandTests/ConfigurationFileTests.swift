@@ -48,6 +48,7 @@ import Testing
         "max-bitrate = 6000", "metrics = \"127.0.0.1:9464\"", "drain = \"10m\"", "turn-secret = \"secret\"",
         "stun = [\"stun.example\", \"other.example:3479\"]", "turn = [\"turns:relay.example:443?transport=tcp\"]",
         "for = \"2h\"", "json = true", "no-directory = true", "region = \"eu-west\"",
+        "cluster = \"nats://10.0.0.7:4222\"", "node = \"a\"", "cluster-tls = [\"ca.pem\"]",
     ]
 
     /// Options that no file sets: `relay-only` is always refused for a relay.
@@ -74,7 +75,8 @@ import Testing
             "--publish-token", "token", "--max-broadcasts", "16", "--max-viewers", "2000", "--max-bitrate", "6000",
             "--metrics", "127.0.0.1:9464", "--drain", "10m", "--turn-secret", "secret", "--stun", "stun.example",
             "--stun", "other.example:3479", "--turn", "turns:relay.example:443?transport=tcp", "--for", "2h", "--json",
-            "--no-directory", "--region", "eu-west",
+            "--no-directory", "--region", "eu-west", "--cluster", "nats://10.0.0.7:4222", "--node", "a",
+            "--cluster-tls", "ca.pem",
         ])
         #expect(String(reflecting: configured) == String(reflecting: typed))
     }

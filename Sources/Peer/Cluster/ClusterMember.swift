@@ -11,8 +11,10 @@ public final class ClusterMember: Sendable {
     public enum Event: Sendable {
         case joined(ClusterNode)
         case left(ClusterNode)
+        /// A relay takes nobody in any more, or says something else of itself that is new.
+        case changed(ClusterNode)
         /// What other relays have of a broadcast has changed.
-        case changed(id: String)
+        case broadcastChanged(id: String)
         /// Another relay has the name of this one: neither sees the other.
         case nameIsTaken
     }
@@ -261,11 +263,12 @@ public final class ClusterMember: Sendable {
             switch effect {
             case .joined(let node): handlers.emit(.joined(node))
             case .left(let node): handlers.emit(.left(node))
+            case .changed(let node): handlers.emit(.changed(node))
             case .nameIsTaken: handlers.emit(.nameIsTaken)
             case .fetch(let node): Task { await self.fetch(node) }
             case .put(let node, let id), .removed(let node, let id):
                 list(id, of: node)
-                handlers.emit(.changed(id: id))
+                handlers.emit(.broadcastChanged(id: id))
             }
         }
     }

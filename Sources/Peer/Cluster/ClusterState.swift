@@ -33,6 +33,8 @@ public struct ClusterState: Sendable {
     enum Effect: Equatable {
         case joined(ClusterNode)
         case left(ClusterNode)
+        /// A relay says something else of itself.
+        case changed(ClusterNode)
         case put(node: String, id: String)
         case removed(node: String, id: String)
         /// Ask for a snapshot.
@@ -77,6 +79,8 @@ public struct ClusterState: Sendable {
             guard nodes.count < Self.nodeLimit else { return effects }
             nodes[node.name] = Node(node: node, run: message.run, change: 0, deadline: now + Self.lease)
             effects.append(.joined(node))
+        } else if nodes[node.name]?.node != node {
+            effects.append(.changed(node))
         }
         nodes[node.name]?.node = node
         nodes[node.name]?.deadline = now + Self.lease

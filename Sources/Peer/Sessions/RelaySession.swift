@@ -214,7 +214,8 @@ public final class RelaySession: Sendable {
             cluster.broadcasts?.relayHasGone(node)
             emit(.cluster(.left(node)))
         case .nameIsTaken: emit(.cluster(.nameIsTaken))
-        case .changed(let id):
+        case .changed: break
+        case .broadcastChanged(let id):
             guard
                 let (session, own) = relayed.with({ $0.first { $0.value.broadcast.link?.id.text == id } }),
                 let broadcast = own.broadcast.link?.id

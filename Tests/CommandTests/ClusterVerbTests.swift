@@ -1,0 +1,139 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Several `share relay` and a NATS server, as an operator runs them.
+@Suite(.serialized, .timeLimit(.minutes(4)))
+struct ClusterVerbTests {
+    private final class Relay {
+        let process: ShareProcess
+        let link: String
+        private let folder: TemporaryFolder
+
+        init(_ node: String, _ cluster: String, _ arguments: [String] = []) throws {
+            folder = try TemporaryFolder()
+            process = try ShareProcess(
+                ["relay", "--listen", "127.0.0.1:0", "--json", "--accept", "any", "--cluster", cluster, "--node", node]
+                    + arguments,
+                in: folder)
+            link = try #require(process.event("link")?["link"] as? String, "\(process.errorText)")
+        }
+
+        /// What `share list` shows of it.
+        func listed() throws -> [String: Any]? {
+            let list = try ShareProcess(["list", "--relay", link, "--json"])
+            _ = list.exitCode()
+            guard let line = list.lines.first else { return nil }
+            return try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
+        }
+
+        func waitFor(_ node: String) -> Bool {
+            process.event("relay-joined") { $0["node"] as? String == node } != nil
+        }
+    }
+
+    private func host(_ relay: Relay, _ arguments: [String] = ["--accept", "any"]) throws -> Terminal {
+        let host = try Terminal(
+            ["host", "--relay", relay.link, "--source", "test", "--listed", "--name", "Budget"] + arguments)
+        #expect(host.waitUntil { $0.hasSuffix("[n]o:") }, "\(host.screen())")
+        try host.type("y", "Enter")
+        _ = try #require(relay.process.event("listed"), "\(relay.process.errorText)")
+        return host
+    }
+
+    private func watch(_ link: String, _ more: [String] = []) throws -> ShareProcess {
+        try ShareProcess(["join", "--headless", "--json"] + more, environment: ["SHARE_LINK": link])
+    }
+
+    /// Waits until a viewer has got so many frames more.
+    private func plays(_ viewer: ShareProcess, frames more: Int = 30) -> Bool {
+        let known = viewer.lines.compactMap { frames(in: $0) }.max() ?? 0
+        return viewer.event("statistics") { ($0["frames"] as? Int ?? 0) > known + more } != nil
+    }
+
+    private func frames(in line: String) -> Int? {
+        let event = (try? JSONSerialization.jsonObject(with: Data(line.utf8))) as? [String: Any]
+        return event?["event"] as? String == "statistics" ? event?["frames"] as? Int : nil
+    }
+
+    /// The link of the broadcast at another relay, when that has heard of it.
+    private func link(at relay: Relay) throws -> String {
+        for _ in 0..<100 { if let link = try relay.listed()?["link"] as? String { return link } }
+        throw Program.Failure("the broadcast is not listed: \(relay.process.errorText)")
+    }
+
+    @Test func viewersWatchAtAnyRelay() throws {
+        let server = try NATSServer()
+        let (a, b, c) = (try Relay("a", server.url), try Relay("b", server.url), try Relay("c", server.url))
+        #expect(a.waitFor("b") && a.waitFor("c") && b.waitFor("a") && c.waitFor("a"))
+        let host = try host(a, ["--accept", "any", "--json"])
+        let (linkB, linkC) = (try link(at: b), try link(at: c))
+        #expect(linkB != linkC && URL(string: linkB)?.path == URL(string: linkC)?.path)
+        let (first, second, other) = (try watch(linkB), try watch(linkB), try watch(linkC))
+        for viewer in [first, second, other] {
+            #expect(viewer.event("first-picture") != nil, "\(viewer.errorText)")
+        }
+        #expect(b.process.event("fetched")?["node"] as? String == "a")
+        // One copy for both, and the people are counted, not the relays.
+        #expect(host.waitUntil { $0.contains("\"viewers\":3") }, "\(host.screen())")
+
+        // Without NATS all that runs goes on, and is found again later.
+        server.end()
+        #expect(a.process.event("cluster-lost") != nil && b.process.event("cluster-lost") != nil)
+        #expect(plays(first) && plays(other))
+        let restarted = try NATSServer(port: server.port)
+        #expect(b.process.waitForError("connected to the cluster"))
+
+        // No other relay's viewers notice the end of one.
+        b.process.kill()
+        #expect(plays(other))
+        #expect(a.process.event("relay-left") { $0["node"] as? String == "b" } != nil)
+        try host.type("C-c")
+        #expect(other.event("ended")?["code"] as? String == "hostEnded")
+        restarted.end()
+    }
+
+    @Test func theHostDecidesAboutViewersOfOtherRelays() throws {
+        let server = try NATSServer()
+        let (a, b) = (try Relay("a", server.url), try Relay("b", server.url))
+        #expect(a.waitFor("b") && b.waitFor("a"))
+        let host = try host(a, [])
+        let link = try link(at: b)
+        let bob = try watch(link, ["--name", "Bob"])
+        let words = try #require(bob.event("knock")?["words"] as? String)
+        _ = try #require(host.waitFor { $0.takesAnswer(about: "Bob") }, "\(host.screen())")
+        #expect(host.screen().contains(words))
+        try host.type("n")
+        #expect(bob.exitCode() == 77)
+        let ann = try watch(link, ["--name", "Ann"])
+        _ = try #require(host.waitFor { $0.takesAnswer(about: "Ann") }, "\(host.screen())")
+        try host.type("y")
+        #expect(ann.event("first-picture") != nil, "\(ann.errorText)")
+    }
+
+    /// A relay starts without NATS, and joins the others when it is there.
+    @Test func natsMayComeLater() throws {
+        let port = try NATSServer().port
+        let a = try Relay("a", "nats://127.0.0.1:\(port)")
+        let server = try NATSServer(port: port)
+        #expect(a.process.event("cluster-connected") != nil)
+        let b = try Relay("b", server.url)
+        #expect(a.waitFor("b") && b.waitFor("a"))
+        // A relay that ends tells the others.
+        b.process.requestEnd()
+        #expect(a.process.event("relay-left", seconds: 3) != nil)
+        let twin = try Relay("a", server.url)
+        #expect(a.process.waitForError("has this one's name") && twin.process.waitForError("has this one's name"))
+    }
+
+    @Test(arguments: [
+        (["--cluster", "http://127.0.0.1"], "as nats://"), (["--cluster", "nats://"], "--cluster"),
+        (["--node", "a"], "need --cluster"), (["--cluster", "nats://127.0.0.1:1", "--node", "A B"], "--node is"),
+        (["--cluster", "nats://127.0.0.1:1", "--cluster-tls", "/nonexistent.pem"], "/nonexistent.pem"),
+    ])
+    func whatCannotBeUsedIsSaid(_ arguments: [String], _ text: String) throws {
+        let relay = try ShareProcess(["relay", "--listen", "127.0.0.1:0", "--accept", "any"] + arguments)
+        #expect(relay.exitCode() == 64)
+        #expect(relay.errorText.contains(text), "\(relay.errorText)")
+    }
+}
