@@ -141,11 +141,11 @@ import Testing
                 message(1, .put(id: id.text, broadcast(id, path: path, viewers: viewers)), node: name), now: start)
         }
         #expect(state.sources(of: id.text).map(\.node.name) == ["e", "c", "d"])
-        // One that takes nobody in any more is not asked.
+        // One that is about to stop is asked only if there is no other.
         var draining = node
         (draining.name, draining.isDraining) = ("e", true)
         _ = state.receive(message(1, .alive(draining), node: "e"), now: start)
-        #expect(state.sources(of: id.text).map(\.node.name) == ["c", "d"])
+        #expect(state.sources(of: id.text).map(\.node.name) == ["c", "d", "e"])
     }
 
     @Test func anotherRelayOfThisNameIsNoticed() {

@@ -17,6 +17,8 @@ public struct Knock: Sendable, Equatable {
     public var records = false
     /// The host's user has removed this viewer from the broadcast before, so it must not be accepted without a question.
     public var wasRemoved = false
+    /// Another server of the broadcast has admitted this viewer.
+    public var hasPass = false
     /// Another peer tells of this knock, and says whose it is.
     public var isTold = false
     /// The words of this knock; the viewer shows them, too.

@@ -103,16 +103,20 @@ extension KnockTable {
         package var address: PeerAddress
         /// The viewer says that it records.
         package var records: Bool
+        /// Another server of the broadcast has admitted the viewer.
+        package var hasPass: Bool
         package var challenge: KnockChallenge
         package var identity: ViewerIdentity { challenge.identity }
 
         package init(
-            name: String, kind: String, address: PeerAddress, records: Bool = false, challenge: KnockChallenge
+            name: String, kind: String, address: PeerAddress, records: Bool = false, hasPass: Bool = false,
+            challenge: KnockChallenge
         ) {
             self.name = name
             self.kind = kind
             self.address = address
             self.records = records
+            self.hasPass = hasPass
             self.challenge = challenge
         }
     }

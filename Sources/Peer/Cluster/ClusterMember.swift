@@ -169,6 +169,15 @@ public final class ClusterMember: Sendable {
         }
     }
 
+    /// The most links that viewers are told.
+    private static let alternates = 4
+
+    /// Where else a broadcast can be watched: at the other relays, which fetch it if they do not have it.
+    /// - Parameter known: its link at any relay.
+    public func links(of known: Link) -> [String] {
+        others.shuffled().prefix(Self.alternates).compactMap { $0.link(of: known)?.text }
+    }
+
     /// Whether a certificate is that of another relay.
     /// - Parameter fingerprint: SHA-256, 32 bytes.
     public func isRelay(_ fingerprint: [UInt8]) -> Bool {

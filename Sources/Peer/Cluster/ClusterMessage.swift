@@ -62,12 +62,16 @@ public struct ClusterBroadcast: Codable, Hashable, Sendable {
     public var viewers = 0
     /// The publisher is asked about viewers, by the first relay of the path.
     public var publisherDecides: Bool
+    /// base64url of the key of the viewers' passes, 32 bytes; nil: there are none.
+    public var passKey: String?
     /// In the directory; nil: it is not listed.
     public var listing: DirectoryEntry?
     /// The change of the relay that this is of.
     var change = 0
 
-    public init(link: Link, path: [String], name: String, publisherDecides: Bool) {
+    /// - Parameter passKey: 32 bytes.
+    public init(link: Link, path: [String], name: String, publisherDecides: Bool, passKey: [UInt8]? = nil) {
+        self.passKey = passKey.map { Base64URL.encode($0) }
         self.link = link.text
         self.path = path
         self.name = name
@@ -76,6 +80,11 @@ public struct ClusterBroadcast: Codable, Hashable, Sendable {
 
     /// Nil if it is broken.
     public var parsedLink: Link? { try? Link(parsing: link) }
+
+    /// Nil if it has none.
+    public var parsedPassKey: [UInt8]? {
+        passKey.flatMap { Base64URL.decode($0) }.flatMap { $0.count == AdmissionPass.keyLength ? $0 : nil }
+    }
 
     /// The most relays that a broadcast comes through.
     public static let depthLimit = 3

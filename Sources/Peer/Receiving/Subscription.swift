@@ -17,7 +17,7 @@ package final class Subscription {
     package let loop: EventLoop
     package let sink: any EncodedMediaSink
     package let emit: @Sendable (ViewerEvent) -> Void
-    package let outcome: Outcome
+    package private(set) var outcome: Outcome
     /// Called with the requests to signalling during an outage.
     let request: @Sendable (RecoveryRequest) -> Void
     let candidates: CandidateReporter
@@ -93,6 +93,16 @@ package final class Subscription {
         } catch {
             return EndReason(.failed, "cannot prepare to receive: \(error)")
         }
+    }
+
+    /// Begins anew with another host, as if nothing had been lost. The sink stays. Call `prepare` afterwards.
+    package func moveOn(_ outcome: Outcome) {
+        guard !isClosed else { return }
+        self.outcome = outcome
+        if let connection { retire(connection) }
+        connection = nil
+        recovery = OutageRecovery()
+        recoveryTimer.set(nil)
     }
 
     private func retire(_ connection: ReceivingPeer) {

@@ -47,6 +47,9 @@ final class BroadcastSignaling: SignalingServerDelegate, BroadcastDelegate {
         await broadcast?.end(reason: reason)
     }
 
+    /// Tells all viewers.
+    func send(_ event: HostEvent) { served.with { $0 }?.send(event) }
+
     /// Withdraws what a viewer was granted, and tells it that the host removed it.
     func remove(_ viewer: Viewer) async {
         if let identity = viewer.identity { knocks.noteRemoval(of: identity) }

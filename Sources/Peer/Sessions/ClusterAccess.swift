@@ -39,7 +39,22 @@ final class ClusterAccess: BroadcastFinder {
             link.id,
             ClusterBroadcast(
                 link: link, path: [member.name], name: broadcast.displayName,
-                publisherDecides: publisher.decidesOnViewers))
+                publisherDecides: publisher.decidesOnViewers, passKey: broadcast.passKey))
+        broadcast.send(.alternates(member.links(of: link)))
+    }
+
+    /// Tells the viewers of these broadcasts, and of those of other relays, where else they can watch.
+    func tellAlternates(_ own: [RelayedBroadcast]) {
+        guard let (member, copies) = joined.with({ $0 }) else { return }
+        for broadcast in own + copies.live {
+            if let link = broadcast.link { broadcast.send(.alternates(member.links(of: link))) }
+        }
+    }
+
+    /// Has all viewers of these broadcasts, and of those of other relays, go on elsewhere.
+    func moveViewers(_ own: [RelayedBroadcast]) {
+        guard let (member, copies) = joined.with({ $0 }), !member.others.isEmpty else { return }
+        for broadcast in own + copies.live { broadcast.send(.reconnect) }
     }
 
     /// The viewers of a broadcast at all relays.

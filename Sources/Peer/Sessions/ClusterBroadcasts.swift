@@ -22,6 +22,7 @@ final class ClusterBroadcasts: BroadcastFinder {
             var source: ClusterNode?
             /// Until the first viewer, and after the last one.
             var idleSince: MediaInstant? = MonotonicClock.now
+            var viewers = 0
             var isEnded = false
         }
 
@@ -32,6 +33,8 @@ final class ClusterBroadcasts: BroadcastFinder {
         var copies: [BroadcastID: Copy] = [:]
         var tasks: [BroadcastID: Task<Void, Never>] = [:]
         var isStopped = false
+        /// What nobody watches is given back at once.
+        var isDraining = false
     }
 
     /// How a ``RelayedBroadcast`` is made whose viewers are told of to `noteViewers`.
@@ -97,12 +100,16 @@ final class ClusterBroadcasts: BroadcastFinder {
         guard let source = member.sources(of: id).first?.broadcast, let link = source.parsedLink else { return nil }
         var configuration = settings
         (configuration.id, configuration.secret) = (id, link.secret)
+        configuration.passKey = source.parsedPassKey
         let watch = Monitor<Copy?>(nil)
         let broadcast = make(
             configuration, source.name.isEmpty ? nil : source.name,
             { [weak self] in await self?.decide($0, about: id) ?? .unanswered },
             { [weak self] viewers in
-                watch.with { $0 }?.state.with { $0.idleSince = viewers == 0 ? MonotonicClock.now : nil }
+                watch.with { $0 }?.state.with { state in
+                    state.viewers = viewers
+                    state.idleSince = viewers == 0 ? MonotonicClock.now : nil
+                }
                 self?.announce(id, viewers: viewers)
             })
         let new = Copy(broadcast)
@@ -124,7 +131,7 @@ final class ClusterBroadcasts: BroadcastFinder {
     // MARK: Viewers
 
     private func decide(_ knock: Knock, about id: BroadcastID) async -> KnockDecision {
-        if member.isRelay(knock.identity.fingerprint) { return .accepted }
+        if member.isRelay(knock.identity.fingerprint) || knock.mayPass { return .accepted }
         guard let source = member.sources(of: id).first?.broadcast else { return .unanswered }
         guard source.publisherDecides, let first = source.path.first else { return await decide(knock) }
         return await member.ask(knock, about: id, at: first)
@@ -177,9 +184,10 @@ final class ClusterBroadcasts: BroadcastFinder {
                 guard case .connected = event, let self, let link = copy.broadcast.link else { return }
                 var broadcast = ClusterBroadcast(
                     link: link, path: known.path + [own.name], name: known.name,
-                    publisherDecides: known.publisherDecides)
-                broadcast.viewers = 0
+                    publisherDecides: known.publisherDecides, passKey: known.parsedPassKey)
+                broadcast.viewers = copy.state.with { $0.viewers }
                 member.announce(id, broadcast)
+                copy.broadcast.send(.alternates(member.links(of: link)))
                 emit(.fetched(id, from: source.name))
             })
         let isWanted = copy.state.with { state in
@@ -194,13 +202,17 @@ final class ClusterBroadcasts: BroadcastFinder {
 
     private func endIfIdle(_ copy: Copy) {
         let now = MonotonicClock.now
+        let limit = state.with { $0.isDraining } ? .seconds(1) : Self.idleTime
         let session = copy.state.with { state -> ViewerSession? in
-            guard let idle = state.idleSince, now - idle > Self.idleTime else { return nil }
+            guard let idle = state.idleSince, now - idle > limit else { return nil }
             state.isEnded = true
             return state.session
         }
         session?.leave(EndReason(.stopped, "nobody watches"))
     }
+
+    /// The broadcasts that can be watched.
+    var live: [RelayedBroadcast] { state.with { $0.copies.values.map(\.broadcast) }.filter { $0.link != nil } }
 
     /// Ends the sessions with a relay that is not heard any more, so that another one is asked.
     func relayHasGone(_ node: ClusterNode) {
@@ -211,6 +223,8 @@ final class ClusterBroadcasts: BroadcastFinder {
     }
 
     // MARK: The end
+
+    func drain() { state.with { $0.isDraining = true } }
 
     var isIdle: Bool { state.with { $0.copies.isEmpty } }
 

@@ -106,6 +106,7 @@ public final class RelaySession: Sendable {
                 var own = settings
                 (own.id, own.secret) = (.random(), Link.randomSecret())
                 let broadcastID = own.id
+                if configuration.cluster != nil { own.passKey = randomKey() }
                 // The publisher and the other relays learn how many watch.
                 let audience = Throttle<Int> { viewers in
                     environment.with { $0 }?.session.send(ServiceInfo(viewers: viewers), to: id)
@@ -117,6 +118,7 @@ public final class RelaySession: Sendable {
                     decide: { knock in
                         if cluster.member?.isRelay(knock.identity.fingerprint) == true { return .accepted }
                         guard let environment = environment.with({ $0 }) else { return .unanswered }
+                        if knock.mayPass, !isDraining.with({ $0 }) { return .accepted }
                         guard publisher.decidesOnViewers, !isDraining.with({ $0 }) else {
                             return await environment.decide(knock)
                         }
@@ -207,14 +209,19 @@ public final class RelaySession: Sendable {
         member.start()
     }
 
+    private func tellAlternates() { cluster.tellAlternates(relayed.with { $0.values.map(\.broadcast) }) }
+
     private func report(_ event: ClusterMember.Event) {
         switch event {
-        case .joined(let node): emit(.cluster(.joined(node)))
+        case .joined(let node):
+            tellAlternates()
+            emit(.cluster(.joined(node)))
         case .left(let node):
             cluster.broadcasts?.relayHasGone(node)
+            tellAlternates()
             emit(.cluster(.left(node)))
         case .nameIsTaken: emit(.cluster(.nameIsTaken))
-        case .changed: break
+        case .changed: tellAlternates()
         case .broadcastChanged(let id):
             guard
                 let (session, own) = relayed.with({ $0.first { $0.value.broadcast.link?.id.text == id } }),
@@ -239,6 +246,8 @@ public final class RelaySession: Sendable {
         isDraining.change { $0 = true }
         session.refuseBroadcasts()
         cluster.member?.drain()
+        cluster.broadcasts?.drain()
+        cluster.moveViewers(relayed.with { $0.values.map(\.broadcast) })
     }
 
     /// Whether publishers and viewers are taken.
@@ -271,4 +280,15 @@ public final class RelaySession: Sendable {
         await session.stop(reason: reason)
         environment.with { $0 = nil }
     }
+}
+
+extension Knock {
+    /// Another relay has admitted this viewer, and nobody has removed it here.
+    var mayPass: Bool { hasPass && !wasRemoved }
+}
+
+/// A key for passes, 32 bytes.
+private func randomKey() -> [UInt8] {
+    var generator = SystemRandomNumberGenerator()
+    return (0..<AdmissionPass.keyLength).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
 }

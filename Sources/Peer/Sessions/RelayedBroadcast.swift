@@ -94,6 +94,12 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
         }
     }
 
+    /// Tells all viewers. Lost before media was negotiated.
+    func send(_ event: HostEvent) { state.with { $0.served }?.signaling.send(event) }
+
+    /// Of the viewers' passes for other relays; nil: there are none.
+    var passKey: [UInt8]? { configuration.passKey }
+
     /// For people.
     var displayName: String { name ?? "" }
 

@@ -12,7 +12,7 @@ import Transport
 /// the host has no such session any more, opens a new session with the same token, without a knock.
 extension ViewerSession {
     /// Receives the host's events. An `ended` event gives a better reason for the end than the silence that follows it.
-    func listen(_ client: SignalingClient) async {
+    func listen(_ client: SignalingClient, at link: Link) async {
         var backoff = EventStreamBackoff()
         while !Task.isCancelled {
             do {
@@ -29,12 +29,18 @@ extension ViewerSession {
                     case .candidates(let text):
                         guard let fragment = try? TrickleFragment.parse(text) else { break }
                         await core.ifRunning { $0.add(fragment) }
+                    case .alternates(let links): relays.with { $0.note(links, of: link) }
+                    case .reconnect:
+                        if !relays.with({ $0.isEmpty }) { outcome.settle(.movesOn) }
                     case .other: break
                     }
                 }
             } catch {
                 let hostMayBeGone = backoff.noteFailure(isRefusal: isRefusal(error))
-                if hostMayBeGone { await core.ifRunning { [hostHasGone] in $0.eventStreamRefused(hostHasGone) } }
+                if hostMayBeGone {
+                    let reason = hasGone(link)
+                    await core.ifRunning { $0.eventStreamRefused(reason) }
+                }
             }
             // Media may continue without the event stream.
             try? await Task.sleep(for: Duration(backoff.pause))
@@ -69,13 +75,16 @@ extension ViewerSession {
     private static let reasonTimeout = Duration.milliseconds(500)
 
     /// Performs the signalling requests of `OutageRecovery`, one after the other.
-    func recover(_ client: SignalingClient, _ requests: AsyncStream<Subscription.RecoveryRequest>) async {
+    func recover(
+        _ client: SignalingClient, at link: Link, _ requests: AsyncStream<Subscription.RecoveryRequest>
+    ) async {
         for await request in requests {
             switch request {
             case .attempt(let attempt, let timeout):
-                let (result, reason) = await attempted(attempt, client, Duration(timeout))
-                await core.ifRunning { [hostHasGone] session in
-                    session.attemptEnded(result) { $0 == .hostIsGone ? hostHasGone : reason }
+                let (result, reason) = await attempted(attempt, client, link, Duration(timeout))
+                let gone = hasGone(link)
+                await core.ifRunning { session in
+                    session.attemptEnded(result) { $0 == .hostIsGone ? gone : reason }
                 }
             case .closeConnections: await client.closeConnections()
             }
@@ -84,12 +93,12 @@ extension ViewerSession {
 
     /// - Returns: how the attempt ended, and the reason for the session's end if no other attempt can follow.
     private func attempted(
-        _ attempt: ReconnectionPolicy.Attempt, _ client: SignalingClient, _ timeout: Duration
+        _ attempt: ReconnectionPolicy.Attempt, _ client: SignalingClient, _ link: Link, _ timeout: Duration
     ) async -> (OutageRecovery.AttemptResult, EndReason) {
         do {
             switch attempt {
             case .iceRestart: try await restart(client, timeout)
-            case .newSession: try await rejoin(client, timeout)
+            case .newSession: try await rejoin(client, link, timeout)
             }
             return (.answered, .hostIsSilent)
         } catch let reason as EndReason {
@@ -116,10 +125,10 @@ extension ViewerSession {
 
     /// Opens another session with the first session's token, which is valid for this certificate as long as the host
     /// runs.
-    private func rejoin(_ client: SignalingClient, _ timeout: Duration) async throws {
+    private func rejoin(_ client: SignalingClient, _ link: Link, _ timeout: Duration) async throws {
         guard let admission = admission.with({ $0 }) else { throw NoAddress() }
-        try await prepare(admission.servers)
-        let found = try await offer(client, admission.token, timeout: timeout)
+        try await prepare(admission.servers, at: link)
+        let found = try await offer(client, at: link, admission.token, timeout: timeout)
         if !found.isComplete, let credentials = found.credentials {
             Task { await trickleRest(client, credentials) }
         }
@@ -132,7 +141,7 @@ extension ViewerSession {
         return error.code == .connectionRefused || error.code == .gone
     }
 
-    private var hostHasGone: EndReason {
+    private func hasGone(_ link: Link) -> EndReason {
         EndReason(.connectionLost, "the host has gone: nothing answers at \(link.authority) any more")
     }
 }

@@ -29,11 +29,14 @@ public final class ViewerSession: Sendable {
     private let seat: SharedSeat?
     private let socket = Monitor<LoopBound<ICELiteSocket>?>(nil)
     let core: LoopBound<Subscription>
-    let outcome = Outcome()
-    /// The reason that the host's event names.
-    let told = Outcome()
+    /// Of the session at one place, and the reason that the host's event names.
+    private let outcomes = Monitor((outcome: Outcome(), told: Outcome()))
+    var outcome: Outcome { outcomes.with { $0.outcome } }
+    var told: Outcome { outcomes.with { $0.told } }
     let isBroadcastPaused = Monitor(false)
-    private let recoveryRequests: AsyncStream<Subscription.RecoveryRequest>
+    let relays = Monitor(Relays())
+    private let hasLeft = Monitor(false)
+    private let recoveryRequests: Monitor<AsyncStream<Subscription.RecoveryRequest>.Continuation?>
     /// The knock that waits for its answer.
     private let ticket = Monitor<KnockTicket?>(nil)
     private let servers = Monitor<ICEServerResolver?>(nil)
@@ -43,6 +46,8 @@ public final class ViewerSession: Sendable {
     struct Admission: Sendable {
         var token: String
         var servers: ICEServerResolver.Addresses
+        /// For other servers of the broadcast.
+        var pass: String?
     }
 
     /// - Parameters:
@@ -100,30 +105,70 @@ public final class ViewerSession: Sendable {
         }
         self.capabilities = capabilities
         self.emit = emit
+        let (relays, outcomes) = (relays, outcomes)
         let loop = seat?.loop ?? EventLoop(name: "net-0")
         self.loop = loop
-        let outcome = outcome
-        let (requests, source) = AsyncStream.makeStream(
-            of: Subscription.RecoveryRequest.self,
-            bufferingPolicy: .bufferingOldest(Subscription.recoveryRequestLimit))
+        let outcome = outcomes.with { $0.outcome }
+        let requests = Monitor<AsyncStream<Subscription.RecoveryRequest>.Continuation?>(nil)
         recoveryRequests = requests
         core = LoopBound(
             loop,
             making: {
                 let core = Subscription(
-                    loop: loop, sink: sink, emit: emit, outcome: outcome, request: { source.yield($0) })
+                    loop: loop, sink: sink,
+                    emit: { event in
+                        Self.follow(event, relays, outcomes.with { $0.outcome })
+                        emit(event)
+                    }, outcome: outcome, request: { request in _ = requests.with { $0 }?.yield(request) })
                 if seat?.isOneOfMany == true { core.packetCapacity = 256 }
                 return core
             })
     }
 
     /// Ends the session; `run` returns soon after.
-    public func leave(_ reason: EndReason = EndReason(.stopped, "you left")) { outcome.settle(reason) }
+    public func leave(_ reason: EndReason = EndReason(.stopped, "you left")) {
+        hasLeft.with { $0 = true }
+        outcome.settle(reason)
+    }
 
     public func statistics() async -> ViewerStatistics? { await core.ifRunning { $0.statistics } ?? nil }
 
     /// Runs the session from the knock to its end.
     public func run() async -> EndReason {
+        var link = link
+        while true {
+            let reason = await explained(await stay(at: link))
+            let next = reason.mayGoOnElsewhere ? relays.with { $0.next(after: link, now: MonotonicClock.now) } : nil
+            guard let next, !hasLeft.with({ $0 }) else { return await close(reason) }
+            if relays.with({ $0.isRoundOver }) { try? await Task.sleep(for: .milliseconds(500)) }
+            emit(.warning("\(reason.sentence): trying the relay at \(next.authority)"))
+            link = next
+            let outcome = Outcome()
+            outcomes.with { $0 = (outcome, Outcome()) }
+            if hasLeft.with({ $0 }) { outcome.settle(EndReason(.stopped, "you left")) }
+            await core.ifRunning { $0.moveOn(outcome) }
+        }
+    }
+
+    /// Notes what concerns the choice of a relay.
+    private static func follow(_ event: ViewerEvent, _ relays: Monitor<Relays>, _ outcome: Outcome) {
+        switch event {
+        case .connected: relays.with { $0.noteConnected() }
+        case .waiting(let outage) where outage >= patience && !relays.with({ $0.isEmpty }):
+            outcome.settle(EndReason(.connectionLost, "nothing comes from the relay any more"))
+        default: break
+        }
+    }
+
+    private func close(_ reason: EndReason) async -> EndReason {
+        await core.performAndWait { $0.close($1) }
+        await servers.with({ $0 })?.close()
+        await stopLoop()
+        return reason
+    }
+
+    /// Runs the session with the server of a link.
+    private func stay(at link: Link) async -> EndReason {
         let client: SignalingClient
         do throws(SignalingError) {
             var settings = SignalingClient.Configuration()
@@ -131,26 +176,39 @@ public final class ViewerSession: Sendable {
             settings.localAddress = seat?.localAddress
             client = try SignalingClient(link: link, configuration: settings)
         } catch {
-            await core.performAndWait { $0.close($1) }
-            await stopLoop()
             return EndReason(error)
         }
+        let (requests, source) = AsyncStream.makeStream(
+            of: Subscription.RecoveryRequest.self,
+            bufferingPolicy: .bufferingOldest(Subscription.recoveryRequestLimit))
+        recoveryRequests.with { $0 = source }
+        let outcome = outcome
         let journey = Task {
             do throws(EndReason) {
-                try await enter(client)
+                try await enter(client, at: link, requests)
             } catch {
                 outcome.settle(error)
             }
         }
-        let reason = await explained(await told(await outcome.wait()))
+        let reason = await told(await outcome.wait())
         journey.cancel()
-        await core.performAndWait { $0.close($1) }
-        if let ticket = ticket.with({ $0 }) { await client.withdraw(ticket) }
-        await client.leave()
-        await servers.with({ $0 })?.close()
+        let ticket = ticket.with { ticket in
+            defer { ticket = nil }
+            return ticket
+        }
         // TLS waits up to 5 s for the peer's close_notify, so closing runs in the background.
+        guard !reason.mayGoOnElsewhere || relays.with({ $0.isEmpty }) else {
+            Task.detached {
+                await client.leave()
+                await client.close()
+            }
+            return reason
+        }
+        // What the host is told comes after the end of the media.
+        await core.performAndWait { $0.close($1) }
+        if let ticket { await client.withdraw(ticket) }
+        await client.leave()
         Task.detached { await client.close() }
-        await stopLoop()
         return reason
     }
 
@@ -186,22 +244,24 @@ public final class ViewerSession: Sendable {
         return lost == nil ? EndReason(report, other: "the host") : reason.explained(by: report)
     }
 
-    private func enter(_ client: SignalingClient) async throws(EndReason) {
-        let (token, hostServers) = try await knock(client)
+    private func enter(
+        _ client: SignalingClient, at link: Link, _ requests: AsyncStream<Subscription.RecoveryRequest>
+    ) async throws(EndReason) {
+        let (token, hostServers, pass) = try await knock(client)
         emit(.accepted)
         let addresses = await find(ownServers + hostServers)
-        admission.with { $0 = Admission(token: token, servers: addresses) }
-        try await prepare(addresses)
-        let found = try await offer(client, token, timeout: nil)
+        admission.with { $0 = Admission(token: token, servers: addresses, pass: pass) }
+        try await prepare(addresses, at: link)
+        let found = try await offer(client, at: link, token, timeout: nil)
         guard let credentials = found.credentials else { return }
         if !found.isComplete { Task { await trickleRest(client, credentials) } }
-        async let listening: Void = listen(client)
-        await recover(client, recoveryRequests)
+        async let listening: Void = listen(client, at: link)
+        await recover(client, at: link, requests)
         await listening
     }
 
     /// Opens a transport and starts to gather.
-    func prepare(_ addresses: ICEServerResolver.Addresses) async throws(EndReason) {
+    func prepare(_ addresses: ICEServerResolver.Addresses, at link: Link) async throws(EndReason) {
         let own = SecureTransport.Identity(identity)
         let expected = link.fingerprint
         let relaysOnly = usesOnlyRelays
@@ -219,7 +279,7 @@ public final class ViewerSession: Sendable {
 
     /// Sends the offer, checks the answer's certificate, and starts the connection.
     func offer(
-        _ client: SignalingClient, _ token: String, timeout: Duration?
+        _ client: SignalingClient, at link: Link, _ token: String, timeout: Duration?
     ) async throws(EndReason) -> Subscription.Gathered {
         let found = await core.gathered()
         guard let credentials = found.credentials, let print = Fingerprint(sha256: identity.fingerprint) else {
@@ -260,15 +320,16 @@ public final class ViewerSession: Sendable {
 
     private func knock(
         _ client: SignalingClient
-    ) async throws(EndReason) -> (token: String, servers: [ICEServer]) {
+    ) async throws(EndReason) -> (token: String, servers: [ICEServer], pass: String?) {
         do throws(SignalingError) {
             let ticket = try await queue(client)
-            emit(.knocking(words: ticket.words.description))
+            // With a pass, nobody is asked.
+            if admission.with({ $0?.pass }) == nil { emit(.knocking(words: ticket.words.description)) }
             self.ticket.with { $0 = ticket }
             let answer = try await client.waitForAnswer(ticket)
             self.ticket.with { $0 = nil }
             switch answer {
-            case .accepted(let token, let servers): return (token, servers)
+            case .accepted(let token, let servers, let pass): return (token, servers, pass)
             case .refused(let reason): throw SignalingError(.refused, reason)
             case .unanswered: throw SignalingError(.unanswered, "nobody answered within 60 s")
             }
@@ -283,7 +344,8 @@ public final class ViewerSession: Sendable {
         var hasWaited = false
         while true {
             do throws(SignalingError) {
-                return try await client.knock(name: name, identity: identity, records: records)
+                return try await client.knock(
+                    name: name, identity: identity, records: records, pass: admission.with { $0 }?.pass)
             } catch {
                 guard error.code == .queueFull, ContinuousClock.now < deadline else { throw error }
                 if !hasWaited {

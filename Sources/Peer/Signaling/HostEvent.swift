@@ -17,6 +17,10 @@ public enum HostEvent: StreamEvent, Equatable {
     case removed(reason: String)
     /// For one viewer: all candidates that the host gathered after its answer, as a trickle fragment (RFC 8840).
     case candidates(fragment: String)
+    /// The links at which the broadcast can be watched, too, if this server goes.
+    case alternates([String])
+    /// The server is about to stop: the viewer goes on at one of its alternates.
+    case reconnect
     /// Any other event, with its name and its JSON.
     case other(name: String, json: String)
 
@@ -29,6 +33,8 @@ public enum HostEvent: StreamEvent, Equatable {
         case .resumed: "resumed"
         case .removed: "removed"
         case .candidates: "candidates"
+        case .alternates: "alternates"
+        case .reconnect: "reconnect"
         case .other(let name, _): name
         }
     }
@@ -56,8 +62,15 @@ public enum HostEvent: StreamEvent, Equatable {
         var fragment: String
     }
 
+    private struct Alternates: Codable {
+        var type = "alternates"
+        var links: [String]
+    }
+
     var json: String {
         switch self {
+        case .alternates(let links): Self.json(Alternates(links: links))
+        case .reconnect: "{\"type\":\"reconnect\"}"
         case .ended(let reason): Self.json(Ended(reason: reason))
         case .candidates(let fragment): Self.json(Candidates(fragment: fragment))
         case .viewerCount(let count): "{\"type\":\"viewercount\",\"viewercount\":\(count)}"
@@ -71,7 +84,7 @@ public enum HostEvent: StreamEvent, Equatable {
     var isFinal: Bool {
         switch self {
         case .ended, .removed: true
-        case .viewerCount, .recorderCount, .paused, .resumed, .candidates, .other: false
+        case .viewerCount, .recorderCount, .paused, .resumed, .candidates, .alternates, .reconnect, .other: false
         }
     }
 
@@ -84,7 +97,7 @@ public enum HostEvent: StreamEvent, Equatable {
 
     var lasting: HostEvent? {
         switch self {
-        case .ended, .viewerCount, .recorderCount, .candidates, .paused, .resumed: self
+        case .ended, .viewerCount, .recorderCount, .candidates, .paused, .resumed, .alternates, .reconnect: self
         case .removed, .other: nil
         }
     }
@@ -111,6 +124,10 @@ public enum HostEvent: StreamEvent, Equatable {
         case "candidates":
             guard let found = try? decoder.decode(Candidates.self, from: Data(data.utf8)) else { return nil }
             self = .candidates(fragment: found.fragment)
+        case "alternates":
+            guard let found = try? decoder.decode(Alternates.self, from: Data(data.utf8)) else { return nil }
+            self = .alternates(found.links)
+        case "reconnect": self = .reconnect
         default: self = .other(name: name, json: data)
         }
     }

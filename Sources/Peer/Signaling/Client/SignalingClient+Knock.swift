@@ -15,7 +15,8 @@ public struct KnockTicket: Sendable {
 
 /// The host's decision about a knock.
 public enum KnockAnswer: Sendable, Equatable {
-    case accepted(token: String, iceServers: [ICEServer])
+    /// - Parameter pass: for other servers of the broadcast; nil if there are none.
+    case accepted(token: String, iceServers: [ICEServer], pass: String? = nil)
     case refused(String)
     case unanswered
 }
@@ -23,16 +24,18 @@ public enum KnockAnswer: Sendable, Equatable {
 extension SignalingClient {
     /// Knocks and signs the host's challenge with `identity`. The host then asks its user. The token will be valid for
     /// the identity's certificate only.
-    /// - Parameter records: tells the host that this viewer records.
+    /// - Parameters:
+    ///   - records: tells the host that this viewer records.
+    ///   - pass: what another server of the broadcast has given.
     /// - Throws: `.refused` if the host refused this identity a short while ago.
     public func knock(
-        name: String, identity: Identity, records: Bool = false
+        name: String, identity: Identity, records: Bool = false, pass: String? = nil
     ) async throws(SignalingError) -> KnockTicket {
         guard let viewer = ViewerIdentity(fingerprint: identity.fingerprint) else {
             throw SignalingError(.offerRefused, "the certificate has no usable fingerprint")
         }
         return try await knock(
-            name: name, identity: viewer, certificate: identity.certificateDER, records: records
+            name: name, identity: viewer, certificate: identity.certificateDER, records: records, pass: pass
         ) { challenge in
             try? identity.signature(over: challenge.signedBytes)
         }
@@ -40,14 +43,14 @@ extension SignalingClient {
 
     /// - Parameter sign: returns 64 bytes r | s, or nil.
     func knock(
-        name: String, identity: ViewerIdentity, certificate: [UInt8]?, records: Bool = false,
+        name: String, identity: ViewerIdentity, certificate: [UInt8]?, records: Bool = false, pass: String? = nil,
         sign: @Sendable (KnockChallenge) -> [UInt8]?
     ) async throws(SignalingError) -> KnockTicket {
         fingerprint = identity.fingerprint
         let request = KnockRequest(
             name: name, fingerprint: Fingerprint.colons(identity.fingerprint),
             proof: Base64URL.encode(proof.viewer(fingerprint: identity.fingerprint)),
-            key: identity.key.map { Base64URL.encode($0) }, records: records ? true : nil)
+            key: identity.key.map { Base64URL.encode($0) }, records: records ? true : nil, pass: pass)
         guard let body = try? JSONEncoder().encode(request) else {
             throw SignalingError(.offerRefused, "the name cannot be sent")
         }
@@ -89,7 +92,7 @@ extension SignalingClient {
                     throw SignalingError.notAShareHost(http.server, "its answer makes no sense")
                 }
                 await http.authorize(with: document.token)
-                return .accepted(token: document.token, iceServers: Array(document.iceServers.prefix(16)))
+                return .accepted(token: document.token, iceServers: Array(document.iceServers.prefix(16)), pass: document.pass)
             default:
                 let failure = http.failure(answer)
                 switch failure.code {

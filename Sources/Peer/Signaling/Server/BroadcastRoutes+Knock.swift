@@ -16,6 +16,8 @@ struct KnockRequest: Codable {
     var key: String?
     /// The viewer records the broadcast.
     var records: Bool?
+    /// base64url of an ``AdmissionPass`` that another server of the broadcast has given.
+    var pass: String?
 
     /// The fingerprint's 32 bytes; nil if it cannot be read.
     var certificate: [UInt8]? {
@@ -43,6 +45,8 @@ struct SignatureRequest: Codable {
 struct AdmissionDocument: Codable {
     var token: String
     var iceServers: [ICEServer]
+    /// base64url, for other servers of the broadcast.
+    var pass: String?
 }
 
 extension BroadcastRoutes {
@@ -73,7 +77,7 @@ extension BroadcastRoutes {
             KnockTable.Request(
                 name: UntrustedText.clean(request.name ?? "", fallback: "somebody"),
                 kind: UntrustedText.kind(userAgent: call.headers[.userAgent]), address: call.address,
-                records: request.records ?? false, challenge: challenge))
+                records: request.records ?? false, hasPass: isPass(request.pass, for: identity), challenge: challenge))
         switch opening {
         case .opened:
             return RouteResponse(.accepted, json: ChallengeDocument(nonce: Base64URL.encode(challenge.nonce)))
@@ -126,7 +130,10 @@ extension BroadcastRoutes {
         case .waiting: return RouteResponse(.accepted)
         case .unknown: return gone
         case .outcome(.accepted(let token)):
-            return RouteResponse(.ok, json: AdmissionDocument(token: token, iceServers: configuration.issuedServers))
+            return RouteResponse(
+                .ok,
+                json: AdmissionDocument(
+                    token: token, iceServers: configuration.issuedServers, pass: pass(ofToken: token)))
         case .outcome(.refused(let reason)):
             return refused(reason, Int(configuration.refusalTimeout / .seconds(1)))
         case .outcome(.unanswered):
@@ -143,6 +150,18 @@ extension BroadcastRoutes {
                 "too many people wait for an answer, most of them at your address: knock again")
         case .outcome(.crowded): return crowded
         }
+    }
+
+    private func isPass(_ text: String?, for viewer: ViewerIdentity) -> Bool {
+        guard let key = configuration.passKey, let pass = text.flatMap({ Base64URL.decode($0) }) else { return false }
+        return AdmissionPass(configuration.id, key: key).isValid(pass, for: viewer)
+    }
+
+    private func pass(ofToken token: String) -> String? {
+        guard let key = configuration.passKey,
+            let viewer = broadcast.admissions.admission(token: token)?.1.viewer?.identity
+        else { return nil }
+        return Base64URL.encode(AdmissionPass(configuration.id, key: key).text(for: viewer))
     }
 
     var hasEnded: RouteResponse { RouteResponse(problem: .ended, .gone, "the broadcast has ended") }

@@ -1,0 +1,67 @@
+import Admission
+import LinuxRuntime
+import MediaCore
+import Receiving
+import Signaling
+import Transport
+
+/// Goes on at another relay of the cluster when the one that it watches at has gone, or asks for that.
+extension ViewerSession {
+    /// How long other relays are tried.
+    static let moveTime = MediaDuration.seconds(30)
+    /// The silence after which another relay is tried.
+    static let patience = MediaDuration.seconds(4)
+
+    /// Which relay is tried next. A value without a clock of its own.
+    struct Relays {
+        /// Those that the last one has named, in the order in which they are tried.
+        private var others: [Link] = []
+        private var next = 0
+        /// When the last one was lost; nil while one works.
+        private var lostSince: MediaInstant?
+
+        /// The most that a relay can name.
+        static let limit = 8
+
+        /// Takes the links that a relay names.
+        /// - Parameter known: the link that the viewer has: another broadcast's is not believed.
+        mutating func note(_ texts: [String], of known: Link) {
+            let links = texts.prefix(Self.limit).compactMap { try? Link(parsing: $0) }
+            others = links.filter { $0.id == known.id && $0.secret == known.secret && $0.relay == nil }.shuffled()
+            next = 0
+        }
+
+        mutating func noteConnected() { lostSince = nil }
+
+        var isEmpty: Bool { others.isEmpty }
+
+        /// - Parameter link: the one that was lost; it is tried again after all others.
+        /// - Returns: nil if none is known, or the time is over.
+        mutating func next(after link: Link, now: MediaInstant) -> Link? {
+            guard !others.isEmpty else { return nil }
+            if lostSince == nil {
+                others = others.filter { $0 != link } + [link]
+                (lostSince, next) = (now, 0)
+            }
+            guard let begin = lostSince, now - begin < ViewerSession.moveTime else { return nil }
+            defer { next += 1 }
+            return others[next % others.count]
+        }
+
+        /// Whether all were tried, so that a pause follows.
+        var isRoundOver: Bool { next > 0 && next % others.count == 0 }
+    }
+}
+
+extension EndReason {
+    /// Whether the broadcast may go on at another relay.
+    var mayGoOnElsewhere: Bool {
+        switch code {
+        case .connectionLost, .unreachable, .noRoute: true
+        default: false
+        }
+    }
+
+    /// The relay asks its viewers to watch at another one.
+    static let movesOn = EndReason(.connectionLost, "the relay is about to stop")
+}
