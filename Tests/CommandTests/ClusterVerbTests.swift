@@ -93,6 +93,78 @@ struct ClusterVerbTests {
         restarted.end()
     }
 
+    /// Of all viewers, as they have got so many frames more at another relay.
+    private func goOn(_ viewers: [ShareProcess]) {
+        for viewer in viewers {
+            #expect(viewer.waitForError("trying the relay at"), "\(viewer.errorText)")
+            #expect(plays(viewer, frames: 60), "\(viewer.errorText)")
+        }
+    }
+
+    /// The longest time without a frame, as the viewer says, in ms.
+    private func longestGap(_ viewer: ShareProcess) -> Double {
+        viewer.lines.compactMap { line in
+            let event = (try? JSONSerialization.jsonObject(with: Data(line.utf8))) as? [String: Any]
+            return event?["longestGapMs"] as? Double
+        }.max() ?? 0
+    }
+
+    /// The relay that the publisher sends to, and that of some viewers, is killed: the broadcast goes on at the others, under
+    /// the same identifier, and nobody is asked again.
+    @Test func whoWasAtAKilledRelayGoesOnAtAnother() throws {
+        let server = try NATSServer()
+        let (a, b, c) = (try Relay("a", server.url), try Relay("b", server.url), try Relay("c", server.url))
+        #expect(a.waitFor("b") && a.waitFor("c") && b.waitFor("a") && c.waitFor("a") && b.waitFor("c"))
+        let host = try host(a, [])
+        let (linkA, linkB) = (try link(at: a), try link(at: b))
+        let ann = try watch(linkA, ["--name", "Ann"])
+        _ = try #require(host.waitFor { $0.takesAnswer(about: "Ann") }, "\(host.screen())")
+        try host.type("y")
+        let bob = try watch(linkB, ["--name", "Bob"])
+        _ = try #require(host.waitFor { $0.takesAnswer(about: "Bob") }, "\(host.screen())")
+        try host.type("y")
+        #expect(ann.event("first-picture") != nil && bob.event("first-picture") != nil)
+        #expect(plays(ann) && plays(bob))
+        a.process.kill()
+        goOn([ann])
+        #expect(plays(bob, frames: 60))
+        #expect(host.waitUntil { $0.contains("going on at the relay at") }, "\(host.screen())")
+        for viewer in [ann, bob] {
+            #expect(longestGap(viewer) < 5_000)
+            #expect(viewer.event("ended", seconds: 0.1) == nil)
+        }
+        // It is listed where it is now, under its old identifier.
+        let id = try #require(URL(string: linkA)?.path)
+        let survivor = try #require([b, c].first { $0.process.event("listed", seconds: 10) != nil })
+        #expect(try link(at: survivor).contains(id))
+        // A viewer of the relay that has it now.
+        survivor.process.kill()
+        #expect(plays(ann, frames: 90) && plays(bob, frames: 90))
+        try host.type("C-c")
+        #expect(ann.event("ended")?["code"] as? String == "hostEnded", "\(ann.errorText)")
+        #expect(bob.event("ended")?["code"] as? String == "hostEnded", "\(bob.errorText)")
+    }
+
+    /// An upgrade: the relay sends its publisher and its viewers to others before it ends.
+    @Test func aRelayThatStopsMovesItsPublisherAndItsViewers() throws {
+        let server = try NATSServer()
+        let (a, b) = (try Relay("a", server.url, ["--drain", "1m"]), try Relay("b", server.url))
+        #expect(a.waitFor("b") && b.waitFor("a"))
+        let host = try host(a)
+        let (ann, bob) = (try watch(try link(at: a)), try watch(try link(at: b)))
+        #expect(ann.event("first-picture") != nil && bob.event("first-picture") != nil)
+        #expect(plays(ann) && plays(bob))
+        a.process.requestEnd()
+        goOn([ann])
+        #expect(plays(bob, frames: 60))
+        // It ends when all have gone, long before the minute is over.
+        #expect(a.process.exitCode(seconds: 20) == 0)
+        #expect(longestGap(ann) < 2_000 && longestGap(bob) < 2_000)
+        #expect(host.waitUntil { $0.contains("going on at the relay at") }, "\(host.screen())")
+        let carl = try watch(try link(at: b))
+        #expect(carl.event("first-picture") != nil, "\(carl.errorText)")
+    }
+
     @Test func theHostDecidesAboutViewersOfOtherRelays() throws {
         let server = try NATSServer()
         let (a, b) = (try Relay("a", server.url), try Relay("b", server.url))

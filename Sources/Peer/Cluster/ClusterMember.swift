@@ -162,6 +162,19 @@ public final class ClusterMember: Sendable {
         state.withLock { $0.cluster.sources(of: id.text) }
     }
 
+    /// A broadcast that its publisher may go on with here.
+    /// - Parameter publisher: SHA-256 of its certificate, 32 bytes.
+    public func resumable(_ id: BroadcastID, by publisher: [UInt8]) -> ClusterBroadcast? {
+        let broadcast = state.withLock { $0.cluster.published(id.text) }
+        return broadcast?.publisher == Base64URL.encode(publisher) ? broadcast : nil
+    }
+
+    /// Whether another relay has, or had a moment ago, a broadcast of this publisher.
+    /// - Parameter fingerprint: SHA-256 of its certificate, 32 bytes.
+    public func isPublisher(_ fingerprint: [UInt8]) -> Bool {
+        state.withLock { $0.cluster.isPublisher(Base64URL.encode(fingerprint)) }
+    }
+
     /// The other relays that take viewers.
     public var others: [ClusterNode] {
         state.withLock { state in
@@ -176,6 +189,11 @@ public final class ClusterMember: Sendable {
     /// - Parameter known: its link at any relay.
     public func links(of known: Link) -> [String] {
         others.shuffled().prefix(Self.alternates).compactMap { $0.link(of: known)?.text }
+    }
+
+    /// The links of the other relays for publishers.
+    public func serviceLinks(_ id: ServiceID) -> [String] {
+        others.shuffled().prefix(Self.alternates).compactMap { $0.serviceLink(id)?.text }
     }
 
     /// Whether a certificate is that of another relay.

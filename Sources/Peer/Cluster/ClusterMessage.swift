@@ -40,6 +40,14 @@ public struct ClusterNode: Codable, Hashable, Sendable {
         return bytes
     }
 
+    /// Its link for publishers.
+    /// - Parameter id: of its service.
+    public func serviceLink(_ id: ServiceID) -> ServiceLink? {
+        guard let digest, (1...65_535).contains(port) else { return nil }
+        return ServiceLink(
+            host: host, port: port, id: id, fingerprint: digest, flags: isWebPKI ? .webPKI : [])
+    }
+
     /// The link of a broadcast at this relay.
     /// - Parameter known: its link at any relay.
     public func link(of known: Link) -> Link? {
@@ -62,6 +70,8 @@ public struct ClusterBroadcast: Codable, Hashable, Sendable {
     public var viewers = 0
     /// The publisher is asked about viewers, by the first relay of the path.
     public var publisherDecides: Bool
+    /// base64url of the SHA-256 of the publisher's certificate: nobody else can go on with the broadcast at another relay.
+    public var publisher: String?
     /// base64url of the key of the viewers' passes, 32 bytes; nil: there are none.
     public var passKey: String?
     /// In the directory; nil: it is not listed.

@@ -43,9 +43,14 @@ public struct ClusterState: Sendable {
         case nameIsTaken
     }
 
+    /// How long a publisher may go on with a broadcast whose relay has gone.
+    static let resumptionTime = Duration.seconds(60)
+
     let own: String
     private let run: UInt64
     private(set) var nodes: [String: Node] = [:]
+    /// The broadcasts that were published to relays which have gone.
+    private var orphans: [String: (broadcast: ClusterBroadcast, deadline: ContinuousClock.Instant)] = [:]
 
     /// - Parameters:
     ///   - own: the name of this relay.
@@ -62,7 +67,7 @@ public struct ClusterState: Sendable {
         case .alive(let node): return alive(node, message, now)
         case .leave:
             guard nodes[message.node]?.run == message.run else { return [] }
-            return forget(message.node)
+            return forget(message.node, now)
         case .put(let id, let broadcast):
             return change(message, now) { $0.put(id, broadcast, change: message.change) }
         case .remove(let id): return change(message, now) { $0.remove(id, change: message.change) }
@@ -74,7 +79,7 @@ public struct ClusterState: Sendable {
     ) -> [Effect] {
         guard node.name == message.node, node.digest != nil else { return [] }
         var effects: [Effect] = []
-        if let known = nodes[node.name], known.run != message.run { effects += forget(node.name) }
+        if let known = nodes[node.name], known.run != message.run { effects += forget(node.name, now) }
         if nodes[node.name] == nil {
             guard nodes.count < Self.nodeLimit else { return effects }
             nodes[node.name] = Node(node: node, run: message.run, change: 0, deadline: now + Self.lease)
@@ -139,12 +144,29 @@ public struct ClusterState: Sendable {
 
     /// Forgets the relays that were silent for too long.
     mutating func expire(now: ContinuousClock.Instant) -> [Effect] {
-        nodes.filter { $0.value.deadline <= now }.keys.sorted().flatMap { forget($0) }
+        orphans = orphans.filter { $0.value.deadline > now }
+        return nodes.filter { $0.value.deadline <= now }.keys.sorted().flatMap { forget($0, now) }
     }
 
-    private mutating func forget(_ name: String) -> [Effect] {
+    private mutating func forget(_ name: String, _ now: ContinuousClock.Instant) -> [Effect] {
         guard let node = nodes.removeValue(forKey: name) else { return [] }
+        for (id, broadcast) in node.broadcasts where broadcast.path.count == 1 {
+            guard orphans.count < Self.broadcastLimit else { break }
+            orphans[id] = (broadcast, now + Self.resumptionTime)
+        }
         return node.broadcasts.keys.map { .removed(node: name, id: $0) } + [.left(node.node)]
+    }
+
+    /// A broadcast as the relay that it is, or was, published to has told of it.
+    public func published(_ id: String) -> ClusterBroadcast? {
+        nodes.values.lazy.compactMap { $0.broadcasts[id] }.first { $0.path.count == 1 } ?? orphans[id]?.broadcast
+    }
+
+    /// Whether another relay has, or had, a broadcast of this publisher.
+    /// - Parameter fingerprint: base64url.
+    public func isPublisher(_ fingerprint: String) -> Bool {
+        nodes.values.contains { $0.broadcasts.values.contains { $0.publisher == fingerprint } }
+            || orphans.values.contains { $0.broadcast.publisher == fingerprint }
     }
 
     /// The other relays that have a broadcast, and that this one can get it from: those with the shortest way to the

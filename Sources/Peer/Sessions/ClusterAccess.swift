@@ -35,26 +35,11 @@ final class ClusterAccess: BroadcastFinder {
     /// Tells the others of a broadcast that is published to this relay.
     func announce(_ broadcast: RelayedBroadcast, of publisher: Publisher) {
         guard let member, let link = broadcast.link else { return }
-        member.announce(
-            link.id,
-            ClusterBroadcast(
-                link: link, path: [member.name], name: broadcast.displayName,
-                publisherDecides: publisher.decidesOnViewers, passKey: broadcast.passKey))
-        broadcast.send(.alternates(member.links(of: link)))
-    }
-
-    /// Tells the viewers of these broadcasts, and of those of other relays, where else they can watch.
-    func tellAlternates(_ own: [RelayedBroadcast]) {
-        guard let (member, copies) = joined.with({ $0 }) else { return }
-        for broadcast in own + copies.live {
-            if let link = broadcast.link { broadcast.send(.alternates(member.links(of: link))) }
-        }
-    }
-
-    /// Has all viewers of these broadcasts, and of those of other relays, go on elsewhere.
-    func moveViewers(_ own: [RelayedBroadcast]) {
-        guard let (member, copies) = joined.with({ $0 }), !member.others.isEmpty else { return }
-        for broadcast in own + copies.live { broadcast.send(.reconnect) }
+        var announced = ClusterBroadcast(
+            link: link, path: [member.name], name: broadcast.displayName,
+            publisherDecides: publisher.decidesOnViewers, passKey: broadcast.passKey)
+        announced.publisher = publisher.pairing == nil ? nil : Base64URL.encode(publisher.fingerprint)
+        member.announce(link.id, announced)
     }
 
     /// The viewers of a broadcast at all relays.

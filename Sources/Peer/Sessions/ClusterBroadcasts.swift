@@ -23,7 +23,10 @@ final class ClusterBroadcasts: BroadcastFinder {
             /// Until the first viewer, and after the last one.
             var idleSince: MediaInstant? = MonotonicClock.now
             var viewers = 0
+            var isFetched = false
             var isEnded = false
+            /// Its publisher sends to this relay from now on.
+            var isPublished = false
         }
 
         init(_ broadcast: RelayedBroadcast) { self.broadcast = broadcast }
@@ -37,10 +40,7 @@ final class ClusterBroadcasts: BroadcastFinder {
         var isDraining = false
     }
 
-    /// How a ``RelayedBroadcast`` is made whose viewers are told of to `noteViewers`.
-    typealias Make =
-        @Sendable (BroadcastConfiguration, _ name: String?, _ decide: @escaping HostSession.KnockPolicy,
-            _ noteViewers: @escaping @Sendable (Int) -> Void) -> RelayedBroadcast
+    typealias Make = @Sendable (BroadcastConfiguration, _ name: String?) -> RelayedBroadcast
 
     private let member: ClusterMember
     private let own: ClusterNode
@@ -48,8 +48,6 @@ final class ClusterBroadcasts: BroadcastFinder {
     private let identity: Identity
     private let seat: @Sendable () -> ViewerSession.SharedSeat
     private let make: Make
-    /// Decides about viewers if the publisher leaves that to the relays.
-    private let decide: HostSession.KnockPolicy
     private let emit: @Sendable (ClusterEvent) -> Void
     private let state = Monitor(State())
     private let capacity: Int
@@ -64,7 +62,7 @@ final class ClusterBroadcasts: BroadcastFinder {
     init(
         _ member: ClusterMember, own: ClusterNode, settings: BroadcastConfiguration, identity: Identity, capacity: Int,
         seat: @escaping @Sendable () -> ViewerSession.SharedSeat, make: @escaping Make,
-        decide: @escaping HostSession.KnockPolicy, emit: @escaping @Sendable (ClusterEvent) -> Void
+        emit: @escaping @Sendable (ClusterEvent) -> Void
     ) {
         self.member = member
         self.own = own
@@ -73,7 +71,6 @@ final class ClusterBroadcasts: BroadcastFinder {
         self.capacity = capacity
         self.seat = seat
         self.make = make
-        self.decide = decide
         self.emit = emit
     }
 
@@ -101,43 +98,22 @@ final class ClusterBroadcasts: BroadcastFinder {
         var configuration = settings
         (configuration.id, configuration.secret) = (id, link.secret)
         configuration.passKey = source.parsedPassKey
-        let watch = Monitor<Copy?>(nil)
-        let broadcast = make(
-            configuration, source.name.isEmpty ? nil : source.name,
-            { [weak self] in await self?.decide($0, about: id) ?? .unanswered },
-            { [weak self] viewers in
-                watch.with { $0 }?.state.with { state in
-                    state.viewers = viewers
-                    state.idleSince = viewers == 0 ? MonotonicClock.now : nil
-                }
-                self?.announce(id, viewers: viewers)
-            })
-        let new = Copy(broadcast)
-        watch.with { $0 = new }
-        let (copy, isNew) = state.with { state -> (Copy?, Bool) in
-            if let known = state.copies[id] { return (known, false) }
-            guard !state.isStopped, state.copies.count < capacity else { return (nil, false) }
+        let new = Copy(make(configuration, source.name.isEmpty ? nil : source.name))
+        return state.with { state in
+            if let known = state.copies[id] { return known }
+            guard !state.isStopped, !state.isDraining, state.copies.count < capacity else { return nil }
             state.copies[id] = new
-            state.tasks[id] = Task { [weak self] in
-                await self?.run(new, id)
-                watch.with { $0 = nil }
-            }
-            return (new, true)
+            state.tasks[id] = Task { [weak self] in await self?.run(new, id) }
+            return new
         }
-        if !isNew { watch.with { $0 = nil } }
-        return copy
     }
 
-    // MARK: Viewers
-
-    private func decide(_ knock: Knock, about id: BroadcastID) async -> KnockDecision {
-        if member.isRelay(knock.identity.fingerprint) || knock.mayPass { return .accepted }
-        guard let source = member.sources(of: id).first?.broadcast else { return .unanswered }
-        guard source.publisherDecides, let first = source.path.first else { return await decide(knock) }
-        return await member.ask(knock, about: id, at: first)
-    }
-
-    private func announce(_ id: BroadcastID, viewers: Int) {
+    /// - Parameter viewers: at this relay, other relays among them.
+    func note(viewers: Int, of id: BroadcastID) {
+        state.with { $0.copies[id] }?.state.with { state in
+            state.viewers = viewers
+            state.idleSince = viewers == 0 ? MonotonicClock.now : nil
+        }
         let others = member.copies(of: id)
         member.update(id) { $0.viewers = max(0, viewers - others) }
     }
@@ -158,14 +134,24 @@ final class ClusterBroadcasts: BroadcastFinder {
             }
             let began = MonotonicClock.now
             let reason = await watch(copy, id, source, link, broadcast)
-            emit(.lost(id, from: source.name, reason))
-            if reason.code == .hostEnded { break }
+            if copy.state.with({ state in
+                defer { state.isFetched = false }
+                return state.isFetched
+            }) {
+                emit(.lost(id, from: source.name, reason))
+            }
+            // The publisher may have gone on at another relay.
+            if reason.code == .hostEnded, !isPublishedElsewhere(id, than: source) { break }
             deadline = MonotonicClock.now + Self.reunionTime
             // A source that refuses at once is not asked all the time.
             if MonotonicClock.now - began < .seconds(1) { try? await Task.sleep(for: .milliseconds(500)) }
         }
         idleness.cancel()
-        copy.state.with { $0.isEnded = true }
+        let isPublished = copy.state.with { state in
+            state.isEnded = true
+            return state.isPublished
+        }
+        guard !isPublished else { return }
         member.withdraw(id)
         await withCheckedContinuation { done in copy.broadcast.close { done.resume() } }
         state.with { state in
@@ -186,6 +172,7 @@ final class ClusterBroadcasts: BroadcastFinder {
                     link: link, path: known.path + [own.name], name: known.name,
                     publisherDecides: known.publisherDecides, passKey: known.parsedPassKey)
                 broadcast.viewers = copy.state.with { $0.viewers }
+                copy.state.with { $0.isFetched = true }
                 member.announce(id, broadcast)
                 copy.broadcast.send(.alternates(member.links(of: link)))
                 emit(.fetched(id, from: source.name))
@@ -200,6 +187,10 @@ final class ClusterBroadcasts: BroadcastFinder {
         return reason
     }
 
+    private func isPublishedElsewhere(_ id: BroadcastID, than node: ClusterNode) -> Bool {
+        member.sources(of: id).contains { $0.node.name != node.name && $0.broadcast.path.count == 1 }
+    }
+
     private func endIfIdle(_ copy: Copy) {
         let now = MonotonicClock.now
         let limit = state.with { $0.isDraining } ? .seconds(1) : Self.idleTime
@@ -209,6 +200,22 @@ final class ClusterBroadcasts: BroadcastFinder {
             return state.session
         }
         session?.leave(EndReason(.stopped, "nobody watches"))
+    }
+
+    /// Gives a broadcast to its publisher, who goes on at this relay. Its viewers stay.
+    /// - Returns: also how many watch it here; nil if this relay does not have it.
+    func publish(_ id: BroadcastID) -> (RelayedBroadcast, viewers: Int)? {
+        let copy = state.with { state in
+            state.tasks[id] = nil
+            return state.copies.removeValue(forKey: id)
+        }
+        guard let copy, copy.broadcast.link != nil else { return nil }
+        let session = copy.state.with { state -> ViewerSession? in
+            (state.isEnded, state.isPublished) = (true, true)
+            return state.session
+        }
+        session?.leave(EndReason(.stopped, "the publisher sends to this relay"))
+        return (copy.broadcast, copy.state.with { $0.viewers })
     }
 
     /// The broadcasts that can be watched.

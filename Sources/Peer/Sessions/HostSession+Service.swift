@@ -16,12 +16,7 @@ extension HostSession {
     public func start(
         publishingTo service: PairedService, report: @escaping @Sendable (ServiceEvent) -> Void
     ) async throws(EndReason) {
-        let publication = ServicePublication(
-            core: core, service: service, admission: signaling.knocks,
-            onEvent: { [emit, servers] event in
-                emit(event)
-                servers.check(after: event)
-            }, report: report)
+        let publication = makePublication(service, report: report)
         warnOfLimits()
         if let addresses = await servers.lookUp() {
             core.perform { $0.servers = addresses }
@@ -38,9 +33,20 @@ extension HostSession {
         try await publication.open()
         startPipelines()
         Task { [weak self] in
-            let reason = await publication.run()
-            await self?.stop(reason)
+            let reason = await self?.publish(publication, of: service, report: report)
+            await self?.stop(reason ?? .hostStopped)
         }
+    }
+
+    func makePublication(
+        _ service: PairedService, report: @escaping @Sendable (ServiceEvent) -> Void
+    ) -> ServicePublication {
+        ServicePublication(
+            core: core, service: service, admission: signaling.knocks,
+            onEvent: { [emit, servers] event in
+                emit(event)
+                servers.check(after: event)
+            }, report: report)
     }
 }
 

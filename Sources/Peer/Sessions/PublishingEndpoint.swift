@@ -41,7 +41,7 @@ extension PairedService: PublishingEndpoint {
     public var takesLateCandidates: Bool { true }
 
     public func publish(_ sdp: String) async throws(SignalingError) -> OfferAnswer {
-        try await client.publish(sdp, decidesOnViewers: decidesOnViewers)
+        try await client.publish(sdp, decidesOnViewers: decidesOnViewers, resuming: resumes)
     }
 
     public func decide(_ decision: KnockDecision, about knock: KnockID) async {

@@ -97,6 +97,8 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
     /// Tells all viewers. Lost before media was negotiated.
     func send(_ event: HostEvent) { state.with { $0.served }?.signaling.send(event) }
 
+    var id: BroadcastID { configuration.id }
+
     /// Of the viewers' passes for other relays; nil: there are none.
     var passKey: [UInt8]? { configuration.passKey }
 

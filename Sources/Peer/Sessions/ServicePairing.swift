@@ -18,8 +18,23 @@ public struct PairedService: Sendable {
     public var decidesOnViewers = false
     /// For the directory of a relay; nil: the broadcast is not listed. Empty: the application's name.
     public var title: String?
+    /// The broadcast that goes on here, after another relay of a cluster; nil: a new one.
+    var resumes: BroadcastID?
     let grant: ServiceGrant
     let client: ServiceClient
+    fileprivate let pairing: ServicePairing
+    /// What the host's user has entered.
+    fileprivate let setup: [String: String]
+
+    /// Pairs with another relay of a cluster, which asks nobody, as one of them has been asked.
+    /// - Parameter broadcast: goes on there.
+    func pairing(at link: ServiceLink, resuming broadcast: BroadcastID) async throws(PairingFailure) -> PairedService {
+        let setup = setup
+        let pairing = ServicePairing(link: link, application: pairing.application, identity: pairing.identity)
+        var paired = try await pairing.run { $0.refused == nil ? setup : nil }
+        (paired.decidesOnViewers, paired.title, paired.resumes) = (decidesOnViewers, title, broadcast)
+        return paired
+    }
 
     /// Gives the pairing up, if no broadcast is published. May be called more than once.
     public func close() async {
@@ -43,8 +58,8 @@ public struct PairingQuestion: Sendable {
 /// Pairs this host with one service: the handshake, with the question to the host's user in the middle.
 public struct ServicePairing: Sendable {
     private let link: ServiceLink
-    private let application: ApplicationInfo
-    private let identity: Identity
+    fileprivate let application: ApplicationInfo
+    fileprivate let identity: Identity
 
     public init(link: ServiceLink, application: ApplicationInfo, identity: Identity) {
         self.link = link
@@ -62,8 +77,15 @@ public struct ServicePairing: Sendable {
         let client = try ServiceClient(link: link)
         do throws(PairingFailure) {
             let description = try await client.pair(application: application, identity: identity)
-            let grant = try await grant(client, description, ask)
-            return PairedService(link: link, description: description, grant: grant, client: client)
+            let setup = Monitor<[String: String]>([:])
+            let grant = try await grant(client, description) { question in
+                let answer = await ask(question)
+                if let answer { setup.with { $0 = answer } }
+                return answer
+            }
+            return PairedService(
+                link: link, description: description, grant: grant, client: client, pairing: self,
+                setup: setup.with { $0 })
         } catch {
             await client.close()
             throw error

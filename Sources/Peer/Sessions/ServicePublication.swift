@@ -24,6 +24,13 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
         var session: SessionID?
         var isInterrupted = false
         var hasEnded = false
+        /// What the host knows of other relays.
+        var relays: [ServiceLink] = []
+        var broadcast: BroadcastID?
+        /// The relay is about to stop.
+        var isAskedToMove = false
+        /// The relay has ended the broadcast, or this host has.
+        var isFinal = false
         /// The questions about viewers.
         var questions: [KnockID: Task<Void, Never>] = [:]
     }
@@ -35,6 +42,10 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
     private static let reasonTimeout = Duration.seconds(1)
     /// How many refused connections in a row, a second apart, mean that the service has stopped.
     private static let refusalLimit = 2
+    /// How many restarts fail before other relays are tried.
+    private static let restartLimit = 2
+    /// The most other relays that one can name.
+    private static let relayLimit = 8
     /// How long the offer waits for candidates.
     private static let gatheringTime = MediaDuration.milliseconds(200)
     /// The same where no candidate can be sent later.
@@ -113,15 +124,45 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
         let reason = await outcome.wait()
         listening.cancel()
         let questions = state.with { state in
-            defer { (state, state.hasEnded) = (State(), true) }
+            state.hasEnded = true
+            defer { state.questions = [:] }
             return state.questions
         }
         for question in questions.values { question.cancel() }
         return reason
     }
 
+    /// Where a broadcast can go on.
+    struct OtherPlaces {
+        let relays: [ServiceLink]
+        let broadcast: BroadcastID
+        /// The relay still takes the broadcast.
+        let isAlive: Bool
+    }
+
+    /// Where this broadcast can go on; nil: nowhere.
+    var otherPlaces: OtherPlaces? {
+        state.with { state in
+            guard !state.isFinal, !state.relays.isEmpty, let broadcast = state.broadcast else { return nil }
+            return OtherPlaces(relays: state.relays, broadcast: broadcast, isAlive: state.isAskedToMove)
+        }
+    }
+
+    /// Ends the session with a relay that has gone; the broadcast stays.
+    func abandon(_ reason: EndReason) async {
+        outcome.settle(reason)
+        let session = state.with { state in
+            defer { state.session = nil }
+            return state.session
+        }
+        if let session { await core.ifRunning { $0.close(session) } }
+        let service = service
+        Task.detached { await service.close() }
+    }
+
     /// Ends the publication at the service.
     package func close(_ reason: EndReason) async {
+        state.with { $0.isFinal = true }
         outcome.settle(reason)
         await service.close()
     }
@@ -154,10 +195,17 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
         report(event)
         switch event {
         case .serviceInfo: break
-        case .broadcastURL: await list()
+        case .broadcastURL(let text):
+            if let link = try? Link(parsing: text) { state.with { $0.broadcast = link.id } }
+            await list()
+        case .alternates(let texts): note(texts)
+        case .reconnect:
+            state.with { $0.isAskedToMove = true }
+            if otherPlaces != nil { outcome.settle(EndReason(.serviceEnded, "\(service.name) is about to stop")) }
         case .viewer(let knock): ask(knock)
         case .viewerWithdrawn(let id): withdraw(id)
         case .finished(let reason, let nextStep):
+            state.with { $0.isFinal = true }
             outcome.settle(EndReason(.serviceEnded, "\(service.name) ended it: \(reason)", remedy: nextStep ?? ""))
         case .candidates(let text):
             guard let fragment = try? TrickleFragment.parse(text), let session = state.with({ $0.session }) else {
@@ -165,6 +213,13 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
             }
             await core.ifRunning { $0.add(fragment, to: session) }
         }
+    }
+
+    /// Takes note of other relays. Only the same service of theirs is believed.
+    private func note(_ texts: [String]) {
+        let links = texts.prefix(Self.relayLimit).compactMap { try? ServiceLink(parsing: $0) }
+        let own = service as? PairedService
+        state.with { $0.relays = links.filter { $0.id == own?.link.id } }
     }
 
     /// A relay tells the viewers' link on each stream of events.
@@ -231,6 +286,8 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
     package func broadcast(changed audience: Audience) {}
 
     package func broadcast(ended session: SessionID, audience: Audience) {
+        // Another publication may have ended a session of its own.
+        guard state.with({ $0.session == session }) else { return }
         Task {
             try? await Task.sleep(for: Self.reasonTimeout)
             outcome.settle(EndReason(.serviceEnded, "\(service.name) has ended the broadcast, or has gone"))
@@ -239,7 +296,12 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
 
     /// Restarts ICE until packets of the service arrive again. The session ends 30 s after the last packet.
     private func recover() async {
+        var restarts = 0
         while let session = state.with({ $0.isInterrupted ? $0.session : nil }) {
+            if restarts == Self.restartLimit, otherPlaces != nil {
+                return outcome.settle(EndReason(.connectionLost, "nothing comes from \(service.name) any more"))
+            }
+            restarts += 1
             let begin = ContinuousClock.now
             let fragment: String? = await withCheckedContinuation { continuation in
                 let isRunning = core.perform { $0.restart(session) { continuation.resume(returning: $0) } }

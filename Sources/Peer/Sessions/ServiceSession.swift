@@ -207,6 +207,15 @@ public final class ServiceSession: Sendable {
         for session in sessions { handle?.send(.broadcastURL(url), to: session) }
     }
 
+    /// Sends an event to all publishers.
+    func send(_ event: ServiceEvent) {
+        let (handle, sessions) = state.with { ($0.handle, Array($0.broadcasts.keys)) }
+        for session in sessions { handle?.send(event, to: session) }
+    }
+
+    /// Of the service.
+    var id: ServiceID { configuration.service.description.id }
+
     /// Ends a broadcast, or all, and tells its publisher why.
     public func finish(_ session: SessionID? = nil, reason: String, nextStep: String? = nil) {
         let (handle, broadcasts) = state.with { state in

@@ -29,7 +29,8 @@ extension ViewerSession {
                     case .candidates(let text):
                         guard let fragment = try? TrickleFragment.parse(text) else { break }
                         await core.ifRunning { $0.add(fragment) }
-                    case .alternates(let links): relays.with { $0.note(links, of: link) }
+                    case .alternates(let links):
+                        if followsAlternates { relays.with { $0.note(links, of: link) } }
                     case .reconnect:
                         if !relays.with({ $0.isEmpty }) { outcome.settle(.movesOn) }
                     case .other: break

@@ -35,6 +35,9 @@ extension ViewerSession {
 
         var isEmpty: Bool { others.isEmpty }
 
+        /// Other relays are being tried.
+        var isMoving: Bool { lostSince != nil }
+
         /// - Parameter link: the one that was lost; it is tried again after all others.
         /// - Returns: nil if none is known, or the time is over.
         mutating func next(after link: Link, now: MediaInstant) -> Link? {
@@ -55,9 +58,11 @@ extension ViewerSession {
 
 extension EndReason {
     /// Whether the broadcast may go on at another relay.
-    var mayGoOnElsewhere: Bool {
+    /// - Parameter isMoving: one was lost, and others are being tried: some cannot take it now.
+    func mayGoOnElsewhere(_ isMoving: Bool) -> Bool {
         switch code {
         case .connectionLost, .unreachable, .noRoute: true
+        case .failed: isMoving
         default: false
         }
     }

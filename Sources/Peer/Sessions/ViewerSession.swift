@@ -35,6 +35,7 @@ public final class ViewerSession: Sendable {
     var told: Outcome { outcomes.with { $0.told } }
     let isBroadcastPaused = Monitor(false)
     let relays = Monitor(Relays())
+    let followsAlternates: Bool
     private let hasLeft = Monitor(false)
     private let recoveryRequests: Monitor<AsyncStream<Subscription.RecoveryRequest>.Continuation?>
     /// The knock that waits for its answer.
@@ -73,6 +74,8 @@ public final class ViewerSession: Sendable {
         var socket: LoopBound<ICELiteSocket>?
         /// It receives for itself alone, and keeps few packets.
         var isOneOfMany = true
+        /// It goes on at another relay by itself.
+        var followsAlternates = true
     }
 
     /// The loop of many sessions in a process.
@@ -92,6 +95,7 @@ public final class ViewerSession: Sendable {
         emit: @escaping @Sendable (ViewerEvent) -> Void
     ) {
         self.seat = seat
+        followsAlternates = seat?.followsAlternates ?? true
         self.link = link
         self.identity = identity
         self.name = name
@@ -138,7 +142,9 @@ public final class ViewerSession: Sendable {
         var link = link
         while true {
             let reason = await explained(await stay(at: link))
-            let next = reason.mayGoOnElsewhere ? relays.with { $0.next(after: link, now: MonotonicClock.now) } : nil
+            let next = relays.with { relays in
+                reason.mayGoOnElsewhere(relays.isMoving) ? relays.next(after: link, now: MonotonicClock.now) : nil
+            }
             guard let next, !hasLeft.with({ $0 }) else { return await close(reason) }
             if relays.with({ $0.isRoundOver }) { try? await Task.sleep(for: .milliseconds(500)) }
             emit(.warning("\(reason.sentence): trying the relay at \(next.authority)"))
@@ -197,7 +203,7 @@ public final class ViewerSession: Sendable {
             return ticket
         }
         // TLS waits up to 5 s for the peer's close_notify, so closing runs in the background.
-        guard !reason.mayGoOnElsewhere || relays.with({ $0.isEmpty }) else {
+        guard !reason.mayGoOnElsewhere(false) || relays.with({ $0.isEmpty }) else {
             Task.detached {
                 await client.leave()
                 await client.close()

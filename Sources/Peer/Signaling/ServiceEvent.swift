@@ -38,6 +38,10 @@ public enum ServiceEvent: StreamEvent, Equatable {
     case viewer(Knock)
     /// The relay does not wait for the decision about this viewer any more.
     case viewerWithdrawn(KnockID)
+    /// The links of other relays to which the host can publish if this one goes.
+    case alternates([String])
+    /// The relay is about to stop: the host goes on at one of its alternates.
+    case reconnect
     /// The service has ended the broadcast; no event follows.
     /// - Parameter nextStep: what the host's user may do next, a sentence or a URL.
     case finished(reason: String, nextStep: String?)
@@ -52,6 +56,8 @@ public enum ServiceEvent: StreamEvent, Equatable {
         case .candidates: "candidates"
         case .viewer: "viewer"
         case .viewerWithdrawn: "viewer-withdrawn"
+        case .alternates: "alternates"
+        case .reconnect: "reconnect"
         case .finished: "finished"
         }
     }
@@ -95,6 +101,10 @@ public enum ServiceEvent: StreamEvent, Equatable {
         var type = "viewer-withdrawn"
         var id: String
     }
+    private struct AlternatesDocument: Codable {
+        var type = "alternates"
+        var links: [String]
+    }
     private struct FinishedDocument: Codable {
         var type = "finished"
         var reason: String
@@ -122,6 +132,8 @@ public enum ServiceEvent: StreamEvent, Equatable {
         case .candidates(let fragment): Self.json(CandidatesDocument(fragment: fragment))
         case .viewer(let knock): Self.json(ViewerDocument(knock))
         case .viewerWithdrawn(let id): Self.json(WithdrawnDocument(id: id.text))
+        case .alternates(let links): Self.json(AlternatesDocument(links: links))
+        case .reconnect: "{\"type\":\"reconnect\"}"
         case .finished(let reason, let nextStep): Self.json(FinishedDocument(reason: reason, nextStep: nextStep))
         }
     }
@@ -174,6 +186,10 @@ public enum ServiceEvent: StreamEvent, Equatable {
         case "viewer-withdrawn":
             guard let id = document(WithdrawnDocument.self).flatMap({ KnockID(Substring($0.id)) }) else { return nil }
             self = .viewerWithdrawn(id)
+        case "alternates":
+            guard let found = document(AlternatesDocument.self) else { return nil }
+            self = .alternates(found.links)
+        case "reconnect": self = .reconnect
         case "finished":
             guard let found = document(FinishedDocument.self) else { return nil }
             let nextStep = found.nextStep.map { clean($0, fallback: "") }

@@ -66,13 +66,15 @@ public actor ServiceClient {
     /// Sends the offer of the session for which the grant is. Checks that the answer's fingerprint is the link's.
     /// - Parameters:
     ///   - decidesOnViewers: a relay asks this host about each viewer.
+    ///   - broadcast: goes on here, after another relay of a cluster.
     ///   - timeout: time limit for a new connection, and again for the answer. Nil: the default limit, and an idle
     ///     connection may be used.
     public func publish(
-        _ sdp: String, decidesOnViewers: Bool = false, timeout: Duration? = nil
+        _ sdp: String, decidesOnViewers: Bool = false, resuming broadcast: BroadcastID? = nil, timeout: Duration? = nil
     ) async throws(SignalingError) -> OfferAnswer {
         guard let pairing, pairing.machine.isPaired else { throw SignalingError(.gone, "there is no pairing") }
-        let extra = decidesOnViewers ? [(Header.shareAdmission.rawName, "host")] : []
+        var extra = decidesOnViewers ? [(Header.shareAdmission.rawName, "host")] : []
+        if let broadcast { extra.append((Header.shareBroadcast.rawName, broadcast.text)) }
         let (session, _) = try await http.offer(sdp, to: path("/whip"), extra: extra, timeout: timeout)
         await http.keep(session)
         handle(.published, of: pairing.number)

@@ -50,12 +50,12 @@ public struct BroadcastDirectory: Sendable {
     /// - Parameter id: of a broadcast.
     public subscript(id: String) -> Record? { records[id] }
 
-    /// Adds a broadcast, or replaces what was known of it.
+    /// Adds a broadcast, or replaces what was known of it. What this relay has replaces what another one had.
     /// - Returns: false if there is no room, or another relay has a broadcast of this identifier.
     public mutating func put(_ record: Record) -> Bool {
         let id = record.entry.id
         if let known = records[id] {
-            guard known.owner == record.owner else { return false }
+            guard known.owner == record.owner || record.owner == nil else { return false }
             remove(id, of: known.owner)
         }
         guard records.count < capacity else { return false }

@@ -125,6 +125,7 @@ enum Header {
     static let shareProof = name("Share-Proof")
     static let shareVisit = name("Share-Visit")
     static let shareAdmission = name("Share-Admission")
+    static let shareBroadcast = name("Share-Broadcast")
     static let acceptPost = name("Accept-Post")
     static let acceptPatch = name("Accept-Patch")
     static let link = name("Link")

@@ -17,10 +17,12 @@ public struct Publisher: Sendable {
     public let fingerprint: [UInt8]
     /// It wants to be asked about each viewer, if the service is a relay.
     public let decidesOnViewers: Bool
+    /// The broadcast that goes on here, after another relay of a cluster; nil: a new one.
+    public let resumes: BroadcastID?
 
     package init(
         pairing: KnockID?, application: ApplicationInfo?, setup: [String: String], kind: String, address: String,
-        fingerprint: [UInt8], decidesOnViewers: Bool = false
+        fingerprint: [UInt8], decidesOnViewers: Bool = false, resumes: BroadcastID? = nil
     ) {
         self.pairing = pairing
         self.application = application
@@ -29,6 +31,7 @@ public struct Publisher: Sendable {
         self.address = address
         self.fingerprint = fingerprint
         self.decidesOnViewers = decidesOnViewers
+        self.resumes = resumes
     }
 }
 

@@ -62,7 +62,8 @@ extension ServiceRoutes {
             pairing: request?.id, application: request?.application, setup: request?.setup ?? [:],
             kind: UntrustedText.kind(userAgent: call.headers[.userAgent]), address: call.address.text,
             fingerprint: request?.fingerprint ?? fingerprint,
-            decidesOnViewers: request != nil && call.headers[Header.shareAdmission] == "host")
+            decidesOnViewers: request != nil && call.headers[Header.shareAdmission] == "host",
+            resumes: request == nil ? nil : call.headers[Header.shareBroadcast].flatMap { BroadcastID($0) })
         return (publisher, pairingToken)
     }
 

@@ -1,0 +1,64 @@
+import Admission
+import LinuxRuntime
+import MediaCore
+import Publishing
+import Signaling
+import Transport
+
+/// Goes on at another relay of a cluster when the one that a broadcast is published to has gone, or is about to stop.
+extension HostSession {
+    /// How long other relays are tried.
+    private static let moveTime = Duration.seconds(30)
+
+    /// Runs a publication, and those that follow it at other relays, until the broadcast is over.
+    func publish(_ first: ServicePublication, of paired: PairedService, report: @escaping @Sendable (ServiceEvent) -> Void) async
+        -> EndReason
+    {
+        var (publication, service) = (first, paired)
+        while true {
+            let reason = await publication.run()
+            guard let place = publication.otherPlaces, !isStopped.with({ $0 }) else { return reason }
+            emit(.warning("\(reason.sentence): trying other relays"))
+            // A relay that is about to stop goes on until another one has the broadcast.
+            let isGone = !place.isAlive
+            if isGone { await publication.abandon(reason) }
+            guard let (next, another) = await publish(service, at: place, report) else { return reason }
+            if !isGone { await publication.abandon(reason) }
+            (publication, service) = (next, another)
+        }
+    }
+
+    /// Publishes the broadcast under the same identifier.
+    /// - Returns: nil if no relay takes it.
+    private func publish(
+        _ service: PairedService, at place: ServicePublication.OtherPlaces,
+        _ report: @escaping @Sendable (ServiceEvent) -> Void
+    ) async -> (ServicePublication, PairedService)? {
+        let deadline = ContinuousClock.now + Self.moveTime
+        while ContinuousClock.now < deadline {
+            for link in place.relays {
+                guard !isStopped.with({ $0 }) else { return nil }
+                guard let paired = try? await service.pairing(at: link, resuming: place.broadcast) else { continue }
+                let publication = makePublication(paired, report: report)
+                do throws(EndReason) {
+                    try await publication.open()
+                } catch {
+                    await publication.abandon(error)
+                    continue
+                }
+                let isWanted = isStopped.with { isStopped in
+                    if !isStopped { self.publication.with { $0 = publication } }
+                    return !isStopped
+                }
+                guard isWanted else {
+                    await publication.close(.hostStopped)
+                    return nil
+                }
+                emit(.warning("going on at the relay at \(link.authority)"))
+                return (publication, paired)
+            }
+            guard (try? await Task.sleep(for: .seconds(1))) != nil else { return nil }
+        }
+        return nil
+    }
+}
