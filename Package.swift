@@ -158,7 +158,8 @@ let package = Package(
             "Peer", "Sessions",
             [
                 "MediaCore", "LinuxRuntime", "EventLoop", "SessionDescription", "MediaEngine", "PeerEngine",
-                "ICETransport", "Admission", "ICEServers", "Signaling", "Cluster", "Transport", "Publishing", "Receiving",
+                "ICETransport", "Admission", "ICEServers", "Signaling", "Cluster", "Transport", "Publishing",
+                "Receiving",
                 logging,
             ]),
         layer(

@@ -21,7 +21,7 @@ final class HostileSessions: BenchAttack.Running {
         while goesOn(progress) {
             guard let identity = try? Identity.ephemeral(), let client = try? client(link, address) else { return }
             if let ticket = try? await client.knock(name: "hostile", identity: identity),
-                case .accepted(let token, _, _)? = try? await client.waitForAnswer(ticket)
+                case .accepted(let token, _)? = try? await client.waitForAnswer(ticket)
             {
                 // Each token gets a few sessions; another client may have more.
                 for _ in 0..<8 where goesOn(progress) {

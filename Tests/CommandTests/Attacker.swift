@@ -16,7 +16,7 @@ final class Attacker: Sendable {
         identity = try Identity.ephemeral()
         let client = try SignalingClient(link: link)
         let ticket = try await client.knock(name: "attacker", identity: identity)
-        guard case .accepted(let token, _, _) = try await client.waitForAnswer(ticket) else {
+        guard case .accepted(let token, _) = try await client.waitForAnswer(ticket) else {
             throw SignalingError(.refused, "not accepted")
         }
         self.token = token

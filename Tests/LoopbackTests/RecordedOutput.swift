@@ -94,7 +94,7 @@ func playback(_ seen: RecordedOutput, speaker: RecordedOutput?) -> PlaybackSink 
 /// Knocks, and returns the token of a host that admits it.
 func admissionToken(for identity: Identity, named name: String, from client: SignalingClient) async throws -> String {
     let ticket = try await client.knock(name: name, identity: identity)
-    guard case .accepted(let token, _, _) = try await client.waitForAnswer(ticket) else { throw NotAccepted() }
+    guard case .accepted(let token, _) = try await client.waitForAnswer(ticket) else { throw NotAccepted() }
     return token
 }
 

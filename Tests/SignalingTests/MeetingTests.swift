@@ -89,7 +89,7 @@ struct MeetingFixture {
     /// Knocks at the host and is let in.
     func token(_ viewer: SignalingClient, _ identity: Identity) async throws -> String {
         let ticket = try await viewer.knock(name: "Ann", identity: identity)
-        guard case .accepted(let token, _, _) = try await viewer.waitForAnswer(ticket) else {
+        guard case .accepted(let token, _) = try await viewer.waitForAnswer(ticket) else {
             throw SignalingError(.refused, "the test was not let in")
         }
         return token
@@ -104,7 +104,7 @@ struct MeetingFixture {
                 try await stage.host.client(stage.link) { viewer in
                     let ticket = try await viewer.knock(name: "Ann", identity: identity)
                     #expect(stage.host.delegate.seen.knocks.map(\.words) == [ticket.words])
-                    guard case .accepted(let token, _, _) = try await viewer.waitForAnswer(ticket) else {
+                    guard case .accepted(let token, _) = try await viewer.waitForAnswer(ticket) else {
                         Issue.record("not accepted")
                         return
                     }

@@ -16,7 +16,9 @@ public struct NATSMessage: Sendable {
 public struct NATSError: Error, CustomStringConvertible {
     public let description: String
 
-    init(_ what: String, _ status: natsStatus) { description = "\(what): \(String(cString: natsStatus_GetText(status)))" }
+    init(_ what: String, _ status: natsStatus) {
+        description = "\(what): \(String(cString: natsStatus_GetText(status)))"
+    }
 }
 
 /// A connection to NATS servers, which is opened again for as long as it exists. What is sent while it is broken is lost.
@@ -150,7 +152,8 @@ public final class NATSConnection: Sendable {
         let handler: natsMsgHandler = { _, _, message, context in
             defer { natsMsg_Destroy(message) }
             guard let message, let context else { return }
-            let bytes = UnsafeRawBufferPointer(start: natsMsg_GetData(message), count: Int(natsMsg_GetDataLength(message)))
+            let bytes = UnsafeRawBufferPointer(
+                start: natsMsg_GetData(message), count: Int(natsMsg_GetDataLength(message)))
             Unmanaged<Subscription>.fromOpaque(context).takeUnretainedValue().receive(
                 NATSMessage(
                     subject: natsMsg_GetSubject(message).map { String(cString: $0) } ?? "", bytes: Array(bytes),
@@ -176,7 +179,9 @@ public final class NATSConnection: Sendable {
             return (state.connection, state.subscriptions)
         }
         guard let connection else { return }
-        if natsConnection_Status(connection) == NATS_CONN_STATUS_CONNECTED { natsConnection_FlushTimeout(connection, 1_000) }
+        if natsConnection_Status(connection) == NATS_CONN_STATUS_CONNECTED {
+            natsConnection_FlushTimeout(connection, 1_000)
+        }
         natsConnection_Close(connection)
         for subscription in subscriptions { natsSubscription_Destroy(subscription) }
         natsConnection_Destroy(connection)

@@ -255,7 +255,8 @@ package struct KnockTable: Sendable {
         let request = entry.request
         let knock = Knock(
             id: question, name: request.name, kind: request.kind, address: request.address.text,
-            identity: request.identity, records: request.records, hasPass: request.hasPass, words: request.challenge.words)
+            identity: request.identity, records: request.records, hasPass: request.hasPass,
+            words: request.challenge.words)
         return actions + [.ask(knock)]
     }
 

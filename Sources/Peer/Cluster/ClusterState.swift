@@ -123,7 +123,9 @@ public struct ClusterState: Sendable {
         var effects: [Effect] = []
         for entry in snapshot.entries {
             node.fetched.insert(entry.id)
-            if let effect = node.put(entry.id, entry.broadcast, change: entry.broadcast.change) { effects.append(effect) }
+            if let effect = node.put(entry.id, entry.broadcast, change: entry.broadcast.change) {
+                effects.append(effect)
+            }
         }
         node.deadline = now + Self.lease
         if let next = snapshot.next {

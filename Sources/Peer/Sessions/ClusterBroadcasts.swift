@@ -125,8 +125,13 @@ final class ClusterBroadcasts: BroadcastFinder {
             while (try? await Task.sleep(for: .seconds(2))) != nil { self?.endIfIdle(copy) }
         }
         var deadline = MonotonicClock.now + Self.fetchTime
+        // They are tried again after all others.
+        var failed: Set<String> = []
         while !copy.state.with({ $0.isEnded }), MonotonicClock.now < deadline {
-            guard let (source, broadcast) = member.sources(of: id).first, let known = broadcast.parsedLink,
+            let sources = member.sources(of: id)
+            if sources.allSatisfy({ failed.contains($0.node.name) }) { failed = [] }
+            guard let (source, broadcast) = sources.first(where: { !failed.contains($0.node.name) }),
+                let known = broadcast.parsedLink,
                 let link = source.link(of: known)
             else {
                 try? await Task.sleep(for: .milliseconds(100))
@@ -134,17 +139,17 @@ final class ClusterBroadcasts: BroadcastFinder {
             }
             let began = MonotonicClock.now
             let reason = await watch(copy, id, source, link, broadcast)
-            if copy.state.with({ state in
+            let isFetched = copy.state.with { state in
                 defer { state.isFetched = false }
                 return state.isFetched
-            }) {
-                emit(.lost(id, from: source.name, reason))
             }
+            if isFetched { emit(.lost(id, from: source.name, reason)) }
             // The publisher may have gone on at another relay.
             if reason.code == .hostEnded, !isPublishedElsewhere(id, than: source) { break }
-            deadline = MonotonicClock.now + Self.reunionTime
+            failed.insert(source.name)
+            if isFetched { deadline = MonotonicClock.now + Self.reunionTime }
             // A source that refuses at once is not asked all the time.
-            if MonotonicClock.now - began < .seconds(1) { try? await Task.sleep(for: .milliseconds(500)) }
+            if MonotonicClock.now - began < .seconds(1) { try? await Task.sleep(for: .milliseconds(200)) }
         }
         idleness.cancel()
         let isPublished = copy.state.with { state in

@@ -11,7 +11,9 @@ extension HostSession {
     private static let moveTime = Duration.seconds(30)
 
     /// Runs a publication, and those that follow it at other relays, until the broadcast is over.
-    func publish(_ first: ServicePublication, of paired: PairedService, report: @escaping @Sendable (ServiceEvent) -> Void) async
+    func publish(
+        _ first: ServicePublication, of paired: PairedService, report: @escaping @Sendable (ServiceEvent) -> Void
+    ) async
         -> EndReason
     {
         var (publication, service) = (first, paired)

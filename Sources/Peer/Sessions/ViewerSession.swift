@@ -203,7 +203,7 @@ public final class ViewerSession: Sendable {
             return ticket
         }
         // TLS waits up to 5 s for the peer's close_notify, so closing runs in the background.
-        guard !reason.mayGoOnElsewhere(false) || relays.with({ $0.isEmpty }) else {
+        guard !relays.with({ !$0.isEmpty && reason.mayGoOnElsewhere($0.isMoving) }) else {
             Task.detached {
                 await client.leave()
                 await client.close()
@@ -335,7 +335,7 @@ public final class ViewerSession: Sendable {
             let answer = try await client.waitForAnswer(ticket)
             self.ticket.with { $0 = nil }
             switch answer {
-            case .accepted(let token, let servers, let pass): return (token, servers, pass)
+            case .accepted(let token, let servers): return (token, servers, await client.pass)
             case .refused(let reason): throw SignalingError(.refused, reason)
             case .unanswered: throw SignalingError(.unanswered, "nobody answered within 60 s")
             }

@@ -15,8 +15,7 @@ public struct KnockTicket: Sendable {
 
 /// The host's decision about a knock.
 public enum KnockAnswer: Sendable, Equatable {
-    /// - Parameter pass: for other servers of the broadcast; nil if there are none.
-    case accepted(token: String, iceServers: [ICEServer], pass: String? = nil)
+    case accepted(token: String, iceServers: [ICEServer])
     case refused(String)
     case unanswered
 }
@@ -92,7 +91,8 @@ extension SignalingClient {
                     throw SignalingError.notAShareHost(http.server, "its answer makes no sense")
                 }
                 await http.authorize(with: document.token)
-                return .accepted(token: document.token, iceServers: Array(document.iceServers.prefix(16)), pass: document.pass)
+                pass = document.pass
+                return .accepted(token: document.token, iceServers: Array(document.iceServers.prefix(16)))
             default:
                 let failure = http.failure(answer)
                 switch failure.code {

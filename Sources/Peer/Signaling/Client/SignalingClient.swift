@@ -30,6 +30,8 @@ public actor SignalingClient {
     let clientInstance = ClientInstanceID.random()
     let http: PinnedHTTPClient
     var fingerprint: [UInt8]?
+    /// For other servers of the broadcast, after an accepted knock; nil if there are none.
+    public internal(set) var pass: String?
 
     public init(link: Link, configuration: Configuration = Configuration()) throws(SignalingError) {
         self.link = link
