@@ -1,1 +1,64 @@
-../../../Sources/Peer/Admission/Knock.swift
+/// A request for admission, from a client that knows the link.
+public struct Knock: Sendable, Equatable {
+    /// Time limit for the answer to a knock.
+    public static let answerTime: Duration = .seconds(60)
+
+    /// Identifies the question to the host's user. It differs from the viewer's ticket, which stays within the server.
+    public let id: KnockID
+    /// The name that the viewer chose: at most 64 scalars, no control characters, no direction overrides. Not verified.
+    public let name: String
+    /// "share", "Firefox", "Chromium", "Safari", "browser", or the program's own name. Not verified.
+    public let kind: String
+    /// The address of the connection, without port.
+    public let address: String
+    /// The viewer's identity. Its signature has been checked before anybody is asked.
+    public let identity: ViewerIdentity
+    /// The viewer says that it records the broadcast. Not verified: one that does not say so may record as well.
+    public var records = false
+    /// The host's user has removed this viewer from the broadcast before, so it must not be accepted without a question.
+    public var wasRemoved = false
+    /// Another server of the broadcast has admitted this viewer.
+    public var hasPass = false
+    /// Another peer tells of this knock, and says whose it is.
+    public var isTold = false
+    /// The words of this knock; the viewer shows them, too.
+    public let words: ShortAuthenticationString
+
+    /// SHA-256 of the viewer's DTLS certificate, 32 bytes.
+    public var fingerprint: [UInt8] { identity.fingerprint }
+}
+
+extension Knock {
+    /// A knock at another peer, which has checked the signature and tells of it.
+    package init(
+        told id: KnockID, name: String, kind: String, address: String, identity: ViewerIdentity, records: Bool,
+        words: ShortAuthenticationString
+    ) {
+        self.init(
+            id: id, name: name, kind: kind, address: address, identity: identity, records: records, isTold: true,
+            words: words)
+    }
+}
+
+public enum KnockDecision: Sendable, Equatable {
+    case accepted
+    /// Accepted without a question, because the identity is a known viewer.
+    case remembered
+    /// The value is a message to the viewer, or nil.
+    case refused(String?)
+    /// There is no person to answer.
+    case unanswered
+}
+
+public enum KnockWithdrawal: Sendable, Equatable {
+    /// The knock was not answered in time.
+    case unanswered
+    /// The viewer has left.
+    case left
+    /// The same identity has knocked again; its newer knock follows.
+    case replaced
+    /// The queue was full, and this knock's address had the most knocks in it.
+    case displaced
+    /// The broadcast has ended.
+    case ended
+}

@@ -1,1 +1,76 @@
-../../../Sources/Peer/Admission/Pairing/ServiceLink.swift
+/// The link to a service: `https://HOST:PORT/services/ID#FRAGMENT`, where FRAGMENT is base64url of `0x01 | SHA-256 of
+/// the service's certificate (32 bytes)`; with flags, `0x02 | flags` instead of `0x01`.
+///
+/// It holds no secret: everybody who has it may ask the service to pair.
+public struct ServiceLink: Hashable, Sendable, CustomStringConvertible {
+    /// A name or an address; IPv6 without brackets.
+    public let host: String
+    public let port: Int
+    public let id: ServiceID
+    /// SHA-256 of the service's certificate, 32 bytes. No other certificate is accepted.
+    public let fingerprint: [UInt8]
+    public let flags: LinkFlags
+
+    private static let fieldsLength = 32
+    private static let folder = "services/"
+
+    /// - Precondition: 32 bytes of fingerprint, a port in 1...65535.
+    public init(host: String, port: Int, id: ServiceID, fingerprint: [UInt8], flags: LinkFlags = []) {
+        precondition(fingerprint.count == 32 && (1...65_535).contains(port))
+        self.host = host
+        self.port = port
+        self.id = id
+        self.fingerprint = fingerprint
+        self.flags = flags
+    }
+
+    /// Returns a link to the same service at another address.
+    public func at(host: String, port: Int) -> ServiceLink {
+        ServiceLink(host: host, port: port, id: id, fingerprint: fingerprint, flags: flags)
+    }
+
+    /// `HOST:PORT` with IPv6 in brackets.
+    public var authority: String { (host.contains(":") ? "[\(host)]" : host) + ":\(port)" }
+
+    /// The path of the service's resources, without a slash at the end.
+    public var path: String { "/\(Self.folder)\(id.text)" }
+
+    public var text: String {
+        "https://\(authority)\(path)#" + LinkFragment(flags: flags, fields: fingerprint).text
+    }
+    public var description: String { text }
+}
+
+extension ServiceLink {
+    /// Parses a link as people paste it, with the tolerance of ``Link/init(parsing:)``.
+    public init(parsing text: String) throws(LinkError) {
+        let parts: (host: String, port: Int, path: Substring)
+        do throws(LinkError) {
+            parts = try Link.split(text)
+        } catch {
+            throw error == .notALink ? .notAServiceLink : error
+        }
+        guard parts.path.lowercased().hasPrefix(Self.folder) else { throw .notAServiceLink }
+        let path = parts.path.dropFirst(Self.folder.count)
+        let hash = path.firstIndex(of: "#") ?? path.endIndex
+        guard let id = ServiceID(path[..<hash]) else {
+            throw .mistyped("what stands between services/ and # is not the identifier of a service")
+        }
+        guard hash < path.endIndex else {
+            throw .cutOff(missing: LinkFragment.characters(forBytes: 1 + Self.fieldsLength) + 1)
+        }
+        let content = try LinkFragment(parsing: path[hash...].dropFirst(), length: Self.fieldsLength, known: .webPKI)
+        self.init(host: parts.host, port: parts.port, id: id, fingerprint: content.fields, flags: content.flags)
+    }
+}
+
+extension ServiceLink: Codable {
+    public init(from decoder: any Decoder) throws {
+        try self.init(parsing: decoder.singleValueContainer().decode(String.self))
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(text)
+    }
+}

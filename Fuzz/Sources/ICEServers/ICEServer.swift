@@ -1,1 +1,26 @@
-../../../Sources/Peer/ICEServers/ICEServer.swift
+/// A STUN or TURN server for viewers, with the members of `RTCIceServer`.
+public struct ICEServer: Codable, Sendable, Equatable {
+    public var urls: [String]
+    public var username: String?
+    public var credential: String?
+
+    public init(urls: [String], username: String? = nil, credential: String? = nil) {
+        self.urls = urls
+        self.username = username
+        self.credential = credential
+    }
+
+    private enum CodingKeys: CodingKey { case urls, username, credential }
+
+    /// Decodes `urls` from an array or from one string, as `RTCIceServer` allows both.
+    public init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        if let one = try? values.decode(String.self, forKey: .urls) {
+            urls = [one]
+        } else {
+            urls = try values.decode([String].self, forKey: .urls)
+        }
+        username = try values.decodeIfPresent(String.self, forKey: .username)
+        credential = try values.decodeIfPresent(String.self, forKey: .credential)
+    }
+}
