@@ -18,6 +18,7 @@ final class BenchAudience: Sendable {
 
     private struct State {
         var viewers: [PeerViewer] = []
+        var sinks: [FrameGapSink] = []
         var milliseconds: [Int] = []
         var ended: [String] = []
     }
@@ -64,14 +65,17 @@ final class BenchAudience: Sendable {
     private func add(_ number: Int, at address: String) throws {
         let identity = try Identity.ephemeral()
         let began = MonotonicClock.now
-        let sink = FirstFrameSink { [state] in
+        let sink = FrameGapSink { [state] in
             let time = (MonotonicClock.now - began).inMilliseconds
             state.change { $0.milliseconds.append(Int(time)) }
         }
         let viewer = PeerViewer(
             link, identity: identity, name: "viewer \(number)", seat: loop.seat(at: address)
         ) { _ in sink }
-        state.with { $0.viewers.append(viewer) }
+        state.with { state in
+            state.viewers.append(viewer)
+            state.sinks.append(sink)
+        }
         Task { [state] in
             let reason = await viewer.watch()
             state.change { $0.ended.append("viewer \(number + 1): \(reason.sentence)") }
@@ -112,24 +116,51 @@ final class BenchAudience: Sendable {
         }
     }
 
+    func forgetGaps() { for sink in state.with({ $0.sinks }) { sink.forgetGaps() } }
+
+    /// The longest time without a frame of each viewer since ``forgetGaps()``, in milliseconds, sorted.
+    func longestGaps() -> [Int] {
+        let now = MonotonicClock.now
+        return state.with { $0.sinks }.map { Int($0.longestGap(now: now).inMilliseconds) }.sorted()
+    }
+
+    /// How many watch no more.
+    var endCount: Int { state.with { $0.ended.count } }
+
     func leave() { for viewer in state.with({ $0.viewers }) { viewer.leave() } }
 }
 
-/// Calls back once.
-private final class FirstFrameSink: EncodedMediaSink {
-    private let first: Monitor<(@Sendable () -> Void)?>
+/// Reports the first frame, and keeps the longest time without one.
+private final class FrameGapSink: EncodedMediaSink {
+    private struct State {
+        var first: (@Sendable () -> Void)?
+        var last: MediaInstant?
+        var longest = MediaDuration.zero
+    }
 
-    init(_ first: @escaping @Sendable () -> Void) { self.first = Monitor(first) }
+    private let state: Monitor<State>
+
+    init(_ first: @escaping @Sendable () -> Void) { state = Monitor(State(first: first)) }
 
     func start(_ format: EncodedMediaFormat, requestKeyframe: @escaping @Sendable (KeyframeRequest) -> Void) {}
 
     func receive(_ frame: EncodedVideoFrame) {
-        first.with { first in
-            defer { first = nil }
-            return first
+        let now = MonotonicClock.now
+        state.with { state in
+            if let last = state.last { state.longest = max(state.longest, now - last) }
+            state.last = now
+            defer { state.first = nil }
+            return state.first
         }?()
     }
 
     func receive(_ packet: EncodedAudioPacket) {}
     func close(_ done: @escaping @Sendable () -> Void) { done() }
+
+    func forgetGaps() { state.with { ($0.last, $0.longest) = (MonotonicClock.now, .zero) } }
+
+    /// The longest time without a frame, that since the last one included.
+    func longestGap(now: MediaInstant) -> MediaDuration {
+        state.with { state in state.last.map { max(state.longest, now - $0) } ?? .zero }
+    }
 }

@@ -13,7 +13,10 @@ final class DemoChild: @unchecked Sendable {
         try self.init(executable: "/proc/self/exe", arguments, environment: environment)
     }
 
-    init(executable: String, _ arguments: [String], environment: [String: String] = [:]) throws {
+    /// - Parameter mergesErrors: stderr is read as stdout.
+    init(
+        executable: String, _ arguments: [String], environment: [String: String] = [:], mergesErrors: Bool = false
+    ) throws {
         if executable.hasPrefix("/") {
             process.executableURL = URL(fileURLWithPath: executable).resolvingSymlinksInPath()
             process.arguments = arguments
@@ -24,7 +27,7 @@ final class DemoChild: @unchecked Sendable {
         process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
         process.standardInput = FileHandle.nullDevice
         process.standardOutput = output
-        process.standardError = errors
+        process.standardError = mergesErrors ? output : errors
         try process.run()
     }
 
@@ -72,6 +75,13 @@ final class DemoChild: @unchecked Sendable {
     /// Nil if the process does not let its descriptors be counted.
     var openFiles: Int? {
         (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(process.processIdentifier)/fd"))?.count
+    }
+
+    /// Ends the process at once, without a last word.
+    func kill() {
+        guard process.isRunning else { return }
+        Foundation.kill(process.processIdentifier, SIGKILL)
+        process.waitUntilExit()
     }
 
     func end() {

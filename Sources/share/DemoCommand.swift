@@ -19,13 +19,30 @@ struct DemoCommand: ParsableCommand {
     @Flag(help: "Play the examples Budget and Conference: an app that broadcasts itself to a service.")
     var pairing = false
 
+    @Flag(
+        help: """
+            Run a cluster: a NATS server, three relays, one host and the viewers. One relay is killed, and then the \
+            one that the host publishes to.
+            """)
+    var relay = false
+
+    @Option(help: ArgumentHelp("Viewers of --relay.", valueName: "count"))
+    var viewers = 200
+
     @Option(
         help: ArgumentHelp("File for the last frame if there is no window, or with --pairing.", valueName: "file.png"))
     var snapshot = "share-demo.png"
 
+    func validate() throws {
+        guard !(relay && pairing) else { throw ValidationError("--relay and --pairing are two demos.") }
+        guard (3...600).contains(viewers) else { throw ValidationError("--viewers is 3 to 600.") }
+    }
+
     func run() throws {
         do {
-            if pairing {
+            if relay {
+                try RelayDemo(seconds: duration.seconds, viewers: viewers).run()
+            } else if pairing {
                 try PairingDemo(seconds: duration.seconds, snapshot: snapshot).run()
             } else {
                 try demo()

@@ -94,6 +94,16 @@ import Testing
         #expect(b.member.sources(of: BroadcastID(1)).isEmpty)
     }
 
+    /// Not only when the others say again that they are there.
+    @Test func aNewcomerKnowsTheOthersAtOnce() async throws {
+        let a = Relay("a", bus)
+        a.member.announce(id, try broadcast(id, at: "a"))
+        let begin = ContinuousClock.now
+        let b = Relay("b", bus)
+        await b.until { !b.member.sources(of: id).isEmpty }
+        #expect(ContinuousClock.now - begin < ClusterState.interval / 2)
+    }
+
     @Test func viewersAreCountedOnce() async throws {
         let (a, b, c) = (Relay("a", bus), Relay("b", bus), Relay("c", bus))
         a.member.announce(id, try broadcast(id, at: "a"))

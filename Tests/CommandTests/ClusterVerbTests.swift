@@ -208,4 +208,12 @@ struct ClusterVerbTests {
         #expect(relay.exitCode() == 64)
         #expect(relay.errorText.contains(text), "\(relay.errorText)")
     }
+
+    @Test func theDemoSaysWhatViewersNotice() throws {
+        let demo = try ShareProcess(["demo", "--relay", "--viewers", "6", "--for", "6s"])
+        #expect(demo.exitCode(seconds: 90) == 0, "\(demo.errorText)")
+        let lines = demo.lines
+        #expect(lines.count == 12, "\(lines)")
+        #expect(lines.count { $0.contains("2 of 2 viewers watch") } == 9, "\(lines)")
+    }
 }

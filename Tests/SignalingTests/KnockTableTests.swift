@@ -11,22 +11,25 @@ import Testing
 
     /// Opens a knock of `browser` in `table`. Returns its ticket, too.
     private func open(
-        _ browser: BrowserKey, in table: inout KnockTable, address: UInt32 = 1, at seconds: Double = 0
+        _ browser: BrowserKey, in table: inout KnockTable, address: UInt32 = 1, at seconds: Double = 0,
+        hasPass: Bool = false
     ) throws -> (ticket: KnockID, opening: KnockTable.Opening, signature: [UInt8]) {
         let challenge = KnockChallenge(
             id: id, host: host, identity: try browser.identity, nonce: randomBytes(KnockChallenge.nonceLength))
         let ticket = KnockID.random()
         let request = KnockTable.Request(
-            name: "x", kind: "test", address: PeerAddress("192.0.2.\(address)"), challenge: challenge)
+            name: "x", kind: "test", address: PeerAddress("192.0.2.\(address)"), hasPass: hasPass,
+            challenge: challenge)
         let (opening, _) = table.open(request, ticket: ticket, now: start + .seconds(seconds))
         return (ticket, opening, try browser.sign(challenge.signedBytes))
     }
 
     /// Opens a knock and signs its challenge.
     private func ask(
-        _ browser: BrowserKey, in table: inout KnockTable, address: UInt32 = 1, at seconds: Double = 0
+        _ browser: BrowserKey, in table: inout KnockTable, address: UInt32 = 1, at seconds: Double = 0,
+        hasPass: Bool = false
     ) throws -> (ticket: KnockID, question: KnockID, signing: KnockTable.Signing) {
-        let knock = try open(browser, in: &table, address: address, at: seconds)
+        let knock = try open(browser, in: &table, address: address, at: seconds, hasPass: hasPass)
         let question = KnockID.random()
         let (signing, _) = table.sign(
             knock.ticket, knock.signature, certificate: nil, question: question, now: start + .seconds(seconds))
@@ -56,6 +59,18 @@ import Testing
         }
         #expect(try open(BrowserKey(), in: &table).opening == .full && table.questionCount == 2)
         #expect(try ask(BrowserKey(), in: &table, address: 2).signing == .accepted)
+    }
+
+    /// Viewers of a relay that has gone come to the others all at once.
+    @Test func whoHasAPassWaitsInNoQueue() throws {
+        var table = KnockTable(limits: .init())
+        for _ in 0..<30 { #expect(try ask(BrowserKey(), in: &table, hasPass: true).signing == .accepted) }
+        // They take no place from others.
+        for address in 1...8 as ClosedRange<UInt32> {
+            #expect(try ask(BrowserKey(), in: &table, address: address).signing == .accepted)
+        }
+        #expect(try open(BrowserKey(), in: &table, address: 9).opening == .full)
+        #expect(try ask(BrowserKey(), in: &table, address: 9, hasPass: true).signing == .accepted)
     }
 
     @Test func aFullQueueTakesTheNewestFromWhoHoldsMost() throws {

@@ -220,9 +220,13 @@ package struct KnockTable: Sendable {
     }
 
     /// Returns whether there is room for a question of this request. An open question of the same identity does not
-    /// count, as it is replaced.
+    /// count, as it is replaced. Neither do those with a pass: they need nobody's answer, and only viewers who were
+    /// admitted have one.
     private func room(for request: Request) -> Room {
-        let others = entries.filter { $0.value.question != nil && $0.value.request.identity != request.identity }
+        guard !request.hasPass else { return .free }
+        let others = entries.filter {
+            $0.value.question != nil && !$0.value.request.hasPass && $0.value.request.identity != request.identity
+        }
         let byAddress = Dictionary(grouping: others) { $0.value.request.address.key }
         let own = byAddress[request.address.key]?.count ?? 0
         guard own < limits.questionsOfAddress else { return .none }

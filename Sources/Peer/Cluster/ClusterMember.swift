@@ -98,12 +98,11 @@ public final class ClusterMember: Sendable {
     /// Tells the others that this relay is there, and forgets those that were silent. Called at once when the bus works
     /// again.
     public func tick() {
-        let (node, effects) = state.withLock { state -> (ClusterNode?, [ClusterState.Effect]) in
-            (state.isStopped ? nil : state.own, state.cluster.expire(now: .now))
-        }
-        if let node { send { _ in .alive(node) } }
-        perform(effects)
+        sayAlive()
+        perform(state.withLock { $0.cluster.expire(now: .now) })
     }
+
+    private func sayAlive() { send { $0.isStopped ? nil : .alive($0.own) } }
 
     /// Leaves the cluster.
     public func stop() {
@@ -288,7 +287,10 @@ public final class ClusterMember: Sendable {
     private func perform(_ effects: [ClusterState.Effect]) {
         for effect in effects {
             switch effect {
-            case .joined(let node): handlers.emit(.joined(node))
+            case .joined(let node):
+                handlers.emit(.joined(node))
+                // The newcomer hears of this relay at once.
+                sayAlive()
             case .left(let node): handlers.emit(.left(node))
             case .changed(let node): handlers.emit(.changed(node))
             case .nameIsTaken: handlers.emit(.nameIsTaken)

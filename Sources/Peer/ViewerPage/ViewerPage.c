@@ -36,6 +36,7 @@ const char *viewerPageScript(void) {
 #embed "Page/Script/delay.js" suffix(,)
 #embed "Page/Script/session-end.js" suffix(,)
 #embed "Page/Script/link.js" suffix(,)
+#embed "Page/Script/other-relays.js" suffix(,)
 #embed "Page/Script/authentication.js" suffix(,)
 #embed "Page/Script/sdp.js" suffix(,)
 #embed "Page/Script/connection-failure.js" suffix(,)

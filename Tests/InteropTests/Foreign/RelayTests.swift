@@ -54,6 +54,42 @@ extension InteropTests {
             _ = try await event("closed", of: relay)
         }
 
+        /// A browser's relay stops, or is killed: the page of another relay of the cluster goes on.
+        @Test(arguments: Browser.Kind.allCases, [SIGTERM, SIGKILL])
+        func aBrowserGoesOnAtAnotherRelay(kind: Browser.Kind, signal: CInt) async throws {
+            let (folder, otherFolder) = (try TemporaryFolder(), try TemporaryFolder())
+            let server = try NATSServer()
+            defer { server.kill() }
+            let (relay, url) = try await relay(in: folder, ["--cluster", server.url, "--node", "a"])
+            defer { relay.kill() }
+            let other = try Program(
+                Program.share(),
+                [
+                    "relay", "--listen", "127.0.0.1:0", "--accept", "any", "--json", "--cluster", server.url,
+                    "--node", "b",
+                ],
+                environment: ["XDG_DATA_HOME": otherFolder.path, "TMPDIR": otherFolder.path])
+            defer { other.kill() }
+            let place = try ServiceLink(parsing: try #require(try await event("link", of: other)["link"].string))
+            _ = try await event("relay-joined", of: relay)
+            let program = try ForeignPeer.aiortc.program("publisher.py")
+            let publisher = try Program(
+                program[0], [program[1], "--url", url, "--token", Self.token, "--seconds", "60"])
+            defer { publisher.kill() }
+            let live = try Link(parsing: try #require(try await event("live", of: relay)["link"].string))
+            let link = Link(
+                host: place.host, port: place.port, id: live.id, secret: live.secret, fingerprint: place.fingerprint)
+            try await Browser.with(kind) { browser in
+                try await browser.watch(link.text)
+                try await browser.waitForState("playing", within: .seconds(20))
+                #expect(try await browser.evaluate("location.port").string == "\(place.port)")
+                if signal == SIGKILL { other.kill() } else { other.requestEnd() }
+                try await browser.waitForPage("location.port === '\(live.port)'")
+                try await browser.waitForState("playing", within: .seconds(20))
+                #expect(try await browser.evaluate("location.search").string?.isEmpty == true)
+            }
+        }
+
         /// The page comes from the relay, and the picture from the host.
         @Test(arguments: Browser.Kind.allCases)
         func browsersMeetAHostAtTheRelay(kind: Browser.Kind) async throws {
@@ -233,5 +269,16 @@ extension Browser {
             })
             """, within: .seconds(20))
         #expect(isTrue == true)
+    }
+
+    /// Waits until an expression is true, on this page or one that is loaded meanwhile.
+    fileprivate func waitForPage(_ condition: String) async throws {
+        let deadline = ContinuousClock.now + .seconds(20)
+        while ContinuousClock.now < deadline {
+            // The page may have gone while it is asked.
+            if (try? await evaluate(condition, within: .seconds(2))) == true { return }
+            try await Task.sleep(for: .milliseconds(50))
+        }
+        Issue.record("never true: \(condition)")
     }
 }

@@ -4,6 +4,7 @@ import { AdmissionStore } from './admission.js';
 import { setUpControls } from './controls.js';
 import { element } from './elements.js';
 import { parseLink } from './link.js';
+import { nameAfterMove } from './other-relays.js';
 import { setUpPlayer } from './player.js';
 import { ViewerSession } from './session.js';
 import { toggleStatistics } from './statistics-panel.js';
@@ -52,5 +53,14 @@ element('name').value = storedName();
 try {
     link = parseLink(location.pathname, location.hash);
     admissions = new AdmissionStore(link.id, sessionStorage);
-    if (admissions.current) start(ask); else ask();
+    const name = nameAfterMove(location.search);
+    if (name !== null) {
+        element('name').value = name;
+        storeName(name);
+        // A reload is no move.
+        history.replaceState(null, '', location.pathname + location.hash);
+    }
+    if (admissions.current) start(ask);
+    else if (name !== null) start(null);
+    else ask();
 } catch (error) { show(error.state || 'error', error.message, error.hint); }

@@ -9,6 +9,7 @@ import { delay } from './delay.js';
 import { root } from './elements.js';
 import { ownIdentity } from './identity.js';
 import { requestAdmission } from './knock.js';
+import { addressOfMove, otherLinks } from './other-relays.js';
 import { PeerConnection } from './peer-connection.js';
 import { addTrack, closePlayer, holdLastFrame, openPlayer } from './player.js';
 import { offerRefusal } from './problem.js';
@@ -32,6 +33,8 @@ export class ViewerSession {
         this.reconnection = new Reconnection(this);
         this.isOver = this.hasPlayed = this.isPaused = false;
         this.identity = this.fingerprint = this.peer = this.events = null;
+        // Where the broadcast can be watched, too.
+        this.others = [];
     }
 
     async run() {
@@ -187,7 +190,9 @@ export class ViewerSession {
                 if (answer.status === 404 || answer.status === 410) {
                     return this.end(new SessionEnd('ended', 'The host has stopped sharing.', askForNewLink, ''));
                 }
-                if (answer.status === 401) return this.endWithoutHost('The host no longer accepts this viewer.');
+                if (answer.status === 401) {
+                    return this.end(new SessionEnd('ended', 'The host no longer accepts this viewer.', tryLater));
+                }
                 if (answer.ok && answer.body) {
                     failures = 0;
                     isOpen = true;
@@ -217,9 +222,23 @@ export class ViewerSession {
             showViewerCount(Number(event.count ?? event.viewercount ?? event.viewerCount) || 0);
         } else if (event.type === 'recordercount') {
             showRecorderCount(Number(event.recordercount) || 0);
+        } else if (event.type === 'alternates') {
+            this.others = otherLinks(event.links, this.link);
+        } else if (event.type === 'reconnect') {
+            this.moveOn();
         } else if (event.type === 'candidates' && typeof event.fragment === 'string') {
             if (!this.isOver) this.peer.addCandidates(event.fragment);
         }
+    }
+
+    // Goes to another relay. False if none is known.
+    moveOn() {
+        if (this.isOver || !this.others.length) return false;
+        const next = this.others[Math.floor(Math.random() * this.others.length)];
+        this.close();
+        show('connecting', 'Going on at another relay ...', next.host);
+        location.replace(addressOfMove(next, this.name));
+        return true;
     }
 
     // In an outage the notice is about the outage.
@@ -252,7 +271,11 @@ export class ViewerSession {
         if (isCurrent()) this.endWithoutHost('The host closed the connection.');
     }
 
-    endWithoutHost(sentence) { this.end(new SessionEnd('ended', sentence, tryLater)); }
+    // Without a network the other relays cannot be reached either, and this page would be lost.
+    endWithoutHost(sentence) {
+        if (navigator.onLine && this.moveOn()) return;
+        this.end(new SessionEnd('ended', sentence, tryLater));
+    }
 
     endWithoutConnection() {
         const { pc } = this.peer;
