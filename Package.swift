@@ -211,7 +211,7 @@ let package = Package(
         .executableTarget(
             name: "share",
             dependencies: [
-                "CommandSupport", "RelayVerb",
+                "CommandSupport", "RelayVerb", "Cluster",
                 "MediaCore", "LinuxRuntime", "ShareKit", "Admission", "ICEServers", "Signaling", "Transport",
                 "Publishing", "Receiving", "Recording", "RecordingPage", "RecordingLibrary", "Sessions", "Broadcasting",
                 "Control", "ControlSocket", "VPXCodec",

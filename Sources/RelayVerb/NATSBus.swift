@@ -1,17 +1,17 @@
-import Cluster
+package import Cluster
 import CommandSupport
 import Foundation
 import LinuxRuntime
 import NATSMessaging
 
 /// NATS as the bus of a cluster. Safe from any thread.
-final class NATSBus: MessageBus {
+package final class NATSBus: MessageBus {
     private let connection: NATSConnection
     private let connected = Monitor<@Sendable () -> Void>({})
     private let isClosed = Monitor(false)
 
     /// - Parameter report: called when the connection was made, and when it was lost.
-    init(report: @escaping @Sendable (_ isConnected: Bool) -> Void) {
+    package init(report: @escaping @Sendable (_ isConnected: Bool) -> Void) {
         let (connected, isClosed) = (connected, isClosed)
         connection = NATSConnection {
             guard !isClosed.with({ $0 }) else { return }
@@ -21,13 +21,13 @@ final class NATSBus: MessageBus {
     }
 
     /// - Parameter body: called each time the connection was made.
-    func onConnect(_ body: @escaping @Sendable () -> Void) { connected.with { $0 = body } }
+    package func onConnect(_ body: @escaping @Sendable () -> Void) { connected.with { $0 = body } }
 
     /// Begins to connect. NATS may be down.
     /// - Parameters:
     ///   - servers: URLs, separated by commas.
     ///   - tls: the authority, and a chain and a key.
-    func connect(to servers: String, tls: [String], as node: String) throws {
+    package func connect(to servers: String, tls: [String], as node: String) throws {
         let urls = servers.split(separator: ",").map { String($0).trimmingCharacters(in: .whitespaces) }
         guard !urls.isEmpty, urls.allSatisfy({ Self.isServer($0) }) else {
             throw Complaint(
@@ -49,11 +49,11 @@ final class NATSBus: MessageBus {
     }
 
     @discardableResult
-    func publish(_ bytes: [UInt8], to subject: String, reply: String?) -> Bool {
+    package func publish(_ bytes: [UInt8], to subject: String, reply: String?) -> Bool {
         connection.publish(bytes, to: subject, reply: reply)
     }
 
-    func subscribe(to subject: String, _ receive: @escaping @Sendable (BusMessage) -> Void) {
+    package func subscribe(to subject: String, _ receive: @escaping @Sendable (BusMessage) -> Void) {
         // It fails for a broken subject, or without memory.
         try? connection.subscribe(subject) {
             receive(
@@ -62,7 +62,7 @@ final class NATSBus: MessageBus {
         }
     }
 
-    func close() {
+    package func close() {
         isClosed.with { $0 = true }
         connection.close()
     }

@@ -11,52 +11,80 @@ struct BenchDirectoryCommand: ParsableCommand {
         commandName: "directory", abstract: "Measure the directory of a relay.",
         discussion: """
             Fills a directory with broadcasts of 100 applications at three relays, and prints how long a look-up takes: \
-            of one broadcast, of an application's, and of all, of which the 200 with the most viewers are taken.
+            of one broadcast, of an application's, and of all, of which the 200 with the most viewers are taken. \
+            With --cluster each relay has a third, and tells the others over a NATS server that is started for it; \
+            printed is, too, how long that takes, and how long until the death of a relay is noticed.
             """)
 
     @Option(help: ArgumentHelp("Broadcasts.", valueName: "count"))
     var broadcasts = 10_000
 
+    @Flag(help: "Three relays with a NATS server.")
+    var cluster = false
+
     func validate() throws {
         guard (1...1_000_000).contains(broadcasts) else { throw ValidationError("--broadcasts is 1 to 1000000.") }
     }
 
-    func run() {
+    func run() throws {
+        if cluster {
+            do {
+                try BenchCluster(broadcasts: broadcasts).run()
+            } catch let complaint as Complaint {
+                throw complaint.report()
+            }
+        } else {
+            measure()
+        }
+    }
+
+    private func measure() {
         var directory = BroadcastDirectory(capacity: broadcasts)
         var last = ""
         let filled = Self.milliseconds {
             for number in 0..<broadcasts {
-                let link = Link(
-                    host: "relay.example", port: 443, id: .random(), secret: Link.randomSecret(),
-                    fingerprint: [UInt8](repeating: 7, count: 32))
-                let application = ApplicationInfo(id: "com.example.app\(number % 100)", name: "App \(number % 100)")
-                let entry = DirectoryEntry(
-                    link, title: "Broadcast \(number)", application: application, region: "region \(number % 3)",
-                    viewers: number * 7_919 % 1_000, since: number, codec: "VP8", route: .relay)
+                let entry = Self.entry(number)
                 _ = directory.put(.init(entry, owner: "relay \(number % 3)"))
                 last = entry.id
             }
         }
-        let output = DataOutput(isJSON: false)
-        output.line("added                 \(broadcasts) in \(Self.text(filled))")
+        DataOutput(isJSON: false).line("added                 \(broadcasts) in \(Self.text(filled))")
+        Self.measure(directory, last)
+    }
+
+    /// An entry of the directory, with an identifier of its own.
+    static func entry(_ number: Int) -> DirectoryEntry {
+        let link = Link(
+            host: "relay.example", port: 443, id: .random(), secret: Link.randomSecret(),
+            fingerprint: [UInt8](repeating: 7, count: 32))
+        let application = ApplicationInfo(id: "com.example.app\(number % 100)", name: "App \(number % 100)")
+        return DirectoryEntry(
+            link, title: "Broadcast \(number)", application: application, region: "region \(number % 3)",
+            viewers: number * 7_919 % 1_000, since: number, codec: "VP8", route: .relay)
+    }
+
+    /// Prints how long look-ups take.
+    /// - Parameter id: of an entry.
+    static func measure(_ directory: BroadcastDirectory, _ id: String) {
         let rounds = 100
         let found = [
-            ("one", Self.milliseconds { for _ in 0..<rounds { precondition(directory[last] != nil) } }),
+            ("one", milliseconds { for _ in 0..<rounds { precondition(directory[id] != nil) } }),
             (
                 "of an application",
-                Self.milliseconds {
+                milliseconds {
                     for _ in 0..<rounds { _ = directory.find(.init(application: "com.example.app7")) }
                 }
-            ), ("of all", Self.milliseconds { for _ in 0..<rounds { _ = directory.find(.init()) } }),
+            ), ("of all", milliseconds { for _ in 0..<rounds { _ = directory.find(.init()) } }),
         ]
         for (what, time) in found {
-            output.line(what.padding(toLength: 22, withPad: " ", startingAt: 0) + Self.text(time / Double(rounds)))
+            DataOutput(isJSON: false)
+                .line(what.padding(toLength: 22, withPad: " ", startingAt: 0) + text(time / Double(rounds)))
         }
     }
 
-    private static func text(_ milliseconds: Double) -> String { String(format: "%.3f ms", milliseconds) }
+    static func text(_ milliseconds: Double) -> String { String(format: "%.3f ms", milliseconds) }
 
-    private static func milliseconds(_ work: () -> Void) -> Double {
+    static func milliseconds(_ work: () -> Void) -> Double {
         let began = MonotonicClock.now
         work()
         return (MonotonicClock.now - began).inSeconds * 1_000

@@ -1,3 +1,5 @@
+import CommandSupport
+import Foundation
 import LinuxRuntime
 
 /// The screen that the demo shares: a virtual display with its processes, or the test video.
@@ -33,6 +35,19 @@ final class DemoStage: @unchecked Sendable {
         adopt(server)
         environment = ["DISPLAY": ":\(number)"]
         return ":\(number)"
+    }
+
+    /// Starts a NATS server on loopback.
+    /// - Returns: its URL.
+    func openMessaging() throws -> String {
+        let server = try DemoChild(executable: "nats-server", ["-a", "127.0.0.1", "-p", "-1"], mergesErrors: true)
+        adopt(server)
+        while let line = server.readLine(seconds: 20) {
+            guard let range = line.range(of: "client connections on 127.0.0.1:") else { continue }
+            return "nats://127.0.0.1:\(line[range.upperBound...])"
+        }
+        throw Complaint(
+            sentence: "nats-server did not start", remedy: "On Debian: apt install nats-server", status: .failed)
     }
 
     func adopt(_ child: DemoChild) { children.with { $0.append(child) } }

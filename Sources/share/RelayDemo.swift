@@ -36,7 +36,7 @@ struct RelayDemo {
     }
 
     private func run(_ stage: DemoStage, _ ending: Monitor<EndReason?>) throws {
-        let server = try messaging(stage)
+        let server = try stage.openMessaging()
         // In this order they are killed; the host publishes to the second one.
         let relays = try ["a", "b", "c"].map { try Relay($0, server, viewers: viewers, for: lifetime, stage) }
         for relay in relays { try relay.waitForOthers(2) }
@@ -81,20 +81,6 @@ struct RelayDemo {
         if let lost = audiences.compactMap(\.firstEnd).first {
             throw Complaint(sentence: "not all viewers have stayed: \(lost)", status: .lost)
         }
-    }
-
-    /// Starts a NATS server on loopback.
-    /// - Returns: its URL.
-    private func messaging(_ stage: DemoStage) throws -> String {
-        let server = try DemoChild(
-            executable: "nats-server", ["-a", "127.0.0.1", "-p", "-1"], mergesErrors: true)
-        stage.adopt(server)
-        while let line = server.readLine(seconds: Double(Self.patience)) {
-            guard let range = line.range(of: "client connections on 127.0.0.1:") else { continue }
-            return "nats://127.0.0.1:\(line[range.upperBound...])"
-        }
-        throw Complaint(
-            sentence: "nats-server did not start", remedy: "On Debian: apt install nats-server", status: .failed)
     }
 
     /// A relay in a process of its own.

@@ -216,4 +216,12 @@ struct ClusterVerbTests {
         #expect(lines.count == 12, "\(lines)")
         #expect(lines.count { $0.contains("2 of 2 viewers watch") } == 9, "\(lines)")
     }
+
+    @Test func theDirectoriesOfThreeRelaysAgree() throws {
+        let bench = try ShareProcess(["bench", "directory", "--cluster", "--broadcasts", "300"])
+        #expect(bench.exitCode(seconds: 60) == 0, "\(bench.errorText)")
+        let lines = bench.lines
+        #expect(lines.first?.hasPrefix("known to all three    300 in ") == true, "\(lines)")
+        #expect(lines.last?.hasPrefix("death of one noticed  ") == true, "\(lines)")
+    }
 }

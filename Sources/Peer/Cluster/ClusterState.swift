@@ -105,6 +105,8 @@ public struct ClusterState: Sendable {
     ) -> [Effect] {
         // A relay that was not heard yet is asked for all when it says that it is there.
         guard var node = nodes[message.node], node.run == message.run else { return [] }
+        // The dictionary in it is changed in place.
+        nodes[message.node] = nil
         let isNext = message.change == node.change + 1
         if isNext { node.change = message.change }
         let effect = apply(&node)
@@ -120,6 +122,8 @@ public struct ClusterState: Sendable {
     ) -> (effects: [Effect], next: String?) {
         let name = snapshot.node.name
         guard var node = nodes[name], node.run == snapshot.run, node.isFetchedUntil != nil else { return ([], nil) }
+        // The dictionary in it is changed in place.
+        nodes[name] = nil
         var effects: [Effect] = []
         for entry in snapshot.entries {
             node.fetched.insert(entry.id)

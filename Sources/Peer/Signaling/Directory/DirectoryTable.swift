@@ -16,7 +16,7 @@ public final class DirectoryTable: Sendable {
     /// To the query for everything, which the page makes again and again.
     private let answer = Mutex<Answer?>(nil)
 
-    init(_ settings: DirectorySettings) {
+    package init(_ settings: DirectorySettings) {
         region = settings.region
         directory = Mutex(BroadcastDirectory(capacity: settings.capacity))
     }
