@@ -27,7 +27,7 @@ struct ICELiteTests {
                 socket,
                 handlers: .init(
                     willSelect: {}, onSelection: { [unowned self] in selections.append($0) },
-                    onDatagram: { [unowned self] in received.append(Array($0)) }))
+                    onDatagram: { [unowned self] datagram, _ in received.append(Array(datagram)) }))
         }
 
         /// Makes the agent of the peer, and starts its checks.
@@ -300,7 +300,7 @@ struct ICELiteTests {
             for addresses in [["127.0.0.1", "127.0.0.2"], ["127.0.0.1"]] {
                 sockets.append(try ICELiteSocket(loop: loop, addresses: addresses))
             }
-            let handlers = ICELiteAgent.Handlers(willSelect: {}, onSelection: { _ in }, onDatagram: { _ in })
+            let handlers = ICELiteAgent.Handlers(willSelect: {}, onSelection: { _ in }, onDatagram: { _, _ in })
             lite = ICELiteAgent(sockets[0], handlers: handlers)
             peer = ICELiteAgent(sockets[1], isControlling: true, handlers: handlers)
         }

@@ -19,12 +19,13 @@ public final class ICELiteAgent {
         public var willSelect: () -> Void
         /// An address is selected; the first one, or another, because of a restart if `isRestart`.
         public var onSelection: (_ isRestart: Bool) -> Void
-        /// Called with one datagram that is not STUN; lent for the call, and may be overwritten.
-        public var onDatagram: (UnsafeMutableRawBufferPointer) -> Void
+        /// Called with one datagram that is not STUN, and when it arrived in the socket. The datagram is lent for the
+        /// call, and may be overwritten.
+        public var onDatagram: (UnsafeMutableRawBufferPointer, MediaInstant) -> Void
 
         public init(
             willSelect: @escaping () -> Void, onSelection: @escaping (Bool) -> Void,
-            onDatagram: @escaping (UnsafeMutableRawBufferPointer) -> Void
+            onDatagram: @escaping (UnsafeMutableRawBufferPointer, MediaInstant) -> Void
         ) {
             self.willSelect = willSelect
             self.onSelection = onSelection
@@ -303,7 +304,7 @@ public final class ICELiteAgent {
         guard let held, held.endpoint == endpoint else { return }
         self.held = nil
         var bytes = held.datagram
-        bytes.withUnsafeMutableBytes { receive($0, from: endpoint) }
+        bytes.withUnsafeMutableBytes { receive($0, from: endpoint, at: now) }
     }
 
     private func noteAnswer(_ now: MediaInstant) {
@@ -386,16 +387,17 @@ public final class ICELiteAgent {
     // MARK: Datagrams
 
     /// Takes a datagram that is not STUN.
-    func receive(_ datagram: UnsafeMutableRawBufferPointer, from endpoint: PeerEndpoint) {
-        guard hasProven(endpoint) else {
+    func receive(_ datagram: UnsafeMutableRawBufferPointer, from endpoint: PeerEndpoint, at arrival: MediaInstant) {
+        let isFromSelected = selected?.endpoint == endpoint
+        guard isFromSelected || hasProven(endpoint) else {
             // DTLS: 20 to 63 (RFC 7983 section 7).
             if (20...63).contains(datagram[0]), datagram.count <= 1_500 { held = (endpoint, Array(datagram)) }
             return
         }
         counters.packetsReceived += 1
         counters.bytesReceived += datagram.count
-        isFromSelectedPair = selected?.endpoint == endpoint
-        defer { isFromSelectedPair = false }
-        handlers?.onDatagram(datagram)
+        isFromSelectedPair = isFromSelected
+        handlers?.onDatagram(datagram, arrival)
+        isFromSelectedPair = false
     }
 }

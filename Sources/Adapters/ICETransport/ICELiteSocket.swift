@@ -165,10 +165,10 @@ public final class ICELiteSocket {
     private func receive(_ socket: BoundSocket, _ index: Int) -> Bool {
         for _ in 0..<Self.batchLimit {
             guard socket.isOpen else { return true }
-            let count = batch.receive(from: socket.descriptor) { datagram, source in
+            let count = batch.receive(from: socket.descriptor) { datagram, source, arrival in
                 counters.datagrams += 1
                 guard !datagram.isEmpty, datagram.count <= Self.largestDatagram else { return }
-                receive(datagram, from: source, socket, index)
+                receive(datagram, from: source, socket, index, arrival)
             }
             if count < DatagramBatch.capacity { return true }
         }
@@ -177,16 +177,16 @@ public final class ICELiteSocket {
 
     private func receive(
         _ datagram: UnsafeMutableRawBufferPointer, from source: UnsafePointer<sockaddr_storage>, _ socket: BoundSocket,
-        _ index: Int
+        _ index: Int, _ arrival: MediaInstant
     ) {
-        let endpoint = PeerEndpoint(source.pointee, socket: index)
+        let endpoint = PeerEndpoint(source, socket: index)
         // RFC 7983 section 7: STUN begins with 0 to 3.
         guard datagram[0] <= 3 else {
             guard let agent = addresses[endpoint] else {
                 counters.strangers += 1
                 return
             }
-            return agent.receive(datagram, from: endpoint)
+            return agent.receive(datagram, from: endpoint, at: arrival)
         }
         if datagram.count >= 20, datagram[0] == 1 {
             guard let agent = addresses[endpoint] else {
@@ -235,16 +235,19 @@ struct PeerEndpoint: Hashable {
     private var socket: UInt16
 
     init(_ source: sockaddr_storage, socket: Int) {
+        self = withUnsafePointer(to: source) { Self($0, socket: socket) }
+    }
+
+    init(_ source: UnsafePointer<sockaddr_storage>, socket: Int) {
         self.socket = UInt16(truncatingIfNeeded: socket)
-        withUnsafeBytes(of: source) { bytes in
-            // Port: bytes 2 and 3. Address: from byte 4 (IPv4) or 8 (IPv6) on.
-            port = bytes.load(fromByteOffset: 2, as: UInt16.self)
-            if Int32(source.ss_family) == AF_INET {
-                low = UInt64(bytes.load(fromByteOffset: 4, as: UInt32.self)) | 1 << 63
-            } else {
-                high = bytes.load(fromByteOffset: 8, as: UInt64.self)
-                low = bytes.load(fromByteOffset: 16, as: UInt64.self)
-            }
+        let bytes = UnsafeRawPointer(source)
+        // Port: bytes 2 and 3. Address: from byte 4 (IPv4) or 8 (IPv6) on.
+        port = bytes.load(fromByteOffset: 2, as: UInt16.self)
+        if Int32(source.pointee.ss_family) == AF_INET {
+            low = UInt64(bytes.load(fromByteOffset: 4, as: UInt32.self)) | 1 << 63
+        } else {
+            high = bytes.load(fromByteOffset: 8, as: UInt64.self)
+            low = bytes.load(fromByteOffset: 16, as: UInt64.self)
         }
     }
 }
@@ -282,7 +285,7 @@ final class BoundSocket: DatagramSocket {
         }
         // Bursts to all peers pass through one buffer.
         opened.enlargeSocketBuffers(to: 8 << 20)
-        cnice_join_datagrams(opened)
+        cnice_prepare_batches(opened)
         descriptor = opened
         self.address = address
         let own = sockaddr_storage(of: opened)

@@ -13,6 +13,7 @@
 #include <stun/usages/ice.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #ifndef UDP_SEGMENT
@@ -252,6 +253,7 @@ static inline size_t cnice_answer_request(StunAgent *agent, const uint8_t *bytes
 #define CNICE_BATCH_ROOM 65536
 #define CNICE_SOL_UDP 17
 #define CNICE_UDP_GRO 104
+#define CNICE_TIMESTAMPNS 35
 typedef struct {
     struct cnice_message {
         struct msghdr header;
@@ -260,15 +262,17 @@ typedef struct {
     struct iovec rooms[CNICE_BATCH];
     struct sockaddr_storage sources[CNICE_BATCH];
     struct cnice_control {
-        uint8_t bytes[CMSG_SPACE(sizeof(int))] __attribute__((aligned(8)));
+        uint8_t bytes[CMSG_SPACE(sizeof(int)) + CMSG_SPACE(sizeof(struct timespec))] __attribute__((aligned(8)));
     } controls[CNICE_BATCH];
+    int64_t received;  // CLOCK_REALTIME of the system call, in nanoseconds
     uint8_t bytes[CNICE_BATCH][CNICE_BATCH_ROOM] __attribute__((aligned(64)));
 } cnice_batch;
 
-// Has the kernel join datagrams that arrive together. Older kernels refuse it, which does no harm.
-static inline void cnice_join_datagrams(int fd) {
+// Has the kernel join datagrams that arrive together, and note when they arrived. Older kernels refuse the first, which does no harm.
+static inline void cnice_prepare_batches(int fd) {
     int one = 1;
     setsockopt(fd, CNICE_SOL_UDP, CNICE_UDP_GRO, &one, sizeof one);
+    setsockopt(fd, SOL_SOCKET, CNICE_TIMESTAMPNS, &one, sizeof one);
 }
 
 static inline cnice_batch *cnice_batch_new(void) {
@@ -297,19 +301,28 @@ static inline int cnice_batch_receive(cnice_batch *batch, int fd) {
     long got;
     do got = syscall(SYS_recvmmsg, fd, batch->messages, CNICE_BATCH, MSG_DONTWAIT, NULL);
     while (got < 0 && errno == EINTR);
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    batch->received = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
     return got < 0 ? 0 : (int)got;
 }
 
-// The message of a number, and the length of its datagrams; that of the last may be less. NULL if the message was
-// longer than the room.
-static inline uint8_t *cnice_batch_bytes(cnice_batch *batch, int index, size_t *length, size_t *segment) {
+// The message of a number, the length of its datagrams (that of the last may be less), and how many nanoseconds it waited in
+// the socket: 0 if the kernel does not say. NULL if the message was longer than the room.
+static inline uint8_t *cnice_batch_bytes(cnice_batch *batch, int index, size_t *length, size_t *segment, int64_t *age) {
     struct msghdr *header = &batch->messages[index].header;
     *length = *segment = batch->messages[index].length;
+    *age = 0;
     for (struct cmsghdr *part = CMSG_FIRSTHDR(header); part != NULL; part = CMSG_NXTHDR(header, part)) {
-        if (part->cmsg_level != CNICE_SOL_UDP || part->cmsg_type != CNICE_UDP_GRO) continue;
-        int size;
-        memcpy(&size, CMSG_DATA(part), sizeof size);
-        if (size > 0) *segment = (size_t)size;
+        if (part->cmsg_level == CNICE_SOL_UDP && part->cmsg_type == CNICE_UDP_GRO) {
+            int size;
+            memcpy(&size, CMSG_DATA(part), sizeof size);
+            if (size > 0) *segment = (size_t)size;
+        } else if (part->cmsg_level == SOL_SOCKET && part->cmsg_type == CNICE_TIMESTAMPNS) {
+            struct timespec arrival;
+            memcpy(&arrival, CMSG_DATA(part), sizeof arrival);
+            *age = batch->received - ((int64_t)arrival.tv_sec * 1000000000 + arrival.tv_nsec);
+        }
     }
     return header->msg_flags & MSG_TRUNC ? NULL : batch->bytes[index];
 }

@@ -195,7 +195,7 @@ final class SendingPeer: SecureTransportDelegate {
         if !sender.hasReferences { delegate?.viewerNeedsKeyframe(self) }
     }
 
-    func transport(received rtp: UnsafeRawBufferPointer) { heard() }
+    func transport(received rtp: UnsafeRawBufferPointer, at arrival: MediaInstant) { heard() }
 
     func transport(receivedControl rtcp: UnsafeRawBufferPointer) {
         heard()

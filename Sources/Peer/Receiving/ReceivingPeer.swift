@@ -192,9 +192,9 @@ final class ReceivingPeer: SecureTransportDelegate {
 
     func transportSelectedNewPair() { pump() }
 
-    func transport(received rtp: UnsafeRawBufferPointer) {
+    func transport(received rtp: UnsafeRawBufferPointer, at arrival: MediaInstant) {
         heard()
-        receiver?.handleRTP(rtp, now: MonotonicClock.now)
+        receiver?.handleRTP(rtp, now: arrival)
         pump()
     }
 

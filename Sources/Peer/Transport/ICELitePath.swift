@@ -48,7 +48,7 @@ package final class ICELitePath: NegotiatedPath {
             handlers: .init(
                 willSelect: { owner.path?.delegate?.pathWillChangePair() },
                 onSelection: { _ in owner.path?.addressSelected() },
-                onDatagram: { owner.path?.received($0) }))
+                onDatagram: { owner.path?.received($0, at: $1) }))
         // Held until `close`, as a weak reference would cost more for each datagram.
         owner.path = self
     }
@@ -113,14 +113,13 @@ package final class ICELitePath: NegotiatedPath {
         }
     }
 
-    private func received(_ datagram: UnsafeMutableRawBufferPointer) {
+    private func received(_ datagram: UnsafeMutableRawBufferPointer, at arrival: MediaInstant) {
         guard !isClosed else { return }
-        let now = MonotonicClock.now
         // After a change the peer may still send from its previous address, which has proved itself as well.
-        let isNew = selected.map { now - $0 < ICEPath.pairGrace } ?? false
+        let isNew = selected.map { arrival - $0 < ICEPath.pairGrace } ?? false
         isFromSelectedPair = isNew || agent.isFromSelectedPair
-        defer { isFromSelectedPair = false }
-        delegate?.path(received: datagram, now: now)
+        delegate?.path(received: datagram, at: arrival)
+        isFromSelectedPair = false
     }
 
     package func close(_ done: @escaping () -> Void) {

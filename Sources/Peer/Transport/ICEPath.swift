@@ -106,7 +106,7 @@ package final class ICEPath: NegotiatedPath {
         // check, which is consent (RFC 7675 section 5.1), and the other side may still send over its previous pair.
         isFromSelectedPair = isNew(agent, now) || number == agents.currentNumber && agent.isFromSelectedPair
         defer { isFromSelectedPair = false }
-        delegate?.path(received: datagram, now: now)
+        delegate?.path(received: datagram, at: now)
     }
 
     private func isNew(_ agent: ICEAgent, _ now: MediaInstant) -> Bool {

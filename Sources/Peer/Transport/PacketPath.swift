@@ -37,8 +37,10 @@ package protocol PacketPathDelegate: AnyObject {
     func pathWillChangePair()
     /// Datagrams are sent over the other pair from now on.
     func pathDidChangePair()
-    /// - Parameter datagram: borrowed for the call, may be decrypted in place; need not be aligned.
-    func path(received datagram: UnsafeMutableRawBufferPointer, now: MediaInstant)
+    /// - Parameters:
+    ///   - datagram: borrowed for the call, may be decrypted in place; need not be aligned.
+    ///   - arrival: when it arrived in the socket, or was read.
+    func path(received datagram: UnsafeMutableRawBufferPointer, at arrival: MediaInstant)
 }
 
 extension PacketPath {

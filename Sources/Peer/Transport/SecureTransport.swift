@@ -16,7 +16,8 @@ package protocol SecureTransportDelegate: AnyObject {
     /// The other peer has ended the DTLS association (close_notify).
     func transportReceivedCloseNotify()
     /// An RTP packet without SRTP protection; borrowed for the call.
-    func transport(received rtp: UnsafeRawBufferPointer)
+    /// - Parameter arrival: when it arrived in the socket, or was read.
+    func transport(received rtp: UnsafeRawBufferPointer, at arrival: MediaInstant)
     func transport(receivedControl rtcp: UnsafeRawBufferPointer)
 }
 
@@ -135,7 +136,7 @@ package final class SecureTransport {
 
     // MARK: Receiving
 
-    private func unprotect(_ datagram: UnsafeMutableRawBufferPointer, isControl: Bool, _ now: MediaInstant) {
+    private func unprotect(_ datagram: UnsafeMutableRawBufferPointer, isControl: Bool, _ arrival: MediaInstant) {
         guard let srtp, var base = datagram.baseAddress, datagram.count <= PacketBatch.slotBytes else {
             badPackets += 1
             return
@@ -155,9 +156,13 @@ package final class SecureTransport {
             badPackets += 1
             return
         }
-        path.noteAuthentic(now)
+        path.noteAuthentic(arrival)
         let packet = UnsafeRawBufferPointer(start: base, count: length)
-        if isControl { delegate?.transport(receivedControl: packet) } else { delegate?.transport(received: packet) }
+        if isControl {
+            delegate?.transport(receivedControl: packet)
+        } else {
+            delegate?.transport(received: packet, at: arrival)
+        }
     }
 
     // MARK: DTLS
@@ -229,14 +234,14 @@ extension SecureTransport: PacketPathDelegate {
         if srtp != nil { delegate?.transportSelectedNewPair() }
     }
 
-    package func path(received datagram: UnsafeMutableRawBufferPointer, now: MediaInstant) {
+    package func path(received datagram: UnsafeMutableRawBufferPointer, at arrival: MediaInstant) {
         guard !isClosed else { return }
         switch PacketKind(of: UnsafeRawBufferPointer(datagram)) {
         case .dtls:
             dtls.handle(UnsafeRawBufferPointer(datagram))
             scheduleDTLS()
-        case .rtp: unprotect(datagram, isControl: false, now)
-        case .rtcp: unprotect(datagram, isControl: true, now)
+        case .rtp: unprotect(datagram, isControl: false, arrival)
+        case .rtcp: unprotect(datagram, isControl: true, arrival)
         case .stun, .unknown: badPackets += 1
         }
     }
