@@ -58,6 +58,18 @@ static inline void cssl_require_certificate(SSL_CTX *context) {
     SSL_CTX_set_cert_verify_callback(context, cssl_accept_certificate, NULL);
 }
 
+// Encrypts `length` bytes in place and writes the tag of 16 bytes behind them; `header` is authenticated only. The context
+// has its key. Returns 1.
+static inline int cssl_gcm_seal(EVP_CIPHER_CTX *context, const void *nonce, const uint8_t *header, int header_length,
+                                uint8_t *bytes, int length) {
+    int written = 0;
+    return EVP_EncryptInit_ex(context, NULL, NULL, NULL, (const uint8_t *)nonce) == 1 &&
+           EVP_EncryptUpdate(context, NULL, &written, header, header_length) == 1 &&
+           (length == 0 || EVP_EncryptUpdate(context, bytes, &written, bytes, length) == 1) &&
+           EVP_EncryptFinal_ex(context, bytes + length, &written) == 1 &&
+           EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_GET_TAG, 16, bytes + length) == 1;
+}
+
 static inline void cssl_bio_set_retry_read(BIO *bio) { BIO_set_retry_read(bio); }
 static inline void cssl_bio_clear_retry(BIO *bio) { BIO_clear_retry_flags(bio); }
 

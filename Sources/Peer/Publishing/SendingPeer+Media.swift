@@ -54,8 +54,8 @@ extension SendingPeer {
 
     func pump() {
         guard isConnected, !isEnded else { return }
+        let now = MonotonicClock.now
         while true {
-            let now = MonotonicClock.now
             let left = sender.framesSent
             let output = sender.poll(now: now, into: transport.slot)
             if sender.framesSent != left, !liveness.isInterrupted {

@@ -34,6 +34,7 @@ final class SendingPeer: SecureTransportDelegate {
     private(set) var needsKeyframe = false
     let timer: LoopTimer
     private let livenessTimer: LoopTimer
+    private let owner = OwnerBox<SendingPeer>()
     private(set) weak var delegate: (any SendingPeerDelegate)?
     private(set) var isEnded = false
     /// The host's user has removed the viewer.
@@ -57,7 +58,7 @@ final class SendingPeer: SecureTransportDelegate {
         self.delegate = delegate
         let now = MonotonicClock.now
         liveness = ViewerLiveness(interruptionThreshold: Self.interruptionThreshold, now: now)
-        let box = WeakBox<SendingPeer>()
+        let box = owner
         timer = loop.makeTimer { box.value?.pump() }
         livenessTimer = loop.makeTimer { box.value?.checkLiveness() }
         box.value = self
@@ -165,6 +166,7 @@ final class SendingPeer: SecureTransportDelegate {
         }
         timer.close()
         livenessTimer.close()
+        owner.value = nil
         negotiation.close()
         transport.close(done)
     }

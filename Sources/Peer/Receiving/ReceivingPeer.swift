@@ -28,6 +28,7 @@ final class ReceivingPeer: SecureTransportDelegate {
     private var receiver: MediaReceiver?
     private let timer: LoopTimer
     private let livenessTimer: LoopTimer
+    private let owner = OwnerBox<ReceivingPeer>()
     private weak var delegate: (any ReceivingPeerDelegate)?
     private(set) var isSecure = false
     private var isEnded = false
@@ -44,7 +45,7 @@ final class ReceivingPeer: SecureTransportDelegate {
         self.path = path
         self.transport = transport
         self.delegate = delegate
-        let box = WeakBox<ReceivingPeer>()
+        let box = owner
         timer = loop.makeTimer { box.value?.pump() }
         livenessTimer = loop.makeTimer { box.value?.checkLiveness() }
         box.value = self
@@ -118,8 +119,8 @@ final class ReceivingPeer: SecureTransportDelegate {
 
     private func pump() {
         guard isSecure, !isEnded, let receiver else { return }
+        let now = MonotonicClock.now
         while true {
-            let now = MonotonicClock.now
             switch receiver.poll(now: now, into: transport.slot) {
             case .rtcp(let length): transport.sendControl(length)
             case .frame(let bytes, let info): delegate?.host(sent: bytes, info)
@@ -168,6 +169,7 @@ final class ReceivingPeer: SecureTransportDelegate {
         isEnded = true
         timer.close()
         livenessTimer.close()
+        owner.value = nil
         transport.close(done)
     }
 

@@ -6,8 +6,8 @@ final class PacketBatch {
     let capacity: Int
     let memory: UnsafeMutableRawPointer
     private(set) var count = 0
-    /// Whose packets it holds.
-    var owner: SecureTransport?
+    /// Whose packets it holds. A transport that is closed gives it up.
+    unowned(unsafe) var owner: SecureTransport?
     /// For a received packet that is not aligned.
     let scratch = UnsafeMutableRawPointer.allocate(byteCount: slotBytes, alignment: 64)
     private let lengths: UnsafeMutableBufferPointer<Int>

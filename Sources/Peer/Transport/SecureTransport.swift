@@ -42,6 +42,7 @@ package final class SecureTransport {
     private let dtls: DTLSSession
     private var srtp: SRTPSession?
     private let dtlsTimer: LoopTimer
+    private let owner = OwnerBox<SecureTransport>()
     /// All transports of a loop share it, as each sends its packets before the next one does.
     private let batch: PacketBatch
     private let isClient: Bool
@@ -57,7 +58,7 @@ package final class SecureTransport {
         self.path = path
         batch = loop.shared { PacketBatch(capacity: 32) }
         isClient = !isServer
-        let owner = WeakBox<SecureTransport>()
+        let owner = owner
         do {
             dtls = try DTLSSession(
                 role: isServer ? .server : .client,
@@ -83,7 +84,7 @@ package final class SecureTransport {
 
     /// The buffer for the next packet; at least 1,400 bytes.
     package var slot: UnsafeMutableRawBufferPointer {
-        if batch.owner !== self {
+        if batch.owner !== self, !isClosed {
             batch.owner?.flush()
             batch.owner = self
         }
@@ -215,6 +216,7 @@ package final class SecureTransport {
             }
             dtls.close()
             dtlsTimer.close()
+            owner.value = nil
             srtp = nil
             delegate = nil
         }

@@ -1,0 +1,108 @@
+internal import COpenSSL
+internal import MediaCore
+
+/// The cryptographic context of outgoing SRTP packets with AES-GCM (RFC 3711 section 3.2, RFC 7714 section 8), by OpenSSL.
+///
+/// A relay protects each packet anew for each viewer. libsrtp2 takes 0.3 us for that beside the cipher, for a replay list
+/// and a policy that a sender does not need: here each SSRC has its rollover counter and its highest sequence number.
+/// - Isolation: confined to one thread. Allocates: in `init`, and at the first packet of an SSRC.
+final class OutboundGCMContext {
+    static let tagLength = 16
+
+    private let cipher: OpaquePointer
+    private let salt: (high: UInt64, low: UInt32)
+    private var streams: [Stream] = []
+    /// The place of the last packet's stream.
+    private var recent = 0
+
+    private struct Stream {
+        let ssrc: UInt32
+        var rolloverCounter: UInt32 = 0
+        var highest: UInt16
+    }
+
+    /// - Parameter keys: `local` has the master key and a master salt of 12 bytes.
+    /// - Throws: `.library` if OpenSSL refuses.
+    init(_ keys: SRTPKeys) throws(SRTPFailure) {
+        let master = Array(keys.local.prefix(keys.profile.keyLength))
+        let masterSalt = Array(keys.local.suffix(keys.profile.saltLength))
+        let key = try Self.derive(0, count: master.count, master, masterSalt)
+        let salt = try Self.derive(2, count: 12, master, masterSalt)
+        guard let cipher = EVP_CIPHER_CTX_new() else { throw .library(0) }
+        let type = key.count == 16 ? EVP_aes_128_gcm() : EVP_aes_256_gcm()
+        guard EVP_EncryptInit_ex(cipher, type, nil, key, nil) == 1 else {
+            EVP_CIPHER_CTX_free(cipher)
+            throw .library(0)
+        }
+        self.cipher = cipher
+        self.salt = salt.withUnsafeBytes {
+            ($0.loadUnaligned(as: UInt64.self), $0.loadUnaligned(fromByteOffset: 8, as: UInt32.self))
+        }
+    }
+
+    deinit { EVP_CIPHER_CTX_free(cipher) }
+
+    /// The AES-CM key derivation function with a key derivation rate of 0 (RFC 3711 section 4.3.3, RFC 7714 section 11).
+    private static func derive(
+        _ label: UInt8, count: Int, _ master: [UInt8], _ masterSalt: [UInt8]
+    ) throws(SRTPFailure) -> [UInt8] {
+        var counter = masterSalt + [UInt8](repeating: 0, count: 16 - masterSalt.count)
+        counter[7] ^= label
+        guard let context = EVP_CIPHER_CTX_new() else { throw .library(0) }
+        defer { EVP_CIPHER_CTX_free(context) }
+        var derived = [UInt8](repeating: 0, count: count)
+        var written: Int32 = 0
+        let type = master.count == 16 ? EVP_aes_128_ctr() : EVP_aes_256_ctr()
+        guard EVP_EncryptInit_ex(context, type, nil, master, counter) == 1,
+            EVP_EncryptUpdate(context, &derived, &written, [UInt8](repeating: 0, count: count), Int32(count)) == 1,
+            Int(written) == count
+        else { throw .library(0) }
+        return derived
+    }
+
+    /// Encrypts a packet in place and appends the tag.
+    /// - Parameters:
+    ///   - slot: `length` bytes, of which the header has `headerLength`, with room for the tag behind them.
+    /// - Returns: the length with the tag.
+    /// - Throws: `.replay` unless the sequence number follows those of the SSRC before it: two packets under one nonce
+    ///   reveal the authentication key.
+    func protect(_ slot: UnsafeMutableRawPointer, length: Int, headerLength: Int) throws(SRTPFailure) -> Int {
+        let sequence = slot.loadUnaligned(fromByteOffset: 2, as: UInt16.self)
+        let ssrc = slot.loadUnaligned(fromByteOffset: 8, as: UInt32.self)
+        let counter = try advance(ssrc, UInt16(bigEndian: sequence))
+        // 00 00, SSRC, rollover counter, sequence number (RFC 7714 section 8.1): in memory order, as the salt is.
+        let high = UInt64(ssrc) << 16 | UInt64(counter.bigEndian & 0xffff) << 48
+        let low = counter.bigEndian >> 16 | UInt32(sequence) << 16
+        var nonce = (salt.high ^ high, salt.low ^ low)
+        let bytes = slot.assumingMemoryBound(to: UInt8.self)
+        let sealed = withUnsafeBytes(of: &nonce) { nonce in
+            cssl_gcm_seal(
+                cipher, nonce.baseAddress, bytes, Int32(headerLength), bytes + headerLength,
+                Int32(length &- headerLength))
+        }
+        guard sealed == 1 else { throw .library(0) }
+        return length &+ Self.tagLength
+    }
+
+    /// Takes the next sequence number of an SSRC.
+    /// - Returns: the rollover counter of the packet (RFC 3711 section 3.3.1).
+    private func advance(_ ssrc: UInt32, _ sequence: UInt16) throws(SRTPFailure) -> UInt32 {
+        if recent >= streams.count || streams[recent].ssrc != ssrc {
+            guard let known = streams.firstIndex(where: { $0.ssrc == ssrc }) else {
+                guard streams.count < SRTPSession.streamLimit else { throw .tooManyStreams }
+                recent = streams.count
+                streams.append(Stream(ssrc: ssrc, highest: sequence))
+                return 0
+            }
+            recent = known
+        }
+        let step = Int16(bitPattern: sequence &- streams[recent].highest)
+        guard step > 0 else { throw .replay }
+        if sequence < streams[recent].highest {
+            guard streams[recent].rolloverCounter < .max else { throw .replay }
+            streams[recent].rolloverCounter &+= 1
+        }
+        streams[recent].highest = sequence
+        return streams[recent].rolloverCounter
+    }
+}
