@@ -1,7 +1,8 @@
 internal import CSRTP
 public import MediaCore
 
-/// Protects outgoing and unprotects incoming SRTP and SRTCP packets in place (RFC 3711, RFC 7714), with libsrtp2.
+/// Protects outgoing and unprotects incoming SRTP and SRTCP packets in place (RFC 3711, RFC 7714), with libsrtp2;
+/// outgoing RTP packets with AES-GCM by ``OutboundGCMContext``.
 ///
 /// It never protects a sequence number twice for one SSRC: two tags under the same GCM nonce reveal the authentication
 /// key. Retransmit over RTX (RFC 4588), or send the protected bytes again.
@@ -17,6 +18,8 @@ public final class SRTPSession {
     public let profile: SRTPProfile
     private let tagLength: Int
     private let local: srtp_t
+    /// Protects RTP packets in place of `local`; nil: the profile is not one of AES-GCM.
+    private let outbound: OutboundGCMContext?
     private let remote: srtp_t
     private var remoteSSRCs: [UInt32] = []
     private var lastSSRC: UInt32?
@@ -28,6 +31,7 @@ public final class SRTPSession {
         guard keys.local.count == length, keys.remote.count == length else { throw .keys }
         profile = keys.profile
         tagLength = keys.profile.tagLength
+        outbound = keys.profile == .aes128CMSHA1 ? nil : try OutboundGCMContext(keys)
         local = try Self.context(keys.profile, keys.local, ssrc_any_outbound)
         do throws(SRTPFailure) {
             remote = try Self.context(keys.profile, keys.remote, ssrc_any_inbound)
@@ -85,7 +89,8 @@ public final class SRTPSession {
     /// - Throws: `.malformed`, `.replay`.
     /// RFC 3711 section 3.3; RFC 7714 section 8 for GCM.
     public func protectRTP(_ slot: UnsafeMutableRawPointer, length: Int) throws(SRTPFailure) -> Int {
-        guard Self.hasRTPHeader(slot, length: length, behind: 0) else { throw .malformed }
+        guard let header = Self.headerLength(slot, length: length, behind: 0) else { throw .malformed }
+        if let outbound { return try outbound.protect(slot, length: length, headerLength: header) }
         var count = Int32(length)
         try Self.check(srtp_protect(local, slot, &count))
         return Int(count)
@@ -96,7 +101,7 @@ public final class SRTPSession {
     /// - Returns: the length without the tag.
     /// - Throws: `.replay`, `.authentication`, `.malformed`, `.tooManyStreams`; the bytes are then unspecified.
     public func unprotectRTP(_ slot: UnsafeMutableRawPointer, length: Int) throws(SRTPFailure) -> Int {
-        guard Self.hasRTPHeader(slot, length: length, behind: tagLength) else { throw .malformed }
+        guard Self.headerLength(slot, length: length, behind: tagLength) != nil else { throw .malformed }
         let ssrc = try admit(slot.loadUnaligned(fromByteOffset: 8, as: UInt32.self))
         var count = Int32(length)
         try Self.check(srtp_unprotect(remote, slot, &count))
@@ -134,18 +139,19 @@ public final class SRTPSession {
     /// The largest UDP datagram, in bytes.
     private static let largestPacket = 65_535
 
-    /// Whether the header with its CSRCs and extension (RFC 3550 section 5.1) leaves `behind` bytes for the tag.
-    private static func hasRTPHeader(_ slot: UnsafeMutableRawPointer, length: Int, behind: Int) -> Bool {
-        guard length >= 12 + behind, length <= largestPacket else { return false }
+    /// The length of the header with its CSRCs and extension (RFC 3550 section 5.1); nil if that does not leave `behind`
+    /// bytes for the tag.
+    private static func headerLength(_ slot: UnsafeMutableRawPointer, length: Int, behind: Int) -> Int? {
+        guard length >= 12 + behind, length <= largestPacket else { return nil }
         let first = slot.load(as: UInt8.self)
-        guard first >> 6 == 2 else { return false }
+        guard first >> 6 == 2 else { return nil }
         var header = 12 + 4 * Int(first & 0x0f)
         if first & 0x10 != 0 {
-            guard length >= header + 4 + behind else { return false }
+            guard length >= header + 4 + behind else { return nil }
             let words = UInt16(bigEndian: slot.loadUnaligned(fromByteOffset: header + 2, as: UInt16.self))
             header += 4 + 4 * Int(words)
         }
-        return length >= header + behind
+        return length >= header + behind ? header : nil
     }
 
     private func admit(_ ssrc: UInt32) throws(SRTPFailure) -> UInt32 {
