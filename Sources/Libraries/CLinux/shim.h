@@ -28,6 +28,8 @@ extern int pipe2(int[2], int);
 
 static inline void clinux_name_thread(const char *name) { pthread_setname_np(pthread_self(), name); }
 
+static inline void clinux_set_timer_slack(unsigned long nanoseconds) { prctl(PR_SET_TIMERSLACK, nanoseconds, 0, 0, 0); }
+
 // The flags are an enum of their own type, which Swift does not combine.
 static inline int clinux_eventfd(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
 

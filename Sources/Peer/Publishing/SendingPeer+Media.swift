@@ -34,6 +34,7 @@ extension SendingPeer {
     func forward(now: MediaInstant) {
         guard isReceiving, !isEnded else { return }
         sender.handleForwarded(now: now)
+        pumpBursts()
         pump()
     }
 
@@ -50,6 +51,18 @@ extension SendingPeer {
 
     func noteLostAudio(_ track: Int, samplesPerChannel: Int) {
         sender.handleLostAudio(track: track, samplesPerChannel: samplesPerChannel)
+    }
+
+    /// Sends forwarded packets together as long as nothing else is to be sent before them.
+    private func pumpBursts() {
+        guard isReceiving else { return }
+        let now = MonotonicClock.now
+        while true {
+            let slots = transport.slots
+            let count = sender.pollBurst(now: now, into: slots)
+            guard count > 0 else { return }
+            transport.sendMedia(slots, count: count)
+        }
     }
 
     func pump() {

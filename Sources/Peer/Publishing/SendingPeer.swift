@@ -201,7 +201,8 @@ final class SendingPeer: SecureTransportDelegate {
 
     func transport(receivedControl rtcp: UnsafeRawBufferPointer) {
         heard()
-        sender.handleRTCP(rtcp, now: MonotonicClock.now)
-        pump()
+        let now = MonotonicClock.now
+        sender.handleRTCP(rtcp, now: now)
+        if sender.isPollDue(now: now) { pump() }
     }
 }

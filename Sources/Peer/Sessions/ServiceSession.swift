@@ -132,7 +132,11 @@ public final class ServiceSession: Sendable {
         self.makeSink = makeSink
         self.emit = emit
         resolver = ICEServerResolver(configuration.service.iceServers)
+        if configuration.forwardsPackets { loop.perform { [loop] in loop.moderate(Self.moderation) } }
     }
+
+    /// Of a relay's loop: thousands of viewers send feedback all the time, and each wake-up costs as much as reading it.
+    private static let moderation = MediaDuration.microseconds(250)
 
     /// Opens the server.
     /// - Returns: the service's link, which `share extension install` takes.

@@ -1,4 +1,5 @@
 import EventLoop
+import MediaCore
 
 /// The packets of one round of sending, in fixed slots with room for the SRTP trailer. Confined to the network loop.
 final class PacketBatch {
@@ -10,7 +11,7 @@ final class PacketBatch {
     unowned(unsafe) var owner: SecureTransport?
     /// For a received packet that is not aligned.
     let scratch = UnsafeMutableRawPointer.allocate(byteCount: slotBytes, alignment: 64)
-    private let lengths: UnsafeMutableBufferPointer<Int>
+    private let lengths: UnsafeMutablePointer<Int>
 
     init(capacity: Int) {
         self.capacity = capacity
@@ -32,11 +33,18 @@ final class PacketBatch {
         return UnsafeMutableRawBufferPointer(start: memory + count * Self.slotBytes, count: Self.slotBytes - 64)
     }
 
+    /// All free slots.
+    var slots: PacketSlots {
+        PacketSlots(
+            base: memory + count * Self.slotBytes, stride: Self.slotBytes, size: Self.slotBytes - 64,
+            count: capacity - count, lengths: lengths + count)
+    }
+
     func commit(_ length: Int) {
         lengths[count] = length
         count += 1
     }
 
-    var committed: UnsafeBufferPointer<Int> { UnsafeBufferPointer(rebasing: lengths[..<count]) }
+    var committed: UnsafeBufferPointer<Int> { UnsafeBufferPointer(start: lengths, count: count) }
     func clear() { count = 0 }
 }

@@ -84,11 +84,20 @@ package final class SecureTransport {
 
     /// The buffer for the next packet; at least 1,400 bytes.
     package var slot: UnsafeMutableRawBufferPointer {
-        if batch.owner !== self, !isClosed {
-            batch.owner?.flush()
-            batch.owner = self
-        }
+        takeBatch()
         return batch.slot
+    }
+
+    /// The buffers for the next packets, as many as the batch has room for; at least one.
+    package var slots: PacketSlots {
+        takeBatch()
+        return batch.slots
+    }
+
+    private func takeBatch() {
+        guard batch.owner !== self, !isClosed else { return }
+        batch.owner?.flush()
+        batch.owner = self
     }
 
     /// Protects the RTP packet in `slot`. It is sent with `flush`, or when the batch is full.
@@ -104,6 +113,21 @@ package final class SecureTransport {
             badPackets += 1
             return nil
         }
+    }
+
+    /// Protects the first `count` RTP packets in `slots`. They are sent with `flush`, or when the batch is full.
+    package func sendMedia(_ slots: PacketSlots, count: Int) {
+        guard let srtp else { return }
+        for index in 0..<count {
+            do throws(SRTPFailure) {
+                batch.commit(try srtp.protectRTP(slots[index], length: slots.lengths[index]))
+            } catch {
+                // Those behind it would be in the wrong slots. The peer requests them again.
+                badPackets += count - index
+                break
+            }
+        }
+        if batch.isFull { flush() }
     }
 
     /// Sends a packet that `sendMedia` has protected before, and that is in `slot` again.

@@ -1,6 +1,6 @@
 internal import CGLib
 internal import LinuxRuntime
-internal import MediaCore
+public import MediaCore
 internal import Synchronization
 
 /// A thread with its own GLib main loop. Sockets, timers and libraries that need GLib are confined to it.
@@ -9,7 +9,8 @@ internal import Synchronization
 public final class EventLoop: @unchecked Sendable {
     // SAFETY: `context`, `clock`, `timerSource` and `wakeup` are set once and refer to objects that lock themselves or
     // are touched on the thread only; `thread` is written in `init` and read by the first stop; `timers`, `dueTimers`,
-    // `readers`, `sharedObjects` and `room` are touched on the thread only; bodies from other threads pass through `inbox`.
+    // `readers`, `sharedObjects`, `room` and `pace` are touched on the thread only; bodies from other threads pass through
+    // `inbox`.
 
     /// The GMainContext, for libraries that attach sources of their own to it.
     public let context: OpaquePointer
@@ -30,6 +31,9 @@ public final class EventLoop: @unchecked Sendable {
     private nonisolated(unsafe) var readers: [Int32: PriorityReader] = [:]
     /// The read buffer, lent to one reader after the other.
     private let room = UnsafeMutableRawBufferPointer.allocate(byteCount: 65_536, alignment: 16)
+
+    /// The least time from one iteration to the next, in nanoseconds.
+    private nonisolated(unsafe) var pace: Int64 = 0
 
     private struct Inbox {
         var work: [@Sendable () -> Void] = []
@@ -129,6 +133,16 @@ public final class EventLoop: @unchecked Sendable {
         return isFirst
     }
 
+    /// Begins an iteration no sooner than this after the last one began, so that datagrams that come one by one are read
+    /// together, as with the interrupt moderation of network adapters. What comes after a pause is handled at once. Call
+    /// it on the loop.
+    public func moderate(_ interval: MediaDuration) {
+        preconditionOnLoop()
+        pace = interval.nanoseconds
+        // The kernel's default of 50 us is a large part of it.
+        MonotonicClock.setTimerSlack(nanoseconds: 1_000)
+    }
+
     // MARK: The thread
 
     private func run() {
@@ -145,6 +159,7 @@ public final class EventLoop: @unchecked Sendable {
             clock[0] = MonotonicClock.now.nanoseconds
             if !readers.isEmpty, let descriptors { readFirst(descriptors, Int(count)) }
             cglib_dispatch(context, descriptors, count, priority)
+            if pace > 0 { MonotonicClock.sleep(until: MediaInstant(nanoseconds: clock[0] &+ pace)) }
         }
         g_free(descriptors)
         g_main_context_pop_thread_default(context)

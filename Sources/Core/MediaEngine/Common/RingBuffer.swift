@@ -1,20 +1,27 @@
-/// A first-in, first-out queue of fixed capacity. Allocates only in `init`.
+/// A first-in, first-out queue of fixed capacity. Allocates once, at the first element, as most senders of a relay never
+/// use most of theirs.
 struct RingBuffer<Element> {
-    private var elements: [Element]
+    private let capacity: Int
+    private let filler: Element
+    private var elements: [Element] = []
     private var head = 0
     private(set) var count = 0
 
     /// - Parameter filler: the value of unused places.
-    init(capacity: Int, filler: Element) { elements = Array(repeating: filler, count: capacity) }
+    init(capacity: Int, filler: Element) {
+        self.capacity = capacity
+        self.filler = filler
+    }
 
     var isEmpty: Bool { count == 0 }
-    var isFull: Bool { count == elements.count }
+    var isFull: Bool { count == capacity }
     var first: Element? { isEmpty ? nil : elements[head] }
 
     /// - Returns: false if the ring is full; it is then unchanged.
     @discardableResult
     mutating func append(_ element: Element) -> Bool {
         guard !isFull else { return false }
+        if elements.isEmpty { elements = Array(repeating: filler, count: capacity) }
         elements[(head &+ count) % elements.count] = element
         count &+= 1
         return true

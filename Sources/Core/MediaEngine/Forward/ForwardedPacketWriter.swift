@@ -2,7 +2,8 @@ import MediaCore
 import RTPWire
 
 /// Writes the packets of a forwarded stream for one receiver: the payload is the source's, the header the receiver's.
-struct ForwardedPacketWriter {
+/// Immutable; a class, so that its parts are not retained for each packet.
+final class ForwardedPacketWriter {
     private let source: ForwardedVideo
     private let payloadType: UInt8
     private let plain: Header
@@ -41,6 +42,30 @@ struct ForwardedPacketWriter {
         announcing = Header(stream, ids, announcesMid: true)
     }
 
+    /// Writes a packet, with the fields that depend on when it is sent.
+    /// - Parameters:
+    ///   - slot: of `size` bytes.
+    ///   - width: the length to which the packet is padded (RFC 3550 section 5.1), unless it is longer.
+    /// - Returns: its length; nil if the source has overwritten it, or it does not fit.
+    func write(
+        _ entry: PacketHistory.Entry, into slot: UnsafeMutableRawPointer, size: Int, width: Int,
+        transportSequence: SequenceNumber, sendTime: AbsoluteSendTime
+    ) -> Int? {
+        let length = max(width, entry.length)
+        guard length <= size else { return nil }
+        let buffer = UnsafeMutableRawBufferPointer(start: slot, count: length)
+        guard write(entry, into: buffer) else { return nil }
+        entry.layout.patch(transportSequence, in: buffer)
+        entry.layout.patch(sendTime, in: buffer)
+        let padding = length &- entry.length
+        if padding > 0 {
+            slot.storeBytes(of: buffer[0] | 0x20, as: UInt8.self)
+            (slot + entry.length).initializeMemory(as: UInt8.self, repeating: 0, count: padding &- 1)
+            slot.storeBytes(of: UInt8(truncatingIfNeeded: padding), toByteOffset: length &- 1, as: UInt8.self)
+        }
+        return length
+    }
+
     func layout(announcesMid: Bool) -> RTPPacketLayout { announcesMid ? announcing.layout : plain.layout }
 
     /// Writes a packet into the buffer.
@@ -58,6 +83,9 @@ struct ForwardedPacketWriter {
         if entry.pictureIDShift > 0 { source.patchPictureID(packet, in: payload, by: 0 &- entry.pictureIDShift) }
         return true
     }
+
+    /// Takes note that a packet is sent for the first time.
+    func noteSent(_ entry: PacketHistory.Entry, now: MediaInstant) { source.noteSent(entry, now: now) }
 
     /// Writes a packet into memory that is valid until the next call for any receiver of the source.
     func scratch(_ entry: PacketHistory.Entry) -> UnsafeRawBufferPointer? {

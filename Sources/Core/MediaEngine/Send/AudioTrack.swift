@@ -157,6 +157,9 @@ struct AudioTrack {
         return (UnsafeRawBufferPointer(rebasing: slab[index][0..<lengths[index]]), layouts[index])
     }
 
+    /// No packet waits.
+    var isEmpty: Bool { nextToSend >= nextToWrite }
+
     mutating func popNext() { nextToSend &+= 1 }
 
     /// The RTP timestamp of the next packet. Within a talk spurt it advances by the packet's samples, so that jitter of

@@ -23,6 +23,9 @@ struct KeyframeRequestHandler {
     private(set) var requests = 0
     private(set) var recoveryRequests = 0
 
+    /// `takeEvent` would return one.
+    var hasEvent: Bool { isKeyframeNeeded || recoveryNeeded != nil }
+
     /// The next event for the encoder's side; nil if there is none.
     mutating func takeEvent() -> SenderEvent? {
         if isKeyframeNeeded {

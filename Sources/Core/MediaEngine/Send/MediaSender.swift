@@ -86,6 +86,16 @@ public final class MediaSender {
         state.poll(now: now, into: buffer)
     }
 
+    /// Whether `poll` has anything to return after a `handleRTCP`. If not, the deadline of the last `poll` still holds.
+    public func isPollDue(now: MediaInstant) -> Bool { state.isPollDue(now: now) }
+
+    /// Writes several RTP packets of forwarded video at once: protect and send them in order, then call `poll`.
+    /// - Parameter slots: as the buffer of `poll`.
+    /// - Returns: how many; 0 if there are none, or if `poll` has other packets to return first.
+    public func pollBurst(now: MediaInstant, into slots: PacketSlots) -> Int {
+        state.pollBurst(now: now, into: slots)
+    }
+
     /// Stores the packet that `poll` returned last in its protected form. Without RTX these very bytes are sent on a
     /// NACK; with RTX the call is ignored.
     /// - Parameter bytes: copied; at most `protectionRoom` longer than the packet.

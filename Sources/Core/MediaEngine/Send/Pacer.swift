@@ -32,10 +32,16 @@ struct Pacer {
         self.rate = rate
     }
 
-    mutating func note(bytes: Int, now: MediaInstant) {
+    mutating func note(bytes: Int, packets: Int = 1, now: MediaInstant) {
         drain(now)
         debt += Double(bytes)
-        packetDebt += 1
+        packetDebt += Double(packets)
+    }
+
+    /// How many packets may be sent at once, and how many bytes may have been sent when another one is.
+    mutating func room(now: MediaInstant) -> (packets: Int, bytes: Int) {
+        guard maySend(now: now) else { return (0, 0) }
+        return (Int(Double(Self.packetsAtOnce) - packetDebt), Int((bytes(in: Self.burst) - debt).rounded(.up)))
     }
 
     mutating func maySend(now: MediaInstant) -> Bool {

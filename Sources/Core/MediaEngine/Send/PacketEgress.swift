@@ -47,6 +47,19 @@ struct PacketEgress {
         bytes &+= length
     }
 
+    /// Counts video packets that are sent together.
+    mutating func note(
+        _ burst: PacketHistory.Burst, _ slots: PacketSlots, hasTransportSequence: Bool, now: MediaInstant
+    ) {
+        if hasTransportSequence {
+            for index in 0..<burst.count { _ = sent.note(bytes: slots.lengths[index], now: now, isDuringStall: false) }
+        }
+        pacer.note(bytes: burst.bytes, packets: burst.count, now: now)
+        rate.note(bytes: burst.bytes, now: now)
+        packets &+= burst.count
+        bytes &+= burst.bytes
+    }
+
     /// The bitrate sent over the last second.
     mutating func sentBitrate(now: MediaInstant) -> Bitrate { rate.rate(now: now) }
 

@@ -39,7 +39,7 @@ struct PacketHistory {
     /// Nil until the protected form of a forwarded packet is stored.
     private var slab: PacketSlab?
     private let slotBytes: Int
-    private var writer: ForwardedPacketWriter?
+    private(set) var writer: ForwardedPacketWriter?
     private var entries: [Entry]
     private var mask: Int64
     /// How many packets can wait.
@@ -151,6 +151,9 @@ struct PacketHistory {
 
     /// The next packet begins a key frame; earlier packets are not retransmitted any more.
     mutating func beginKeyframe() { oldestUseful = nextToWrite }
+
+    /// A packet that waits.
+    func waiting(_ sequence: Int64) -> Entry { entries[Int(sequence & mask)] }
 
     /// The first packet that waits; nil if there is none.
     var next: Entry? { nextToSend < nextToWrite ? entries[Int(nextToSend & mask)] : nil }

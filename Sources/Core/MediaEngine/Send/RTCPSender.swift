@@ -31,6 +31,14 @@ struct RTCPSender {
         nextReport = min(nextReport, lastReport + .seconds(1))
     }
 
+    /// A report that is due so soon is written behind packets that are being sent: it costs no system call then.
+    private static let opportunity = MediaDuration.milliseconds(250)
+
+    /// Packets are being sent now.
+    mutating func noteBurst(now: MediaInstant) {
+        if lastReport != nil, nextReport - now < Self.opportunity { nextReport = now }
+    }
+
     mutating func noteReceiverTime(ssrc: UInt32, middle: UInt32, now: MediaInstant) {
         receiverTime = (ssrc, middle, now)
     }

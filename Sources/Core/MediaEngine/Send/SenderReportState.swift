@@ -7,8 +7,8 @@ struct SenderReportState {
     var octets: UInt32 = 0
     var hasSentSinceReport = false
 
-    mutating func note(payloadBytes: Int) {
-        packets &+= 1
+    mutating func note(payloadBytes: Int, packets count: Int = 1) {
+        packets &+= UInt32(truncatingIfNeeded: count)
         octets &+= UInt32(truncatingIfNeeded: payloadBytes)
         hasSentSinceReport = true
     }

@@ -69,7 +69,7 @@ extension SenderState {
 
     /// The pacing rate: 2.5 x the estimate before the first feedback, then 1.1 x, and at least the rate of an active
     /// probe.
-    private mutating func updatePace(_ now: MediaInstant) {
+    mutating func updatePace(_ now: MediaInstant) {
         var rate = bandwidth.pathRate.bitsPerSecond
         rate = bandwidth.hasFeedback ? rate / 10 &* 11 : rate / 2 &* 5
         if let active = probe.active { rate = max(rate, active.rate.bitsPerSecond) }
@@ -78,7 +78,7 @@ extension SenderState {
         }
     }
 
-    private mutating func updateStall(_ now: MediaInstant) {
+    mutating func updateStall(_ now: MediaInstant) {
         let hasFeedback = parameters.usesTransportFeedback && bandwidth.hasFeedback
         egress.stall.update(
             oldestUnanswered: hasFeedback ? egress.sent.oldestUnanswered : nil, roundTrip: roundTrip, now: now)

@@ -95,6 +95,16 @@ struct VideoSendStream {
         return entry
     }
 
+    /// Writes packets of a forwarded stream that wait, and counts them as sent; see `PacketHistory.takeBurst`.
+    mutating func takeBurst(
+        into slots: PacketSlots, limit: (packets: Int, bytes: Int), transportSequence: Int64, now: MediaInstant
+    ) -> PacketHistory.Burst {
+        let burst = history.takeBurst(into: slots, limit: limit, transportSequence: transportSequence, now: now)
+        if burst.count > 0 { report.note(payloadBytes: burst.payloadBytes, packets: burst.count) }
+        framesSent &+= burst.frames
+        return burst
+    }
+
     /// Stores the protected form of the packet that was sent last, if it is awaited.
     mutating func keepProtected(_ bytes: UnsafeRawBufferPointer) {
         guard let sequence = unprotected else { return }
