@@ -61,7 +61,7 @@ import Testing
                 port,
                 handlers: .init(
                     willSelect: {}, onSelection: { _ in Issue.record("selected") },
-                    onDatagram: { _ in Issue.record("delivered") }))
+                    onDatagram: { _, _ in Issue.record("delivered") }))
             return (LoopBound(loop, port), LoopBound(loop, session))
         }
         let name = made.1.read(\.credentials).usernameFragment + ":peer"
