@@ -89,7 +89,6 @@ final class OutboundGCMContext {
     private func advance(_ ssrc: UInt32, _ sequence: UInt16) throws(SRTPFailure) -> UInt32 {
         if recent >= streams.count || streams[recent].ssrc != ssrc {
             guard let known = streams.firstIndex(where: { $0.ssrc == ssrc }) else {
-                guard streams.count < SRTPSession.streamLimit else { throw .tooManyStreams }
                 recent = streams.count
                 streams.append(Stream(ssrc: ssrc, highest: sequence))
                 return 0
