@@ -3,9 +3,9 @@ import HTTPTypes
 import HummingbirdCore
 import NIOCore
 
-/// What passes between a viewer and the host of a meeting.
+/// What passes between a viewer and the host of a meeting, or between a host and a service.
 ///
-/// All broadcasts of a relay have one origin, so a host must not be able to make the relay deliver a page or a script,
+/// All that is met at a relay has one origin, so a host must not be able to make the relay deliver a page or a script,
 /// ask for a password, or send a viewer with its token elsewhere.
 enum ForwardedFields {
     private static let responseFields: Set<HTTPField.Name> = [
@@ -36,7 +36,7 @@ enum ForwardedFields {
     }
 
     /// The response to a viewer; its body is still empty if parts of it follow.
-    static func response(_ part: ForwardedResponse, of id: BroadcastID) -> (reply: RouteResponse, continues: Bool) {
+    static func response(_ part: ForwardedResponse, of id: MeetingID) -> (reply: RouteResponse, continues: Bool) {
         guard let status = part.status, statuses.contains(status) else { return (bad, false) }
         var reply = RouteResponse(HTTPResponse.Status(code: status))
         reply.headers[.contentSecurityPolicy] = "default-src 'none'; sandbox"
@@ -66,10 +66,11 @@ enum ForwardedFields {
         return (reply, continues)
     }
 
-    /// Whether a path lies below the broadcast, however a client reads it.
-    private static func isPath(_ text: String, of id: BroadcastID) -> Bool {
-        text.hasPrefix("/\(id.text)/")
-            && text.utf8.allSatisfy { byte in
+    /// Whether a path lies below the broadcast or the service, however a client reads it. Only the identifier of a
+    /// service may have dots.
+    private static func isPath(_ text: String, of id: MeetingID) -> Bool {
+        text.hasPrefix(id.path + "/")
+            && text.utf8.dropFirst(id.path.utf8.count).allSatisfy { byte in
                 switch byte {
                 case 48...57, 65...90, 97...122, UInt8(ascii: "/"), UInt8(ascii: "-"), UInt8(ascii: "_"): true
                 default: false

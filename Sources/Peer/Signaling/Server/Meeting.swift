@@ -8,7 +8,8 @@ import Synchronization
 /// A broadcast whose host is reached over this server: forwards the requests of its viewers on the host's stream of
 /// events, and returns the host's responses. Safe from any thread.
 ///
-/// What viewers and host prove to each other passes through unread. Bounded: a response begins within 30 s, and the
+/// A service is met in the same way: it is the host here, and the hosts that broadcast to it are the viewers.
+/// What both sides prove to each other passes through unread. Bounded: a response begins within 30 s, and the
 /// requests that wait for one, the events that the host has not read, and the parts that viewers have not read are
 /// limited in number and bytes, in all and for each address.
 final class Meeting: Sendable {
@@ -72,7 +73,7 @@ final class Meeting: Sendable {
         }
     }
 
-    let id: BroadcastID
+    let id: MeetingID
     /// The token of the host's pairing.
     let owner: TokenHash
     /// Stands for the host in the register of the service.
@@ -80,7 +81,7 @@ final class Meeting: Sendable {
     private let limits: Limits
     private let state = Mutex(State())
 
-    init(_ id: BroadcastID, owner: TokenHash, session: SessionID, limits: Limits = Limits()) {
+    init(_ id: MeetingID, owner: TokenHash, session: SessionID, limits: Limits = Limits()) {
         self.id = id
         self.owner = owner
         self.session = session
@@ -104,7 +105,7 @@ final class Meeting: Sendable {
             return (state.count, lost, state.hasEnded)
         }
         if hasEnded { feed.finish() }
-        Self.fail(lost, Self.absent)
+        Self.fail(lost, absent)
         return (number, events)
     }
 
@@ -126,7 +127,7 @@ final class Meeting: Sendable {
             state.stream = nil
             return state.removeAll()
         }
-        Self.fail(lost, Self.absent)
+        Self.fail(lost, absent)
     }
 
     /// Keeps the connection of the host alive, and finds out that it has gone.
@@ -140,15 +141,17 @@ final class Meeting: Sendable {
     private static let beat = Outgoing(text: ":\n\n", number: nil)
 
     /// Ends the meeting for the host and its viewers.
-    func end(reason: String) {
+    /// - Parameter isReplaced: another pairing of the same certificate takes its place.
+    func end(reason: String, isReplaced: Bool = false) {
         let lost = state.withLock { state in
             state.hasEnded = true
-            state.stream?.feed.yield(Outgoing(text: MeetingEvent.finished(reason: reason).serialized, number: nil))
+            let event = MeetingEvent.finished(reason: reason, isReplaced: isReplaced)
+            state.stream?.feed.yield(Outgoing(text: event.serialized, number: nil))
             state.stream?.feed.finish()
             state.stream = nil
             return state.removeAll()
         }
-        Self.fail(lost, Self.ended)
+        Self.fail(lost, ended)
     }
 
     private static func fail(_ lost: [Pending], _ response: RouteResponse) {
@@ -195,7 +198,7 @@ final class Meeting: Sendable {
         let open = state.pending.values.filter { $0.body != nil }
         guard open.count < limits.open, open.count(where: { $0.address == address }) < limits.openOfAddress else {
             _ = state.remove(number)
-            return Self.crowded
+            return crowded
         }
         let (parts, feed) = AsyncStream.makeStream(
             of: String.self, bufferingPolicy: .bufferingOldest(limits.unreadParts))
@@ -252,27 +255,27 @@ final class Meeting: Sendable {
     func forward(_ call: RouteRequest) async -> RouteResponse {
         await withCheckedContinuation { continuation in
             let result: Result<Int, Refusal> = state.withLock { state in
-                if state.hasEnded { return .failure(Refusal(Self.ended)) }
-                guard let stream = state.stream else { return .failure(Refusal(Self.absent)) }
+                if state.hasEnded { return .failure(Refusal(ended)) }
+                guard let stream = state.stream else { return .failure(Refusal(absent)) }
                 let waiting = state.pending.values.filter { $0.head != nil }
                 let ofAddress = waiting.count { $0.address == call.address.key }
                 guard waiting.count < limits.pending, ofAddress < limits.pendingOfAddress else {
-                    return .failure(Refusal(Self.crowded))
+                    return .failure(Refusal(crowded))
                 }
                 let number = state.count + 1
                 guard let text = ForwardedFields.event(call, number: number) else {
-                    return .failure(Refusal(Self.tooLarge))
+                    return .failure(Refusal(tooLarge))
                 }
                 let bytes = text.utf8.count
                 guard state.unwritten + bytes <= limits.unwritten, takeBytes(bytes, of: call.address.key, &state),
                     case .enqueued = stream.feed.yield(Outgoing(text: text, number: number))
-                else { return .failure(Refusal(Self.crowded)) }
+                else { return .failure(Refusal(crowded)) }
                 state.count = number
                 state.unwritten += bytes
                 let limit = limits.response
                 let timer = Task { [weak self] in
-                    guard (try? await Task.sleep(for: limit)) != nil else { return }
-                    self?.cancel(number, Self.late, ifWaiting: true)
+                    guard (try? await Task.sleep(for: limit)) != nil, let self else { return }
+                    cancel(number, late, ifWaiting: true)
                 }
                 state.pending[number] = Pending(address: call.address.key, head: continuation, timer: timer)
                 return .success(number)
@@ -280,7 +283,8 @@ final class Meeting: Sendable {
             switch result {
             case .success(let number):
                 call.connection.closed.whenComplete { [weak self] _ in
-                    self?.cancel(number, Self.absent, ifWaiting: false)
+                    guard let self else { return }
+                    cancel(number, absent, ifWaiting: false)
                 }
             case .failure(let refusal): continuation.resume(returning: refusal.reply)
             }
@@ -322,25 +326,38 @@ final class Meeting: Sendable {
         if let pending { Self.fail([pending], response) }
     }
 
-    private static var ended: RouteResponse { RouteResponse(problem: .ended, .gone, "the broadcast has ended") }
+    /// What messages call it.
+    private var noun: String {
+        switch id {
+        case .broadcast: "host"
+        case .service: "service"
+        }
+    }
 
-    private static var absent: RouteResponse {
+    private var ended: RouteResponse {
+        switch id {
+        case .broadcast: RouteResponse(problem: .ended, .gone, "the broadcast has ended")
+        case .service: RouteResponse(problem: .ended, .gone, "the service has ended")
+        }
+    }
+
+    private var absent: RouteResponse {
         RouteResponse(
-            problem: .unreachable, .serviceUnavailable, "the host is not connected to this relay now; try again in 2 s",
+            problem: .unreachable, .serviceUnavailable,
+            "the \(noun) is not connected to this relay now; try again in 2 s", retryAfter: 2)
+    }
+
+    private var late: RouteResponse {
+        RouteResponse(problem: .unreachable, .gatewayTimeout, "the \(noun) does not answer")
+    }
+
+    private var crowded: RouteResponse {
+        RouteResponse(
+            problem: .limited, .serviceUnavailable, "too many requests wait for the \(noun); try again in 2 s",
             retryAfter: 2)
     }
 
-    private static var late: RouteResponse {
-        RouteResponse(problem: .unreachable, .gatewayTimeout, "the host does not answer")
-    }
-
-    private static var crowded: RouteResponse {
-        RouteResponse(
-            problem: .limited, .serviceUnavailable, "too many requests wait for the host; try again in 2 s",
-            retryAfter: 2)
-    }
-
-    private static var tooLarge: RouteResponse {
-        RouteResponse(problem: .tooLarge, .contentTooLarge, "the request is too large to be forwarded to the host")
+    private var tooLarge: RouteResponse {
+        RouteResponse(problem: .tooLarge, .contentTooLarge, "the request is too large to be forwarded to the \(noun)")
     }
 }
