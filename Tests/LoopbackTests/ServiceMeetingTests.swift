@@ -141,8 +141,8 @@ struct MetServiceTests {
             events.lazy.compactMap { if case .serviceInfo(let info) = $0 { info } else { nil } }.first
         }
         #expect(info == ServiceInfo(viewers: 3, comment: .init(name: "Ann", text: "hello")))
-        // The relay has had nothing of it.
-        #expect(!relay.hasMedia)
+        // The relay has had nothing of it, and a relay that drains does not wait for services.
+        #expect(!relay.hasMedia && relay.session.isIdle)
         await host.stop()
         let end = await service.wait { if case .closed(_, _, let reason) = $0 { reason } else { nil } }
         #expect(end?.code == .hostEnded)
@@ -354,6 +354,24 @@ struct LyingRelayMediaTests {
         await host.stop()
         await stage.stop()
         await thief.session.stop()
+    }
+
+    /// A relay that says that there is no such service ends no broadcast: it may have started anew.
+    @Test func aRelayThatDoesNotKnowTheServiceEndsNoBroadcast() async throws {
+        let stage = try await Stage { _, answer in answer }
+        let host = try MeetingHost()
+        try await host.publish(to: stage.link)
+        #expect(await stage.service.seen.wait { !$0.counters.isEmpty })
+        await stage.client.leave(.service(stage.link.id))
+        let publication = try #require(host.session.publication.with { $0 })
+        let viewer = ViewerDescription(name: "Conference", kind: "service", address: "127.0.0.1", words: "")
+        publication.broadcast(emitted: .interrupted(viewer))
+        let count = stage.service.seen.state.counters.count
+        #expect(await stage.service.seen.wait { $0.counters.count >= count + 60 })
+        #expect(host.ended.with { $0 } == nil)
+        publication.broadcast(emitted: .resumed(viewer, path: "", after: .zero))
+        await host.stop()
+        await stage.stop()
     }
 
     /// Events that a relay makes up do not move a broadcast to another service of the same identifier.
