@@ -43,6 +43,8 @@ public final class BroadcastService: Sendable {
         /// The link of a relay (`share relay`) at which apps meet this service; nil: they reach it at its own address.
         /// The relay gets no media.
         public var relay: String?
+        /// With which the service pairs with the relay; nil: its own.
+        var relayIdentity: Identity?
 
         public init() {}
     }
@@ -98,6 +100,8 @@ public final class BroadcastService: Sendable {
         onFrame: @escaping @Sendable (ReceivedBroadcast, borrowing Frame) -> Void,
         onAudio: (@Sendable (ReceivedBroadcast, UnsafeBufferPointer<Int16>) -> Void)? = nil
     ) throws(ShareKitError) {
+        var options = options
+        if options.relay != nil { options.relayIdentity = try .ofService(named: id) }
         try self.init(
             id: id, name: name, options: options, identity: try .ofUser(), accept: accept, onFrame: onFrame,
             onAudio: onAudio)
@@ -218,6 +222,7 @@ extension ServiceSession.Configuration {
             linkHost: options.linkHost ?? (isAnyAddress ? LocalAddresses.preferred() : options.listenAddress),
             service: configuration)
         self.relay = relay
+        relayIdentity = options.relayIdentity
     }
 }
 

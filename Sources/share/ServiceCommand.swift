@@ -164,6 +164,7 @@ struct ServiceCommand: ParsableCommand {
         if recordsOnly { settings.videoCodecs = RecordingFormat.videoCodecs }
         if let relay {
             settings.relay = try Self.relay(relay)
+            settings.relayIdentity = try makeIdentity(of: service.description.id)
             // Nobody has to reach this server.
             if listen == Self.defaultListen { settings.listenHost = "127.0.0.1" }
         }

@@ -119,6 +119,24 @@ struct ServiceMeetingVerbTests {
         #expect(host.waitUntil { $0.contains("the service said no") }, "\(host.screen())")
     }
 
+    /// The service has an identity of its own for the relay, where one identity has one place.
+    @Test func aServiceAndAHostOfOneUserAreMetAtOneRelay() throws {
+        let relay = try Relay()
+        let service = try Service(at: relay)
+        let host = try Terminal(
+            ["host", "--relay", relay.link, "--route", "direct", "--source", "test", "--accept", "any"],
+            environment: ["XDG_DATA_HOME": service.folder.path])
+        #expect(host.waitUntil { $0.hasSuffix("[n]o:") }, "\(host.screen())")
+        try host.type("y", "Enter")
+        #expect(relay.process.event("meeting-opened") { $0["broadcast"] != nil } != nil)
+        _ = try install(service.link)
+        #expect(!service.process.errorText.contains("no host can pair"), "\(service.process.errorText)")
+        try host.type("C-c")
+        #expect(relay.process.event("meeting-closed")?["broadcast"] != nil)
+        service.process.interrupt()
+        #expect(relay.process.event("meeting-closed") { $0["service"] != nil } != nil)
+    }
+
     @Test func badArgumentsAreToldWithoutACrash() throws {
         let folder = try TemporaryFolder()
         let relay = try Relay()

@@ -221,7 +221,7 @@ struct MetServiceTests {
         let (first, second) = (try MetService(place, identity: identity), try MetService(place, identity: identity))
         _ = try await first.session.start()
         let link = try await second.session.start()
-        #expect(await first.warning("no host can pair any more: another program of this user"))
+        #expect(await first.warning("no host can pair any more: another program with the same identity"))
         let host = try MeetingHost()
         await (try host.pair(link)).close()
         await host.stop()

@@ -12,6 +12,7 @@ actor RelayRegistration {
     private let relay: ServiceLink
     private let service: ServiceDescription
     private let identity: Identity
+    private let fingerprint: [UInt8]
     private let emit: @Sendable (ServiceSessionEvent) -> Void
     private var paired: PairedService?
     private var meeting: MeetingSession?
@@ -28,10 +29,14 @@ actor RelayRegistration {
     /// A meeting that lasted so long was none that the relay ends at once.
     private static let stableTime = Duration.seconds(30)
 
+    /// - Parameters:
+    ///   - identity: pairs with the relay.
+    ///   - fingerprint: of the service's certificate.
     init(
-        at relay: ServiceLink, of service: ServiceDescription, identity: Identity,
+        at relay: ServiceLink, as identity: Identity, of service: ServiceDescription, fingerprint: [UInt8],
         emit: @escaping @Sendable (ServiceSessionEvent) -> Void
     ) {
+        self.fingerprint = fingerprint
         self.relay = relay
         self.service = service
         self.identity = identity
@@ -41,7 +46,7 @@ actor RelayRegistration {
     /// The link under which the service is met there.
     nonisolated var link: ServiceLink {
         ServiceLink(
-            host: relay.host, port: relay.port, id: service.id, fingerprint: identity.fingerprint,
+            host: relay.host, port: relay.port, id: service.id, fingerprint: fingerprint,
             relay: relay.fingerprint, flags: relay.flags)
     }
 
@@ -107,8 +112,8 @@ actor RelayRegistration {
             // Both programs would replace each other for ever.
             return emit(
                 .warning(
-                    "no host can pair any more: another program of this user is met at the relay in its place; one "
-                        + "identity has one place there"))
+                    "no host can pair any more: another program with the same identity is met at the relay in its "
+                        + "place"))
         }
         emit(.warning("no host can pair now: \(reason); registering at the relay again"))
         renewal = Task { [weak self] in await self?.renew(server) }

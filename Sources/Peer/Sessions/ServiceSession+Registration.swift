@@ -10,7 +10,9 @@ extension ServiceSession {
     func register(_ service: inout ServiceConfiguration) async throws(EndReason) -> RelayRegistration? {
         guard let relay = configuration.relay else { return nil }
         service.fixedToken = nil
-        let registration = RelayRegistration(at: relay, of: service.description, identity: identity, emit: emit)
+        let registration = RelayRegistration(
+            at: relay, as: configuration.relayIdentity ?? identity, of: service.description,
+            fingerprint: identity.fingerprint, emit: emit)
         let isRunning = state.with { state in
             if !state.isStopped { state.registration = registration }
             return !state.isStopped

@@ -50,6 +50,8 @@ public final class ServiceSession: Sendable {
         public var directory: DirectorySettings?
         /// The relay at which hosts meet this service; nil: they reach it at `linkHost`.
         public var relay: ServiceLink?
+        /// With which the service pairs with the relay, where one identity has one place; nil: its own.
+        public var relayIdentity: Identity?
         /// What the sinks take.
         public var videoCodecs: Set<VideoCodec> = [.vp8]
         /// Gets broadcasts of other relays.
