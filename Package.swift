@@ -310,7 +310,7 @@ let package = Package(
                 "MediaCore", "LinuxRuntime", "EventLoop", "MediaEngine", "SessionDescription", "ICETransport",
                 "Admission", "ICEServers", "Signaling", "Transport", "Publishing", "Receiving", "Sessions", "Control",
                 "TestSource", "VPXCodec", "OpusCodec",
-                "TestSupport",
+                "TestSupport", hummingbirdCore, nioCore, httpTypes,
             ]),
         tests(
             "InteropTests",

@@ -109,16 +109,16 @@ final class RelayReporter: Sendable {
             let name = names.with { $0.removeValue(forKey: id) } ?? publisher.kind
             output.event("closed", broadcast(id) + [("reason", .string(reason.sentence))])
             ErrorOutput.writeLine("share: \(UntrustedText.quote(name)) has ended: \(reason.sentence)")
-        case .meetingOpened(let id, let publisher, let broadcast):
+        case .meetingOpened(let id, let publisher, let met):
             let name = publisher.application?.name ?? publisher.kind
             names.with { $0[id] = name }
-            output.event(
-                "meeting-opened", [("broadcast", .string(broadcast.text)), ("name", .string(name))])
-            ErrorOutput.writeLine("share: viewers of \(UntrustedText.quote(name)) meet it here")
-        case .meetingClosed(let id, let broadcast):
+            output.event("meeting-opened", [Self.field(met), ("name", .string(name))])
+            ErrorOutput.writeLine("share: \(Self.guests(of: met)) of \(UntrustedText.quote(name)) meet it here")
+        case .meetingClosed(let id, let met):
             let name = names.with { $0.removeValue(forKey: id) } ?? ""
-            output.event("meeting-closed", [("broadcast", .string(broadcast.text))])
-            ErrorOutput.writeLine("share: viewers of \(UntrustedText.quote(name)) meet it here no longer")
+            output.event("meeting-closed", [Self.field(met)])
+            ErrorOutput.writeLine(
+                "share: \(Self.guests(of: met)) of \(UntrustedText.quote(name)) meet it here no longer")
         case .listed(_, let entry):
             output.event("listed", [("broadcast", .string(entry.id)), ("title", .string(entry.title))])
             ErrorOutput.writeLine("share: \(UntrustedText.quote(entry.title)) is listed")
@@ -133,6 +133,20 @@ final class RelayReporter: Sendable {
         case .viewerLeft(_, _, let viewers): output.event("viewers", broadcast(id) + [("viewers", .integer(viewers))])
         case .warning(let sentence): ErrorOutput.writeLine("share: \(sentence)")
         default: break
+        }
+    }
+
+    private static func field(_ met: MeetingID) -> (String, JSONValue) {
+        switch met {
+        case .broadcast(let id): ("broadcast", .string(id.text))
+        case .service(let id): ("service", .string(id.text))
+        }
+    }
+
+    private static func guests(of met: MeetingID) -> String {
+        switch met {
+        case .broadcast: "viewers"
+        case .service: "hosts"
         }
     }
 

@@ -40,6 +40,11 @@ public final class BroadcastService: Sendable {
         public var port = 0
         /// The name or address in the link; nil for this machine's address.
         public var linkHost: String?
+        /// The link of a relay (`share relay`) at which apps meet this service; nil: they reach it at its own address.
+        /// The relay gets no media.
+        public var relay: String?
+        /// With which the service pairs with the relay; nil: its own.
+        var relayIdentity: Identity?
 
         public init() {}
     }
@@ -95,6 +100,8 @@ public final class BroadcastService: Sendable {
         onFrame: @escaping @Sendable (ReceivedBroadcast, borrowing Frame) -> Void,
         onAudio: (@Sendable (ReceivedBroadcast, UnsafeBufferPointer<Int16>) -> Void)? = nil
     ) throws(ShareKitError) {
+        var options = options
+        if options.relay != nil { options.relayIdentity = try .ofService(named: id) }
         try self.init(
             id: id, name: name, options: options, identity: try .ofUser(), accept: accept, onFrame: onFrame,
             onAudio: onAudio)
@@ -202,11 +209,20 @@ extension ServiceSession.Configuration {
         var configuration = ServiceConfiguration(description)
         configuration.broadcastURL = options.broadcastURL
         configuration.sessionCapacity = options.maximumBroadcasts
+        var relay: ServiceLink?
+        do throws(LinkError) {
+            relay = try options.relay.map { text throws(LinkError) in try ServiceLink(parsing: text) }
+        } catch {
+            throw ShareKitError(.badSetup, "the relay: \(error.description)")
+        }
         let isAnyAddress = options.listenAddress == "0.0.0.0" || options.listenAddress == "::"
         self.init(
-            listenHost: options.listenAddress, listenPort: options.port,
+            // Nobody has to reach the server of a service that is met at a relay.
+            listenHost: relay != nil && isAnyAddress ? "127.0.0.1" : options.listenAddress, listenPort: options.port,
             linkHost: options.linkHost ?? (isAnyAddress ? LocalAddresses.preferred() : options.listenAddress),
             service: configuration)
+        self.relay = relay
+        relayIdentity = options.relayIdentity
     }
 }
 

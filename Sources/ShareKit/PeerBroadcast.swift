@@ -141,6 +141,16 @@ extension Identity {
             throw ShareKitError(.failed, error.description)
         }
     }
+
+    /// The identity with which a service pairs with a relay; nil if that is no identifier of a service.
+    static func ofService(named text: String) throws(ShareKitError) -> Identity? {
+        guard let id = ServiceID(text) else { return nil }
+        do throws(IdentityError) {
+            return try Identity.ofService(id)
+        } catch {
+            throw ShareKitError(.failed, error.description)
+        }
+    }
 }
 
 extension HostSession.Configuration {

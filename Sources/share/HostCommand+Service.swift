@@ -73,7 +73,8 @@ extension HostCommand {
         if let obstacle = ServicePrompt.obstacle { throw obstacle }
         let application = ApplicationInfo(id: "io.sharekit.share", name: name ?? NSUserName())
         let prompt = ServicePrompt(
-            application: application, address: manifest.destination, isMeeting: isMeeting, values: try setupValues())
+            application: application, address: manifest.destination, isOverRelay: manifest.service?.relay != nil,
+            isMeeting: isMeeting, values: try setupValues())
         let service: [(String, JSONValue)] = [("service", .string(manifest.id.text))]
         run.output.event("pairing", service)
         let (countdown, isPeer) = (countdown, manifest.upload == nil)

@@ -22,7 +22,8 @@ struct ServiceCommand: ParsableCommand {
             'share host --preferred-extension ID'. If stdin is not a terminal, each line of \
             it is a command: {"viewers":12}, {"likes":3}, \
             {"comment":{"name":"Ann","text":"hello"}}, {"url":"https://..."} or \
-            {"finish":{"reason":"...","nextStep":"..."}}.
+            {"finish":{"reason":"...","nextStep":"..."}}. With --relay, hosts reach the \
+            service over a relay (share relay), and send their media to it directly.
             """)
 
     @Option(help: ArgumentHelp("Identifier in reverse-DNS notation, such as com.example.conference.", valueName: "id"))
@@ -48,7 +49,16 @@ struct ServiceCommand: ParsableCommand {
     var accept: AcceptChoice = .ask
 
     @Option(help: ArgumentHelp("Address and TCP port to listen on; port 0 selects a free one.", valueName: "addr:port"))
-    var listen = "0.0.0.0:0"
+    var listen = Self.defaultListen
+
+    @Option(
+        help: ArgumentHelp(
+            "Let hosts meet this service at this relay (share relay): its link, which the service's link then names.",
+            discussion: """
+                For a service that nobody can reach. The relay passes on what hosts and service \
+                say to each other; it gets none of their media.
+                """, valueName: "link"))
+    var relay: String?
 
     @Flag(help: "Open no window. --snapshot still saves the last frame.")
     var headless = false
@@ -83,10 +93,15 @@ struct ServiceCommand: ParsableCommand {
 
     /// How many broadcasts are taken at a time without a window. A window shows one.
     private static let headlessCapacity = 4
+    private static let defaultListen = "0.0.0.0:0"
 
     func validate() throws {
         _ = try ListenAddress(listen)
         _ = try description(terms: nil, icon: nil)
+        if relay != nil, let source = token != nil ? "--token" : fixedToken.map({ _ in "SHARE_TOKEN" }) {
+            throw ValidationError(
+                "the token from \(source) would let the relay publish: it passes through it. Leave it out.")
+        }
         if let token, let flaw = FixedToken.flaw(of: token) {
             throw ValidationError("the token from --token \(flaw). Make a long one: openssl rand -hex 16")
         }
@@ -147,6 +162,12 @@ struct ServiceCommand: ParsableCommand {
         var settings = ServiceSession.Configuration(
             listenHost: place.host, listenPort: place.port, linkHost: place.linkHost, service: service)
         if recordsOnly { settings.videoCodecs = RecordingFormat.videoCodecs }
+        if let relay {
+            settings.relay = try Self.relay(relay)
+            settings.relayIdentity = try makeIdentity(of: service.description.id)
+            // Nobody has to reach this server.
+            if listen == Self.defaultListen { settings.listenHost = "127.0.0.1" }
+        }
         let broadcasts = BroadcastService(
             settings, identity: identity, decide: { await policy.decide($0) },
             makeSink: { id, publisher in reporter.makeSink(id, publisher) }, emit: { reporter.report($0) })
@@ -163,6 +184,21 @@ struct ServiceCommand: ParsableCommand {
         }
         if let failure = reporter.recordingFailure { throw failure }
         ErrorOutput.writeLine("share: \(reason.sentence)")
+    }
+
+    private static func relay(_ text: String) throws(Complaint) -> ServiceLink {
+        let link: ServiceLink
+        do throws(LinkError) {
+            link = try ServiceLink(parsing: text)
+        } catch {
+            throw Complaint(sentence: error.description, remedy: "Copy it again, all of it.", status: .badLink)
+        }
+        guard link.relay == nil else {
+            throw Complaint(
+                sentence: "this is the link of a service that is met at a relay, and not the relay's own",
+                remedy: "Give the link that share relay prints.", status: .badLink)
+        }
+        return link
     }
 
     /// Nothing has to be decoded, so any codec will do.
@@ -204,6 +240,8 @@ struct ServiceCommand: ParsableCommand {
     }
 
     private func start(_ service: BroadcastService) throws -> ServiceLink {
+        if relay != nil { ErrorOutput.showStatus("share: registering at the relay ...") }
+        defer { ErrorOutput.showStatus("") }
         do throws(EndReason) {
             return try blocking(throwing: { () throws(EndReason) in try await service.open() })
         } catch {

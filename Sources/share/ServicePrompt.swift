@@ -11,6 +11,8 @@ struct ServicePrompt {
     let application: ApplicationInfo
     /// Where the broadcast goes: `HOST:PORT`, or a program.
     let address: String
+    /// A relay passes on what host and service say to each other.
+    var isOverRelay = false
     /// The service is a relay at which viewers meet this host.
     var isMeeting = false
     /// Values from the command line, by the names of fields.
@@ -28,11 +30,14 @@ struct ServicePrompt {
         let sentence =
             "\(UntrustedText.quote(application.name)) wants to \(isMeeting ? "be met at" : "broadcast to") "
             + "\(UntrustedText.quote(service.name)) (\(service.id), \(address))."
-        let details = [
-            isMeeting
-                ? "It tells you who wants to watch, and learns their names. It gets nothing of what is shared."
-                : "Everything that is shared goes to this service, and to nobody else."
-        ]
+        let details =
+            [
+                isMeeting
+                    ? "It tells you who wants to watch, and learns their names. It gets nothing of what is shared."
+                    : "Everything that is shared goes to this service, and to nobody else."
+            ]
+            + (isOverRelay
+                ? ["The relay only passes on what you and the service say to each other; it cannot watch."] : [])
         return isTerminal ? askInTerminal(service, sentence, details) : askInWindow(service, sentence, details)
     }
 

@@ -77,7 +77,7 @@ final class ServicePeerSetup: BroadcastSetup {
         let prompt = ServicePrompt(
             application: ApplicationInfo(
                 id: application.id, name: application.name, icon: application.icon.flatMap { try? PNGIcon($0) }),
-            address: link.authority,
+            address: link.destination, isOverRelay: link.relay != nil,
             values: [:])
         var question = PairingQuestion(service: description, refused: nil)
         while let given = prompt.ask(question) {

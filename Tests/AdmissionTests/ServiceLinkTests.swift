@@ -74,6 +74,23 @@ import Testing
             error("https://h:1/services/a.b#" + Base64URL.encode([2, 0x81] + fingerprint(1))) == .unknownFlags(0x80))
     }
 
+    @Test func aLinkOverARelayHasBothFingerprints() throws {
+        let link = ServiceLink(
+            host: "relay.example", port: 443, id: try #require(conference), fingerprint: fingerprint(1),
+            relay: fingerprint(2), flags: .webPKI)
+        #expect(
+            link.text == "https://relay.example:443/services/com.example.conference#"
+                + Base64URL.encode([2, 3] + fingerprint(1) + fingerprint(2)))
+        #expect(try ServiceLink(parsing: link.text) == link)
+        #expect(link.destination == "over the relay at relay.example:443")
+        #expect(link.at(host: "i", port: 2).relay == fingerprint(2))
+        for count in 1...85 { #expect(error(String(link.text.dropLast(count))) == .cutOff(missing: count)) }
+        // The flag says that there is a relay, and nothing else does.
+        let bare = ServiceLink(
+            host: "h", port: 1, id: try #require(conference), fingerprint: fingerprint(1), flags: [.webPKI, .relay])
+        #expect(bare.flags == .webPKI && bare.relay == nil)
+    }
+
     @Test func pastedTextIsTolerated() throws {
         let text = try link().text
         for pasted in [

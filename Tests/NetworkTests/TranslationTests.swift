@@ -71,4 +71,37 @@ import Testing
         #expect(try watcher.reports(2).number("frames") ?? 0 > 20)
         #expect(relay.events("live").isEmpty)
     }
+
+    /// A service that nobody reaches is met there, too. Host and service get the relay's STUN and TURN servers from it.
+    @Test(arguments: [
+        (AddressTranslation.portRestricted, AddressTranslation.portRestricted), (.symmetric, .symmetric),
+    ])
+    func aServiceThatNobodyReachesIsMetAtARelay(host: AddressTranslation, service: AddressTranslation) throws {
+        let homes = try TwoHomes(
+            host: .init(host), viewer: .init(service), conditions: LinkConditions(delayMilliseconds: 10))
+        let server = try TURNServer(in: homes.server)
+        defer { withExtendedLifetime(server) {} }
+        let folders = try (0..<3).map { _ in try TemporaryFolder() }
+        let relay = try Endpoint(
+            [
+                "relay", "--listen", "\(TwoHomes.serverAddress):0", "--accept", "any",
+                "--stun", "\(TwoHomes.serverAddress):3478", "--turn", TURNServer.url(),
+            ], in: homes.server, folders[0], environment: ["SHARE_TURN_CREDENTIAL": TURNServer.credential])
+        let place = try #require(try relay.event("link")["link"] as? String)
+        let receiver = try Endpoint(
+            ["service", "--id", "com.example.conference", "--headless", "--accept", "any", "--relay", place],
+            in: homes.viewer, folders[1])
+        let link = try #require(try receiver.event("link")["link"] as? String)
+        let (launcher, words) = homes.host.command(try Program.share(), ["extension", "install", link])
+        let installing = try Program(launcher, words, environment: ["XDG_DATA_HOME": folders[2].path])
+        #expect(installing.exitCode(seconds: 20) == 0, "\(installing.text.errors)")
+        let publisher = try Endpoint(
+            ["host", "--preferred-extension", "com.example.conference", "--source", "test", "--audio", "none"],
+            in: homes.host, folders[2], agrees: true)
+        try receiver.event("first-picture", seconds: 30)
+        let path = try receiver.event("connected")["path"] as? String ?? ""
+        print("| \(host.rawValue) | \(service.rawValue) | \(path) |")
+        #expect(path.contains("relay") == !Self.isDirect(host, service), "\(path)")
+        #expect(publisher.isRunning && relay.events("live").isEmpty)
+    }
 }

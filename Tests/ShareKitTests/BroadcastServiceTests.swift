@@ -2,6 +2,8 @@ import Broadcasting
 import Foundation
 import LinuxRuntime
 import MediaCore
+import Sessions
+import Signaling
 import Testing
 
 @testable import Admission
@@ -17,9 +19,10 @@ struct BroadcastServiceTests {
     }
 
     private func service(
-        _ received: Monitor<Received>, takes: Bool = true
+        _ received: Monitor<Received>, takes: Bool = true, at relay: String? = nil
     ) throws -> BroadcastService {
         var options = BroadcastService.Options()
+        options.relay = relay
         options.fields = [.init(name: "title", label: "Title")]
         options.terms = "Be kind."
         options.listenAddress = "127.0.0.1"
@@ -72,6 +75,29 @@ struct BroadcastServiceTests {
                         ?? false)
             }
         }
+    }
+
+    /// An app reaches a service that is met at a relay by its link alone.
+    @Test func anAppBroadcastsToAServiceThatIsMetAtARelay() async throws {
+        let description = try ServiceDescription(id: try #require(ServiceID("io.sharekit.relay")), name: "Relay")
+        let relay = RelaySession(
+            configuration: .init(
+                service: .init(
+                    listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1", service: .init(description))),
+            identity: try .ephemeral(), decide: { _ in .accepted }, admit: { _ in .refused(nil) }, emit: { _ in })
+        let place = try await relay.start()
+        let received = Monitor(Received())
+        let service = try service(received, at: place.text)
+        let link = try await service.start()
+        #expect(try ServiceLink(parsing: link).relay == place.fingerprint)
+        let controller = try await load(link, source(level: 200)) { _ in ["title": "Numbers"] }
+        try await controller.startBroadcast()
+        #expect(await wait(received) { $0.luma != nil })
+        #expect(received.with { $0.requests.map(\.setup) } == [["title": "Numbers"]])
+        await controller.finishBroadcast()
+        await service.stop()
+        await relay.stop()
+        #expect(throws: ShareKitError.self) { _ = try self.service(received, at: "https://relay.example/") }
     }
 
     @Test func anIconThatIsNoneIsRefused() {

@@ -45,7 +45,7 @@ struct MeetingFixture {
         _ emit: @escaping @Sendable (MeetingSession.Event) -> Void = { _ in }, _ body: () async throws -> Void
     ) async throws {
         let session = MeetingSession(
-            link.id, client: client, server: host.server, isOwnAddress: { _ in false }, emit: emit)
+            .broadcast(link.id), client: client, server: host.server, isOwnAddress: { _ in false }, emit: emit)
         try await session.start()
         do {
             try await body()
@@ -61,11 +61,11 @@ struct MeetingFixture {
         responding respond: @escaping @Sendable (ForwardedRequest) async -> ForwardedResponse?,
         _ body: () async throws -> Void
     ) async throws {
-        let events = try await client.meeting(link.id)
+        let events = try await client.meeting(.broadcast(link.id))
         let serving = Task { [client, link] in
             for try await event in events {
                 guard case .request(let request) = event, let part = await respond(request) else { continue }
-                _ = try await client.respond(part, to: request.number, of: link.id)
+                _ = try await client.respond(part, to: request.number, of: .broadcast(link.id))
             }
         }
         defer { serving.cancel() }
@@ -78,7 +78,7 @@ struct MeetingFixture {
         let closed = eventLoop.makePromise(of: Void.self)
         defer { closed.succeed(()) }
         let response = await host.server.respond(
-            to: request, for: link.id, on: eventLoop, closed: closed.futureResult)
+            to: request, for: .broadcast(link.id), on: eventLoop, closed: closed.futureResult)
         let parts = PartCollector()
         try? await response.body.write(parts)
         return ForwardedResponse(
@@ -127,7 +127,7 @@ struct MeetingFixture {
             #expect(seen.knocks.map(\.address) == ["127.0.0.1"] && seen.knocks.map(\.kind) == ["share"])
             #expect(seen.fragments == ["a=ice-ufrag:x\r\n", "a=ice-ufrag:new\r\n"])
             #expect(seen.closed.count == 1)
-            #expect(stage.relay.delegate.seen.meetings == [stage.link.id])
+            #expect(stage.relay.delegate.seen.meetings == [.broadcast(stage.link.id)])
             // The host has left, and the place is free.
             let session = await stage.relay.delegate.onClose.value
             #expect(stage.relay.delegate.seen.closed == [session])
@@ -300,7 +300,7 @@ struct MeetingFixture {
                 switch event {
                 case .interrupted: interrupted.fulfil(())
                 case .connected: connected.fulfil(())
-                case .ended(let reason), .notListed(let reason): Issue.record("\(reason)")
+                case .ended(let reason, _), .notListed(let reason): Issue.record("\(reason)")
                 }
             }) {
                 await stage.client.closeConnections()
@@ -315,7 +315,7 @@ struct MeetingFixture {
 
     @Test func withoutItsHostAMeetingSaysSo() async throws {
         try await MeetingFixture.with { stage in
-            _ = try await stage.client.meeting(stage.link.id)
+            _ = try await stage.client.meeting(.broadcast(stage.link.id))
             try await RawHTTPClient.with(stage.link) { wire in
                 // The stream was dropped above.
                 var answer = try await wire.ask(.GET, "/\(stage.link.id.text)/whep/1")
@@ -357,7 +357,7 @@ struct MeetingFixture {
     @Test func theRequestsOfOneAddressAreLimited() async throws {
         try await MeetingFixture.with { stage in
             let limit = Meeting.Limits().pendingOfAddress
-            let events = try await stage.client.meeting(stage.link.id)
+            let events = try await stage.client.meeting(.broadcast(stage.link.id))
             let arrived = Promise<Void>()
             let cancelled = Promise<Int>()
             let serving = Task {
@@ -366,7 +366,7 @@ struct MeetingFixture {
                     switch event {
                     case .request(let request) where request.path.hasSuffix("/last"):
                         _ = try await stage.client.respond(
-                            ForwardedResponse(status: 204), to: request.number, of: stage.link.id)
+                            ForwardedResponse(status: 204), to: request.number, of: .broadcast(stage.link.id))
                     case .request:
                         count += 1
                         if count == limit { arrived.fulfil(()) }
@@ -416,7 +416,7 @@ struct MeetingFixture {
     @Test func theEndOfTheRelayReachesTheHost() async throws {
         try await MeetingFixture.with { stage in
             let ended = Promise<String>()
-            try await stage.open({ if case .ended(let reason) = $0 { ended.fulfil(reason) } }) {
+            try await stage.open({ if case .ended(let reason, _) = $0 { ended.fulfil(reason) } }) {
                 await stage.relay.service.end(reason: "maintenance")
                 #expect(await ended.value == "maintenance")
             }
@@ -557,7 +557,7 @@ struct MeetingFixture {
 }
 
 /// Collects a body.
-private final class PartCollector: ResponseBodyWriter, @unchecked Sendable {
+final class PartCollector: ResponseBodyWriter, @unchecked Sendable {
     private(set) var text = ""
 
     func write(_ buffer: ByteBuffer) async throws { text += String(buffer: buffer) }

@@ -17,7 +17,7 @@ final class FakeService: ServiceDelegate {
         var offers: [Publisher] = []
         var fragments: [String] = []
         var closed: [SessionID] = []
-        var meetings: [BroadcastID] = []
+        var meetings: [MeetingID] = []
         var listings: [Listing] = []
     }
 
@@ -72,8 +72,8 @@ final class FakeService: ServiceDelegate {
     }
 
     /// It is a relay.
-    func openMeeting(_ session: SessionID, of broadcast: BroadcastID, publisher: Publisher) async -> Bool {
-        state.withLock { $0.meetings.append(broadcast) }
+    func openMeeting(_ session: SessionID, of id: MeetingID, publisher: Publisher) async -> Bool {
+        state.withLock { $0.meetings.append(id) }
         return true
     }
 

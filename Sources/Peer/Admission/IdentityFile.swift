@@ -11,16 +11,18 @@ extension Identity {
         return home + "/.local/share/share"
     }
 
-    /// Reads `identity.pem` (mode 0600) in `directory`. Creates the directory (mode 0700) and the file if they do not
-    /// exist.
+    /// Reads a file (mode 0600) in `directory`. Creates the directory (mode 0700) and the file if they do not exist.
     ///
     /// Two processes that start at once get the same identity: link(2) makes the whole file appear at once, and the
     /// slower process reads the file of the faster one.
+    /// - Parameter file: the name; another one is that of another identity, for one purpose.
     /// - Throws: `.permissions` if other users could read or replace the file, `.damaged` if it does not parse,
     ///   `.directory`, `.file`.
-    public static func loadOrCreate(in directory: String = defaultDirectory) throws(IdentityError) -> Identity {
+    public static func loadOrCreate(
+        in directory: String = defaultDirectory, file: String = "identity.pem"
+    ) throws(IdentityError) -> Identity {
         try IdentityFile.prepare(directory)
-        let path = directory + "/identity.pem"
+        let path = directory + "/" + file
         if let identity = try IdentityFile.read(path) { return identity }
         let identity = try ephemeral()
         if try IdentityFile.publish(identity, at: path) { return identity }
@@ -28,6 +30,14 @@ extension Identity {
             throw IdentityError(.file, "\(path) appears and disappears; is something cleaning \(directory)?")
         }
         return other
+    }
+}
+
+extension Identity {
+    /// The identity with which a service of this user pairs with a relay. One identity has one place there, and the user's
+    /// own is for hosts.
+    public static func ofService(_ id: ServiceID) throws(IdentityError) -> Identity {
+        try loadOrCreate(file: "relay-\(id.text).pem")
     }
 }
 

@@ -30,8 +30,8 @@ public struct ExtensionManifest: Hashable, Sendable {
 
     public var id: ServiceID { description.id }
     public var name: String { description.name }
-    /// Where the broadcast goes, for people: the service's `HOST:PORT`, or the upload program.
-    public var destination: String { isShipped ? "comes with share" : upload ?? service?.authority ?? "" }
+    /// Where the broadcast goes, for people: the service's `HOST:PORT`, or that of its relay, or the upload program.
+    public var destination: String { isShipped ? "comes with share" : upload ?? service?.destination ?? "" }
 
     package init(
         _ description: ServiceDescription, service: ServiceLink?, icon: String? = nil, setup: String? = nil,

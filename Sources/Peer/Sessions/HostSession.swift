@@ -152,7 +152,7 @@ public final class HostSession: Sendable {
             host: relay.link.host, port: relay.link.port, id: broadcast.id, secret: broadcast.secret,
             fingerprint: identity.fingerprint, relay: relay.link.fingerprint, flags: relay.link.flags)
         let meeting = MeetingSession(
-            broadcast.id, client: relay.client, server: server,
+            .broadcast(broadcast.id), client: relay.client, server: server,
             listing: relay.title.map { Listing(title: $0, link: link) },
             isOwnAddress: {
                 ICEAgent.localInterfaceAddresses().contains($0)
@@ -162,7 +162,7 @@ public final class HostSession: Sendable {
             case .interrupted:
                 emit(.warning("the connection to \(relay.name) is interrupted: nobody can join meanwhile"))
             case .connected: emit(.warning("connected to \(relay.name) again"))
-            case .ended(let reason): emit(.warning("nobody can join any more: \(reason)"))
+            case .ended(let reason, _): emit(.warning("nobody can join any more: \(reason)"))
             case .notListed(let reason): emit(.warning("\(relay.name) does not list this broadcast: \(reason)"))
             }
         }

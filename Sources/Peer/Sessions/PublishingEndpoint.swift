@@ -13,6 +13,10 @@ public protocol PublishingEndpoint: Sendable {
     /// Whether candidates may be sent after the offer. Without it the offer waits for them.
     var takesLateCandidates: Bool { get }
 
+    /// Whether a relay passes on what is said to the endpoint. What the relay could make up is not believed, and its own
+    /// outages do not end a session.
+    var isOverRelay: Bool { get }
+
     /// Sends the offer (RFC 9725 section 4.2).
     func publish(_ sdp: String) async throws(SignalingError) -> OfferAnswer
     /// Sends candidates that were found after the offer (RFC 8840).
@@ -31,6 +35,8 @@ public protocol PublishingEndpoint: Sendable {
 }
 
 extension PublishingEndpoint {
+    public var isOverRelay: Bool { false }
+
     public func decide(_ decision: KnockDecision, about knock: KnockID) async {}
     public func list() async throws(SignalingError) {}
 }
@@ -39,6 +45,7 @@ extension PairedService: PublishingEndpoint {
     public var host: String { link.host }
     public var fingerprint: [UInt8]? { link.fingerprint }
     public var takesLateCandidates: Bool { true }
+    public var isOverRelay: Bool { link.relay != nil }
 
     public func publish(_ sdp: String) async throws(SignalingError) -> OfferAnswer {
         try await client.publish(sdp, decidesOnViewers: decidesOnViewers, resuming: resumes)

@@ -177,7 +177,7 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
                 refusals = 0
                 defer { withdrawAll() }
                 for try await event in events { await handle(event) }
-            } catch let error as SignalingError where error.code == .connectionRefused {
+            } catch let error as SignalingError where error.code == .connectionRefused && !service.isOverRelay {
                 // An outage of the network answers nothing; this is the service's machine without the service.
                 refusals += 1
                 if refusals == Self.refusalLimit {
@@ -191,7 +191,8 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
         }
     }
 
-    private func handle(_ event: ServiceEvent) async {
+    func handle(_ event: ServiceEvent) async {
+        guard isBelieved(event) else { return }
         report(event)
         switch event {
         case .serviceInfo: break
@@ -212,6 +213,16 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
                 return
             }
             await core.ifRunning { $0.add(fragment, to: session) }
+        }
+    }
+
+    /// A relay that passes on a service's events could make up other places for the broadcast, which would get it, and
+    /// questions about viewers. The services that are met there have neither.
+    private func isBelieved(_ event: ServiceEvent) -> Bool {
+        guard service.isOverRelay else { return true }
+        switch event {
+        case .alternates, .reconnect, .viewer, .viewerWithdrawn: return false
+        case .serviceInfo, .broadcastURL, .finished, .candidates: return true
         }
     }
 
@@ -314,7 +325,8 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
                         await core.ifRunning { $0.resume(session, parsed) }
                     }
                 } catch {
-                    if error.code == .gone {
+                    // A relay that has started anew does not know the service yet.
+                    if error.code == .gone, !service.isOverRelay {
                         return outcome.settle(
                             EndReason(.serviceEnded, "\(service.name) does not know this broadcast any more"))
                     }

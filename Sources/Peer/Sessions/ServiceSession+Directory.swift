@@ -25,7 +25,8 @@ extension ServiceSession {
             guard let directory = state.server?.directory else { return (.notLive, nil) }
             let (session, link, codec): (SessionID, Link, VideoCodec?)
             if let met = sessions.first(where: { state.meetings[$0] != nil }) {
-                guard let given = listing.link, given.id == state.meetings[met], given.relay == identity.fingerprint
+                guard let given = listing.link, .broadcast(given.id) == state.meetings[met],
+                    given.relay == identity.fingerprint
                 else { return (.wrongLink, nil) }
                 // The host may know this relay by another name.
                 (session, link, codec) = (met, given.at(host: configuration.linkHost, port: state.port), nil)

@@ -23,9 +23,9 @@ public enum ServiceSessionEvent: Sendable {
     case interrupted(SessionID)
     case resumed(SessionID)
     case closed(SessionID, Publisher, EndReason)
-    /// A host is reached over this service's server.
-    case meetingOpened(SessionID, Publisher, BroadcastID)
-    case meetingClosed(SessionID, BroadcastID)
+    /// A host, or another service, is reached over this service's server.
+    case meetingOpened(SessionID, Publisher, MeetingID)
+    case meetingClosed(SessionID, MeetingID)
     /// A broadcast is in the directory from now on.
     case listed(SessionID, DirectoryEntry)
     case warning(String)
@@ -48,6 +48,10 @@ public final class ServiceSession: Sendable {
         public var certificate: ServerCertificate?
         /// How broadcasts that can be watched here are listed; nil: not at all.
         public var directory: DirectorySettings?
+        /// The relay at which hosts meet this service; nil: they reach it at `linkHost`.
+        public var relay: ServiceLink?
+        /// With which the service pairs with the relay, where one identity has one place; nil: its own.
+        public var relayIdentity: Identity?
         /// What the sinks take.
         public var videoCodecs: Set<VideoCodec> = [.vp8]
         /// Gets broadcasts of other relays.
@@ -78,7 +82,6 @@ public final class ServiceSession: Sendable {
     let emit: @Sendable (ServiceSessionEvent) -> Void
     let findServed: @Sendable (SessionID) -> ServedBroadcast?
     let loop = EventLoop(name: "net-0")
-    private let resolver: ICEServerResolver
 
     /// A viewer about which a publisher is asked.
     struct ViewerQuestion {
@@ -90,6 +93,7 @@ public final class ServiceSession: Sendable {
     struct State {
         var server: SignalingServer?
         var port = 0
+        var registration: RelayRegistration?
         var handle: ServiceHandle?
         var servers = ICEServerResolver.Addresses()
         var socket: LoopBound<ICELiteSocket>?
@@ -98,12 +102,14 @@ public final class ServiceSession: Sendable {
         var endings: [SessionID: Task<Void, Never>] = [:]
         /// The publishers' decisions about viewers that are waited for.
         var viewers: [KnockID: ViewerQuestion] = [:]
-        /// The hosts that are reached over the server.
-        var meetings: [SessionID: BroadcastID] = [:]
+        /// The hosts and services that are reached over the server.
+        var meetings: [SessionID: MeetingID] = [:]
         /// The broadcasts in the directory.
         var listed: [SessionID: BroadcastID] = [:]
         /// The questions that wait for an answer.
         var questions: [KnockID: PairingRequest] = [:]
+        /// Of the STUN and TURN servers.
+        var resolver: ICEServerResolver?
         var isStopped = false
         /// No further broadcast is taken.
         var isFull = false
@@ -131,7 +137,6 @@ public final class ServiceSession: Sendable {
         self.decide = decide
         self.makeSink = makeSink
         self.emit = emit
-        resolver = ICEServerResolver(configuration.service.iceServers)
         if configuration.forwardsPackets { loop.perform { [loop] in loop.moderate(Self.moderation) } }
     }
 
@@ -141,6 +146,10 @@ public final class ServiceSession: Sendable {
     /// Opens the server.
     /// - Returns: the service's link, which `share extension install` takes.
     public func start() async throws(EndReason) -> ServiceLink {
+        var service = configuration.service
+        let registration = try await register(&service)
+        let resolver = ICEServerResolver(service.iceServers)
+        state.with { $0.resolver = resolver }
         if !resolver.servers.isEmpty {
             let addresses = await resolver.addresses()
             for complaint in addresses.complaints { emit(.warning(complaint)) }
@@ -161,10 +170,11 @@ public final class ServiceSession: Sendable {
         let server = SignalingServer(identity: identity, configuration: settings, logger: .silent)
         let port: Int
         do throws(SignalingServerError) {
-            let handle = try server.add(configuration.service, delegate: self)
+            let handle = try server.add(service, delegate: self)
             state.with { $0.handle = handle }
             port = try await server.start()
         } catch {
+            await registration?.stop()
             throw EndReason(.portUnavailable, error.description)
         }
         let isRunning = state.with { state in
@@ -175,8 +185,17 @@ public final class ServiceSession: Sendable {
             await server.stop()
             throw EndReason(.stopped, "the service has stopped")
         }
+        if let registration {
+            do throws(SignalingError) {
+                try await registration.open(on: server)
+            } catch {
+                await stop()
+                throw EndReason(opening: error)
+            }
+            return registration.link
+        }
         return ServiceLink(
-            host: configuration.linkHost, port: port, id: configuration.service.description.id,
+            host: configuration.linkHost, port: port, id: service.description.id,
             fingerprint: identity.fingerprint, flags: configuration.linkFlags)
     }
 
@@ -266,8 +285,10 @@ public final class ServiceSession: Sendable {
         for answer in ended { answer.resume(returning: .unanswered) }
     }
 
-    /// Whether hosts are reached over the server.
-    var hasMeetings: Bool { state.with { !$0.meetings.isEmpty } }
+    /// Whether hosts are reached over the server. Services, which have no end, do not count.
+    var hasMeetings: Bool {
+        state.with { $0.meetings.values.contains { if case .broadcast = $0 { true } else { false } } }
+    }
 
     /// Takes no further broadcast from now on.
     func refuseBroadcasts() { state.change { $0.isFull = true } }
@@ -289,8 +310,10 @@ public final class ServiceSession: Sendable {
         finish(reason: reason)
         await handle?.end(reason: reason)
         for ending in state.with({ Array($0.endings.values) }) { await ending.value }
+        // After the events of the end, which go over the relay.
+        await state.with { $0.registration }?.stop()
         await server?.stop()
-        await resolver.close()
+        await state.with { $0.resolver }?.close()
         state.with { $0.socket }?.perform { $0.close() }
         await loop.stop()
     }
@@ -413,14 +436,14 @@ extension ServiceSession: ServiceDelegate {
         return restarted
     }
 
-    public func openMeeting(_ session: SessionID, of broadcast: BroadcastID, publisher: Publisher) async -> Bool {
+    public func openMeeting(_ session: SessionID, of id: MeetingID, publisher: Publisher) async -> Bool {
         guard configuration.takesMeetings else { return false }
         let isTaken = state.with { state in
             guard !state.isStopped, !state.isFull else { return false }
-            state.meetings[session] = broadcast
+            state.meetings[session] = id
             return true
         }
-        if isTaken { emit(.meetingOpened(session, publisher, broadcast)) }
+        if isTaken { emit(.meetingOpened(session, publisher, id)) }
         return isTaken
     }
 
@@ -443,9 +466,9 @@ extension ServiceSession: ServiceDelegate {
     }
 
     public func closeSession(_ session: SessionID) async {
-        if let broadcast = state.with({ $0.meetings.removeValue(forKey: session) }) {
+        if let id = state.with({ $0.meetings.removeValue(forKey: session) }) {
             await unlist([session])
-            return emit(.meetingClosed(session, broadcast))
+            return emit(.meetingClosed(session, id))
         }
         state.with { $0.broadcasts[session] }?.end(EndReason(.hostEnded, "the host ended the broadcast"))
     }

@@ -9,6 +9,11 @@ public struct TokenEndpoint: PublishingEndpoint {
     private let client: ServiceClient
 
     public init(_ link: ServiceLink, token: String) throws(SignalingError) {
+        // The relay would see the token, which is valid for every certificate.
+        guard link.relay == nil else {
+            throw SignalingError(
+                .offerRefused, "the relay in this link would see the token: pair with the service instead")
+        }
         self.link = link
         self.token = token
         client = try ServiceClient(publishingTo: link)

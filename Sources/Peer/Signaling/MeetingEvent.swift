@@ -1,7 +1,7 @@
 import FoundationEssentials
 import HTTPTypes
 
-/// A viewer's request that a relay forwards to the host of a broadcast.
+/// A viewer's request that a relay forwards to the host of a broadcast, or a host's to a service.
 struct ForwardedRequest: Codable, Sendable, Equatable {
     /// Of this stream; the response names it.
     var number: Int
@@ -36,10 +36,15 @@ enum MeetingEvent: StreamEvent, Equatable {
     /// The viewer does not wait for the response with this number any more.
     case cancelled(Int)
     /// The meeting is over; no event follows.
-    case finished(reason: String)
+    /// - Parameter isReplaced: another pairing of the same certificate has taken its place.
+    case finished(reason: String, isReplaced: Bool)
 
     private struct Cancellation: Codable { var number: Int }
-    private struct End: Codable { var reason: String }
+    private struct End: Codable {
+        var reason: String
+        /// Left out if it is false.
+        var replaced: Bool?
+    }
 
     /// The longest event, in bytes: the host's parser takes lines of 64 KiB.
     static let lengthLimit = 60_000
@@ -56,7 +61,7 @@ enum MeetingEvent: StreamEvent, Equatable {
         switch self {
         case .request(let request): Self.json(request)
         case .cancelled(let number): Self.json(Cancellation(number: number))
-        case .finished(let reason): Self.json(End(reason: reason))
+        case .finished(let reason, let isReplaced): Self.json(End(reason: reason, replaced: isReplaced ? true : nil))
         }
     }
 
@@ -79,7 +84,7 @@ enum MeetingEvent: StreamEvent, Equatable {
             self = .cancelled(cancellation.number)
         case "finished":
             guard let end = read(End.self) else { return nil }
-            self = .finished(reason: end.reason)
+            self = .finished(reason: end.reason, isReplaced: end.replaced == true)
         default: return nil
         }
     }

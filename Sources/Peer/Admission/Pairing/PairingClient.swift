@@ -57,7 +57,7 @@ package struct PairingClient: Hashable, Sendable {
     /// An action for the caller. Actions are performed in order.
     package enum Action: Hashable, Sendable {
         case ask(Prompt)
-        /// Signs the bytes and sends the acceptance.
+        /// Signs the bytes and sends the acceptance. Over a relay the setup is sealed first, and is signed, too.
         case confirm(setup: [String: String], bytesToSign: [UInt8])
         /// Tells the service that the pairing is over, if its resource is known.
         case withdraw
@@ -79,6 +79,7 @@ package struct PairingClient: Hashable, Sendable {
     private let serviceFingerprint: [UInt8]
     private let application: ApplicationInfo
     private let hostFingerprint: [UInt8]
+    private let isOverRelay: Bool
     private let limits: Limits
     /// 32 bytes, sent with the request.
     package let nonce: [UInt8]
@@ -90,15 +91,17 @@ package struct PairingClient: Hashable, Sendable {
     ///   - fingerprint: of the service's certificate, from its link.
     ///   - host: the fingerprint of the host's certificate.
     ///   - nonce: 32 new random bytes.
+    ///   - isOverRelay: a relay passes on what both sides say, so they sign more of it.
     package init(
         service: ServiceID, fingerprint: [UInt8], application: ApplicationInfo, host: [UInt8], nonce: [UInt8],
-        limits: Limits = Limits(), now: Instant
+        isOverRelay: Bool = false, limits: Limits = Limits(), now: Instant
     ) {
         self.service = service
         serviceFingerprint = fingerprint
         self.application = application
         hostFingerprint = host
         self.nonce = nonce
+        self.isOverRelay = isOverRelay
         self.limits = limits
         state = .requesting(until: now + limits.request)
         heardAt = now
@@ -108,7 +111,8 @@ package struct PairingClient: Hashable, Sendable {
     package func transcript(of offer: PairingOffer) -> PairingTranscript {
         PairingTranscript(
             application: application, service: service, serviceFingerprint: serviceFingerprint,
-            hostFingerprint: hostFingerprint, hostNonce: nonce, serviceNonce: offer.nonce)
+            hostFingerprint: hostFingerprint, hostNonce: nonce, serviceNonce: offer.nonce,
+            relayedDescription: isOverRelay ? offer.service.digest : nil)
     }
 
     /// When `.timeout` has to be handled; nil if nothing is scheduled.

@@ -36,7 +36,7 @@ package struct PairingOfferDocument: Codable, Sendable {
     /// base64url of 64 bytes, r | s.
     package var signature: String
     package var service: ServiceDescription
-    /// base64url of the service's certificate (DER), if TLS has another one.
+    /// base64url of the service's certificate (DER), if TLS has another one: that of a name, or a relay's.
     package var certificate: String?
 
     package init(_ offer: PairingOffer, certificate: [UInt8]? = nil) {
@@ -59,6 +59,8 @@ package struct PairingAcceptanceDocument: Codable, Sendable {
     package static let sizeLimit = 65_536
 
     package var setup: [String: String]?
+    /// base64url of ``SealedSetup``, in the place of `setup` over a relay.
+    package var sealed: String?
     /// base64url of 64 bytes, r | s.
     package var signature: String
 
@@ -66,6 +68,13 @@ package struct PairingAcceptanceDocument: Codable, Sendable {
         self.setup = setup
         self.signature = Base64URL.encode(signature)
     }
+
+    package init(sealed: [UInt8], signature: [UInt8]) {
+        self.sealed = Base64URL.encode(sealed)
+        self.signature = Base64URL.encode(signature)
+    }
+
+    package var sealedBytes: [UInt8]? { sealed.flatMap { Base64URL.decode($0) } }
 
     /// Nil if the signature is not one.
     package var signatureBytes: [UInt8]? { Base64URL.signature(signature) }

@@ -67,9 +67,10 @@ extension PairingTable {
         /// - Parameters:
         ///   - fingerprint: of the service's certificate.
         ///   - nonce: 32 new random bytes.
+        ///   - relayed: what the service says of itself, if a relay passes it on; else nil.
         package init?(
             _ document: PairingRequestDocument, service: ServiceID, fingerprint: [UInt8], nonce: [UInt8],
-            address: PeerAddress
+            address: PeerAddress, relayed: ServiceDescription? = nil
         ) {
             guard let host = document.fingerprintBytes, let certificate = document.certificateBytes,
                 let hostNonce = document.nonceBytes,
@@ -78,7 +79,8 @@ extension PairingTable {
             self.init(
                 transcript: PairingTranscript(
                     application: document.application, service: service, serviceFingerprint: fingerprint,
-                    hostFingerprint: host, hostNonce: hostNonce, serviceNonce: nonce),
+                    hostFingerprint: host, hostNonce: hostNonce, serviceNonce: nonce,
+                    relayedDescription: relayed?.digest),
                 certificate: certificate, address: address)
         }
     }

@@ -90,12 +90,15 @@ package struct PairingTable: Sendable {
     /// Handles the host's acceptance.
     /// - Parameters:
     ///   - signature: 64 bytes, r | s.
+    ///   - sealed: the setup as it has come over a relay.
     ///   - question: a new random identifier for the question.
     package mutating func sign(
-        _ ticket: KnockID, _ signature: [UInt8], setup: [String: String], question: KnockID, now: Instant
+        _ ticket: KnockID, _ signature: [UInt8], setup: [String: String], sealed: [UInt8]? = nil, question: KnockID,
+        now: Instant
     ) -> (Signing, [Action]) {
         guard let request = entries[ticket]?.request else { return (.unknown, []) }
-        let signatureIsValid = request.transcript.isSigned(signature, by: .host, certificate: request.certificate)
+        let signatureIsValid = request.transcript.isSigned(
+            signature, by: .host, certificate: request.certificate, sealedSetup: sealed)
         return sign(ticket, signatureIsValid: signatureIsValid, setup: setup, question: question, now: now)
     }
 

@@ -1,5 +1,6 @@
 /// The link to a service: `https://HOST:PORT/services/ID#FRAGMENT`, where FRAGMENT is base64url of `0x01 | SHA-256 of
 /// the service's certificate (32 bytes)`; with flags, `0x02 | flags` instead of `0x01`.
+/// The SHA-256 of a relay's certificate may follow.
 ///
 /// It holds no secret: everybody who has it may ask the service to pair.
 public struct ServiceLink: Hashable, Sendable, CustomStringConvertible {
@@ -9,34 +10,43 @@ public struct ServiceLink: Hashable, Sendable, CustomStringConvertible {
     public let id: ServiceID
     /// SHA-256 of the service's certificate, 32 bytes. No other certificate is accepted.
     public let fingerprint: [UInt8]
+    /// SHA-256 of the certificate of the relay at the link's address, 32 bytes; nil if the service itself is there.
+    public let relay: [UInt8]?
     public let flags: LinkFlags
 
     private static let fieldsLength = 32
     private static let folder = "services/"
 
     /// - Precondition: 32 bytes of fingerprint, a port in 1...65535.
-    public init(host: String, port: Int, id: ServiceID, fingerprint: [UInt8], flags: LinkFlags = []) {
+    public init(
+        host: String, port: Int, id: ServiceID, fingerprint: [UInt8], relay: [UInt8]? = nil, flags: LinkFlags = []
+    ) {
         precondition(fingerprint.count == 32 && (1...65_535).contains(port))
+        precondition(relay?.count ?? 32 == 32)
+        self.relay = relay
         self.host = host
         self.port = port
         self.id = id
         self.fingerprint = fingerprint
-        self.flags = flags
+        self.flags = relay == nil ? flags.subtracting(.relay) : flags.union(.relay)
     }
 
     /// Returns a link to the same service at another address.
     public func at(host: String, port: Int) -> ServiceLink {
-        ServiceLink(host: host, port: port, id: id, fingerprint: fingerprint, flags: flags)
+        ServiceLink(host: host, port: port, id: id, fingerprint: fingerprint, relay: relay, flags: flags)
     }
 
     /// `HOST:PORT` with IPv6 in brackets.
     public var authority: String { (host.contains(":") ? "[\(host)]" : host) + ":\(port)" }
 
+    /// Where the service is, for people.
+    public var destination: String { relay == nil ? authority : "over the relay at \(authority)" }
+
     /// The path of the service's resources, without a slash at the end.
     public var path: String { "/\(Self.folder)\(id.text)" }
 
     public var text: String {
-        "https://\(authority)\(path)#" + LinkFragment(flags: flags, fields: fingerprint).text
+        "https://\(authority)\(path)#" + LinkFragment(flags: flags, fields: fingerprint + (relay ?? [])).text
     }
     public var description: String { text }
 }
@@ -59,8 +69,12 @@ extension ServiceLink {
         guard hash < path.endIndex else {
             throw .cutOff(missing: LinkFragment.characters(forBytes: 1 + Self.fieldsLength) + 1)
         }
-        let content = try LinkFragment(parsing: path[hash...].dropFirst(), length: Self.fieldsLength, known: .webPKI)
-        self.init(host: parts.host, port: parts.port, id: id, fingerprint: content.fields, flags: content.flags)
+        let content = try LinkFragment(
+            parsing: path[hash...].dropFirst(), length: Self.fieldsLength, known: [.webPKI, .relay])
+        let relay = content.fields.dropFirst(Self.fieldsLength)
+        self.init(
+            host: parts.host, port: parts.port, id: id, fingerprint: Array(content.fields.prefix(Self.fieldsLength)),
+            relay: relay.isEmpty ? nil : Array(relay), flags: content.flags)
     }
 }
 

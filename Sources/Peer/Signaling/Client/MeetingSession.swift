@@ -4,8 +4,8 @@ import HummingbirdCore
 import NIOCore
 import SessionDescription
 
-/// The host's side of a meeting at a relay: answers the requests that the relay forwards by the host's own server, which
-/// nobody has to reach. Connects again after an outage.
+/// The host's or the service's side of a meeting at a relay: answers the requests that the relay forwards by a server
+/// that nobody has to reach. Connects again after an outage.
 ///
 /// Call `start` once, and `stop` at the end.
 public actor MeetingSession {
@@ -14,7 +14,8 @@ public actor MeetingSession {
         case interrupted
         case connected
         /// Nobody can knock there any more.
-        case ended(String)
+        /// - Parameter isReplaced: another program with the same certificate has taken its place.
+        case ended(String, isReplaced: Bool)
         /// The directory does not list the broadcast.
         case notListed(String)
     }
@@ -26,7 +27,7 @@ public actor MeetingSession {
 
     private let client: ServiceClient
     private let server: SignalingServer
-    private let broadcast: BroadcastID
+    private let id: MeetingID
     private var listing: Listing?
     private let isOwnAddress: @Sendable (String) -> Bool
     private let emit: @Sendable (Event) -> Void
@@ -44,15 +45,15 @@ public actor MeetingSession {
 
     /// - Parameters:
     ///   - client: with a granted pairing. `stop` closes it.
-    ///   - server: runs, and serves the broadcast.
+    ///   - server: runs, and serves what is met.
     ///   - listing: to be listed in the relay's directory; nil: not.
     ///   - isOwnAddress: whether a numeric address is one of this machine.
     public init(
-        _ broadcast: BroadcastID, client: ServiceClient, server: SignalingServer, listing: Listing? = nil,
+        _ id: MeetingID, client: ServiceClient, server: SignalingServer, listing: Listing? = nil,
         isOwnAddress: @escaping @Sendable (String) -> Bool,
         emit: @escaping @Sendable (Event) -> Void
     ) {
-        self.broadcast = broadcast
+        self.id = id
         self.client = client
         self.server = server
         self.listing = listing
@@ -62,7 +63,7 @@ public actor MeetingSession {
 
     /// Opens the meeting.
     public func start() async throws(SignalingError) {
-        let events = try await client.meeting(broadcast)
+        let events = try await client.meeting(id)
         guard !isStopped else { return }
         running = Task { [weak self] in await self?.run(events) }
         await list()
@@ -90,7 +91,7 @@ public actor MeetingSession {
         isStopped = true
         running?.cancel()
         cancelAll()
-        await client.leave(broadcast)
+        await client.leave(id)
         await client.close()
     }
 
@@ -99,9 +100,9 @@ public actor MeetingSession {
         while !Task.isCancelled {
             do {
                 for try await event in events {
-                    if case .finished(let reason) = event {
+                    if case .finished(let reason, let isReplaced) = event {
                         cancelAll()
-                        return emit(.ended(reason))
+                        return emit(.ended(reason, isReplaced: isReplaced))
                     }
                     await handle(event)
                 }
@@ -114,10 +115,12 @@ public actor MeetingSession {
             var delay = Duration.milliseconds(250)
             connecting: while true {
                 do throws(SignalingError) {
-                    events = try await client.meeting(broadcast)
+                    events = try await client.meeting(id)
                     break connecting
                 } catch {
-                    if error.code == .gone { return emit(.ended("the relay has forgotten this broadcast")) }
+                    if error.code == .gone {
+                        return emit(.ended("the relay has forgotten it", isReplaced: false))
+                    }
                     guard (try? await Task.sleep(for: delay)) != nil else { return }
                     delay = min(delay * 2, .seconds(5))
                 }
@@ -168,7 +171,7 @@ public actor MeetingSession {
         _ request: ForwardedRequest, _ eventLoop: any EventLoop, _ closed: EventLoopFuture<Void>
     ) async {
         defer { cancel(request.number) }
-        let response = await server.respond(to: request, for: broadcast, on: eventLoop, closed: closed)
+        let response = await server.respond(to: request, for: id, on: eventLoop, closed: closed)
         let head = ForwardedResponse(
             status: Int(response.status.code), headers: response.headers.map { [$0.name.canonicalName, $0.value] })
         let isWhole = response.body.contentLength != nil
@@ -188,7 +191,7 @@ public actor MeetingSession {
         }
         defer { if waiting.isEmpty { sending -= 1 } else { waiting.removeFirst().resume() } }
         guard !isStopped, requests[number] != nil else { return false }
-        return try await client.respond(part, to: number, of: broadcast)
+        return try await client.respond(part, to: number, of: id)
     }
 }
 

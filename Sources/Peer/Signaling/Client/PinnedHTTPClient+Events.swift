@@ -37,6 +37,9 @@ extension PinnedHTTPClient {
             let status = try await head.futureResult.get().status
             guard status == .ok else {
                 channel.close(promise: nil)
+                if silence != nil, status == .conflict {
+                    throw SignalingError(.refused, "the identifier is in use there, or it is another certificate's")
+                }
                 if silence != nil, ![401, 404, 410].contains(status.code) { throw SignalingError.lost(server) }
                 throw SignalingError(.gone, "the \(server.role) does not tell its events (\(status.code))")
             }

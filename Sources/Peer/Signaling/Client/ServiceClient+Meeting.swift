@@ -4,13 +4,13 @@ import NIOCore
 import NIOHTTP1
 
 extension ServiceClient {
-    /// Opens the stream on which a relay forwards the requests of a broadcast's viewers. The pairing has to be granted.
-    /// - Throws: `.gone` if the relay does not take it, or not any more.
-    func meeting(_ broadcast: BroadcastID) async throws(SignalingError) -> AsyncThrowingStream<MeetingEvent, any Error>
-    {
+    /// Opens the stream on which a relay forwards the requests of a broadcast's viewers, or of a service's hosts. The
+    /// pairing has to be granted.
+    /// - Throws: `.gone` if the relay does not take it, or not any more; `.refused` if the identifier is another's.
+    func meeting(_ id: MeetingID) async throws(SignalingError) -> AsyncThrowingStream<MeetingEvent, any Error> {
         // A relay forwards half as many requests at a time, and sends a comment each 15 s.
         let events = try await http.events(
-            MeetingEvent.self, meetingPath(broadcast), timeout: nil, capacity: 1_024, silence: .seconds(40))
+            MeetingEvent.self, meetingPath(id), timeout: nil, capacity: 1_024, silence: .seconds(40))
         if let pairing { handle(.published, of: pairing.number) }
         return events
     }
@@ -18,18 +18,18 @@ extension ServiceClient {
     /// Sends a part of the response to a forwarded request.
     /// - Returns: false if nobody waits for it.
     func respond(
-        _ part: ForwardedResponse, to number: Int, of broadcast: BroadcastID
+        _ part: ForwardedResponse, to number: Int, of id: MeetingID
     ) async throws(SignalingError) -> Bool {
         guard let body = try? JSONEncoder().encode(part) else { return false }
         return try await http.ask(
-            .POST, meetingPath(broadcast) + "/\(number)", type: "application/json", body: ByteBuffer(bytes: body)
+            .POST, meetingPath(id) + "/\(number)", type: "application/json", body: ByteBuffer(bytes: body)
         ).status == 204
     }
 
     /// Ends a meeting, and the pairing. Errors are ignored, because the relay may have gone.
-    func leave(_ broadcast: BroadcastID) async {
-        _ = try? await http.ask(.DELETE, meetingPath(broadcast), timeout: .seconds(1))
+    func leave(_ id: MeetingID) async {
+        _ = try? await http.ask(.DELETE, meetingPath(id), timeout: .seconds(1))
     }
 
-    private nonisolated func meetingPath(_ broadcast: BroadcastID) -> String { path("/meeting/\(broadcast.text)") }
+    private nonisolated func meetingPath(_ id: MeetingID) -> String { path("/meeting/\(id.text)") }
 }

@@ -13,6 +13,8 @@ extension ServiceClient {
         let identity: Identity
         var machine: PairingClient
         var prompt: PairingClient.Prompt?
+        /// The service's (DER), when it has signed.
+        var certificate: [UInt8]?
         /// The path of the pairing's resource; nil before the service has answered.
         var place: String?
         var iceServers: [ICEServer] = []
@@ -39,7 +41,7 @@ extension ServiceClient {
             number: number, identity: identity,
             machine: PairingClient(
                 service: link.id, fingerprint: link.fingerprint, application: application, host: identity.fingerprint,
-                nonce: nonce, now: .now))
+                nonce: nonce, isOverRelay: link.relay != nil, now: .now))
         self.pairing = pairing
         setAlarm()
         let input = await request(PairingRequestDocument(application: application, identity: identity, nonce: nonce))
@@ -50,6 +52,20 @@ extension ServiceClient {
             throw failure
         }
         return prompt.service
+    }
+
+    /// Begins a pairing with an identity of its own, and withdraws it. Nobody is asked.
+    func describeSigned() async throws(PairingFailure) -> ServiceDescription {
+        let identity: Identity
+        do throws(IdentityError) {
+            identity = try .ephemeral()
+        } catch {
+            throw .unreachable(error.description)
+        }
+        let description = try await pair(
+            application: ApplicationInfo(id: "io.sharekit.share", name: "share"), identity: identity)
+        await withdraw()
+        return description
     }
 
     /// Sends that the host's user has accepted, with what it has entered. Signs with the identity of `pair`.
@@ -148,6 +164,7 @@ extension ServiceClient {
         else { return .failed(.malformed) }
         guard let certificate = certificate(document) else { return .failed(.certificateChanged) }
         pairing?.place = place
+        pairing?.certificate = certificate
         let signatureIsValid = machine.transcript(of: offer).isSigned(
             offer.signature, by: .service, certificate: certificate)
         return .offered(offer, signatureIsValid: signatureIsValid)
@@ -155,7 +172,7 @@ extension ServiceClient {
 
     /// Returns the service's certificate (DER), which has the link's hash.
     private func certificate(_ document: PairingOfferDocument) -> [UInt8]? {
-        guard link.flags.contains(.webPKI) else { return http.connector.certificate }
+        guard link.flags.contains(.webPKI) || link.relay != nil else { return http.connector.certificate }
         guard let bytes = document.certificate.flatMap({ Base64URL.decode($0) }),
             Array(SHA256.hash(data: bytes)) == link.fingerprint
         else { return nil }
@@ -163,14 +180,11 @@ extension ServiceClient {
     }
 
     private func confirm(_ setup: [String: String], _ bytes: [UInt8], _ number: Int) -> Task<Void, Never>? {
-        guard let place = pairing?.place, let identity = pairing?.identity,
-            let signature = try? identity.signature(over: bytes)
-        else {
+        guard let place = pairing?.place, let document = acceptance(setup, bytes) else {
             handle(.failed(.malformed), of: number)
             return nil
         }
         return Task {
-            let document = PairingAcceptanceDocument(setup: setup, signature: signature)
             do throws(SignalingError) {
                 let answer: HTTPAnswer
                 do throws(SignalingError) {
@@ -186,6 +200,19 @@ extension ServiceClient {
                 handle(.failed(PairingFailure(error)), of: number)
             }
         }
+    }
+
+    /// Signs the acceptance. Over a relay the setup is sealed for the service, and the signature covers it.
+    private func acceptance(_ setup: [String: String], _ bytes: [UInt8]) -> PairingAcceptanceDocument? {
+        guard let identity = pairing?.identity else { return nil }
+        guard link.relay != nil else {
+            return (try? identity.signature(over: bytes)).map { PairingAcceptanceDocument(setup: setup, signature: $0) }
+        }
+        guard let transcript = pairing?.prompt?.transcript, let certificate = pairing?.certificate,
+            let sealed = SealedSetup.seal(setup, for: certificate, transcript)
+        else { return nil }
+        let signed = transcript.signedBytes(role: .host, sealedSetup: sealed)
+        return (try? identity.signature(over: signed)).map { PairingAcceptanceDocument(sealed: sealed, signature: $0) }
     }
 
     private func sendWithdrawal() -> Task<Void, Never>? {
@@ -248,6 +275,8 @@ extension ServiceClient {
         // The service has gone since it was asked to pair.
         case 404: return .failed(.gone)
         case 429: return nil
+        // A service that is met at a relay may be connecting to it again.
+        case _ where answer.problem.flatMap({ Problem(rawValue: $0.type) }) == .unreachable: return nil
         default: return .failed(PairingFailure(answer))
         }
     }
@@ -275,6 +304,7 @@ extension PairingFailure {
             self = .refused(UntrustedText.clean(problem.detail, limit: 256, fallback: "no reason given"))
         case .unanswered: self = .unanswered
         case .busy, .limited, .queueFull: self = .busy
+        case .unreachable: self = .unreachable(UntrustedText.clean(problem.detail, limit: 256, fallback: "no reason"))
         case .ended, .replaced: self = .gone
         default: self = .malformed
         }

@@ -46,8 +46,10 @@ public actor ServiceClient {
     /// The path of `item` of the service, which begins with a slash or is empty.
     nonisolated func path(_ item: String) -> String { link.path + item }
 
-    /// Requests what the service says of itself, without pairing.
+    /// Requests what the service says of itself, without pairing. Over a relay, which could change it, a pairing is begun
+    /// and withdrawn for that, as the service signs what it says there.
     public func describe() async throws(PairingFailure) -> ServiceDescription {
+        guard link.relay == nil else { return try await describeSigned() }
         let answer: HTTPAnswer
         do throws(SignalingError) {
             answer = try await http.ask(.GET, path(""))

@@ -8,7 +8,8 @@ import Synchronization
 /// A broadcast whose host is reached over this server: forwards the requests of its viewers on the host's stream of
 /// events, and returns the host's responses. Safe from any thread.
 ///
-/// What viewers and host prove to each other passes through unread. Bounded: a response begins within 30 s, and the
+/// A service is met in the same way: it is the host here, and the hosts that broadcast to it are the viewers.
+/// What both sides prove to each other passes through unread. Bounded: a response begins within 30 s, and the
 /// requests that wait for one, the events that the host has not read, and the parts that viewers have not read are
 /// limited in number and bytes, in all and for each address.
 final class Meeting: Sendable {
@@ -72,7 +73,7 @@ final class Meeting: Sendable {
         }
     }
 
-    let id: BroadcastID
+    let id: MeetingID
     /// The token of the host's pairing.
     let owner: TokenHash
     /// Stands for the host in the register of the service.
@@ -80,7 +81,7 @@ final class Meeting: Sendable {
     private let limits: Limits
     private let state = Mutex(State())
 
-    init(_ id: BroadcastID, owner: TokenHash, session: SessionID, limits: Limits = Limits()) {
+    init(_ id: MeetingID, owner: TokenHash, session: SessionID, limits: Limits = Limits()) {
         self.id = id
         self.owner = owner
         self.session = session
@@ -104,7 +105,7 @@ final class Meeting: Sendable {
             return (state.count, lost, state.hasEnded)
         }
         if hasEnded { feed.finish() }
-        Self.fail(lost, Self.absent)
+        Self.fail(lost, absent)
         return (number, events)
     }
 
@@ -126,7 +127,7 @@ final class Meeting: Sendable {
             state.stream = nil
             return state.removeAll()
         }
-        Self.fail(lost, Self.absent)
+        Self.fail(lost, absent)
     }
 
     /// Keeps the connection of the host alive, and finds out that it has gone.
@@ -140,15 +141,17 @@ final class Meeting: Sendable {
     private static let beat = Outgoing(text: ":\n\n", number: nil)
 
     /// Ends the meeting for the host and its viewers.
-    func end(reason: String) {
+    /// - Parameter isReplaced: another pairing of the same certificate takes its place.
+    func end(reason: String, isReplaced: Bool = false) {
         let lost = state.withLock { state in
             state.hasEnded = true
-            state.stream?.feed.yield(Outgoing(text: MeetingEvent.finished(reason: reason).serialized, number: nil))
+            let event = MeetingEvent.finished(reason: reason, isReplaced: isReplaced)
+            state.stream?.feed.yield(Outgoing(text: event.serialized, number: nil))
             state.stream?.feed.finish()
             state.stream = nil
             return state.removeAll()
         }
-        Self.fail(lost, Self.ended)
+        Self.fail(lost, ended)
     }
 
     private static func fail(_ lost: [Pending], _ response: RouteResponse) {
@@ -195,7 +198,7 @@ final class Meeting: Sendable {
         let open = state.pending.values.filter { $0.body != nil }
         guard open.count < limits.open, open.count(where: { $0.address == address }) < limits.openOfAddress else {
             _ = state.remove(number)
-            return Self.crowded
+            return crowded
         }
         let (parts, feed) = AsyncStream.makeStream(
             of: String.self, bufferingPolicy: .bufferingOldest(limits.unreadParts))
@@ -252,27 +255,27 @@ final class Meeting: Sendable {
     func forward(_ call: RouteRequest) async -> RouteResponse {
         await withCheckedContinuation { continuation in
             let result: Result<Int, Refusal> = state.withLock { state in
-                if state.hasEnded { return .failure(Refusal(Self.ended)) }
-                guard let stream = state.stream else { return .failure(Refusal(Self.absent)) }
+                if state.hasEnded { return .failure(Refusal(ended)) }
+                guard let stream = state.stream else { return .failure(Refusal(absent)) }
                 let waiting = state.pending.values.filter { $0.head != nil }
                 let ofAddress = waiting.count { $0.address == call.address.key }
                 guard waiting.count < limits.pending, ofAddress < limits.pendingOfAddress else {
-                    return .failure(Refusal(Self.crowded))
+                    return .failure(Refusal(crowded))
                 }
                 let number = state.count + 1
                 guard let text = ForwardedFields.event(call, number: number) else {
-                    return .failure(Refusal(Self.tooLarge))
+                    return .failure(Refusal(tooLarge))
                 }
                 let bytes = text.utf8.count
                 guard state.unwritten + bytes <= limits.unwritten, takeBytes(bytes, of: call.address.key, &state),
                     case .enqueued = stream.feed.yield(Outgoing(text: text, number: number))
-                else { return .failure(Refusal(Self.crowded)) }
+                else { return .failure(Refusal(crowded)) }
                 state.count = number
                 state.unwritten += bytes
                 let limit = limits.response
                 let timer = Task { [weak self] in
-                    guard (try? await Task.sleep(for: limit)) != nil else { return }
-                    self?.cancel(number, Self.late, ifWaiting: true)
+                    guard (try? await Task.sleep(for: limit)) != nil, let self else { return }
+                    cancel(number, late, ifWaiting: true)
                 }
                 state.pending[number] = Pending(address: call.address.key, head: continuation, timer: timer)
                 return .success(number)
@@ -280,7 +283,8 @@ final class Meeting: Sendable {
             switch result {
             case .success(let number):
                 call.connection.closed.whenComplete { [weak self] _ in
-                    self?.cancel(number, Self.absent, ifWaiting: false)
+                    guard let self else { return }
+                    cancel(number, absent, ifWaiting: false)
                 }
             case .failure(let refusal): continuation.resume(returning: refusal.reply)
             }
@@ -322,104 +326,38 @@ final class Meeting: Sendable {
         if let pending { Self.fail([pending], response) }
     }
 
-    private static var ended: RouteResponse { RouteResponse(problem: .ended, .gone, "the broadcast has ended") }
-
-    private static var absent: RouteResponse {
-        RouteResponse(
-            problem: .unreachable, .serviceUnavailable, "the host is not connected to this relay now; try again in 2 s",
-            retryAfter: 2)
-    }
-
-    private static var late: RouteResponse {
-        RouteResponse(problem: .unreachable, .gatewayTimeout, "the host does not answer")
-    }
-
-    private static var crowded: RouteResponse {
-        RouteResponse(
-            problem: .limited, .serviceUnavailable, "too many requests wait for the host; try again in 2 s",
-            retryAfter: 2)
-    }
-
-    private static var tooLarge: RouteResponse {
-        RouteResponse(problem: .tooLarge, .contentTooLarge, "the request is too large to be forwarded to the host")
-    }
-}
-
-/// What passes between a viewer and the host of a meeting.
-///
-/// All broadcasts of a relay have one origin, so a host must not be able to make the relay deliver a page or a script,
-/// ask for a password, or send a viewer with its token elsewhere.
-enum ForwardedFields {
-    private static let responseFields: Set<HTTPField.Name> = [
-        .eTag, .retryAfter, .allow, .accessControlAllowOrigin, .accessControlAllowHeaders,
-        .accessControlAllowMethods, .accessControlExposeHeaders, Header.acceptPost, Header.acceptPatch,
-        Header.shareProof,
-    ]
-    private static let mediaTypes: Set<String> = [
-        "application/json", "application/problem+json", "application/sdp", "application/trickle-ice-sdpfrag",
-        "text/event-stream",
-    ]
-    /// Those of this protocol. 204 has no body.
-    private static let statuses: Set<Int> = [
-        200, 201, 202, 204, 400, 401, 403, 404, 405, 406, 409, 410, 412, 413, 415, 422, 428, 429, 500, 501, 503, 504,
-    ]
-
-    /// The event that forwards a request; nil if it is too long.
-    static func event(_ call: RouteRequest, number: Int) -> String? {
-        var headers: [String: String] = [:]
-        for name in ForwardedRequest.forwardedFields { headers[name.canonicalName] = call.headers[name] }
-        // A password is not for hosts.
-        if call.bearer == nil { headers[HTTPField.Name.authorization.canonicalName] = nil }
-        let request = ForwardedRequest(
-            number: number, method: call.method.rawValue, path: "/" + call.path.joined(separator: "/"),
-            headers: headers, body: call.bodyText, address: call.address.text)
-        let text = MeetingEvent.request(request).serialized
-        return text.utf8.count <= MeetingEvent.lengthLimit ? text : nil
-    }
-
-    /// The response to a viewer; its body is still empty if parts of it follow.
-    static func response(_ part: ForwardedResponse, of id: BroadcastID) -> (reply: RouteResponse, continues: Bool) {
-        guard let status = part.status, statuses.contains(status) else { return (bad, false) }
-        var reply = RouteResponse(HTTPResponse.Status(code: status))
-        reply.headers[.contentSecurityPolicy] = "default-src 'none'; sandbox"
-        for field in part.headers?.prefix(32) ?? [] {
-            guard field.count == 2, let name = HTTPField.Name(field[0]), HTTPField.isValidValue(field[1]),
-                field[1].utf8.count <= 2_048
-            else { continue }
-            switch name {
-            case .contentType:
-                // The type alone: what follows it could be read as another.
-                let type = field[1].prefix { $0 != ";" }.lowercased().filter { !$0.isWhitespace }
-                guard mediaTypes.contains(type) else { return (bad, false) }
-                reply.headers[.contentType] = type
-            case .location:
-                guard isPath(field[1], of: id) else { return (bad, false) }
-                reply.headers[.location] = field[1]
-            case .wwwAuthenticate where field[1].hasPrefix("Bearer"): reply.headers[.wwwAuthenticate] = field[1]
-            case Header.link: reply.headers.append(HTTPField(name: Header.link, value: field[1]))
-            case let name where responseFields.contains(name): reply.headers[name] = field[1]
-            default: continue
-            }
+    /// What messages call it.
+    private var noun: String {
+        switch id {
+        case .broadcast: "host"
+        case .service: "service"
         }
-        guard status != 204 else { return (reply, false) }
-        let continues = part.continues == true
-        guard reply.headers[.contentType] != nil || !continues && (part.body ?? "").isEmpty else { return (bad, false) }
-        if !continues, let text = part.body { reply.body = ResponseBody(byteBuffer: ByteBuffer(string: text)) }
-        return (reply, continues)
     }
 
-    /// Whether a path lies below the broadcast, however a client reads it.
-    private static func isPath(_ text: String, of id: BroadcastID) -> Bool {
-        text.hasPrefix("/\(id.text)/")
-            && text.utf8.allSatisfy { byte in
-                switch byte {
-                case 48...57, 65...90, 97...122, UInt8(ascii: "/"), UInt8(ascii: "-"), UInt8(ascii: "_"): true
-                default: false
-                }
-            }
+    private var ended: RouteResponse {
+        switch id {
+        case .broadcast: RouteResponse(problem: .ended, .gone, "the broadcast has ended")
+        case .service: RouteResponse(problem: .ended, .gone, "the service has ended")
+        }
     }
 
-    private static var bad: RouteResponse {
-        RouteResponse(problem: .unreachable, .badGateway, "the host's response cannot be forwarded")
+    private var absent: RouteResponse {
+        RouteResponse(
+            problem: .unreachable, .serviceUnavailable,
+            "the \(noun) is not connected to this relay now; try again in 2 s", retryAfter: 2)
+    }
+
+    private var late: RouteResponse {
+        RouteResponse(problem: .unreachable, .gatewayTimeout, "the \(noun) does not answer")
+    }
+
+    private var crowded: RouteResponse {
+        RouteResponse(
+            problem: .limited, .serviceUnavailable, "too many requests wait for the \(noun); try again in 2 s",
+            retryAfter: 2)
+    }
+
+    private var tooLarge: RouteResponse {
+        RouteResponse(problem: .tooLarge, .contentTooLarge, "the request is too large to be forwarded to the \(noun)")
     }
 }

@@ -10,7 +10,7 @@ final class PairingRegister: Sendable {
     private enum Effect: Sendable {
         case resume([Poll], PairingTable.PollResult)
         case withdraw(KnockID, Task<Void, Never>?)
-        case close(SessionID)
+        case close(SessionID, because: PairingTable.SessionEnd)
         case finish(TokenHash, ServiceEvent, pairing: KnockID)
         case count(PairingTable.Outcome)
     }
@@ -56,8 +56,16 @@ final class PairingRegister: Sendable {
         return (opening, ticket)
     }
 
-    func sign(_ ticket: KnockID, _ signature: [UInt8], setup: [String: String]) -> PairingTable.Signing {
-        change { $0.table.sign(ticket, signature, setup: setup, question: .random(), now: .now) }
+    /// - Parameter sealed: the setup as it has come over a relay.
+    func sign(
+        _ ticket: KnockID, _ signature: [UInt8], setup: [String: String], sealed: [UInt8]? = nil
+    ) -> PairingTable.Signing {
+        change { $0.table.sign(ticket, signature, setup: setup, sealed: sealed, question: .random(), now: .now) }
+    }
+
+    /// What the host and this service sign; nil if the pairing is not known.
+    func transcript(of ticket: KnockID) -> PairingTranscript? {
+        state.withLock { $0.table.request(of: ticket)?.transcript }
     }
 
     /// Holds a poll until there is an outcome or the time limit of a poll is over.
@@ -105,7 +113,7 @@ final class PairingRegister: Sendable {
             return ((), state.table.end(now: .now))
         }
         // Those of WHIP tools with the fixed token.
-        for session in state.withLock({ $0.sessions.removeAll() }) { perform(.close(session)) }
+        for session in state.withLock({ $0.sessions.removeAll() }) { perform(.close(session, because: .ended)) }
     }
 
     // MARK: Internals
@@ -163,7 +171,7 @@ final class PairingRegister: Sendable {
                 if let owner = state.sessions.remove(session)?.token {
                     state.setFinal(reason.event(configuration), of: owner)
                 }
-                effects.append(.close(session))
+                effects.append(.close(session, because: reason))
             case .count(let outcome): effects.append(.count(outcome))
             }
         }
@@ -185,8 +193,12 @@ final class PairingRegister: Sendable {
         case .withdraw(let question, let decision):
             decision?.cancel()
             Task { await delegate.pairingWithdrawn(question) }
-        case .close(let session):
-            endMeeting(session, reason: "the host has gone")
+        case .close(let session, let reason):
+            if reason == .replaced {
+                endMeeting(session, reason: "the same certificate was paired anew", isReplaced: true)
+            } else {
+                endMeeting(session, reason: "the host has gone")
+            }
             Task { await delegate.closeSession(session) }
         case .finish(let owner, let event, let pairing):
             streams.finish(owner, event)
@@ -196,7 +208,9 @@ final class PairingRegister: Sendable {
     }
 
     /// Ends the meeting for which a session stands, if it is such a session.
-    func endMeeting(_ session: SessionID, reason: String) { meetings.end(session, reason: reason) }
+    func endMeeting(_ session: SessionID, reason: String, isReplaced: Bool = false) {
+        meetings.end(session, reason: reason, isReplaced: isReplaced)
+    }
 
     /// Schedules the only timer for the table's next deadline.
     private func setAlarm(_ state: inout State) {

@@ -27,6 +27,8 @@ struct RouteRequest: Sendable {
     let body: ByteBuffer
     let address: PeerAddress
     let connection: RouteConnection
+    /// A relay has forwarded it, which can read it.
+    var isForwarded = false
 
     /// The identifier that the path begins with; nil if it begins with none.
     var broadcast: BroadcastID? { path.first.flatMap { BroadcastID($0) } }
@@ -36,6 +38,9 @@ struct RouteRequest: Sendable {
         guard path.first == "services" else { return nil }
         return path.dropFirst().first.flatMap { ServiceID($0) }
     }
+
+    /// What the path names if it is met at this server.
+    var meetingID: MeetingID? { broadcast.map { .broadcast($0) } ?? service.map { .service($0) } }
 
     var bodyText: String { String(buffer: body) }
 

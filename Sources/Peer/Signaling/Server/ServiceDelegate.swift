@@ -51,12 +51,13 @@ public protocol ServiceDelegate: SessionDelegate {
     func pairingEnded(_ id: KnockID) async
 
     /// Decides whether a paired host is reached over this server: the requests of its viewers are then forwarded to it,
-    /// and its responses to them. `closeSession` follows when the meeting is over.
+    /// and its responses to them. A service is reached by its hosts in the same way. `closeSession` follows when the
+    /// meeting is over.
     /// - Parameters:
     ///   - session: stands for the meeting.
-    ///   - broadcast: as the host has chosen it.
+    ///   - id: as the host or the service has chosen it.
     /// - Returns: false for a service that is no relay.
-    func openMeeting(_ session: SessionID, of broadcast: BroadcastID, publisher: Publisher) async -> Bool
+    func openMeeting(_ session: SessionID, of id: MeetingID, publisher: Publisher) async -> Bool
 
     /// Takes a publisher's decision about a viewer of its broadcast.
     /// - Parameter sessions: of the publisher.
@@ -80,7 +81,7 @@ extension ServiceDelegate {
         false
     }
 
-    public func openMeeting(_ session: SessionID, of broadcast: BroadcastID, publisher: Publisher) async -> Bool {
+    public func openMeeting(_ session: SessionID, of id: MeetingID, publisher: Publisher) async -> Bool {
         false
     }
 

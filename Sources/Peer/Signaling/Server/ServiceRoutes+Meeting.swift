@@ -4,11 +4,11 @@ import HummingbirdCore
 import MediaCore
 import NIOCore
 
-/// Meetings: `GET meeting/BROADCAST` is the stream of events on which the host gets its viewers' requests, `POST
-/// meeting/BROADCAST/NUMBER` takes a part of its response, and `DELETE meeting/BROADCAST` ends the meeting.
+/// Meetings: `GET meeting/ID` is the stream of events on which a host gets its viewers' requests, or a service those of
+/// its hosts; `POST meeting/ID/NUMBER` takes a part of the response, and `DELETE meeting/ID` ends the meeting.
 extension ServiceRoutes {
-    func meeting(_ call: RouteRequest, _ broadcast: Substring?, _ number: Substring?) async -> RouteResponse {
-        guard let id = broadcast.flatMap({ BroadcastID($0) }) else { return .notFound }
+    func meeting(_ call: RouteRequest, _ name: Substring?, _ number: Substring?) async -> RouteResponse {
+        guard let id = name.flatMap({ MeetingID($0) }) else { return .notFound }
         let (owner, admission): (TokenHash, PairingRegister.Admission)
         switch await authorize(call) {
         case .success(let found): (owner, admission) = found
@@ -24,12 +24,20 @@ extension ServiceRoutes {
         if let meeting = server.meetings[id] {
             return meeting.owner == owner ? stream(meeting, call.connection) : exists
         }
-        guard server.broadcasts[id] == nil else { return exists }
+        guard !isServedHere(id) else { return exists }
         return await open(call, id, owner, request, token)
     }
 
-    /// Handles that the host ends its broadcast.
-    private func leave(_ id: BroadcastID, _ owner: TokenHash) async -> RouteResponse {
+    /// Whether this server itself has a broadcast or a service with the identifier.
+    private func isServedHere(_ id: MeetingID) -> Bool {
+        switch id {
+        case .broadcast(let id): server.broadcasts[id] != nil
+        case .service(let id): server.services[id] != nil
+        }
+    }
+
+    /// Handles that the owner ends the meeting.
+    private func leave(_ id: MeetingID, _ owner: TokenHash) async -> RouteResponse {
         guard let meeting = server.meetings[id], meeting.owner == owner else { return .notFound }
         service.pairings.remove(meeting.session)
         await service.delegate.closeSession(meeting.session)
@@ -37,11 +45,11 @@ extension ServiceRoutes {
     }
 
     private var exists: RouteResponse {
-        RouteResponse(problem: .sessionExists, .conflict, "there is a broadcast with this identifier")
+        RouteResponse(problem: .sessionExists, .conflict, "this identifier is in use, or it is another certificate's")
     }
 
     private func open(
-        _ call: RouteRequest, _ id: BroadcastID, _ owner: TokenHash, _ request: PairingRequest, _ token: String
+        _ call: RouteRequest, _ id: MeetingID, _ owner: TokenHash, _ request: PairingRequest, _ token: String
     ) async -> RouteResponse {
         let place = SessionTable.Owner(
             token: owner, isFixed: false, identity: nil, fingerprint: request.fingerprint, address: call.address.key)
@@ -112,7 +120,7 @@ extension ServiceRoutes {
     private static var absenceLimit: Duration { .seconds(60) }
 
     private func respond(
-        _ call: RouteRequest, _ id: BroadcastID, _ owner: TokenHash, _ number: Substring
+        _ call: RouteRequest, _ id: MeetingID, _ owner: TokenHash, _ number: Substring
     ) -> RouteResponse {
         guard let meeting = server.meetings[id], meeting.owner == owner, let number = Int(number),
             meeting.isPending(number)

@@ -22,7 +22,7 @@ extension ServiceRoutes {
         guard
             let request = PairingTable.Request(
                 document, service: configuration.description.id, fingerprint: server.identity.fingerprint,
-                nonce: nonce, address: call.address)
+                nonce: nonce, address: call.address, relayed: call.isForwarded ? configuration.description : nil)
         else {
             return server.malformed(
                 "the nonce has 32 bytes, and the certificate has a key of P-256 and the fingerprint")
@@ -34,7 +34,9 @@ extension ServiceRoutes {
         switch opening {
         case .opened:
             let offer = PairingOffer(nonce: nonce, signature: signature, service: configuration.description)
-            return RouteResponse(.accepted, json: PairingOfferDocument(offer, certificate: server.certificateToSend))
+            // TLS has shown the relay's certificate to this host.
+            let certificate = call.isForwarded ? server.identity.certificateDER : server.certificateToSend
+            return RouteResponse(.accepted, json: PairingOfferDocument(offer, certificate: certificate))
                 .with(.location, "\(service.path)/pair/\(ticket.text)")
         case .full:
             server.count { $0.pairingsLimited += 1 }
@@ -66,7 +68,15 @@ extension ServiceRoutes {
                 PairingAcceptanceDocument.self, of: call, limit: PairingAcceptanceDocument.sizeLimit),
             let signature = document.signatureBytes
         else { return server.malformed("an acceptance is JSON with setup and signature") }
-        switch service.pairings.sign(ticket, signature, setup: document.setup ?? [:]) {
+        var (setup, sealed) = (document.setup ?? [:], [UInt8]?.none)
+        if call.isForwarded {
+            guard let transcript = service.pairings.transcript(of: ticket) else { return gone }
+            guard let bytes = document.sealedBytes,
+                let values = SealedSetup.open(bytes, with: server.identity, transcript)
+            else { return server.malformed("over a relay the setup is sealed for this service") }
+            (setup, sealed) = (values, bytes)
+        }
+        switch service.pairings.sign(ticket, signature, setup: setup, sealed: sealed) {
         case .accepted: return RouteResponse(.noContent)
         case .wrong:
             return await server.wrong(

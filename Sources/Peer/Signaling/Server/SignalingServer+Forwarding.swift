@@ -4,19 +4,19 @@ import NIOCore
 import NIOPosix
 
 extension SignalingServer {
-    /// Answers a viewer's request that a relay has forwarded, as if it had come on a connection of this server.
+    /// Answers a request of a viewer, or of a host of a service, that a relay has forwarded, as if it had come on a connection of this server.
     ///
     /// The viewer's address is what the relay says. It counts for the limits of each address; a relay that lies can make
     /// viewers share one, or give one viewer many.
     /// - Parameters:
-    ///   - broadcast: requests for other resources are answered with 404.
+    ///   - id: requests for other resources are answered with 404.
     ///   - closed: succeeds when the viewer does not wait any more.
     func respond(
-        to request: ForwardedRequest, for broadcast: BroadcastID, on eventLoop: any EventLoop,
+        to request: ForwardedRequest, for id: MeetingID, on eventLoop: any EventLoop,
         closed: EventLoopFuture<Void>
     ) async -> RouteResponse {
         let path = request.path.prefix { $0 != "?" }.split(separator: "/")
-        guard let method = HTTPRequest.Method(request.method), path.count > 1, path[0] == broadcast.text,
+        guard let method = HTTPRequest.Method(request.method), isServed(path, of: id),
             request.body.utf8.count <= configuration.bodyLimit
         else { return .notFound }
         let address = PeerAddress(request.address)
@@ -33,7 +33,17 @@ extension SignalingServer {
         return await service.route(
             RouteRequest(
                 method: method, path: path, headers: headers, body: ByteBuffer(string: request.body), address: address,
-                connection: RouteConnection(eventLoop: eventLoop, closed: closed)))
+                connection: RouteConnection(eventLoop: eventLoop, closed: closed), isForwarded: true))
+    }
+
+    /// Whether a relay may forward requests for this path. The page of a broadcast is the relay's own.
+    private nonisolated func isServed(_ path: [Substring], of id: MeetingID) -> Bool {
+        let parts = id.pathParts
+        guard path.prefix(parts.count).map(String.init) == parts else { return false }
+        switch id {
+        case .broadcast: return path.count > 1
+        case .service: return true
+        }
     }
 
     /// An event loop of the running server; nil before the start and after the end.

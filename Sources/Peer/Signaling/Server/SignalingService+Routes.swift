@@ -59,7 +59,7 @@ extension SignalingService {
     private func isOfMeeting(_ request: Request) -> Bool {
         let path = (request.head.path ?? "/").split(separator: "/", maxSplits: 4)
         guard request.method == .post, path.count == 5, path[0] == "services", path[2] == "meeting",
-            let id = BroadcastID(path[3]), let meeting = meetings[id], let number = Int(path[4]),
+            let id = MeetingID(path[3]), let meeting = meetings[id], let number = Int(path[4]),
             meeting.isPending(number), let token = RouteRequest.bearer(request.headers)
         else { return false }
         return meeting.owner == TokenHash(of: token)
@@ -73,13 +73,13 @@ extension SignalingService {
             connections.withLimiter { $0.admitted(call.address.key, now: $1) }
             return true
         }
-        if let id = call.broadcast, meetings[id] != nil {
-            // The host decides whether the token is valid.
+        let item = call.service == nil ? call.path.dropFirst().first : call.path.dropFirst(2).first
+        if let id = call.meetingID, meetings[id] != nil {
+            // The host or the service decides whether the token is valid.
             guard reply.status.kind == .successful else { return false }
             if call.bearer != nil { connections.withLimiter { $0.admitted(call.address.key, now: $1) } }
-            return call.bearer != nil || call.path.dropFirst().first == "knock"
+            return call.bearer != nil || item == "knock" || item == "pair"
         }
-        let item = call.service == nil ? call.path.dropFirst().first : call.path.dropFirst(2).first
         return (item == "knock" || item == "pair") && reply.status.kind == .successful
     }
 
@@ -133,7 +133,7 @@ extension SignalingService {
         case "broadcasts": return directory(call)
         default: break
         }
-        if let id = call.broadcast, let meeting = meetings[id] { return await forward(call, meeting) }
+        if let id = call.broadcast, let meeting = meetings[.broadcast(id)] { return await forward(call, meeting) }
         if let id = call.broadcast, broadcasts[id] == nil, let finder = configuration.finder, finder.knows(id) {
             // The page needs no media.
             if call.path.count == 1 { return page(call) }
@@ -152,16 +152,19 @@ extension SignalingService {
         return await BroadcastRoutes(server: self, broadcast: broadcast).respond(to: call)
     }
 
-    /// Answers a request for a broadcast whose host is elsewhere. The page is this server's own.
+    /// Answers a request for a broadcast whose host is elsewhere, or for a service that is. The page of a broadcast is
+    /// this server's own.
     private func forward(_ call: RouteRequest, _ meeting: Meeting) async -> RouteResponse {
-        guard call.path.first.map(String.init) == meeting.id.text else {
-            let rest = call.path.dropFirst().map { "/" + $0 }.joined()
-            return RouteResponse(.temporaryRedirect, [.location: "/" + meeting.id.text + rest])
+        let parts = meeting.id.pathParts
+        guard call.path.prefix(parts.count).map(String.init) == parts else {
+            let rest = call.path.dropFirst(parts.count).map { "/" + $0 }.joined()
+            return RouteResponse(.temporaryRedirect, [.location: meeting.id.path + rest])
         }
         return call.path.count == 1 ? page(call) : await meeting.forward(call)
     }
 
     private func serviceRoute(_ call: RouteRequest) async -> RouteResponse {
+        if let id = call.service, let meeting = meetings[.service(id)] { return await forward(call, meeting) }
         guard let name = call.path.dropFirst().first, let id = call.service, let service = services[id] else {
             return nothing(call, isBroadcast: false)
         }

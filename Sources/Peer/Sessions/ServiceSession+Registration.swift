@@ -1,0 +1,28 @@
+import Admission
+import LinuxRuntime
+import Signaling
+import Transport
+
+/// The service as it is met at a relay.
+extension ServiceSession {
+    /// Pairs with the relay at which hosts meet this service.
+    /// - Parameter service: gets the relay's STUN and TURN servers, and no fixed token, which the relay would see.
+    func register(_ service: inout ServiceConfiguration) async throws(EndReason) -> RelayRegistration? {
+        guard let relay = configuration.relay else { return nil }
+        service.fixedToken = nil
+        let registration = RelayRegistration(
+            at: relay, as: configuration.relayIdentity ?? identity, of: service.description,
+            fingerprint: identity.fingerprint, emit: emit)
+        let isRunning = state.with { state in
+            if !state.isStopped { state.registration = registration }
+            return !state.isStopped
+        }
+        guard isRunning else { throw EndReason(.stopped, "the service has stopped") }
+        do throws(PairingFailure) {
+            service.iceServers += try await registration.pair()
+        } catch {
+            throw EndReason(registering: error)
+        }
+        return registration
+    }
+}
