@@ -1,10 +1,27 @@
 import EventLoop
 import LinuxRuntime
+import MediaCore
 import Synchronization
 import TestSupport
 import Testing
 
 @Suite struct EventLoopTests {
+    /// Work that is queued in one iteration is done in the next one, which comes when the interval is over.
+    @Test func aModeratedLoopPausesBetweenIterations() async throws {
+        let loop = EventLoop(name: "net-0")
+        let interval = MediaDuration.milliseconds(20)
+        try await loop.run { loop.moderate(interval) }
+        let (first, second) = try await withCheckedThrowingContinuation { continuation in
+            loop.perform {
+                let first = MonotonicClock.now
+                loop.perform { continuation.resume(returning: (first, MonotonicClock.now)) }
+            }
+        }
+        // The iteration began a little before its work.
+        #expect(second - first > interval - .milliseconds(5))
+        await loop.stop()
+    }
+
     @Test func workRunsInOrderOnTheNamedThread() async throws {
         let loop = EventLoop(name: "net-7")
         let order = Mutex<[Int]>([])

@@ -19,6 +19,8 @@ struct ICELiteTests {
         /// The agents before a restart.
         private var former: [ICEAgent] = []
         var received: [[UInt8]] = []
+        /// When the last of them arrived.
+        var arrival: MediaInstant?
         var receivedByPeer: [[UInt8]] = []
         var selections: [Bool] = []
 
@@ -27,7 +29,10 @@ struct ICELiteTests {
                 socket,
                 handlers: .init(
                     willSelect: {}, onSelection: { [unowned self] in selections.append($0) },
-                    onDatagram: { [unowned self] datagram, _ in received.append(Array(datagram)) }))
+                    onDatagram: { [unowned self] datagram, arrival in
+                        received.append(Array(datagram))
+                        self.arrival = arrival
+                    }))
         }
 
         /// Makes the agent of the peer, and starts its checks.
@@ -117,6 +122,23 @@ struct ICELiteTests {
         #expect(try await setting.loop.run { setting.sessions[0].lite?.hasConsent(now + .seconds(31)) } == false)
         try await setting.close()
         #expect(setting.port?.sessionCount == 0)
+    }
+
+    /// The arrival does not depend on when the loop reads the socket.
+    @Test func aDatagramHasTheTimeAtWhichItReachedTheSocket() async throws {
+        let setting = try await Setting(sessions: 1)
+        let session = setting.sessions[0]
+        let sent = try await setting.loop.run {
+            session.sendFromPeer([0x80, 1])
+            let now = MonotonicClock.now
+            // The loop is busy meanwhile.
+            MonotonicClock.sleep(until: now + .milliseconds(80))
+            return now
+        }
+        try await setting.loop.until { !session.received.isEmpty }
+        let arrival = try #require(try await setting.loop.run { session.arrival })
+        #expect(arrival - sent < .milliseconds(40) && sent - arrival < .milliseconds(40))
+        try await setting.close()
     }
 
     /// Equal sizes, shorter ends of runs, and longer packets after them are all sent as separate datagrams.

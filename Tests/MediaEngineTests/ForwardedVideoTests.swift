@@ -158,6 +158,102 @@ import Testing
         return result
     }
 
+    /// The packets that the sender sends at once.
+    private func burst(of sender: inout SenderState, most: Int = 8, at time: Int) -> [[UInt8]] {
+        var memory = [UInt8](repeating: 0xEE, count: most * 1_600)
+        var lengths = [Int](repeating: 0, count: most)
+        sender.handleForwarded(now: .at(time))
+        return memory.withUnsafeMutableBytes { memory in
+            lengths.withUnsafeMutableBufferPointer { lengths in
+                guard let base = memory.baseAddress, let first = lengths.baseAddress else { return [] }
+                let slots = PacketSlots(base: base, stride: 1_600, size: 1_500, count: most, lengths: first)
+                let count = sender.pollBurst(now: .at(time), into: slots)
+                return (0..<count).map { Array(UnsafeRawBufferPointer(start: slots[$0], count: lengths[$0])) }
+            }
+        }
+    }
+
+    /// The same stream for two receivers: one polls, the other takes bursts.
+    @Test func aBurstHasThePacketsThatPollReturns() throws {
+        let source = ForwardedVideo(.vp8, capacity: 64)
+        var polled = sender(source)
+        var bursting = sender(source)
+        try insert(0, into: source, isKeyframe: true, isMarked: false, extra: 800)
+        // A browser's parts differ by a byte; the last packet of the next frame is much shorter.
+        try insert(1, into: source, isStart: false, extra: 803)
+        try insert(2, into: source, isMarked: false, extra: 500)
+        try insert(3, into: source, isStart: false, extra: 20)
+        let one = packets(of: &polled, at: 10).filter { $0[1] & 0x7F == 120 }
+        let other = burst(of: &bursting, at: 10)
+        try #require(one.count == 4 && other.count == 4)
+        for (a, b) in zip(one, other) {
+            try withBytes(a) { a in
+                try withBytes(b) { b in
+                    let (a, b) = (try RTPPacketView(a), try RTPPacketView(b))
+                    #expect(a.header == b.header && Array(a.payload) == Array(b.payload))
+                    let ids: HeaderExtensionMap = [.transportSequence: 3, .mid: 1]
+                    #expect(a.values(of: ids).transportSequence == b.values(of: ids).transportSequence)
+                }
+            }
+        }
+        // Those that differ by a few bytes are padded to one length.
+        #expect(Set(other.prefix(2).map(\.count)).count == 1 && Set(one.prefix(2).map(\.count)).count == 2)
+        #expect(other[2].count == one[2].count && other[3].count == one[3].count)
+        let (packets, frames) = (bursting.statistics.packetsSent, bursting.video.framesSent)
+        #expect(packets == 4 && frames == 2)
+        let more = burst(of: &bursting, at: 10)
+        #expect(more.isEmpty)
+    }
+
+    @Test func aBurstIsLimitedByTheSlotsAndThePacer() throws {
+        let source = ForwardedVideo(.vp8, capacity: 64)
+        var sender = sender(source)
+        try insert(0, into: source, isKeyframe: true, extra: 1_000)
+        for sequence in 1..<50 as Range<Int64> { try insert(sequence, into: source, extra: 1_000) }
+        let few = burst(of: &sender, most: 3, at: 0)
+        #expect(few.count == 3)
+        // 40 ms at 2.5 times the start bitrate, the packets before included.
+        let rest = burst(of: &sender, most: 50, at: 0)
+        #expect(rest.count == 31_250 / rest[0].count + 1 - 3)
+        let none = burst(of: &sender, at: 0)
+        #expect(none.isEmpty, "the pacer has no room")
+        let later = burst(of: &sender, at: 20)
+        #expect(!later.isEmpty)
+    }
+
+    @Test func aRetransmissionComesBeforeABurst() throws {
+        let source = ForwardedVideo(.vp8, capacity: 64)
+        var sender = sender(source)
+        try insert(0, into: source, isKeyframe: true, extra: 300)
+        let sent = burst(of: &sender, at: 0)
+        let nack: [UInt8] = [0x81, 205, 0, 3, 0, 0, 0, 1, 0xAA, 0xBB, 0xCC, 0xDD] + sent[0][2...3] + [0, 0]
+        withBytes(nack) { sender.handleRTCP($0, now: .at(150)) }
+        try insert(1, into: source, extra: 300)
+        let none = burst(of: &sender, at: 150)
+        #expect(none.isEmpty)
+        // A probe follows.
+        let types = packets(of: &sender, at: 150).prefix(2).map { $0[1] & 0x7F }
+        #expect(types == [121, 120])
+    }
+
+    @Test func feedbackAloneNeedsNoPoll() throws {
+        let source = ForwardedVideo(.vp8, capacity: 64)
+        var sender = sender(source)
+        try insert(0, into: source, isKeyframe: true, extra: 300)
+        let sent = packets(of: &sender, at: 0)
+        #expect(sent.contains { $0[1] & 0x7F == 120 })
+        // The first probe is over.
+        _ = packets(of: &sender, at: 70)
+        let report: [UInt8] = [0x80, 201, 0, 1, 0, 0, 0, 1]
+        withBytes(report) { sender.handleRTCP($0, now: .at(100)) }
+        let isDue = sender.isPollDue(now: .at(100))
+        #expect(!isDue)
+        let loss: [UInt8] = [0x81, 206, 0, 2, 0, 0, 0, 1, 0xAA, 0xBB, 0xCC, 0xDD]
+        withBytes(loss) { sender.handleRTCP($0, now: .at(900)) }
+        let isDueThen = sender.isPollDue(now: .at(900))
+        #expect(isDueThen)
+    }
+
     @Test func aReceiverGetsItsOwnHeaderAndTheSourcesPayload() throws {
         let source = ForwardedVideo(.vp8, capacity: 16)
         try insert(0, into: source, isKeyframe: true)

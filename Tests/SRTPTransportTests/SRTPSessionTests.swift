@@ -89,6 +89,34 @@ import Testing
         #expect(throws: SRTPFailure.replay) { try a.protectRTP(slot.fill(Self.rtp(7)), length: Self.rtp(7).count) }
     }
 
+    /// Each SSRC has its own rollover counter.
+    @Test(arguments: SRTPProfile.allCases) func streamsRollOverByThemselves(_ profile: SRTPProfile) throws {
+        let (a, b) = try Self.pair(profile)
+        let slot = Slot()
+        var (first, second) = (UInt16(65_000), UInt16(10))
+        for _ in 0..<70 {
+            for (sequence, ssrc) in [(first, UInt32(7)), (second, UInt32(8))] {
+                let plain = Self.rtp(sequence, ssrc: ssrc, payload: 30)
+                let length = try a.protectRTP(slot.fill(plain), length: plain.count)
+                #expect(try b.unprotectRTP(slot.start, length: length) == plain.count)
+                #expect(slot.bytes(plain.count) == plain)
+            }
+            (first, second) = (first &+ 2_000, second &+ 3)
+        }
+    }
+
+    @Test(arguments: [SRTPProfile.aes128GCM, .aes256GCM])
+    func aSenderDoesNotGoBack(_ profile: SRTPProfile) throws {
+        let (a, _) = try Self.pair(profile)
+        let slot = Slot()
+        let length = Self.rtp(9).count
+        _ = try a.protectRTP(slot.fill(Self.rtp(9)), length: length)
+        #expect(throws: SRTPFailure.replay) { try a.protectRTP(slot.fill(Self.rtp(8)), length: length) }
+        // It would be taken for an earlier one.
+        #expect(throws: SRTPFailure.replay) { try a.protectRTP(slot.fill(Self.rtp(9 + 32_768)), length: length) }
+        _ = try a.protectRTP(slot.fill(Self.rtp(10)), length: length)
+    }
+
     @Test(arguments: SRTPProfile.allCases) func everyChangedByteIsRefused(_ profile: SRTPProfile) throws {
         let (a, b) = try Self.pair(profile)
         let slot = Slot()

@@ -18,6 +18,7 @@ import Testing
             #expect(longest ?? .seconds(9) <= .milliseconds(51))
         }
         #expect(relay.keyframesMade == 1)
+        #expect(relay.bursts > relay.made.count * 3)
     }
 
     @Test(arguments: [4, 5, 6] as [UInt64])

@@ -209,9 +209,35 @@ final class SimulatedRelay {
         drainReceiver()
     }
 
+    /// Packets that were sent in bursts.
+    private(set) var bursts = 0
+
     private func forward(to viewer: Viewer) {
         viewer.sender.handleForwarded(now: now)
+        drainBursts(viewer)
         drain(viewer)
+    }
+
+    private func drainBursts(_ viewer: Viewer) {
+        let stride = 1_600
+        var memory = [UInt8](repeating: 0, count: 8 * stride)
+        var lengths = [Int](repeating: 0, count: 8)
+        memory.withUnsafeMutableBytes { memory in
+            lengths.withUnsafeMutableBufferPointer { lengths in
+                guard let base = memory.baseAddress, let first = lengths.baseAddress else { return }
+                let slots = PacketSlots(base: base, stride: stride, size: stride - 64, count: 8, lengths: first)
+                while true {
+                    let count = viewer.sender.pollBurst(now: now, into: slots)
+                    for index in 0..<count {
+                        let packet = UnsafeRawBufferPointer(start: slots[index], count: lengths[index])
+                        bursts += 1
+                        note(packet, to: viewer)
+                        viewer.forward.send(packet, now: now)
+                    }
+                    if count == 0 { return }
+                }
+            }
+        }
     }
 
     private func drain(_ viewer: Viewer) {
