@@ -37,6 +37,9 @@ final class MeetingTable: Sendable {
         }
     }
 
+    /// Whether a session stands for a meeting.
+    func has(_ session: SessionID) -> Bool { state.withLock { $0.broadcasts[session] != nil } }
+
     /// Ends the meeting of a session, if it is one's.
     func end(_ session: SessionID, reason: String) {
         let meeting = state.withLock { state in
