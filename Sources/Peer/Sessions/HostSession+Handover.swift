@@ -1,0 +1,29 @@
+import Admission
+import EventLoop
+import LinuxRuntime
+import Publishing
+import Signaling
+
+/// A met host that publishes to the relay, too, when it has many viewers.
+extension HostSession {
+    /// - Parameter limit: how many viewers are served directly.
+    func startHandover(to relay: PairedService, of broadcast: BroadcastID, beyond limit: Int) {
+        let (core, signaling, meeting) = (core, signaling, meeting)
+        let handover = RelayHandover(
+            core, of: broadcast, to: relay, identity: identity, limit: limit, signaling: signaling,
+            emit: { [emit, servers] event in
+                emit(event)
+                servers.check(after: event)
+            },
+            noteViewersElsewhere: { viewers in
+                signaling.viewersElsewhere.with { $0 = viewers }
+                Task {
+                    guard let audience = await core.ifRunning({ $0.audience }) else { return }
+                    signaling.broadcast(changed: audience)
+                    await meeting.with { $0 }?.note(viewers: audience.viewers + viewers)
+                }
+            })
+        self.handover.with { $0 = handover }
+        handover.start()
+    }
+}

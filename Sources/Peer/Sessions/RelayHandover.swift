@@ -1,0 +1,202 @@
+import Admission
+import EventLoop
+import LinuxRuntime
+import MediaCore
+import Publishing
+import Signaling
+import Transport
+
+/// Serves the first viewers of a met broadcast directly. When there are more, publishes it to the relay, once, and sends
+/// all viewers there (`--route auto`). It stays at the relay until that fails. Safe from any thread.
+///
+/// Passes the reports of the broadcast to the signalling of its own viewers, and to the publication.
+final class RelayHandover: BroadcastDelegate, Sendable {
+    private struct State {
+        var publication: ServicePublication?
+        /// Where the viewers are sent; nil while the relay has not told it, and while nothing is published.
+        var link: Link?
+        /// No publication is attempted before.
+        var retry: ContinuousClock.Instant?
+        var hasEnded = false
+    }
+
+    private let core: LoopBound<Broadcast>
+    private let relay: PairedService
+    private let broadcast: BroadcastID
+    private let identity: Identity
+    /// The most viewers that are served directly.
+    private let limit: Int
+    private let signaling: BroadcastSignaling
+    private let emit: @Sendable (BroadcastEvent) -> Void
+    private let noteViewersElsewhere: @Sendable (Int) -> Void
+    private let state = Monitor(State())
+
+    /// After a publication that failed.
+    private static let retryInterval = Duration.seconds(10)
+
+    /// - Parameters:
+    ///   - emit: called with the events of the publication.
+    ///   - noteViewersElsewhere: called with the number of viewers at the relay.
+    init(
+        _ core: LoopBound<Broadcast>, of broadcast: BroadcastID, to relay: PairedService, identity: Identity,
+        limit: Int, signaling: BroadcastSignaling, emit: @escaping @Sendable (BroadcastEvent) -> Void,
+        noteViewersElsewhere: @escaping @Sendable (Int) -> Void
+    ) {
+        self.noteViewersElsewhere = noteViewersElsewhere
+        self.core = core
+        self.broadcast = broadcast
+        self.relay = relay
+        self.identity = identity
+        self.limit = limit
+        self.signaling = signaling
+        self.emit = emit
+    }
+
+    func start() {
+        signaling.onOpen.with { $0 = { [weak self] in self?.opened($0, $1) } }
+        signaling.redirect { [weak self] viewer in
+            guard let self, let link = state.with({ $0.link }) else { return nil }
+            return redirect(of: viewer, to: link)
+        }
+        core.perform { [weak self] in $0.delegate = self }
+    }
+
+    /// Ends the publication. May be called more than once.
+    func stop(_ reason: EndReason) async {
+        let publication = state.with { state in
+            state.hasEnded = true
+            return state.publication
+        }
+        await publication?.close(reason)
+    }
+
+    // MARK: The publication
+
+    /// There is one more viewer.
+    /// - Parameter viewers: those that are served directly.
+    private func joined(viewers: Int) {
+        guard viewers > limit else { return }
+        let publication = ServicePublication(
+            core: core, service: MeetingPublication(relay), admission: signaling.knocks, isOnly: false, onEvent: emit,
+            report: { [weak self] in self?.handle($0) })
+        let isNeeded = state.with { state in
+            guard state.publication == nil, !state.hasEnded, state.retry.map({ $0 <= .now }) ?? true else {
+                return false
+            }
+            state.publication = publication
+            return true
+        }
+        if isNeeded { Task { await run(publication) } }
+    }
+
+    private func run(_ publication: ServicePublication) async {
+        let reason: EndReason
+        do throws(EndReason) {
+            try await publication.open()
+            reason = await publication.run()
+        } catch {
+            reason = error
+        }
+        await publication.abandon(reason)
+        let (wasUsed, hasEnded) = state.with { state in
+            defer { (state.publication, state.link, state.retry) = (nil, nil, .now + Self.retryInterval) }
+            return (state.link != nil, state.hasEnded)
+        }
+        noteViewersElsewhere(0)
+        guard !hasEnded else { return }
+        emit(.warning("\(relay.name) does not send to the viewers: \(reason.sentence)"))
+        if wasUsed {
+            emit(.routeChanged(isOverRelay: false, relay: relay.name))
+            for viewer in await core.ifRunning({ $0.watchingViewers }) ?? [] {
+                signaling.send(redirect: nil, to: viewer.id)
+            }
+        }
+        try? await Task.sleep(for: Self.retryInterval)
+        if let audience = await core.ifRunning({ $0.audience }) { joined(viewers: audience.viewers) }
+    }
+
+    private func handle(_ event: ServiceEvent) {
+        switch event {
+        case .broadcastURL(let text): published(text)
+        case .serviceInfo(let info):
+            if let viewers = info.viewers { noteViewersElsewhere(viewers) }
+        default: break
+        }
+    }
+
+    /// The relay has told where the broadcast can be watched. Only a link to this relay is believed.
+    private func published(_ text: String) {
+        guard let link = try? Link(parsing: text), link.fingerprint == relay.link.fingerprint, link.relay == nil
+        else { return }
+        let isNew = state.with { state in
+            guard state.publication != nil, !state.hasEnded, state.link != link else { return false }
+            state.link = link
+            return true
+        }
+        guard isNew else { return }
+        emit(.routeChanged(isOverRelay: true, relay: relay.name))
+        Task {
+            for viewer in await core.ifRunning({ $0.watchingViewers }) ?? [] {
+                guard let known = await core.ifRunning({ $0.viewer(of: viewer.id) }) ?? nil else { continue }
+                redirect(known.0, viewer.id, to: link)
+            }
+        }
+    }
+
+    // MARK: The viewers
+
+    private func opened(_ session: SessionID, _ viewer: Viewer) {
+        guard let link = state.with({ $0.link }) else { return }
+        redirect(viewer, session, to: link)
+    }
+
+    /// Sends a viewer to the relay. Players with the fixed token have no identity, and stay.
+    private func redirect(_ viewer: Viewer, _ session: SessionID, to link: Link) {
+        guard let redirect = redirect(of: viewer, to: link) else { return }
+        signaling.send(redirect: redirect, to: session)
+    }
+
+    private func redirect(of viewer: Viewer, to link: Link) -> SignedRedirect? {
+        guard let viewerIdentity = viewer.identity,
+            let redirect = try? SignedRedirect(
+                to: link, of: broadcast, viewer: viewer.fingerprint, signedBy: identity)
+        else { return nil }
+        signaling.knocks.noteRedirect(of: viewerIdentity, records: viewer.records)
+        return redirect
+    }
+
+    // MARK: The broadcast's reports
+
+    func broadcast(emitted event: BroadcastEvent) {
+        if let isPublication = event.peer?.isPublication, isPublication {
+            state.with { $0.publication }?.broadcast(emitted: event)
+            return
+        }
+        signaling.broadcast(emitted: event)
+        if case .viewerJoined(_, let viewers) = event { joined(viewers: viewers) }
+    }
+
+    func broadcast(foundCandidates fragment: String, of session: SessionID) {
+        signaling.broadcast(foundCandidates: fragment, of: session)
+        state.with { $0.publication }?.broadcast(foundCandidates: fragment, of: session)
+    }
+
+    func broadcast(changed audience: Audience) { signaling.broadcast(changed: audience) }
+
+    func broadcast(ended session: SessionID, audience: Audience) {
+        signaling.broadcast(ended: session, audience: audience)
+        state.with { $0.publication }?.broadcast(ended: session, audience: audience)
+    }
+}
+
+extension BroadcastEvent {
+    /// The peer of whose session it tells; nil for all other events.
+    fileprivate var peer: ViewerDescription? {
+        switch self {
+        case .viewerJoined(let peer, _), .connected(let peer, _), .interrupted(let peer), .resumed(let peer, _, _),
+            .viewerLeft(let peer, _, _):
+            peer
+        default: nil
+        }
+    }
+}
