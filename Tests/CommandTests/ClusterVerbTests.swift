@@ -34,7 +34,8 @@ struct ClusterVerbTests {
 
     private func host(_ relay: Relay, _ arguments: [String] = ["--accept", "any"]) throws -> Terminal {
         let host = try Terminal(
-            ["host", "--relay", relay.link, "--source", "test", "--listed", "--name", "Budget"] + arguments)
+            ["host", "--relay", relay.link, "--route", "relay", "--source", "test", "--listed", "--name", "Budget"]
+                + arguments)
         #expect(host.waitUntil { $0.hasSuffix("[n]o:") }, "\(host.screen())")
         try host.type("y", "Enter")
         _ = try #require(relay.process.event("listed"), "\(relay.process.errorText)")
