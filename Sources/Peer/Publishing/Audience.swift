@@ -10,4 +10,7 @@ package struct Audience: Equatable, Sendable {
         self.viewers = viewers
         self.recorders = recorders
     }
+
+    /// Adds viewers elsewhere, where all are sent to. One that is about to go there is at both places, and counts once.
+    package mutating func add(elsewhere count: Int) { viewers = max(viewers, count) }
 }

@@ -142,7 +142,7 @@ final class BroadcastSignaling: SignalingServerDelegate, BroadcastDelegate {
 
     private func tell(_ audience: Audience) {
         var audience = audience
-        audience.viewers += viewersElsewhere.with { $0 }
+        audience.add(elsewhere: viewersElsewhere.with { $0 })
         self.audience.pass(audience, interval: .betweenAudienceReports(viewers: audience.viewers))
     }
 }

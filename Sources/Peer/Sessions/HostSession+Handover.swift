@@ -18,9 +18,10 @@ extension HostSession {
             noteViewersElsewhere: { viewers in
                 signaling.viewersElsewhere.with { $0 = viewers }
                 Task {
-                    guard let audience = await core.ifRunning({ $0.audience }) else { return }
+                    guard var audience = await core.ifRunning({ $0.audience }) else { return }
                     signaling.broadcast(changed: audience)
-                    await meeting.with { $0 }?.note(viewers: audience.viewers + viewers)
+                    audience.add(elsewhere: viewers)
+                    await meeting.with { $0 }?.note(viewers: audience.viewers)
                 }
             })
         self.handover.with { $0 = handover }

@@ -86,7 +86,7 @@ public final class HostSession: Sendable {
         let viewersElsewhere = Monitor(0)
         let audience = Throttle<Int> { [meeting] viewers in
             guard let meeting = meeting.with({ $0 }) else { return }
-            Task { await meeting.note(viewers: viewers + viewersElsewhere.with { $0 }) }
+            Task { await meeting.note(viewers: max(viewers, viewersElsewhere.with { $0 })) }
         }
         signaling = BroadcastSignaling(
             core: core, knocks: KnockHandler(decideKnock: decide, emit: emit), viewersElsewhere: viewersElsewhere
@@ -256,8 +256,9 @@ public final class HostSession: Sendable {
         let video = pipelines.video.statistics
         var statistics = await core.ifRunning { $0.statistics(video: video) }
         statistics?.audio = audioTracks
-        if handover.with({ $0 }) != nil, let audience = await core.ifRunning({ $0.audience }) {
-            statistics?.viewers = audience.viewers + signaling.viewersElsewhere.with { $0 }
+        if handover.with({ $0 }) != nil, var audience = await core.ifRunning({ $0.audience }) {
+            audience.add(elsewhere: signaling.viewersElsewhere.with { $0 })
+            statistics?.viewers = audience.viewers
         }
         return statistics
     }

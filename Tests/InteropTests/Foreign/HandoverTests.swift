@@ -76,7 +76,6 @@ extension InteropTests {
                     #expect(await host.viewers().map(\.description.kind) == ["service"])
                     let gap = try await browser.evaluate(
                         "Math.max(...frameTimes.slice(1).map((time, i) => time - frameTimes[i]))")
-                    print("\(kind): longest gap \(gap.text) ms")
                     #expect((gap.number ?? .infinity) < 400, "\(gap.text)")
                     #expect(asked.with { $0 } == 2)
                     // The end comes over the relay.
