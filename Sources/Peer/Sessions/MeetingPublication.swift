@@ -8,6 +8,7 @@ struct MeetingPublication: PublishingEndpoint {
 
     init(_ relay: PairedService) { self.relay = relay }
 
+    var link: ServiceLink { relay.link }
     var name: String { relay.name }
     var host: String { relay.host }
     var fingerprint: [UInt8]? { relay.fingerprint }

@@ -13,6 +13,8 @@ import Transport
 final class RelayHandover: BroadcastDelegate, Sendable {
     private struct State {
         var publication: ServicePublication?
+        /// Where it publishes: the relay of the meeting, or another one of its cluster.
+        var place: ServiceLink?
         /// Where the viewers are sent; nil while the relay has not told it, and while nothing is published.
         var link: Link?
         /// No publication is attempted before.
@@ -21,6 +23,7 @@ final class RelayHandover: BroadcastDelegate, Sendable {
     }
 
     private let core: LoopBound<Broadcast>
+    /// Where viewers meet this host.
     private let relay: PairedService
     private let broadcast: BroadcastID
     private let identity: Identity
@@ -45,6 +48,9 @@ final class RelayHandover: BroadcastDelegate, Sendable {
         self.noteViewersElsewhere = noteViewersElsewhere
         self.core = core
         self.broadcast = broadcast
+        var relay = relay
+        // It is asked about viewers, and the meeting is what is listed.
+        (relay.decidesOnViewers, relay.title) = (true, nil)
         self.relay = relay
         self.identity = identity
         self.limit = limit
@@ -76,30 +82,49 @@ final class RelayHandover: BroadcastDelegate, Sendable {
     /// - Parameter viewers: those that are served directly.
     private func joined(viewers: Int) {
         guard viewers > limit else { return }
-        let publication = ServicePublication(
-            core: core, service: MeetingPublication(relay), admission: signaling.knocks, isOnly: false, onEvent: emit,
-            report: { [weak self] in self?.handle($0) })
+        let publication = makePublication(MeetingPublication(relay))
         let isNeeded = state.with { state in
             guard state.publication == nil, !state.hasEnded, state.retry.map({ $0 <= .now }) ?? true else {
                 return false
             }
-            state.publication = publication
+            (state.publication, state.place) = (publication, relay.link)
             return true
         }
         if isNeeded { Task { await run(publication) } }
+    }
+
+    private func makePublication(_ endpoint: any PublishingEndpoint) -> ServicePublication {
+        ServicePublication(
+            core: core, service: endpoint, admission: signaling.knocks, isOnly: false, onEvent: emit,
+            report: { [weak self] in self?.handle($0) })
+    }
+
+    private var failover: RelayFailover {
+        RelayFailover(
+            make: { self.makePublication($0) },
+            take: { [state] publication, paired in
+                state.with { state in
+                    if !state.hasEnded { (state.publication, state.place) = (publication, paired.link) }
+                    return !state.hasEnded
+                }
+            },
+            isWanted: { [state] in !state.with { $0.hasEnded } }, emit: emit)
     }
 
     private func run(_ publication: ServicePublication) async {
         let reason: EndReason
         do throws(EndReason) {
             try await publication.open()
-            reason = await publication.run()
+            reason = await failover.run(publication, of: relay)
         } catch {
             reason = error
         }
-        await publication.abandon(reason)
+        await state.with { $0.publication }?.abandon(reason)
         let (wasUsed, hasEnded) = state.with { state in
-            defer { (state.publication, state.link, state.retry) = (nil, nil, .now + Self.retryInterval) }
+            defer {
+                (state.publication, state.place, state.link) = (nil, nil, nil)
+                state.retry = .now + Self.retryInterval
+            }
             return (state.link != nil, state.hasEnded)
         }
         noteViewersElsewhere(0)
@@ -126,15 +151,15 @@ final class RelayHandover: BroadcastDelegate, Sendable {
 
     /// The relay has told where the broadcast can be watched. Only a link to this relay is believed.
     private func published(_ text: String) {
-        guard let link = try? Link(parsing: text), link.fingerprint == relay.link.fingerprint, link.relay == nil
-        else { return }
-        let isNew = state.with { state in
-            guard state.publication != nil, !state.hasEnded, state.link != link else { return false }
-            state.link = link
-            return true
+        guard let link = try? Link(parsing: text), link.relay == nil else { return }
+        let (isNew, isFirst) = state.with { state in
+            guard let place = state.place, link.fingerprint == place.fingerprint, !state.hasEnded, state.link != link
+            else { return (false, false) }
+            defer { state.link = link }
+            return (true, state.link == nil)
         }
         guard isNew else { return }
-        emit(.routeChanged(isOverRelay: true, relay: relay.name))
+        if isFirst { emit(.routeChanged(isOverRelay: true, relay: relay.name)) }
         Task {
             for viewer in await core.ifRunning({ $0.watchingViewers }) ?? [] {
                 guard let known = await core.ifRunning({ $0.viewer(of: viewer.id) }) ?? nil else { continue }

@@ -224,8 +224,8 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
     /// Takes note of other relays. Only the same service of theirs is believed.
     private func note(_ texts: [String]) {
         let links = texts.prefix(Self.relayLimit).compactMap { try? ServiceLink(parsing: $0) }
-        let own = service as? PairedService
-        state.with { $0.relays = links.filter { $0.id == own?.link.id } }
+        let own = (service as? PairedService)?.link ?? (service as? MeetingPublication)?.link
+        state.with { $0.relays = links.filter { $0.id == own?.id } }
     }
 
     /// A relay tells the viewers' link on each stream of events.
