@@ -22,8 +22,9 @@ extension ViewerSession {
     }
 
     struct Redirection: Sendable {
-        fileprivate var task: Task<Void, Never>?
+        fileprivate var task: Task<Bool, Never>?
         fileprivate var arrival: Successor?
+        fileprivate var isOver = false
         /// How often the viewer has come back from elsewhere.
         fileprivate var returns = 0
 
@@ -47,14 +48,22 @@ extension ViewerSession {
         guard let sinks, link == self.link, !hasLeft.with({ $0 }),
             let destination = redirect.destination(from: self.link, viewer: identity.fingerprint), destination != link
         else { return }
+        begin { await $0.goOn(at: destination, sinks) }
+    }
+
+    /// Begins to go elsewhere, unless the viewer is on its way already, has come back too often, or leaves.
+    @discardableResult
+    private func begin(_ go: @escaping @Sendable (ViewerSession) async -> Bool) -> Task<Bool, Never>? {
         redirection.with { redirection in
-            guard redirection.task == nil, redirection.arrival == nil, redirection.returns < Self.returnLimit else {
-                return
+            guard !redirection.isOver, redirection.task == nil, redirection.arrival == nil,
+                redirection.returns < Self.returnLimit
+            else { return nil }
+            redirection.task = Task {
+                let hasArrived = await go(self)
+                self.redirection.with { $0.task = nil }
+                return hasArrived
             }
-            redirection.task = Task { [weak self] in
-                await self?.goOn(at: destination, sinks)
-                self?.redirection.with { $0.task = nil }
-            }
+            return redirection.task
         }
     }
 
@@ -63,16 +72,17 @@ extension ViewerSession {
         guard let sinks, link == self.link, redirection.with({ $0.returns == 0 }), let redirect = await client.redirect,
             let destination = redirect.destination(from: self.link, viewer: identity.fingerprint), destination != link
         else { return false }
-        return await tryOnce(destination, sinks)
+        return await begin { await $0.tryOnce(destination, sinks) }?.value ?? false
     }
 
     /// Tries a few times. Others may go there at the same time, and a server asks about two of an address at once.
-    private func goOn(at link: Link, _ sinks: SinkHandover) async {
+    private func goOn(at link: Link, _ sinks: SinkHandover) async -> Bool {
         for attempt in 1...Self.attempts {
-            if await tryOnce(link, sinks) { return }
+            if await tryOnce(link, sinks) { return true }
             let pause = Duration.milliseconds(Int.random(in: 500...1_500) * attempt)
-            guard (try? await Task.sleep(for: pause)) != nil else { return }
+            guard (try? await Task.sleep(for: pause)) != nil else { return false }
         }
+        return false
     }
 
     /// - Returns: whether the session there has got the sink.
@@ -80,9 +90,13 @@ extension ViewerSession {
         guard let client = try? makeClient(link) else { return false }
         let (first, outcome) = (Outcome(), Outcome())
         let arriving = Monitor<Successor?>(nil)
-        let core = makeCore(sinks, outcome) { [weak self] in
+        let made = await makeCore(sinks, outcome) { [weak self] in
             if let self, let successor = arriving.with({ $0 }) { arrive(successor) }
             first.settle(.redirected)
+        }
+        guard let core = made else {
+            await client.close()
+            return false
         }
         do throws(EndReason) {
             let (admission, servers) = try await admitted(by: client)
@@ -131,34 +145,32 @@ extension ViewerSession {
         }
     }
 
-    /// Makes the connection of a session that gets the sink with its first frame.
+    /// Makes the connection of a session that gets the sink with its first frame; nil at the end of this session.
     private func makeCore(
         _ sinks: SinkHandover, _ outcome: Outcome, onTakeover: @escaping @Sendable () -> Void
-    ) -> LoopBound<Subscription> {
+    ) async -> LoopBound<Subscription>? {
         let (relays, outcomes, requests, isOneOfMany) = (relays, outcomes, recoveryRequests, isOneOfMany)
         let (loop, emit) = (loop, emit)
-        return LoopBound(
-            loop,
-            making: {
-                let path = Monitor("")
-                let input = sinks.makeInput(loop) {
-                    onTakeover()
-                    emit(.connected(path: path.with { $0 }))
-                }
-                let core = Subscription(
-                    loop: loop, sink: input,
-                    emit: { event in
-                        guard input.isActive else {
-                            if case .connected(let found) = event { path.with { $0 = found } }
-                            return
-                        }
-                        Self.follow(event, relays, outcomes.with { $0.outcome })
-                        emit(event)
-                    }, outcome: outcome,
-                    request: { request in if input.isActive { _ = requests.with { $0 }?.yield(request) } })
-                if isOneOfMany { core.packetCapacity = 256 }
-                return core
-            })
+        return await core.ifRunning { _ in
+            let path = Monitor("")
+            let input = sinks.makeInput(loop) {
+                onTakeover()
+                emit(.connected(path: path.with { $0 }))
+            }
+            let made = Subscription(
+                loop: loop, sink: input,
+                emit: { event in
+                    guard input.isActive else {
+                        if case .connected(let found) = event { path.with { $0 = found } }
+                        return
+                    }
+                    Self.follow(event, relays, outcomes.with { $0.outcome })
+                    emit(event)
+                }, outcome: outcome,
+                request: { request in if input.isActive { _ = requests.with { $0 }?.yield(request) } })
+            if isOneOfMany { made.packetCapacity = 256 }
+            return LoopBound(loop, made)
+        }
     }
 
     /// Makes a session that has got the sink the present one; the former ends.
@@ -192,9 +204,16 @@ extension ViewerSession {
 
     /// Gives up what was begun.
     func endRedirection() async {
-        let task = redirection.with { $0.task }
+        let task = redirection.with { redirection in
+            redirection.isOver = true
+            return redirection.task
+        }
         task?.cancel()
-        await task?.value
+        _ = await task?.value
+        // One that has arrived in the last moment.
+        guard let arrival = redirection.with({ $0.takeArrival() }) else { return }
+        await arrival.client.leave()
+        await arrival.client.close()
     }
 }
 

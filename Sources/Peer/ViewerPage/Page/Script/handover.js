@@ -93,7 +93,7 @@ export class Handover {
         const { session } = this, { link, client, peer, admissions } = session;
         this.home = { link, client, admissions };
         holdLastFrame();
-        Object.assign(session, place);
+        Object.assign(session, place, { others: [] });
         for (const track of tracks) addTrack(...track);
         session.connectionChanged(session.peer);
         session.reopenEvents();
@@ -109,7 +109,7 @@ export class Handover {
         this.home = null;
         this.returns++;
         session.client.leave();
-        Object.assign(session, home);
+        Object.assign(session, home, { others: [] });
         session.reopenEvents();
         this.rejoin(ending);
         return true;
