@@ -22,6 +22,8 @@ struct RelayHandoverTests {
         let hostEvents = Monitor<[BroadcastEvent]>([])
         /// The names of those about whom the host was asked.
         let asked = Monitor<[String]>([])
+        /// Of the host.
+        let identity: Identity
         let link: Link
 
         init(directViewers: Int) async throws {
@@ -34,7 +36,7 @@ struct RelayHandoverTests {
                         listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1", service: .init(description))),
                 identity: try .ephemeral(), decide: { _ in .accepted }, admit: { _ in .refused("not here") },
                 emit: { event in relayEvents.change { $0.append(event) } })
-            let identity = try Identity.ephemeral()
+            identity = try .ephemeral()
             let paired = try await ServicePairing(
                 link: try await relay.start(), application: ApplicationInfo(id: "com.example.budget", name: "Budget"),
                 identity: identity
@@ -163,6 +165,60 @@ struct RelayHandoverTests {
         #expect(await two.end.value.code == .stopped)
         one.session.leave()
         #expect(await one.end.value.code == .stopped)
+        await stage.stop()
+    }
+
+    /// They have one address, of which the relay asks about two at once.
+    @Test func manyViewersMoveTogether() async throws {
+        let stage = try await Stage(directViewers: 5)
+        let viewers = try (1...5).map { try Watching(stage.link, name: "viewer \($0)") }
+        for viewer in viewers { #expect(await viewer.seesMore()) }
+        let frames = viewers.map(\.seen.state.times.count)
+        let last = try Watching(stage.link, name: "Zoe")
+        for viewer in viewers + [last] {
+            #expect(await viewer.isConnected(times: 2))
+            #expect(await viewer.seesMore())
+        }
+        for (viewer, index) in zip(viewers, frames) {
+            let gap = viewer.longestGap(from: index)
+            #expect(gap < 300, "\(gap) ms")
+        }
+        #expect(stage.asked.with { $0.count } == 6)
+        await stage.stop()
+        for viewer in viewers + [last] { #expect(await viewer.end.value.code == .hostEnded) }
+    }
+
+    /// What a relay could write into the events of a host that is met there.
+    @Test func aViewerGoesNowhereWithoutItsHostsOrder() async throws {
+        let stage = try await Stage(directViewers: 3)
+        let attacker = try silentHost(TestVideoSource(framesPerSecond: 30))
+        let trap = try await attacker.start()
+        let identity = try Identity.ephemeral()
+        let viewer = try Watching(stage.link, name: "Ann", identity: identity)
+        #expect(await viewer.seesMore())
+        let session = try #require(await stage.host.viewers().first).id
+        let other = try Identity.ephemeral()
+        let forged = [
+            try SignedRedirect(to: trap, of: stage.link.id, viewer: identity.fingerprint, signedBy: other),
+            // The host's own order for another viewer, and one of another broadcast of this host.
+            try SignedRedirect(to: trap, of: stage.link.id, viewer: other.fingerprint, signedBy: stage.identity),
+            try SignedRedirect(to: trap, of: .random(), viewer: identity.fingerprint, signedBy: stage.identity),
+        ]
+        for redirect in forged { stage.host.signaling.send(redirect: redirect, to: session) }
+        stage.host.signaling.send(.alternates([trap.text]))
+        stage.host.signaling.send(.reconnect(nil))
+        #expect(await viewer.seesMore(60))
+        #expect(await attacker.viewers().isEmpty)
+        #expect(await stage.host.viewers().map(\.id) == [session])
+        // The real one is followed.
+        stage.host.signaling.send(
+            redirect: try SignedRedirect(
+                to: trap, of: stage.link.id, viewer: identity.fingerprint, signedBy: stage.identity), to: session)
+        #expect(await viewer.isConnected(times: 2))
+        #expect(await attacker.viewers().count == 1)
+        viewer.session.leave()
+        #expect(await viewer.end.value.code == .stopped)
+        await attacker.stop(EndReason(.stopped, "done"))
         await stage.stop()
     }
 
