@@ -113,7 +113,7 @@ struct HostCommand: ParsableCommand {
                 You accept each viewer. direct: the relay only passes on who wants to watch; it never has \
                 what you share. relay: you send once, and the relay, which can watch, to all viewers. \
                 auto: direct for the first viewers; when there are more than --direct-viewers, the relay \
-                sends to all of them, and can watch from then on.
+                sends to all of them, and also to one that no direct path reaches. It can watch from then on.
                 """))
     var route: RouteChoice = .auto
 

@@ -27,7 +27,7 @@ struct ServicePrompt {
                 "It tells you who wants to watch, and learns their names. It gets nothing of what is shared."
             case .meeting(let count?):
                 "It tells you who wants to watch, and learns their names. With more than \(count) "
-                    + "viewer\(count == 1 ? "" : "s") it gets what is shared, and sends it to those that you accept; --route direct prevents that."
+                    + "viewer\(count == 1 ? "" : "s"), or one whom nothing else reaches, it gets what is shared, and sends it to those that you accept; --route direct prevents that."
             }
         }
     }

@@ -11,6 +11,17 @@ package struct Audience: Equatable, Sendable {
         self.recorders = recorders
     }
 
-    /// Adds viewers elsewhere, where all are sent to. One that is about to go there is at both places, and counts once.
-    package mutating func add(elsewhere count: Int) { viewers = max(viewers, count) }
+    package mutating func add(_ elsewhere: ViewersElsewhere) { viewers = elsewhere.total(viewers) }
+}
+
+/// Those who watch at a relay to which a host with viewers of its own publishes.
+package struct ViewersElsewhere: Equatable, Sendable {
+    package var count = 0
+    /// All viewers are sent there. One that is about to go is at both places, and counts once.
+    package var isForAll = false
+
+    package init() {}
+
+    /// - Parameter own: those that the host sends to.
+    package func total(_ own: Int) -> Int { isForAll ? max(own, count) : own + count }
 }

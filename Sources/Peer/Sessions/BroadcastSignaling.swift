@@ -14,14 +14,15 @@ final class BroadcastSignaling: SignalingServerDelegate, BroadcastDelegate {
     /// Called when the session of a viewer was opened.
     let onOpen = Monitor<(@Sendable (SessionID, Viewer) -> Void)?>(nil)
     /// Those that watch at a relay to which this host publishes, too.
-    let viewersElsewhere: Monitor<Int>
+    let viewersElsewhere: Monitor<ViewersElsewhere>
     /// The server's handle of this broadcast.
     private let served: Monitor<BroadcastHandle?>
     /// Tells the viewers how many they are.
     private let audience: Throttle<Audience>
 
     init(
-        core: LoopBound<Broadcast>, knocks: KnockHandler, viewersElsewhere: Monitor<Int> = Monitor(0),
+        core: LoopBound<Broadcast>, knocks: KnockHandler,
+        viewersElsewhere: Monitor<ViewersElsewhere> = Monitor(.init()),
         onEvent: @escaping @Sendable (BroadcastEvent) -> Void
     ) {
         self.core = core
@@ -142,7 +143,7 @@ final class BroadcastSignaling: SignalingServerDelegate, BroadcastDelegate {
 
     private func tell(_ audience: Audience) {
         var audience = audience
-        audience.add(elsewhere: viewersElsewhere.with { $0 })
+        audience.add(viewersElsewhere.with { $0 })
         self.audience.pass(audience, interval: .betweenAudienceReports(viewers: audience.viewers))
     }
 }

@@ -15,12 +15,12 @@ extension HostSession {
                 emit(event)
                 servers.check(after: event)
             },
-            noteViewersElsewhere: { viewers in
-                signaling.viewersElsewhere.with { $0 = viewers }
+            noteViewersElsewhere: { elsewhere in
+                signaling.viewersElsewhere.with { $0 = elsewhere }
                 Task {
                     guard var audience = await core.ifRunning({ $0.audience }) else { return }
                     signaling.broadcast(changed: audience)
-                    audience.add(elsewhere: viewers)
+                    audience.add(elsewhere)
                     await meeting.with { $0 }?.note(viewers: audience.viewers)
                 }
             })

@@ -83,10 +83,10 @@ public final class HostSession: Sendable {
                     audio: loop.makeWakeup { core.assumeIsolated { $0.audioPacketsQueued() } })
             })
         // For the relay's directory.
-        let viewersElsewhere = Monitor(0)
+        let viewersElsewhere = Monitor(ViewersElsewhere())
         let audience = Throttle<Int> { [meeting] viewers in
             guard let meeting = meeting.with({ $0 }) else { return }
-            Task { await meeting.note(viewers: max(viewers, viewersElsewhere.with { $0 })) }
+            Task { await meeting.note(viewers: viewersElsewhere.with { $0.total(viewers) }) }
         }
         signaling = BroadcastSignaling(
             core: core, knocks: KnockHandler(decideKnock: decide, emit: emit), viewersElsewhere: viewersElsewhere
@@ -257,7 +257,7 @@ public final class HostSession: Sendable {
         var statistics = await core.ifRunning { $0.statistics(video: video) }
         statistics?.audio = audioTracks
         if handover.with({ $0 }) != nil, var audience = await core.ifRunning({ $0.audience }) {
-            audience.add(elsewhere: signaling.viewersElsewhere.with { $0 })
+            audience.add(signaling.viewersElsewhere.with { $0 })
             statistics?.viewers = audience.viewers
         }
         return statistics

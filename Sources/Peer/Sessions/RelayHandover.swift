@@ -7,7 +7,8 @@ import Signaling
 import Transport
 
 /// Serves the first viewers of a met broadcast directly. When there are more, publishes it to the relay, once, and sends
-/// all viewers there (`--route auto`). It stays at the relay until that fails. Safe from any thread.
+/// all viewers there (`--route auto`). It stays at the relay until that fails. Without that, a viewer that no media
+/// reaches is sent there alone. Safe from any thread.
 ///
 /// Passes the reports of the broadcast to the signalling of its own viewers, and to the publication.
 final class RelayHandover: BroadcastDelegate, Sendable {
@@ -19,6 +20,13 @@ final class RelayHandover: BroadcastDelegate, Sendable {
         var link: Link?
         /// No publication is attempted before.
         var retry: ContinuousClock.Instant?
+        /// Publications in a row that no viewer could use, and why the last one failed.
+        var failures = 0
+        var failure = ""
+        /// There were too many viewers to serve them directly.
+        var movesAll = false
+        /// The sessions that did not connect.
+        var unreachable: [SessionID: Viewer] = [:]
         var hasEnded = false
     }
 
@@ -31,11 +39,14 @@ final class RelayHandover: BroadcastDelegate, Sendable {
     private let limit: Int
     private let signaling: BroadcastSignaling
     private let emit: @Sendable (BroadcastEvent) -> Void
-    private let noteViewersElsewhere: @Sendable (Int) -> Void
+    private let noteViewersElsewhere: @Sendable (ViewersElsewhere) -> Void
     private let state = Monitor(State())
 
-    /// After a publication that failed.
+    /// After a publication that failed; twice as long after each other one, up to 160 s.
     private static let retryInterval = Duration.seconds(10)
+    private static let doublingLimit = 4
+    /// After that, a session that is not connected counts as unreachable.
+    private static let connectTime = Duration.seconds(4)
 
     /// - Parameters:
     ///   - emit: called with the events of the publication.
@@ -43,7 +54,7 @@ final class RelayHandover: BroadcastDelegate, Sendable {
     init(
         _ core: LoopBound<Broadcast>, of broadcast: BroadcastID, to relay: PairedService, identity: Identity,
         limit: Int, signaling: BroadcastSignaling, emit: @escaping @Sendable (BroadcastEvent) -> Void,
-        noteViewersElsewhere: @escaping @Sendable (Int) -> Void
+        noteViewersElsewhere: @escaping @Sendable (ViewersElsewhere) -> Void
     ) {
         self.noteViewersElsewhere = noteViewersElsewhere
         self.core = core
@@ -61,7 +72,7 @@ final class RelayHandover: BroadcastDelegate, Sendable {
     func start() {
         signaling.onOpen.with { $0 = { [weak self] in self?.opened($0, $1) } }
         signaling.redirect { [weak self] viewer in
-            guard let self, let link = state.with({ $0.link }) else { return nil }
+            guard let self, let link = state.with({ $0.movesAll ? $0.link : nil }) else { return nil }
             return redirect(of: viewer, to: link)
         }
         core.perform { [weak self] in $0.delegate = self }
@@ -82,6 +93,16 @@ final class RelayHandover: BroadcastDelegate, Sendable {
     /// - Parameter viewers: those that are served directly.
     private func joined(viewers: Int) {
         guard viewers > limit else { return }
+        let link = state.with { state in
+            defer { state.movesAll = true }
+            return state.movesAll ? nil : state.link
+        }
+        publish()
+        if let link { Task { await redirectAll(to: link) } }
+    }
+
+    /// Publishes to the relay, unless that runs, or failed a moment ago.
+    private func publish() {
         let publication = makePublication(MeetingPublication(relay))
         let isNeeded = state.with { state in
             guard state.publication == nil, !state.hasEnded, state.retry.map({ $0 <= .now }) ?? true else {
@@ -120,31 +141,39 @@ final class RelayHandover: BroadcastDelegate, Sendable {
             reason = error
         }
         await state.with { $0.publication }?.abandon(reason)
-        let (wasUsed, hasEnded) = state.with { state in
-            defer {
-                (state.publication, state.place, state.link) = (nil, nil, nil)
-                state.retry = .now + Self.retryInterval
-            }
-            return (state.link != nil, state.hasEnded)
+        let (wasUsed, isNews, pause): (Bool, Bool, Duration?) = state.with { state in
+            let wasUsed = state.link != nil
+            let isNews = wasUsed || state.failure != reason.sentence
+            state.failures = wasUsed ? 0 : state.failures + 1
+            state.failure = reason.sentence
+            let pause = Self.retryInterval * (1 << min(max(state.failures - 1, 0), Self.doublingLimit))
+            (state.publication, state.place, state.link, state.retry) = (nil, nil, nil, .now + pause)
+            state.movesAll = false
+            return (wasUsed, isNews, state.hasEnded ? nil : pause)
         }
-        noteViewersElsewhere(0)
-        guard !hasEnded else { return }
-        emit(.warning("\(relay.name) does not send to the viewers: \(reason.sentence)"))
+        noteViewersElsewhere(ViewersElsewhere())
+        guard let pause else { return }
+        if isNews { emit(.warning("\(relay.name) does not send to the viewers: \(reason.sentence)")) }
         if wasUsed {
             emit(.routeChanged(isOverRelay: false, relay: relay.name))
             for viewer in await core.ifRunning({ $0.watchingViewers }) ?? [] {
                 signaling.send(redirect: nil, to: viewer.id)
             }
         }
-        try? await Task.sleep(for: Self.retryInterval)
-        if let audience = await core.ifRunning({ $0.audience }) { joined(viewers: audience.viewers) }
+        try? await Task.sleep(for: pause)
+        guard let audience = await core.ifRunning({ $0.audience }) else { return }
+        joined(viewers: audience.viewers)
+        if state.with({ !$0.unreachable.isEmpty }) { publish() }
     }
 
     private func handle(_ event: ServiceEvent) {
         switch event {
         case .broadcastURL(let text): published(text)
         case .serviceInfo(let info):
-            if let viewers = info.viewers { noteViewersElsewhere(viewers) }
+            guard let count = info.viewers else { return }
+            var elsewhere = ViewersElsewhere()
+            (elsewhere.count, elsewhere.isForAll) = (count, state.with { $0.movesAll })
+            noteViewersElsewhere(elsewhere)
         default: break
         }
     }
@@ -160,19 +189,39 @@ final class RelayHandover: BroadcastDelegate, Sendable {
         }
         guard isNew else { return }
         if isFirst { emit(.routeChanged(isOverRelay: true, relay: relay.name)) }
-        Task {
-            for viewer in await core.ifRunning({ $0.watchingViewers }) ?? [] {
-                guard let known = await core.ifRunning({ $0.viewer(of: viewer.id) }) ?? nil else { continue }
-                redirect(known.0, viewer.id, to: link)
-            }
-        }
+        let (movesAll, unreachable) = state.with { ($0.movesAll, $0.unreachable) }
+        guard movesAll else { return unreachable.forEach { redirect($1, $0, to: link) } }
+        Task { await redirectAll(to: link) }
     }
 
     // MARK: The viewers
 
     private func opened(_ session: SessionID, _ viewer: Viewer) {
-        guard let link = state.with({ $0.link }) else { return }
-        redirect(viewer, session, to: link)
+        if let link = state.with({ $0.movesAll ? $0.link : nil }) { return redirect(viewer, session, to: link) }
+        Task { [weak self] in
+            try? await Task.sleep(for: Self.connectTime)
+            await self?.checkConnection(of: session, viewer)
+        }
+    }
+
+    /// Sends a viewer to the relay if no media reaches it.
+    private func checkConnection(of session: SessionID, _ viewer: Viewer) async {
+        let isUnreachable = await core.ifRunning { broadcast in
+            broadcast.watchingViewers.contains { $0.id == session && $0.connectedFor == nil }
+        }
+        guard isUnreachable == true else { return }
+        let link = state.with { state in
+            state.unreachable[session] = viewer
+            return state.link
+        }
+        if let link { redirect(viewer, session, to: link) } else { publish() }
+    }
+
+    private func redirectAll(to link: Link) async {
+        for viewer in await core.ifRunning({ $0.watchingViewers }) ?? [] {
+            guard let known = await core.ifRunning({ $0.viewer(of: viewer.id) }) ?? nil else { continue }
+            redirect(known.0, viewer.id, to: link)
+        }
     }
 
     /// Sends a viewer to the relay. Players with the fixed token have no identity, and stay.
@@ -209,6 +258,7 @@ final class RelayHandover: BroadcastDelegate, Sendable {
     func broadcast(changed audience: Audience) { signaling.broadcast(changed: audience) }
 
     func broadcast(ended session: SessionID, audience: Audience) {
+        state.with { $0.unreachable[session] = nil }
         signaling.broadcast(ended: session, audience: audience)
         state.with { $0.publication }?.broadcast(ended: session, audience: audience)
     }
