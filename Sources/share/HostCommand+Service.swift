@@ -16,7 +16,7 @@ extension HostCommand {
         to manifest: ExtensionManifest, _ configuration: HostSession.Configuration, _ identity: Identity,
         _ run: HostRun
     ) throws {
-        var destination = try pair(with: manifest, identity, run)
+        var destination = try pair(with: manifest, .broadcast, identity, run)
         defer { blocking { [destination] in await destination.close() } }
         if relay != nil, case .service(var paired) = destination {
             paired.decidesOnViewers = accept != .any
@@ -54,12 +54,14 @@ extension HostCommand {
         overRelay manifest: ExtensionManifest, _ configuration: HostSession.Configuration, _ identity: Identity,
         _ run: HostRun
     ) throws {
-        let destination = try pair(with: manifest, isMeeting: true, identity, run)
+        let limit = route == .auto ? directViewers : nil
+        let destination = try pair(with: manifest, .meeting(directViewers: limit), identity, run)
         guard case .service(var relay) = destination else { preconditionFailure("a relay is a service peer") }
         defer { blocking { await destination.close() } }
         relay.title = listed ? title ?? "" : nil
         var configuration = configuration
         configuration.meeting = relay
+        configuration.directViewers = limit
         configuration.iceServers += relay.iceServers
         // Nobody has to reach this host's own server.
         if listen == Self.defaultListen { configuration.listenHost = "127.0.0.1" }
@@ -68,13 +70,14 @@ extension HostCommand {
 
     /// Shows the alert of a service, and asks for what its setup needs. A countdown follows the user's answer.
     private func pair(
-        with manifest: ExtensionManifest, isMeeting: Bool = false, _ identity: Identity, _ run: HostRun
+        with manifest: ExtensionManifest, _ purpose: ServicePrompt.Purpose, _ identity: Identity,
+        _ run: HostRun
     ) throws -> BroadcastDestination {
         if let obstacle = ServicePrompt.obstacle { throw obstacle }
         let application = ApplicationInfo(id: "io.sharekit.share", name: name ?? NSUserName())
         let prompt = ServicePrompt(
             application: application, address: manifest.destination, isOverRelay: manifest.service?.relay != nil,
-            isMeeting: isMeeting, values: try setupValues())
+            purpose: purpose, values: try setupValues())
         let service: [(String, JSONValue)] = [("service", .string(manifest.id.text))]
         run.output.event("pairing", service)
         let (countdown, isPeer) = (countdown, manifest.upload == nil)

@@ -16,12 +16,13 @@ import X11Capture
 
 enum SourceChoice: String, ExpressibleByArgument, CaseIterable { case screen, test }
 enum ModeChoice: String, ExpressibleByArgument, CaseIterable { case text, motion, auto }
-enum RouteChoice: String, ExpressibleByArgument, CaseIterable { case direct, relay }
+enum RouteChoice: String, ExpressibleByArgument, CaseIterable { case auto, direct, relay }
 enum AudioChoice: String, ExpressibleByArgument, CaseIterable { case system, none }
 
 /// It has more stored properties than other types, because each option of the command line is one.
 struct HostCommand: ParsableCommand {
     static let defaultListen = "0.0.0.0:0"
+    static let defaultDirectViewers = 3
 
     static let configuration = CommandConfiguration(
         commandName: "host", abstract: "Publish this screen and print a link to it.",
@@ -107,12 +108,17 @@ struct HostCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "With --relay, how media reaches the viewers: from this machine (direct), or from the relay (relay).",
+            "With --relay, how media reaches the viewers: from this machine (direct), from the relay (relay), or both (auto).",
             discussion: """
-                direct: the relay only passes on who wants to watch, and you accept each viewer; it \
-                cannot watch. relay: you send once, and the relay, which can watch, to all viewers.
+                You accept each viewer. direct: the relay only passes on who wants to watch; it never has \
+                what you share. relay: you send once, and the relay, which can watch, to all viewers. \
+                auto: direct for the first viewers; when there are more than --direct-viewers, the relay \
+                sends to all of them, and also to one that no direct path reaches. It can watch from then on.
                 """))
-    var route: RouteChoice = .relay
+    var route: RouteChoice = .auto
+
+    @Option(help: ArgumentHelp("With --route auto: so many viewers are sent to from this machine.", valueName: "count"))
+    var directViewers = Self.defaultDirectViewers
 
     @Flag(
         help: ArgumentHelp(
@@ -159,7 +165,13 @@ struct HostCommand: ParsableCommand {
             throw ValidationError("--listed is for a broadcast over a relay: give --relay.")
         }
         guard listed || title == nil else { throw ValidationError("--title is for the directory: give --listed.") }
-        if relay != nil, route == .direct, let (_, source) = fixedToken {
+        guard (0...30).contains(directViewers) else {
+            throw ValidationError("--direct-viewers is 0 to 30, not \(directViewers).")
+        }
+        guard directViewers == Self.defaultDirectViewers || relay != nil && route == .auto else {
+            throw ValidationError("--direct-viewers is for --relay with --route auto.")
+        }
+        if relay != nil, route != .relay, let (_, source) = fixedToken {
             throw ValidationError(
                 "the token from \(source) would let the relay watch: it passes through it. Leave it out.")
         }
@@ -207,7 +219,7 @@ struct HostCommand: ParsableCommand {
         let configuration = makeConfiguration(try ListenAddress(listen), try serverOptions.servers())
         let identity = try makeIdentity()
         // Nothing is captured before the user has agreed.
-        if let relay, route == .direct {
+        if let relay, route != .relay {
             try broadcastToViewers(overRelay: Self.relay(at: relay), configuration, identity, run)
         } else if let relay {
             try broadcast(to: Self.relay(at: relay), configuration, identity, run)

@@ -68,6 +68,12 @@ enum HostReporter {
                 "viewer-removed",
                 ["name": .string(who.name), "address": .string(who.address), "sessions": .integer(sessions)])
             ErrorOutput.writeLine("share: \(title(who)) was removed")
+        case .routeChanged(let isOverRelay, let relay):
+            output.event("route", ["route": .string(isOverRelay ? "relay" : "direct"), "relay": .string(relay)])
+            ErrorOutput.writeLine(
+                isOverRelay
+                    ? "share: \(relay) sends to the viewers from now on, and can watch; --route direct prevents that"
+                    : "share: this machine sends to each viewer again")
         case .broadcastPaused:
             output.event("paused")
             ErrorOutput.writeLine("share: paused: nothing is captured; share resume continues")

@@ -13,8 +13,27 @@ struct ServicePrompt {
     let address: String
     /// A relay passes on what host and service say to each other.
     var isOverRelay = false
-    /// The service is a relay at which viewers meet this host.
-    var isMeeting = false
+    enum Purpose {
+        /// It gets everything that is shared.
+        case broadcast
+        /// It is a relay at which viewers meet this host, and which sends to them if there are more than so many; nil: it
+        /// never does.
+        case meeting(directViewers: Int?)
+
+        var isMeeting: Bool { if case .meeting = self { true } else { false } }
+
+        var detail: String {
+            switch self {
+            case .broadcast: "Everything that is shared goes to this service, and to nobody else."
+            case .meeting(nil):
+                "It tells you who wants to watch, and learns their names. It gets nothing of what is shared."
+            case .meeting(let count?):
+                "It tells you who wants to watch, and learns their names. With more than \(count) "
+                    + "viewer\(count == 1 ? "" : "s"), or one whom nothing else reaches, it gets what is shared, and sends it to those that you accept; --route direct prevents that."
+            }
+        }
+    }
+    var purpose = Purpose.broadcast
     /// Values from the command line, by the names of fields.
     let values: [String: String]
 
@@ -28,14 +47,10 @@ struct ServicePrompt {
         }
         let service = question.service
         let sentence =
-            "\(UntrustedText.quote(application.name)) wants to \(isMeeting ? "be met at" : "broadcast to") "
+            "\(UntrustedText.quote(application.name)) wants to \(purpose.isMeeting ? "be met at" : "broadcast to") "
             + "\(UntrustedText.quote(service.name)) (\(service.id), \(address))."
         let details =
-            [
-                isMeeting
-                    ? "It tells you who wants to watch, and learns their names. It gets nothing of what is shared."
-                    : "Everything that is shared goes to this service, and to nobody else."
-            ]
+            [purpose.detail]
             + (isOverRelay
                 ? ["The relay only passes on what you and the service say to each other; it cannot watch."] : [])
         return isTerminal ? askInTerminal(service, sentence, details) : askInWindow(service, sentence, details)

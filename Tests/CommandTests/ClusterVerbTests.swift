@@ -32,9 +32,12 @@ struct ClusterVerbTests {
         }
     }
 
-    private func host(_ relay: Relay, _ arguments: [String] = ["--accept", "any"]) throws -> Terminal {
+    private func host(
+        _ relay: Relay, route: String = "relay", _ arguments: [String] = ["--accept", "any"]
+    ) throws -> Terminal {
         let host = try Terminal(
-            ["host", "--relay", relay.link, "--source", "test", "--listed", "--name", "Budget"] + arguments)
+            ["host", "--relay", relay.link, "--route", route, "--source", "test", "--listed", "--name", "Budget"]
+                + arguments)
         #expect(host.waitUntil { $0.hasSuffix("[n]o:") }, "\(host.screen())")
         try host.type("y", "Enter")
         _ = try #require(relay.process.event("listed"), "\(relay.process.errorText)")
@@ -91,6 +94,23 @@ struct ClusterVerbTests {
         try host.type("C-c")
         #expect(other.event("ended")?["code"] as? String == "hostEnded")
         restarted.end()
+    }
+
+    /// The relay of a host that is met there dies while it sends: it goes on at another one, with those who watch.
+    @Test func whatAMetHostPublishesGoesOnAtAnotherRelay() throws {
+        let server = try NATSServer()
+        let (a, b) = (try Relay("a", server.url), try Relay("b", server.url))
+        #expect(a.waitFor("b") && b.waitFor("a"))
+        let host = try host(a, route: "auto", ["--accept", "any", "--direct-viewers", "0"])
+        let link = try #require(host.waitFor { $0.firstLink }, "\(host.screen())")
+        let viewers = [try watch(link), try watch(link)]
+        #expect(a.process.event("viewers") { $0["viewers"] as? Int == 2 } != nil)
+        for viewer in viewers { #expect(plays(viewer), "\(viewer.errorText)") }
+        a.process.kill()
+        goOn(viewers)
+        #expect(host.waitUntil { $0.contains("going on at the relay at") }, "\(host.screen())")
+        try host.type("C-c")
+        for viewer in viewers { #expect(viewer.event("ended") != nil) }
     }
 
     /// Of all viewers, as they have got so many frames more at another relay.

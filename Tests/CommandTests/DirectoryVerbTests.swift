@@ -58,7 +58,7 @@ struct DirectoryVerbTests {
 
     @Test func aHostIsNotListedUnlessItSaysSo() throws {
         let (relay, link) = try relay()
-        let host = try Terminal(["host", "--relay", link, "--source", "test", "--accept", "any"])
+        let host = try Terminal(["host", "--relay", link, "--route", "relay", "--source", "test", "--accept", "any"])
         #expect(host.waitUntil { $0.hasSuffix("[n]o:") })
         try host.type("y", "Enter")
         let live = try #require(relay.event("live")?["link"] as? String)
@@ -72,7 +72,7 @@ struct DirectoryVerbTests {
         let (lines, words, code) = try list(link)
         #expect(lines.isEmpty && words.contains("this relay lists no broadcasts") && code == 68)
         let host = try Terminal([
-            "host", "--relay", link, "--listed", "--source", "test", "--accept", "any",
+            "host", "--relay", link, "--route", "relay", "--listed", "--source", "test", "--accept", "any",
         ])
         #expect(host.waitUntil { $0.hasSuffix("[n]o:") })
         try host.type("y", "Enter")

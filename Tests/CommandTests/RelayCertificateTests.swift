@@ -22,7 +22,7 @@ struct RelayCertificateTests {
 
     private func publish(to link: String) throws -> Terminal {
         let host = try Terminal(
-            ["host", "--relay", link, "--source", "test", "--accept", "any"],
+            ["host", "--relay", link, "--route", "relay", "--source", "test", "--accept", "any"],
             environment: ["SSL_CERT_FILE": authority.file])
         guard host.waitUntil({ $0.hasSuffix("[n]o:") }) else { throw Program.Failure(host.screen()) }
         try host.type("y", "Enter")

@@ -43,7 +43,8 @@ struct RelayVerbTests {
         let port = try Self.freePort()
         let relay = try Relay(["--accept", "any", "--media", "127.0.0.1:\(port)/udp"])
         let host = try Terminal([
-            "host", "--relay", relay.link, "--source", "test", "--accept", "any", "--name", "Budget",
+            "host", "--relay", relay.link, "--route", "relay", "--source", "test", "--accept", "any", "--name",
+            "Budget",
         ])
         #expect(host.waitUntil { $0.contains("\"Budget\" wants to broadcast to \"Relay\"") && $0.hasSuffix("[n]o:") })
         // Nothing is published before the user has answered.
@@ -83,7 +84,9 @@ struct RelayVerbTests {
     /// The relay sends the media, and the host decides who gets it.
     @Test func theHostDecidesWhoWatchesAtTheRelay() throws {
         let relay = try Relay()
-        let host = try Terminal(["host", "--relay", relay.link, "--source", "test", "--name", "Budget"])
+        let host = try Terminal([
+            "host", "--relay", relay.link, "--route", "relay", "--source", "test", "--name", "Budget",
+        ])
         #expect(host.waitUntil { $0.hasSuffix("[n]o:") })
         try host.type("y", "Enter")
         let link = try #require(relay.process.event("live")?["link"] as? String)
@@ -175,7 +178,8 @@ struct RelayVerbTests {
         #expect(try ask("/metrics").text.contains("share_relay_broadcasts 0\n"))
         #expect(try ask("/other").status == "404" && ask("/metrics", ["-X", "POST"]).status == "405")
         let host = try Terminal([
-            "host", "--relay", relay.link, "--source", "test", "--accept", "any", "--name", "A \"b\"",
+            "host", "--relay", relay.link, "--route", "relay", "--source", "test", "--accept", "any", "--name",
+            "A \"b\"",
         ])
         #expect(host.waitUntil { $0.hasSuffix("[n]o:") })
         try host.type("y", "Enter")
@@ -215,7 +219,9 @@ struct RelayVerbTests {
             "--accept", "any", "--media", "127.0.0.1:0", "--turn", "turn:127.0.0.1:\(server.port)?transport=tcp",
             "--turn-secret", folder.file("secret"),
         ])
-        let host = try Terminal(["host", "--relay", relay.link, "--source", "test", "--accept", "any"])
+        let host = try Terminal([
+            "host", "--relay", relay.link, "--route", "relay", "--source", "test", "--accept", "any",
+        ])
         #expect(host.waitUntil { $0.hasSuffix("[n]o:") })
         try host.type("y", "Enter")
         let link = try #require(relay.process.event("live")?["link"] as? String)

@@ -104,4 +104,21 @@ import Testing
         #expect(path.contains("relay") == !Self.isDirect(host, service), "\(path)")
         #expect(publisher.isRunning && relay.events("live").isEmpty)
     }
+
+    /// No datagram gets from one home to the other, and there is no TURN server: the relay sends to that viewer.
+    @Test func homesWithoutADirectPathWatchOverTheRelay() throws {
+        let homes = try TwoHomes(
+            host: .init(.symmetric), viewer: .init(.symmetric), conditions: LinkConditions(delayMilliseconds: 10))
+        let folders = try (0..<3).map { _ in try TemporaryFolder() }
+        let relay = try Endpoint(
+            ["relay", "--listen", "\(TwoHomes.serverAddress):0", "--accept", "any"], in: homes.server, folders[0])
+        let place = try #require(try relay.event("link")["link"] as? String)
+        let publisher = try Endpoint(
+            ["host", "--relay", place, "--source", "test", "--accept", "any"], in: homes.host, folders[1], agrees: true)
+        let link = try #require(try publisher.event("link")["link"] as? String)
+        let watcher = try Endpoint(["join", "--headless"], in: homes.viewer, folders[2], link: link)
+        try watcher.event("first-picture", seconds: 20)
+        #expect(try watcher.reports(2).number("frames") ?? 0 > 20)
+        #expect(relay.events("live").count == 1)
+    }
 }

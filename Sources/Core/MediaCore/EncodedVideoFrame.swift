@@ -15,6 +15,8 @@ public struct EncodedVideoFrame {
     /// When the sender captured it, on this machine's media clock: its wall clock (RTCP sender reports) is taken to
     /// agree with this machine's. Only differences between tracks are exact. Nil before the first sender report.
     public var captured: MediaInstant?
+    /// False for a frame that is decoded for those after it alone: a newer one is there already.
+    public var isShown = true
 
     public init(
         bytes: EncodedFrameBytes, codec: VideoCodec, isKeyframe: Bool, size: PixelSize? = nil, layer: UInt8 = 0,

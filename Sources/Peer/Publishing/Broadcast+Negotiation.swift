@@ -39,7 +39,7 @@ extension Broadcast {
             return done(.failure(error))
         }
         viewers.add(peer)
-        emit(.viewerJoined(description, viewers: viewers.count))
+        emit(.viewerJoined(description, viewers: viewers.audience))
         peer.negotiation.begin(remote: offer.credentials, candidates: offer.candidates, ended: !offer.isTrickling)
         // A viewer that has knocked gets later candidates as events; a player with the fixed token does not.
         let isTold = viewer.knock != nil

@@ -51,11 +51,12 @@ extension Broadcast {
                 path.close {}
                 throw error
             }
+            var description = ViewerDescription(
+                name: receiver.name, kind: receiver.kind, address: receiver.address, words: "")
+            description.isPublication = true
             return PendingOffer(
-                receiver: receiver,
-                description: ViewerDescription(
-                    name: receiver.name, kind: receiver.kind, address: receiver.address, words: ""),
-                negotiation: negotiation, allowance: allowance, ssrcs: randomSSRCs(4))
+                receiver: receiver, description: description, negotiation: negotiation, allowance: allowance,
+                ssrcs: randomSSRCs(4))
         } catch {
             throw OfferRefusal(.busy, "The host cannot open a connection: \(error)")
         }
@@ -76,7 +77,7 @@ extension Broadcast {
             throw error
         }
         viewers.add(peer)
-        emit(.viewerJoined(pending.description, viewers: viewers.count))
+        emit(.viewerJoined(pending.description, viewers: viewers.audience))
         peer.negotiation.begin(
             remote: answer.credentials, candidates: answer.candidates, ended: answer.endsCandidates)
         if let credentials = peer.negotiation.localCredentials {

@@ -115,7 +115,7 @@ package final class Broadcast {
 
     package var audience: Audience {
         Audience(
-            viewers: viewers.count,
+            viewers: viewers.audience,
             recorders: viewers.all.count { $0.viewer.records } + receivers.count { $0.records })
     }
 
@@ -296,6 +296,6 @@ extension Broadcast: SendingPeerDelegate {
         let reason = peer.isRemoved ? EndReason(.removed, "you removed them") : reason
         updateEncoders()
         delegate?.broadcast(ended: peer.id, audience: audience)
-        emit(.viewerLeft(peer.description, reason: reason, viewers: viewers.count))
+        emit(.viewerLeft(peer.description, reason: reason, viewers: viewers.audience))
     }
 }

@@ -18,6 +18,8 @@ public enum BroadcastEvent: Sendable {
     case viewerLeft(ViewerDescription, reason: EndReason, viewers: Int)
     /// The host's user has removed this viewer, with so many sessions; `viewerLeft` comes for each.
     case viewerRemoved(ViewerDescription, sessions: Int)
+    /// Viewers are sent to over a relay from now on, which can watch, or by this host again.
+    case routeChanged(isOverRelay: Bool, relay: String)
     /// The host's user has paused the broadcast: nothing is captured or sent.
     case broadcastPaused
     case broadcastResumed(after: MediaDuration)

@@ -8,6 +8,8 @@ public struct ViewerDescription: Sendable, Equatable {
     public var words: String
     /// The viewer says that it records.
     public var records: Bool
+    /// It is no viewer, but a service or relay to which this host publishes.
+    package var isPublication = false
 
     public init(name: String, kind: String, address: String, words: String, records: Bool = false) {
         self.name = name

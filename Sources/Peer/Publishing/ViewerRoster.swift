@@ -13,6 +13,8 @@ struct ViewerRoster {
     private(set) var past = ViewerTotals()
 
     var count: Int { peers.count }
+    /// Without services and relays to which this host publishes.
+    var audience: Int { peers.values.count { !$0.description.isPublication } }
     var all: some Collection<SendingPeer> { peers.values }
     subscript(id: SessionID) -> SendingPeer? { peers[id] }
 

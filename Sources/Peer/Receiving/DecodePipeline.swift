@@ -58,6 +58,7 @@ final class DecodePipeline: @unchecked Sendable {
         var captured: MediaInstant?
         /// When to show the frame at the earliest (lip-sync).
         var showAt: MediaInstant?
+        var isShown = true
     }
 
     private let decoder: any VideoDecoder
@@ -91,7 +92,7 @@ final class DecodePipeline: @unchecked Sendable {
     /// - Parameter time: when to show the frame at the earliest; nil: as soon as it is decoded.
     func push(_ frame: EncodedVideoFrame, showAt time: MediaInstant?) {
         if frame.isKeyframe { waitsForKeyframe = false }
-        let info = WaitingFrame(arrived: clock(), captured: frame.captured, showAt: time)
+        let info = WaitingFrame(arrived: clock(), captured: frame.captured, showAt: time, isShown: frame.isShown)
         let isLate = !frame.isKeyframe && frames.oldest.map { info.arrived - $0.arrived > Self.longestDelay } ?? false
         guard !waitsForKeyframe, isLate || !push(frame.bytes, info) else { return }
         if !waitsForKeyframe { counters.with { $0.overflows += 1 } }
@@ -134,6 +135,7 @@ final class DecodePipeline: @unchecked Sendable {
         }
         guard let frame else { return }
         let decoded = clock()
+        guard info.isShown else { return }
         sink.show(frame, at: info.showAt)
         let now = clock()
         let shown = max(now, info.showAt ?? now)

@@ -11,13 +11,22 @@ final class BroadcastSignaling: SignalingServerDelegate, BroadcastDelegate {
     private let core: LoopBound<Broadcast>
     let knocks: KnockHandler
     private let onEvent: @Sendable (BroadcastEvent) -> Void
+    /// Called when the session of a viewer was opened.
+    let onOpen = Monitor<(@Sendable (SessionID, Viewer) -> Void)?>(nil)
+    /// Those that watch at a relay to which this host publishes, too.
+    let viewersElsewhere: Monitor<ViewersElsewhere>
     /// The server's handle of this broadcast.
     private let served: Monitor<BroadcastHandle?>
     /// Tells the viewers how many they are.
     private let audience: Throttle<Audience>
 
-    init(core: LoopBound<Broadcast>, knocks: KnockHandler, onEvent: @escaping @Sendable (BroadcastEvent) -> Void) {
+    init(
+        core: LoopBound<Broadcast>, knocks: KnockHandler,
+        viewersElsewhere: Monitor<ViewersElsewhere> = Monitor(.init()),
+        onEvent: @escaping @Sendable (BroadcastEvent) -> Void
+    ) {
         self.core = core
+        self.viewersElsewhere = viewersElsewhere
         self.knocks = knocks
         self.onEvent = onEvent
         let served = Monitor<BroadcastHandle?>(nil)
@@ -38,6 +47,11 @@ final class BroadcastSignaling: SignalingServerDelegate, BroadcastDelegate {
 
     func begin(_ broadcast: BroadcastHandle) { served.with { $0 = broadcast } }
 
+    /// Has viewers that are admitted from now on go elsewhere at once.
+    func redirect(by redirect: @escaping @Sendable (Viewer) -> SignedRedirect?) {
+        served.with { $0 }?.redirect(by: redirect)
+    }
+
     /// Ends the broadcast for its viewers. The server then refuses all requests for it.
     func end(reason: String) async {
         let broadcast = served.with { served in
@@ -45,6 +59,11 @@ final class BroadcastSignaling: SignalingServerDelegate, BroadcastDelegate {
             return served
         }
         await broadcast?.end(reason: reason)
+    }
+
+    /// Has the viewer of a session go on elsewhere; nil: not any more.
+    func send(redirect: SignedRedirect?, to session: SessionID) {
+        served.with { $0 }?.send(redirect: redirect, to: session)
     }
 
     /// Tells all viewers.
@@ -69,6 +88,7 @@ final class BroadcastSignaling: SignalingServerDelegate, BroadcastDelegate {
         let opened: OpenedSession = try await ask { broadcast, done in
             broadcast.open(offer: offer, viewer: viewer, words: words, answer: done)
         }
+        onOpen.with { $0 }?(opened.id, viewer)
         if served.with({ $0 }) != nil { tell(await core.ifRunning { $0.audience } ?? Audience()) }
         return opened
     }
@@ -122,6 +142,8 @@ final class BroadcastSignaling: SignalingServerDelegate, BroadcastDelegate {
     }
 
     private func tell(_ audience: Audience) {
+        var audience = audience
+        audience.add(viewersElsewhere.with { $0 })
         self.audience.pass(audience, interval: .betweenAudienceReports(viewers: audience.viewers))
     }
 }

@@ -23,6 +23,9 @@ extension HostSession {
         var viewerLimit: (@Sendable (ViewerDescription) -> Bitrate?)?
         /// The relay over which viewers reach this host; nil: they reach it at `linkHost`.
         public var meeting: PairedService?
+        /// Of those who meet this host at a relay: how many it sends to itself. With more, it publishes to the relay, which
+        /// sends to all. Nil: it never does.
+        public var directViewers: Int?
         /// STUN and TURN servers for this host and its viewers. Viewers get the credentials, too.
         public var iceServers: [ICEServer] = []
         /// Asks the router to forward ports.

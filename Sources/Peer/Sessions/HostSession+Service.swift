@@ -38,6 +38,23 @@ extension HostSession {
         }
     }
 
+    /// Runs a publication, and those that follow it at other relays, until the broadcast is over.
+    private func publish(
+        _ first: ServicePublication, of paired: PairedService, report: @escaping @Sendable (ServiceEvent) -> Void
+    ) async -> EndReason {
+        let (isStopped, current) = (isStopped, publication)
+        return await RelayFailover(
+            make: { self.makePublication($0, report: report) },
+            take: { publication, _ in
+                isStopped.with { isStopped in
+                    if !isStopped { current.with { $0 = publication } }
+                    return !isStopped
+                }
+            },
+            isWanted: { !isStopped.with { $0 } }, emit: emit
+        ).run(first, of: paired)
+    }
+
     func makePublication(
         _ service: PairedService, report: @escaping @Sendable (ServiceEvent) -> Void
     ) -> ServicePublication {

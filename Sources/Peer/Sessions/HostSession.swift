@@ -18,7 +18,7 @@ public final class HostSession: Sendable {
     public typealias KnockPolicy = @Sendable (Knock) async -> KnockDecision
 
     private let configuration: Configuration
-    private let identity: Identity
+    let identity: Identity
     private let loop: EventLoop
     let core: LoopBound<Broadcast>
     let pipelines: MediaPipelines
@@ -29,6 +29,8 @@ public final class HostSession: Sendable {
     let publication = Monitor<ServicePublication?>(nil)
     /// The meeting at a relay; nil for a host that viewers reach themselves.
     let meeting = Monitor<MeetingSession?>(nil)
+    /// Moves viewers to the relay; nil for a host that sends to all of them itself.
+    let handover = Monitor<RelayHandover?>(nil)
     let isStopped = Monitor(false)
     private let wakeups: LoopBound<MediaWakeups>
     let servers: ICEServerMonitor
@@ -81,11 +83,14 @@ public final class HostSession: Sendable {
                     audio: loop.makeWakeup { core.assumeIsolated { $0.audioPacketsQueued() } })
             })
         // For the relay's directory.
+        let viewersElsewhere = Monitor(ViewersElsewhere())
         let audience = Throttle<Int> { [meeting] viewers in
             guard let meeting = meeting.with({ $0 }) else { return }
-            Task { await meeting.note(viewers: viewers) }
+            Task { await meeting.note(viewers: viewersElsewhere.with { $0.total(viewers) }) }
         }
-        signaling = BroadcastSignaling(core: core, knocks: KnockHandler(decideKnock: decide, emit: emit)) { event in
+        signaling = BroadcastSignaling(
+            core: core, knocks: KnockHandler(decideKnock: decide, emit: emit), viewersElsewhere: viewersElsewhere
+        ) { event in
             emit(event)
             if let viewers = event.viewers { audience.pass(viewers, interval: .seconds(2)) }
             servers.check(after: event)
@@ -174,6 +179,7 @@ public final class HostSession: Sendable {
             await meeting.stop()
             throw .hostStopped
         }
+        if let limit = configuration.directViewers { startHandover(to: relay, of: broadcast.id, beyond: limit) }
         do throws(SignalingError) {
             try await meeting.start()
         } catch {
@@ -228,6 +234,7 @@ public final class HostSession: Sendable {
         let server = server.with { $0 }
         let sentence = reason.code == .stopped ? "the host ended the broadcast" : reason.sentence
         await signaling.end(reason: sentence)
+        await handover.with { $0 }?.stop(reason)
         await meeting.with { $0 }?.stop()
         await publication.with { $0 }?.close(reason)
         // Stopping a source blocks until its thread ends, so it is done on another thread, or on this one if there is
@@ -249,6 +256,10 @@ public final class HostSession: Sendable {
         let video = pipelines.video.statistics
         var statistics = await core.ifRunning { $0.statistics(video: video) }
         statistics?.audio = audioTracks
+        if handover.with({ $0 }) != nil, var audience = await core.ifRunning({ $0.audience }) {
+            audience.add(signaling.viewersElsewhere.with { $0 })
+            statistics?.viewers = audience.viewers
+        }
         return statistics
     }
 }

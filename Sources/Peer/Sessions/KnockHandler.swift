@@ -13,6 +13,9 @@ final class KnockHandler: Sendable {
     /// The viewers that the host's user has removed and not accepted since; the oldest is first.
     private let removed = Monitor<[ViewerIdentity]>([])
     private static let removedLimit = 1_024
+    /// The viewers that this host has sent elsewhere, which knock there again, and whether they record; the oldest is first.
+    private let redirected = Monitor<[(identity: ViewerIdentity, records: Bool)]>([])
+    private static let redirectedLimit = 8_192
 
     /// How long a refusal applies.
     static let refusalSeconds = 60
@@ -24,6 +27,7 @@ final class KnockHandler: Sendable {
 
     /// Marks the viewer's later knocks, until one is accepted.
     func noteRemoval(of identity: ViewerIdentity) {
+        redirected.with { redirected in redirected.removeAll { $0.identity == identity } }
         removed.with { removed in
             removed.removeAll { $0 == identity }
             if removed.count >= Self.removedLimit { removed.removeFirst() }
@@ -31,7 +35,22 @@ final class KnockHandler: Sendable {
         }
     }
 
+    /// Accepts the viewer's later knocks without a question, until it is removed.
+    func noteRedirect(of identity: ViewerIdentity, records: Bool) {
+        redirected.with { redirected in
+            redirected.removeAll { $0.identity == identity }
+            if redirected.count >= Self.redirectedLimit { redirected.removeFirst() }
+            redirected.append((identity, records))
+        }
+    }
+
+    /// Whether the viewer was admitted before, and does nothing now that it did not then.
+    private func isRedirected(_ knock: Knock) -> Bool {
+        redirected.with { $0.contains { $0.identity == knock.identity && ($0.records || !knock.records) } }
+    }
+
     func decide(_ knock: Knock) async -> KnockDecision {
+        if isRedirected(knock) { return .accepted }
         var knock = knock
         knock.wasRemoved = removed.with { $0.contains(knock.identity) }
         let who = ViewerDescription(knock)

@@ -177,7 +177,7 @@ final class PublishedBroadcasts: Sendable {
     func moveAll() -> Bool {
         guard let member = cluster.member, !member.others.isEmpty else { return false }
         environment.with { $0 }?.session.send(.reconnect)
-        for broadcast in all.map(\.broadcast) + (cluster.broadcasts?.live ?? []) { broadcast.send(.reconnect) }
+        for broadcast in all.map(\.broadcast) + (cluster.broadcasts?.live ?? []) { broadcast.send(.reconnect(nil)) }
         return true
     }
 }

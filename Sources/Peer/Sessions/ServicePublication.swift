@@ -53,9 +53,10 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
 
     /// - Parameters:
     ///   - admission: decides on viewers that a relay asks about; nil: they are refused.
+    ///   - isOnly: the broadcast has no viewers of its own, and reports to this publication.
     ///   - report: called with the service's events.
     init(
-        core: LoopBound<Broadcast>, service: any PublishingEndpoint, admission: KnockHandler?,
+        core: LoopBound<Broadcast>, service: any PublishingEndpoint, admission: KnockHandler?, isOnly: Bool = true,
         onEvent: @escaping @Sendable (BroadcastEvent) -> Void,
         report: @escaping @Sendable (ServiceEvent) -> Void
     ) {
@@ -64,6 +65,7 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
         self.core = core
         self.service = service
         self.onEvent = onEvent
+        guard isOnly else { return }
         core.perform { [weak self] in $0.delegate = self }
     }
 
@@ -85,6 +87,8 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
             core.perform { $0.cancelOffer(offer.id) }
             throw EndReason(error, service: service.name)
         }
+        // Its candidates are reported from now on.
+        state.with { $0.session = offer.id }
         let failure = await core.ifRunning { broadcast -> EndReason? in
             do throws(EndReason) {
                 try broadcast.begin(offer.id, answer: answer.sdp)
@@ -93,8 +97,10 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
                 return error
             }
         }
-        if let reason = failure ?? EndReason(.stopped, "the broadcast has ended") { throw reason }
-        state.with { $0.session = offer.id }
+        if let reason = failure ?? EndReason(.stopped, "the broadcast has ended") {
+            state.with { $0.session = nil }
+            throw reason
+        }
     }
 
     private func offer() async throws(EndReason) -> LocalOffer {
@@ -229,8 +235,8 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
     /// Takes note of other relays. Only the same service of theirs is believed.
     private func note(_ texts: [String]) {
         let links = texts.prefix(Self.relayLimit).compactMap { try? ServiceLink(parsing: $0) }
-        let own = service as? PairedService
-        state.with { $0.relays = links.filter { $0.id == own?.link.id } }
+        let own = (service as? PairedService)?.link ?? (service as? MeetingPublication)?.link
+        state.with { $0.relays = links.filter { $0.id == own?.id } }
     }
 
     /// A relay tells the viewers' link on each stream of events.
@@ -289,7 +295,7 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
     }
 
     package func broadcast(foundCandidates fragment: String, of session: SessionID) {
-        guard service.takesLateCandidates else { return }
+        guard service.takesLateCandidates, state.with({ $0.session == session }) else { return }
         Task { try? await service.trickle(fragment) }
     }
 

@@ -31,7 +31,8 @@ extension ViewerSession {
                         await core.ifRunning { $0.add(fragment) }
                     case .alternates(let links):
                         if followsAlternates { relays.with { $0.note(links, of: link) } }
-                    case .reconnect:
+                    case .reconnect(let redirect?): follow(redirect, at: link)
+                    case .reconnect(nil):
                         if !relays.with({ $0.isEmpty }) { outcome.settle(.movesOn) }
                     case .other: break
                     }

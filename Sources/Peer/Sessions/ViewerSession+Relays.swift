@@ -19,6 +19,8 @@ extension ViewerSession {
         private var next = 0
         /// When the last one was lost; nil while one works.
         private var lostSince: MediaInstant?
+        /// Why the session elsewhere ended from which the viewer has come back; nil once it is connected.
+        var formerEnd: EndReason?
 
         /// The most that a relay can name.
         static let limit = 8
@@ -31,7 +33,7 @@ extension ViewerSession {
             next = 0
         }
 
-        mutating func noteConnected() { lostSince = nil }
+        mutating func noteConnected() { (lostSince, formerEnd) = (nil, nil) }
 
         var isEmpty: Bool { others.isEmpty }
 

@@ -18,29 +18,34 @@ public import Transport
 public final class ViewerSession: Sendable {
     let link: Link
     let identity: Identity
-    private let name: String
-    private let ownServers: [ICEServer]
+    let name: String
+    let ownServers: [ICEServer]
     private let usesOnlyRelays: Bool
-    private let records: Bool
+    let records: Bool
     /// What the sink takes.
     private let capabilities: MediaCapabilities
     let emit: @Sendable (ViewerEvent) -> Void
-    private let loop: EventLoop
+    let loop: EventLoop
     private let seat: SharedSeat?
     private let socket = Monitor<LoopBound<ICELiteSocket>?>(nil)
-    let core: LoopBound<Subscription>
+    /// The connection whose media the sink gets.
+    let current: Monitor<LoopBound<Subscription>>
+    var core: LoopBound<Subscription> { current.with { $0 } }
     /// Of the session at one place, and the reason that the host's event names.
-    private let outcomes = Monitor((outcome: Outcome(), told: Outcome()))
+    let outcomes: Monitor<(outcome: Outcome, told: Outcome)>
     var outcome: Outcome { outcomes.with { $0.outcome } }
     var told: Outcome { outcomes.with { $0.told } }
     let isBroadcastPaused = Monitor(false)
     let relays = Monitor(Relays())
     let followsAlternates: Bool
-    private let hasLeft = Monitor(false)
-    private let recoveryRequests: Monitor<AsyncStream<Subscription.RecoveryRequest>.Continuation?>
+    let hasLeft = Monitor(false)
+    let recoveryRequests = Monitor<AsyncStream<Subscription.RecoveryRequest>.Continuation?>(nil)
+    /// Hands the sink to the session at another server; nil for a sink that forwards packets.
+    let sinks: SinkHandover?
+    let redirection = Monitor(Redirection())
     /// The knock that waits for its answer.
-    private let ticket = Monitor<KnockTicket?>(nil)
-    private let servers = Monitor<ICEServerResolver?>(nil)
+    let ticket = Monitor<KnockTicket?>(nil)
+    let servers = Monitor<ICEServerResolver?>(nil)
     /// The token and servers of the accepted knock.
     let admission = Monitor<Admission?>(nil)
 
@@ -109,25 +114,30 @@ public final class ViewerSession: Sendable {
         }
         self.capabilities = capabilities
         self.emit = emit
-        let (relays, outcomes) = (relays, outcomes)
         let loop = seat?.loop ?? EventLoop(name: "net-0")
         self.loop = loop
+        let outcomes = Monitor((outcome: Outcome(), told: Outcome()))
+        self.outcomes = outcomes
+        let sinks = sink is any ForwardingSink ? nil : SinkHandover(sink)
+        self.sinks = sinks
+        let (relays, requests, isOneOfMany) = (relays, recoveryRequests, seat?.isOneOfMany == true)
         let outcome = outcomes.with { $0.outcome }
-        let requests = Monitor<AsyncStream<Subscription.RecoveryRequest>.Continuation?>(nil)
-        recoveryRequests = requests
-        core = LoopBound(
-            loop,
-            making: {
-                let core = Subscription(
-                    loop: loop, sink: sink,
-                    emit: { event in
-                        Self.follow(event, relays, outcomes.with { $0.outcome })
-                        emit(event)
-                    }, outcome: outcome, request: { request in _ = requests.with { $0 }?.yield(request) })
-                if seat?.isOneOfMany == true { core.packetCapacity = 256 }
-                return core
-            })
+        current = Monitor(
+            LoopBound(
+                loop,
+                making: {
+                    let core = Subscription(
+                        loop: loop, sink: sinks?.makeInput(loop) ?? sink,
+                        emit: { event in
+                            Self.follow(event, relays, outcomes.with { $0.outcome })
+                            emit(event)
+                        }, outcome: outcome, request: { request in _ = requests.with { $0 }?.yield(request) })
+                    if isOneOfMany { core.packetCapacity = 256 }
+                    return core
+                }))
     }
+
+    var isOneOfMany: Bool { seat?.isOneOfMany == true }
 
     /// Ends the session; `run` returns soon after.
     public func leave(_ reason: EndReason = EndReason(.stopped, "you left")) {
@@ -139,25 +149,44 @@ public final class ViewerSession: Sendable {
 
     /// Runs the session from the knock to its end.
     public func run() async -> EndReason {
-        var link = link
+        var (link, successor) = (link, Successor?.none)
         while true {
-            let reason = await explained(await stay(at: link))
+            let reason = await explained(await stay(at: link, successor))
+            successor = redirection.with { $0.takeArrival() }
+            if let successor {
+                link = successor.link
+                continue
+            }
             let next = relays.with { relays in
                 reason.mayGoOnElsewhere(relays.isMoving) ? relays.next(after: link, now: MonotonicClock.now) : nil
             }
-            guard let next, !hasLeft.with({ $0 }) else { return await close(reason) }
+            if next == nil, link != self.link, let home = home(after: reason) {
+                link = home
+                await begin()
+                continue
+            }
+            guard let next, !hasLeft.with({ $0 }) else {
+                // The host has ended the broadcast elsewhere first.
+                let former = relays.with { $0.formerEnd }
+                return await close(former?.code == .hostEnded && reason.code != .stopped ? former ?? reason : reason)
+            }
             if relays.with({ $0.isRoundOver }) { try? await Task.sleep(for: .milliseconds(500)) }
             emit(.warning("\(reason.sentence): trying the relay at \(next.authority)"))
             link = next
-            let outcome = Outcome()
-            outcomes.with { $0 = (outcome, Outcome()) }
-            if hasLeft.with({ $0 }) { outcome.settle(EndReason(.stopped, "you left")) }
-            await core.ifRunning { $0.moveOn(outcome) }
+            await begin()
         }
     }
 
+    /// Begins a session at another server, without a connection.
+    private func begin() async {
+        let outcome = Outcome()
+        outcomes.with { $0 = (outcome, Outcome()) }
+        if hasLeft.with({ $0 }) { outcome.settle(EndReason(.stopped, "you left")) }
+        await core.ifRunning { $0.moveOn(outcome) }
+    }
+
     /// Notes what concerns the choice of a relay.
-    private static func follow(_ event: ViewerEvent, _ relays: Monitor<Relays>, _ outcome: Outcome) {
+    static func follow(_ event: ViewerEvent, _ relays: Monitor<Relays>, _ outcome: Outcome) {
         switch event {
         case .connected: relays.with { $0.noteConnected() }
         case .waiting(let outage) where outage >= patience && !relays.with({ $0.isEmpty }):
@@ -167,20 +196,26 @@ public final class ViewerSession: Sendable {
     }
 
     private func close(_ reason: EndReason) async -> EndReason {
+        await endRedirection()
         await core.performAndWait { $0.close($1) }
         await servers.with({ $0 })?.close()
         await stopLoop()
         return reason
     }
 
+    func makeClient(_ link: Link) throws(SignalingError) -> SignalingClient {
+        var settings = SignalingClient.Configuration()
+        settings.sharesThreads = seat != nil
+        settings.localAddress = seat?.localAddress
+        return try SignalingClient(link: link, configuration: settings)
+    }
+
     /// Runs the session with the server of a link.
-    private func stay(at link: Link) async -> EndReason {
+    /// - Parameter successor: has a connection already.
+    private func stay(at link: Link, _ successor: Successor?) async -> EndReason {
         let client: SignalingClient
         do throws(SignalingError) {
-            var settings = SignalingClient.Configuration()
-            settings.sharesThreads = seat != nil
-            settings.localAddress = seat?.localAddress
-            client = try SignalingClient(link: link, configuration: settings)
+            client = if let successor { successor.client } else { try makeClient(link) }
         } catch {
             return EndReason(error)
         }
@@ -191,7 +226,11 @@ public final class ViewerSession: Sendable {
         let outcome = outcome
         let journey = Task {
             do throws(EndReason) {
-                try await enter(client, at: link, requests)
+                if successor == nil { try await enter(client, at: link) }
+                guard !redirection.with({ $0.hasArrived }) else { return }
+                async let listening: Void = listen(client, at: link)
+                await recover(client, at: link, requests)
+                await listening
             } catch {
                 outcome.settle(error)
             }
@@ -203,7 +242,9 @@ public final class ViewerSession: Sendable {
             return ticket
         }
         // TLS waits up to 5 s for the peer's close_notify, so closing runs in the background.
-        guard !relays.with({ !$0.isEmpty && reason.mayGoOnElsewhere($0.isMoving) }) else {
+        guard !redirection.with({ $0.hasArrived }), link == self.link || hasLeft.with({ $0 }),
+            !relays.with({ !$0.isEmpty && reason.mayGoOnElsewhere($0.isMoving) })
+        else {
             Task.detached {
                 await client.leave()
                 await client.close()
@@ -250,24 +291,25 @@ public final class ViewerSession: Sendable {
         return lost == nil ? EndReason(report, other: "the host") : reason.explained(by: report)
     }
 
-    private func enter(
-        _ client: SignalingClient, at link: Link, _ requests: AsyncStream<Subscription.RecoveryRequest>
-    ) async throws(EndReason) {
+    private func enter(_ client: SignalingClient, at link: Link) async throws(EndReason) {
         let (token, hostServers, pass) = try await knock(client)
         emit(.accepted)
+        guard await !goesOnAtOnce(client, at: link) else { return }
         let addresses = await find(ownServers + hostServers)
         admission.with { $0 = Admission(token: token, servers: addresses, pass: pass) }
         try await prepare(addresses, at: link)
         let found = try await offer(client, at: link, token, timeout: nil)
-        guard let credentials = found.credentials else { return }
-        if !found.isComplete { Task { await trickleRest(client, credentials) } }
-        async let listening: Void = listen(client, at: link)
-        await recover(client, at: link, requests)
-        await listening
+        if !found.isComplete, let credentials = found.credentials {
+            Task { await trickleRest(client, credentials) }
+        }
     }
 
     /// Opens a transport and starts to gather.
-    func prepare(_ addresses: ICEServerResolver.Addresses, at link: Link) async throws(EndReason) {
+    /// - Parameter core: nil: the present connection is replaced.
+    func prepare(
+        _ addresses: ICEServerResolver.Addresses, at link: Link, _ core: LoopBound<Subscription>? = nil
+    ) async throws(EndReason) {
+        let core = core ?? self.core
         let own = SecureTransport.Identity(identity)
         let expected = link.fingerprint
         let relaysOnly = usesOnlyRelays
@@ -285,8 +327,10 @@ public final class ViewerSession: Sendable {
 
     /// Sends the offer, checks the answer's certificate, and starts the connection.
     func offer(
-        _ client: SignalingClient, at link: Link, _ token: String, timeout: Duration?
+        _ client: SignalingClient, at link: Link, _ token: String, timeout: Duration?,
+        _ core: LoopBound<Subscription>? = nil
     ) async throws(EndReason) -> Subscription.Gathered {
+        let core = core ?? self.core
         let found = await core.gathered()
         guard let credentials = found.credentials, let print = Fingerprint(sha256: identity.fingerprint) else {
             throw EndReason(.failed, "this machine found no way to receive")
@@ -324,64 +368,10 @@ public final class ViewerSession: Sendable {
         return addresses
     }
 
-    private func knock(
-        _ client: SignalingClient
-    ) async throws(EndReason) -> (token: String, servers: [ICEServer], pass: String?) {
-        do throws(SignalingError) {
-            let ticket = try await queue(client)
-            // With a pass, nobody is asked.
-            if admission.with({ $0?.pass }) == nil { emit(.knocking(words: ticket.words.description)) }
-            self.ticket.with { $0 = ticket }
-            let answer = try await client.waitForAnswer(ticket)
-            self.ticket.with { $0 = nil }
-            switch answer {
-            case .accepted(let token, let servers): return (token, servers, await client.pass)
-            case .refused(let reason): throw SignalingError(.refused, reason)
-            case .unanswered: throw SignalingError(.unanswered, "nobody answered within 60 s")
-            }
-        } catch {
-            throw EndReason(error)
-        }
-    }
-
-    /// Knocks. If the host's queue is full, tries again for as long as a knock would wait for its answer.
-    private func queue(_ client: SignalingClient) async throws(SignalingError) -> KnockTicket {
-        let deadline = ContinuousClock.now + .seconds(60)
-        var hasWaited = false
-        while true {
-            do throws(SignalingError) {
-                return try await client.knock(
-                    name: name, identity: identity, records: records, pass: admission.with { $0 }?.pass)
-            } catch {
-                guard error.code == .queueFull, ContinuousClock.now < deadline else { throw error }
-                if !hasWaited {
-                    emit(.warning("others are waiting for the host's answer; asking again until there is room"))
-                }
-                hasWaited = true
-                guard (try? await Task.sleep(for: .seconds(3))) != nil else { throw error }
-            }
-        }
-    }
-
     /// Sends the host the candidates that are found after the offer, until gathering is complete.
-    func trickleRest(_ client: SignalingClient, _ credentials: ICECredentials) async {
-        await core.trickle(credentials) { try? await client.trickle($0) }
-    }
-}
-
-extension EndReason {
-    init(_ error: SignalingError) {
-        let code: Code =
-            switch error.code {
-            case .connectionRefused, .unreachable, .timedOut, .unknownHost, .oldLink: .unreachable
-            case .certificateMismatch, .certificateUntrusted, .hostNotProven, .notAShareHost: .untrusted
-            case .wrongSecret: .wrongSecret
-            case .refused: .refused
-            case .unanswered: .unanswered
-            case .gone: .hostEnded
-            case .connectionLost: .connectionLost
-            case .tooMany, .queueFull, .offerRefused: .failed
-            }
-        self.init(code, error.description, remedy: error.remedy)
+    func trickleRest(
+        _ client: SignalingClient, _ credentials: ICECredentials, _ core: LoopBound<Subscription>? = nil
+    ) async {
+        await (core ?? self.core).trickle(credentials) { try? await client.trickle($0) }
     }
 }

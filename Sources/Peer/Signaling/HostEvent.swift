@@ -1,4 +1,4 @@
-import Admission
+public import Admission
 import FoundationEssentials
 import MediaCore
 
@@ -19,8 +19,9 @@ public enum HostEvent: StreamEvent, Equatable {
     case candidates(fragment: String)
     /// The links at which the broadcast can be watched, too, if this server goes.
     case alternates([String])
-    /// The server is about to stop: the viewer goes on at one of its alternates.
-    case reconnect
+    /// For all viewers, without a redirect: the server is about to stop, and the viewer goes on at one of its alternates.
+    /// For one viewer, with a redirect: the viewer goes on there.
+    case reconnect(SignedRedirect?)
     /// Any other event, with its name and its JSON.
     case other(name: String, json: String)
 
@@ -62,6 +63,17 @@ public enum HostEvent: StreamEvent, Equatable {
         var fragment: String
     }
 
+    private struct Redirect: Codable {
+        var type = "reconnect"
+        var link: String
+        var certificate: String
+        var signature: String
+
+        init(_ redirect: SignedRedirect) {
+            (link, certificate, signature) = (redirect.link, redirect.certificate, redirect.signature)
+        }
+    }
+
     private struct Alternates: Codable {
         var type = "alternates"
         var links: [String]
@@ -70,7 +82,8 @@ public enum HostEvent: StreamEvent, Equatable {
     var json: String {
         switch self {
         case .alternates(let links): Self.json(Alternates(links: links))
-        case .reconnect: "{\"type\":\"reconnect\"}"
+        case .reconnect(nil): "{\"type\":\"reconnect\"}"
+        case .reconnect(let redirect?): Self.json(Redirect(redirect))
         case .ended(let reason): Self.json(Ended(reason: reason))
         case .candidates(let fragment): Self.json(Candidates(fragment: fragment))
         case .viewerCount(let count): "{\"type\":\"viewercount\",\"viewercount\":\(count)}"
@@ -127,7 +140,7 @@ public enum HostEvent: StreamEvent, Equatable {
         case "alternates":
             guard let found = try? decoder.decode(Alternates.self, from: Data(data.utf8)) else { return nil }
             self = .alternates(found.links)
-        case "reconnect": self = .reconnect
+        case "reconnect": self = .reconnect(try? decoder.decode(SignedRedirect.self, from: Data(data.utf8)))
         default: self = .other(name: name, json: data)
         }
     }

@@ -56,6 +56,7 @@ const char *viewerPageScript(void) {
 #embed "Page/Script/knock.js" suffix(,)
 #embed "Page/Script/peer-connection.js" suffix(,)
 #embed "Page/Script/reconnection.js" suffix(,)
+#embed "Page/Script/handover.js" suffix(,)
 #embed "Page/Script/session.js" suffix(,)
 #embed "Page/Script/main.js" suffix(,)
         0};

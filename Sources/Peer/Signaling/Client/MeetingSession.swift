@@ -107,7 +107,7 @@ public actor MeetingSession {
                     await handle(event)
                 }
             } catch {}
-            cancelAll()
+            cancelAll(because: Interrupted())
             guard !Task.isCancelled else { return }
             emit(.interrupted)
             // Those of before the outage may be dead.
@@ -157,13 +157,19 @@ public actor MeetingSession {
 
     private static let unknownAddress = "0.0.0.0"
 
-    private func cancel(_ number: Int) {
+    /// Fails the requests of viewers that have not left.
+    private struct Interrupted: Error {}
+
+    /// - Parameter outage: nil: the viewer waits no longer.
+    private func cancel(_ number: Int, because outage: Interrupted? = nil) {
         guard let request = requests.removeValue(forKey: number) else { return }
-        request.closed.succeed(())
+        if let outage { request.closed.fail(outage) } else { request.closed.succeed(()) }
         request.task.cancel()
     }
 
-    private func cancelAll() { for number in Array(requests.keys) { cancel(number) } }
+    private func cancelAll(because outage: Interrupted? = nil) {
+        for number in Array(requests.keys) { cancel(number, because: outage) }
+    }
 
     // MARK: Responses
 

@@ -91,7 +91,7 @@ extension SignalingClient {
                     throw SignalingError.notAShareHost(http.server, "its answer makes no sense")
                 }
                 await http.authorize(with: document.token)
-                pass = document.pass
+                (pass, redirect) = (document.pass, document.reconnect)
                 return .accepted(token: document.token, iceServers: Array(document.iceServers.prefix(16)))
             default:
                 let failure = http.failure(answer)

@@ -22,7 +22,18 @@ public struct BroadcastHandle: Sendable {
     /// Sends candidates that the host gathered after its answer, all of them so far, on the event streams of the
     /// session's viewer. Streams that it opens later begin with them.
     public func send(candidates fragment: String, of session: SessionID) {
-        broadcast.send(candidates: fragment, of: session)
+        broadcast.send(.candidates(fragment: fragment), to: session)
+    }
+
+    /// Has the viewer of a session go on elsewhere; nil: not any more. Streams that it opens later begin with it.
+    public func send(redirect: SignedRedirect?, to session: SessionID) {
+        broadcast.send(.reconnect(redirect), to: session)
+    }
+
+    /// Has viewers that are admitted from now on go elsewhere at once.
+    /// - Parameter redirect: returns where; nil: the viewer stays. Called on any thread.
+    public func redirect(by redirect: @escaping @Sendable (Viewer) -> SignedRedirect?) {
+        broadcast.setRedirect(redirect)
     }
 
     /// Withdraws what a viewer was granted, and sends it the `removed` event with `reason`: waits 250 ms at most until it

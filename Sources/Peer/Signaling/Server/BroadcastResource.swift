@@ -14,6 +14,8 @@ final class BroadcastResource: Sendable {
     let eventStreams: EventStreams
     private let knockBucket: Mutex<TokenBucket>
     private let counters: SignalingCounters
+    /// Where admitted viewers are sent; nil: nowhere.
+    private let redirecting = Mutex<(@Sendable (Viewer) -> SignedRedirect?)?>(nil)
 
     /// - Parameter pollTimeout: how long a poll of a knock is held.
     init(
@@ -41,12 +43,22 @@ final class BroadcastResource: Sendable {
         }
     }
 
+    /// Where an admitted viewer is to watch; nil: here.
+    func redirect(_ viewer: Viewer) -> SignedRedirect? {
+        let redirect = redirecting.withLock { $0 }
+        return redirect?(viewer)
+    }
+
+    func setRedirect(_ redirect: @escaping @Sendable (Viewer) -> SignedRedirect?) {
+        redirecting.withLock { $0 = redirect }
+    }
+
     /// Sends an event on every viewer's event stream.
     func send(_ event: HostEvent) { countDropped(eventStreams.send(event)) }
 
-    /// Sends candidates on the event streams of the session's viewer, and keeps them for streams that it opens later.
-    func send(candidates fragment: String, of session: SessionID) {
-        let event = HostEvent.candidates(fragment: fragment)
+    /// Sends an event on the event streams of the session's viewer, and keeps its lasting part for streams that it opens
+    /// later.
+    func send(_ event: HostEvent, to session: SessionID) {
         guard let owner = admissions.keep(event, of: session) else { return }
         countDropped(eventStreams.send([event.serialized], to: owner))
     }

@@ -47,6 +47,8 @@ struct AdmissionDocument: Codable {
     var iceServers: [ICEServer]
     /// base64url, for other servers of the broadcast.
     var pass: String?
+    /// Where the viewer is to watch.
+    var reconnect: SignedRedirect?
 }
 
 extension BroadcastRoutes {
@@ -133,7 +135,8 @@ extension BroadcastRoutes {
             return RouteResponse(
                 .ok,
                 json: AdmissionDocument(
-                    token: token, iceServers: configuration.issuedServers, pass: pass(ofToken: token)))
+                    token: token, iceServers: configuration.issuedServers, pass: pass(ofToken: token),
+                    reconnect: broadcast.admissions.admission(token: token)?.1.viewer.flatMap(broadcast.redirect)))
         case .outcome(.refused(let reason)):
             return refused(reason, Int(configuration.refusalTimeout / .seconds(1)))
         case .outcome(.unanswered):

@@ -50,8 +50,9 @@ struct EventRoutes: Sendable {
             let stream = streams.open(owner)
             begin(owner)
             await delegate.eventStreamChanged(isOpen: true, sessions: sessions(owner))
-            connection.closed.whenComplete { _ in
-                let isHungUp = streams.isLast(stream.id)
+            connection.closed.whenComplete { result in
+                // An outage between a relay and this host says nothing about the viewer.
+                let isHungUp = if case .success = result { streams.isLast(stream.id) } else { false }
                 stream.finish()
                 guard isHungUp else { return }
                 Task { await delegate.eventStreamChanged(isOpen: false, sessions: sessions(owner)) }

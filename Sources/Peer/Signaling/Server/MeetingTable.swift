@@ -45,6 +45,9 @@ final class MeetingTable: Sendable {
         }
     }
 
+    /// Whether a session stands for a meeting.
+    func has(_ session: SessionID) -> Bool { state.withLock { $0.ids[session] != nil } }
+
     /// Ends the meeting of a session, if it is one's.
     func end(_ session: SessionID, reason: String, isReplaced: Bool = false) {
         let meeting = state.withLock { state in

@@ -23,10 +23,12 @@ extension PairingRegister {
         }
     }
 
-    /// A session's place, and the token of its pairing; nil with the fixed token.
+    /// A session's place, and the token of its pairing; nil with the fixed token, and for the publication of a host that
+    /// is met: the place is the meeting's.
     struct Reservation: Sendable {
         let place: SessionTable.Reservation
         let token: String?
+        var isOfMeeting = false
     }
 
     enum Reserving: Sendable {
@@ -55,7 +57,14 @@ extension PairingRegister {
             case .opening: return (.reserved(Reservation(place: state.sessions.reserve(owner), token: token)), [])
             case .unknownToken: return (.ended, [])
             case .otherCertificate: return (.otherCertificate, [])
-            case .taken: return (.taken, [])
+            case .taken:
+                // A host that is met may publish, too, once at a time.
+                let taken = state.sessions.taken.count { $0.token == owner.token }
+                guard let session = state.sessions.oldest(of: owner.token), taken == 1, self.isMeeting(session) else {
+                    return (.taken, [])
+                }
+                let place = state.sessions.reserve(owner)
+                return (.reserved(Reservation(place: place, token: nil, isOfMeeting: true)), [])
             }
         }
     }
@@ -70,8 +79,13 @@ extension PairingRegister {
     func finish(_ session: SessionID, _ event: ServiceEvent) {
         if case .finished(let reason, _) = event { endMeeting(session, reason: reason) }
         change { state in
-            if let owner = state.sessions[session]?.owner, !owner.isFixed { state.setFinal(event, of: owner.token) }
-            _ = state.sessions.end(session)
+            let owner = state.sessions.end(session)?.owner
+            guard state.publications.remove(session) == nil else {
+                // The meeting goes on.
+                if let owner { self.finishStreams(of: owner.token, event) }
+                return ((), [])
+            }
+            if let owner, !owner.isFixed { state.setFinal(event, of: owner.token) }
             return ((), state.table.sessionEnded(session, now: .now))
         }
     }
@@ -95,8 +109,9 @@ extension PairingRegister: SessionRegister {
         change { state in
             let addition = state.sessions.add(session, reservation.place)
             guard let token = reservation.token else {
-                if case .added = addition { return (true, []) }
-                return (false, [])
+                guard case .added = addition else { return (false, []) }
+                if reservation.isOfMeeting { state.publications.insert(session.id) }
+                return (true, [])
             }
             guard state.table.sessionOpened(token: token, session.id, now: .now) else {
                 _ = state.sessions.remove(session.id)
@@ -122,6 +137,7 @@ extension PairingRegister: SessionRegister {
         endMeeting(id, reason: "the host has left")
         return change { state in
             guard let owner = state.sessions.remove(id)?.owner else { return (false, []) }
+            guard state.publications.remove(id) == nil else { return (true, []) }
             if !owner.isFixed { state.setFinal(.left, of: owner.token) }
             return (true, state.table.sessionEnded(id, now: .now))
         }

@@ -15,6 +15,8 @@ extension PairingRegister {
     struct State {
         var table: PairingTable
         var sessions: SessionTable
+        /// The sessions of hosts that are met and publish, too. They end with the meeting, and the meeting not with them.
+        var publications: Set<SessionID> = []
         /// The granted tokens that have not ended.
         var grants: [TokenHash: Grant] = [:]
         /// The final events of tokens that have ended, for streams that open later.

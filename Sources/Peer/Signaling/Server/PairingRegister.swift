@@ -180,6 +180,11 @@ final class PairingRegister: Sendable {
             let unused = ServiceEvent.finished(
                 reason: "no media came within \(configuration.lease.components.seconds) s", nextStep: nil)
             state.setFinal(unused, of: owner)
+            // The publication of a host that was met has no lease of its own.
+            for session in state.sessions.sessions(of: owner) where state.publications.remove(session) != nil {
+                _ = state.sessions.remove(session)
+                effects.append(.close(session, because: .ended))
+            }
             let final = state.finals.first { $0.owner == owner }?.event ?? unused
             effects.append(.finish(owner, final, pairing: grant.request.id))
         }
@@ -211,6 +216,11 @@ final class PairingRegister: Sendable {
     func endMeeting(_ session: SessionID, reason: String, isReplaced: Bool = false) {
         meetings.end(session, reason: reason, isReplaced: isReplaced)
     }
+
+    func isMeeting(_ session: SessionID) -> Bool { meetings.has(session) }
+
+    /// Ends the streams of events of a token that stays valid.
+    func finishStreams(of owner: TokenHash, _ event: ServiceEvent) { streams.finish(owner, event) }
 
     /// Schedules the only timer for the table's next deadline.
     private func setAlarm(_ state: inout State) {

@@ -12,8 +12,9 @@ import { show, showWords } from './view.js';
 const retryAfter = answer => Number(answer.headers.get('Retry-After')) || 0;
 async function refusalOf(answer) { return knockRefusal(answer.status, await problemOf(answer), retryAfter(answer)); }
 
-// The host's answer: token and ICE servers. Throws a `SessionEnd` if it refuses.
-export async function requestAdmission(client, link, keys, fingerprint, name) {
+// The host's answer: token and ICE servers. Throws a `SessionEnd` if it refuses. `isQuiet`: the page goes on playing meanwhile.
+export async function requestAdmission(client, link, keys, fingerprint, name, isQuiet = false) {
+    const tell = isQuiet ? () => {} : show;
     const body = {
         name: name || 'Guest', fingerprint: encodeBase64URL(fingerprint),
         proof: encodeBase64URL(await makeProof(link, 'share v1 viewer', fingerprint)),
@@ -32,14 +33,14 @@ export async function requestAdmission(client, link, keys, fingerprint, name) {
             answer = await client.sendJSON('PUT', ticket, { signature: encodeBase64URL(signature) });
         }
         if (answer.status !== 429 && answer.status !== 503 || attempt >= 5) break;
-        show('connecting', 'The host is busy. Trying again ...');
+        tell('connecting', 'The host is busy. Trying again ...');
         await delay(1000 * Math.min(Math.max(retryAfter(answer) || 2, 1), 30));
     }
     if (answer.status === 404) throw new SessionEnd('ended', ...oldLinkMessage, '');
     if (answer.status !== 204) throw await refusalOf(answer);
     client.ticket = ticket;
-    show('waiting', 'Waiting for the host to accept ...', 'The host sees your name and the same four words.');
-    showWords(words);
+    tell('waiting', 'Waiting for the host to accept ...', 'The host sees your name and the same four words.');
+    if (!isQuiet) showWords(words);
     const decision = await waitForDecision(client, ticket);
     client.ticket = null;
     if (decision.status === 200) return await decision.json();
@@ -47,7 +48,7 @@ export async function requestAdmission(client, link, keys, fingerprint, name) {
     // a minute restores it with the same words; later it is a new knock.
     if (decision.status === 410 && (await problemOf(decision.clone())).type === 'not-found') {
         if (document.hidden) await new Promise(done => document.addEventListener('visibilitychange', done, { once: true }));
-        return requestAdmission(client, link, keys, fingerprint, name);
+        return requestAdmission(client, link, keys, fingerprint, name, isQuiet);
     }
     throw await refusalOf(decision);
 }

@@ -7,6 +7,7 @@ import { describeFailure } from './connection-failure.js';
 import { showControls } from './controls.js';
 import { delay } from './delay.js';
 import { root } from './elements.js';
+import { Handover } from './handover.js';
 import { ownIdentity } from './identity.js';
 import { requestAdmission } from './knock.js';
 import { addressOfMove, otherLinks } from './other-relays.js';
@@ -31,6 +32,7 @@ export class ViewerSession {
         const instance = encodeBase64URL(crypto.getRandomValues(new Uint8Array(16)));
         this.client = new SignalingClient(link, instance, this.abort.signal);
         this.reconnection = new Reconnection(this);
+        this.handover = new Handover(this);
         this.isOver = this.hasPlayed = this.isPaused = false;
         this.identity = this.fingerprint = this.peer = this.events = null;
         // Where the broadcast can be watched, too.
@@ -50,11 +52,12 @@ export class ViewerSession {
             }
             if (await this.connectAgain() || this.isOver) return;
             const { keys } = this.identity;
-            const { token, iceServers } = await requestAdmission(this.client, this.link, keys, this.fingerprint, this.name);
+            const { token, iceServers, reconnect } = await requestAdmission(this.client, this.link, keys, this.fingerprint, this.name);
             if (this.isOver) return;
             this.admissions.current = { token, iceServers, fingerprint: encodeBase64URL(this.fingerprint) };
             if (this.identity.isStored) this.admissions.save();
             show('connecting', 'The host accepted. Connecting ...');
+            if (reconnect && await this.handover.followAtOnce(reconnect)) return this.watch();
             await this.connect();
         } catch (error) {
             if (this.isOver) return;
@@ -82,12 +85,18 @@ export class ViewerSession {
 
     // Replaces the session's connection.
     openPeer() {
-        const peer = this.peer = new PeerConnection([this.identity.certificate], {
-            onTrack: addTrack,
-            onHostCandidates: count => this.reconnection.noteHostCandidates(count),
+        this.peer = this.makePeer(this.client, addTrack);
+        return this.peer;
+    }
+
+    // A connection that `client` negotiates.
+    makePeer(client, onTrack) {
+        const peer = new PeerConnection([this.identity.certificate], {
+            onTrack,
+            onHostCandidates: count => { if (peer === this.peer) this.reconnection.noteHostCandidates(count); },
             onStateChange: () => this.connectionChanged(peer),
-            onCheckFailure: () => this.reconnection.suspect(),
-            sendCandidates: fragment => this.client.sendCandidates(fragment),
+            onCheckFailure: () => { if (peer === this.peer) this.reconnection.suspect(); },
+            sendCandidates: fragment => client.sendCandidates(fragment),
         });
         return peer;
     }
@@ -124,8 +133,7 @@ export class ViewerSession {
         await this.join(false);
         if (this.isOver) return;
         if (this.identity.isStored) this.admissions.save();
-        this.listen();
-        this.reconnection.watch();
+        this.watch();
         const isConnecting = () => !this.isOver && this.peer.state !== 'connected' && root.dataset.state !== 'playing';
         setTimeout(() => {
             if (isConnecting() && !this.isPaused) show('connecting', 'Still connecting ...', 'A firewall or a router makes it difficult.');
@@ -134,34 +142,38 @@ export class ViewerSession {
         setTimeout(() => { if (isConnecting()) this.endWithoutConnection(); }, 25000);
     }
 
-    // Opens a WHEP session for the connection of now. `isSoon`: fails after 3 s without an answer.
-    async join(isSoon) {
-        const peer = this.peer;
-        peer.useICEServers(this.admissions.current.iceServers);
+    watch() {
+        this.listen();
+        this.reconnection.watch();
+    }
+
+    // Opens a WHEP session for the connection of now, or for that of another place. `isSoon`: fails after 3 s without an answer.
+    async join(isSoon, { peer, client, link, admissions } = this) {
+        peer.useICEServers(admissions.current.iceServers);
         const offer = await peer.makeOffer();
         const offered = sha256Fingerprint(offer);
         if (!offered || !equalBytes(offered, this.fingerprint)) {
             throw new SessionEnd('error', 'This browser has changed its certificate.', tryLater);
         }
-        const answer = await this.client.sendOffer(offer, isSoon);
+        const answer = await client.sendOffer(offer, isSoon);
         if (answer.status !== 201) {
             if (this.reconnection.isInterrupted && answer.status >= 429) throw new Error('busy');
             throw offerRefusal(answer.status, await problemOf(answer));
         }
-        this.client.sessionOpened(answer);
+        client.sessionOpened(answer);
         const sdp = withSHA256FingerprintsOnly(await answer.text());
-        await this.requireLinksHost(sdp, answer.headers.get('Share-Proof') || '');
-        if (this.isOver) return this.client.leave();
+        await this.requireLinksHost(link, sdp, answer.headers.get('Share-Proof') || '');
+        if (this.isOver) return client.leave();
         document.title = sessionName(sdp) || document.title;
         await peer.acceptAnswer(sdp);
     }
 
     // Checks before the DTLS handshake that the answer names the link's certificate and that its sender knows the
     // link's secret.
-    async requireLinksHost(sdp, claimedProof) {
+    async requireLinksHost(link, sdp, claimedProof) {
         const hostFingerprint = sha256Fingerprint(sdp);
-        const proof = encodeBase64URL(await makeProof(this.link, 'share v1 host', this.fingerprint, this.link.hostFingerprint));
-        if (!hostFingerprint || !equalBytes(hostFingerprint, this.link.hostFingerprint) || !equalBytes(utf8(claimedProof), utf8(proof))) {
+        const proof = encodeBase64URL(await makeProof(link, 'share v1 host', this.fingerprint, link.hostFingerprint));
+        if (!hostFingerprint || !equalBytes(hostFingerprint, link.hostFingerprint) || !equalBytes(utf8(claimedProof), utf8(proof))) {
             throw wrongHost();
         }
     }
@@ -173,7 +185,7 @@ export class ViewerSession {
         this.peer.close();
         this.openPeer();
         await this.join(true);
-        if (!this.isOver) this.client.closeFormer(former);
+        if (!this.isOver && former) this.client.closeFormer(former);
     }
 
     // Reads the host's events until the session is over. Whether the host has gone is decided by the media: see `Reconnection`.
@@ -187,6 +199,7 @@ export class ViewerSession {
             try {
                 const answer = await this.client.openEvents(stream.signal);
                 clearTimeout(limit);
+                if ([401, 404, 410].includes(answer.status) && this.handover.goHome()) continue;
                 if (answer.status === 404 || answer.status === 410) {
                     return this.end(new SessionEnd('ended', 'The host has stopped sharing.', askForNewLink, ''));
                 }
@@ -213,7 +226,8 @@ export class ViewerSession {
 
     handle(event) {
         if (event.type === 'ended') {
-            this.end(new SessionEnd('ended', asSentence(event.reason, 'The host has stopped sharing.'), askForNewLink, ''));
+            const ending = new SessionEnd('ended', asSentence(event.reason, 'The host has stopped sharing.'), askForNewLink, '');
+            if (!this.handover.goHome(ending)) this.end(ending);
         } else if (event.type === 'removed') {
             this.end(new SessionEnd('refused', asSentence(event.reason, 'The host removed you.'), 'You can ask again.', 'Ask again'));
         } else if (event.type === 'paused' || event.type === 'resumed') {
@@ -225,7 +239,7 @@ export class ViewerSession {
         } else if (event.type === 'alternates') {
             this.others = otherLinks(event.links, this.link);
         } else if (event.type === 'reconnect') {
-            this.moveOn();
+            if (event.link === undefined) this.moveOn(); else this.handover.follow(event);
         } else if (event.type === 'candidates' && typeof event.fragment === 'string') {
             if (!this.isOver) this.peer.addCandidates(event.fragment);
         }
@@ -273,7 +287,7 @@ export class ViewerSession {
 
     // Without a network the other relays cannot be reached either, and this page would be lost.
     endWithoutHost(sentence) {
-        if (navigator.onLine && this.moveOn()) return;
+        if (navigator.onLine && (this.moveOn() || this.handover.goHome())) return;
         this.end(new SessionEnd('ended', sentence, tryLater));
     }
 

@@ -6,25 +6,29 @@ import Signaling
 import Transport
 
 /// Goes on at another relay of a cluster when the one that a broadcast is published to has gone, or is about to stop.
-extension HostSession {
+struct RelayFailover: Sendable {
+    /// Makes the publication to a relay.
+    let make: @Sendable (PairedService) -> ServicePublication
+    /// Takes note of the publication that has begun; false if none is wanted any more.
+    let take: @Sendable (ServicePublication, PairedService) -> Bool
+    /// Whether the broadcast goes on.
+    let isWanted: @Sendable () -> Bool
+    let emit: @Sendable (BroadcastEvent) -> Void
+
     /// How long other relays are tried.
     private static let moveTime = Duration.seconds(30)
 
-    /// Runs a publication, and those that follow it at other relays, until the broadcast is over.
-    func publish(
-        _ first: ServicePublication, of paired: PairedService, report: @escaping @Sendable (ServiceEvent) -> Void
-    ) async
-        -> EndReason
-    {
+    /// Runs a publication, and those that follow it at other relays, until the broadcast is over there.
+    func run(_ first: ServicePublication, of paired: PairedService) async -> EndReason {
         var (publication, service) = (first, paired)
         while true {
             let reason = await publication.run()
-            guard let place = publication.otherPlaces, !isStopped.with({ $0 }) else { return reason }
+            guard let place = publication.otherPlaces, isWanted() else { return reason }
             emit(.warning("\(reason.sentence): trying other relays"))
             // A relay that is about to stop goes on until another one has the broadcast.
             let isGone = !place.isAlive
             if isGone { await publication.abandon(reason) }
-            guard let (next, another) = await publish(service, at: place, report) else { return reason }
+            guard let (next, another) = await publish(service, at: place) else { return reason }
             if !isGone { await publication.abandon(reason) }
             (publication, service) = (next, another)
         }
@@ -33,26 +37,21 @@ extension HostSession {
     /// Publishes the broadcast under the same identifier.
     /// - Returns: nil if no relay takes it.
     private func publish(
-        _ service: PairedService, at place: ServicePublication.OtherPlaces,
-        _ report: @escaping @Sendable (ServiceEvent) -> Void
+        _ service: PairedService, at place: ServicePublication.OtherPlaces
     ) async -> (ServicePublication, PairedService)? {
         let deadline = ContinuousClock.now + Self.moveTime
         while ContinuousClock.now < deadline {
             for link in place.relays {
-                guard !isStopped.with({ $0 }) else { return nil }
+                guard isWanted() else { return nil }
                 guard let paired = try? await service.pairing(at: link, resuming: place.broadcast) else { continue }
-                let publication = makePublication(paired, report: report)
+                let publication = make(paired)
                 do throws(EndReason) {
                     try await publication.open()
                 } catch {
                     await publication.abandon(error)
                     continue
                 }
-                let isWanted = isStopped.with { isStopped in
-                    if !isStopped { self.publication.with { $0 = publication } }
-                    return !isStopped
-                }
-                guard isWanted else {
+                guard take(publication, paired) else {
                     await publication.close(.hostStopped)
                     return nil
                 }

@@ -1,0 +1,30 @@
+import Admission
+import EventLoop
+import LinuxRuntime
+import Publishing
+import Signaling
+
+/// A met host that publishes to the relay, too, when it has many viewers.
+extension HostSession {
+    /// - Parameter limit: how many viewers are served directly.
+    func startHandover(to relay: PairedService, of broadcast: BroadcastID, beyond limit: Int) {
+        let (core, signaling, meeting) = (core, signaling, meeting)
+        let handover = RelayHandover(
+            core, of: broadcast, to: relay, identity: identity, limit: limit, signaling: signaling,
+            emit: { [emit, servers] event in
+                emit(event)
+                servers.check(after: event)
+            },
+            noteViewersElsewhere: { elsewhere in
+                signaling.viewersElsewhere.with { $0 = elsewhere }
+                Task {
+                    guard var audience = await core.ifRunning({ $0.audience }) else { return }
+                    signaling.broadcast(changed: audience)
+                    audience.add(elsewhere)
+                    await meeting.with { $0 }?.note(viewers: audience.viewers)
+                }
+            })
+        self.handover.with { $0 = handover }
+        handover.start()
+    }
+}

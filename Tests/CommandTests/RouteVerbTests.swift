@@ -1,0 +1,110 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `share host --relay LINK` as a person uses it without choosing a route.
+@Suite(.serialized, .timeLimit(.minutes(3)))
+struct RouteVerbTests {
+    private struct Stage {
+        let folder: TemporaryFolder
+        let relay: ShareProcess
+        let host: Terminal
+        let link: String
+
+        init(_ arguments: [String]) throws {
+            folder = try TemporaryFolder()
+            relay = try ShareProcess(["relay", "--listen", "127.0.0.1:0", "--json", "--accept", "any"], in: folder)
+            let place = try #require(relay.event("link")?["link"] as? String, "\(relay.errorText)")
+            host = try Terminal(["host", "--relay", place, "--source", "test", "--name", "Budget"] + arguments)
+            #expect(host.waitUntil { $0.contains("wants to be met at") && $0.hasSuffix("[n]o:") }, "\(host.screen())")
+            #expect(host.screen().contains("With more than 1 viewer, or one whom nothing else reaches, it gets"))
+            try host.type("y", "Enter")
+            link = try #require(host.waitFor { $0.firstLink }, "\(host.screen())")
+        }
+
+        func watch(_ name: String) throws -> ShareProcess {
+            try ShareProcess(
+                ["join", "--headless", "--json", "--name", name], environment: ["SHARE_LINK": link])
+        }
+    }
+
+    /// Waits until a viewer has had two connections.
+    private func hasMoved(_ viewer: ShareProcess) -> Bool {
+        var connections = 0
+        _ = viewer.event("connected") { _ in
+            connections += 1
+            return connections == 2
+        }
+        return connections == 2
+    }
+
+    @Test func theFirstViewerIsSentToDirectlyAndAllOverTheRelayWhenThereAreMore() throws {
+        let stage = try Stage(["--direct-viewers", "1"])
+        let ann = try stage.watch("Ann")
+        _ = try #require(stage.host.waitFor { $0.takesAnswer(about: "Ann") }, "\(stage.host.screen())")
+        try stage.host.type("y")
+        #expect(ann.event("first-picture") != nil, "\(ann.errorText)")
+        #expect(stage.relay.event("live", seconds: 0.1) == nil)
+        // The second is asked about, too, and comes from the host first.
+        let bob = try stage.watch("Bob")
+        _ = try #require(stage.host.waitFor { $0.takesAnswer(about: "Bob") }, "\(stage.host.screen())")
+        try stage.host.type("y")
+        #expect(bob.event("first-picture") != nil, "\(bob.errorText)")
+        let live = try #require(stage.relay.event("live"), "\(stage.relay.errorText)")
+        #expect(stage.relay.event("viewers") { $0["viewers"] as? Int == 2 } != nil)
+        #expect(stage.host.waitUntil { $0.contains("sends to the viewers from now on, and can watch") })
+        for viewer in [ann, bob] {
+            #expect(hasMoved(viewer), "\(viewer.lines)")
+            let known = viewer.lines.count { $0.contains("\"event\":\"statistics\"") }
+            // The reports that cover the change, and one more.
+            var reports = 0
+            var gaps: [Double] = []
+            _ = viewer.event("statistics") { event in
+                reports += 1
+                if let gap = event["longestGapMs"] as? Double { gaps.append(gap) }
+                return reports >= known + 2
+            }
+            #expect((gaps.max() ?? .infinity) < 400, "\(gaps)")
+        }
+        // Nobody is asked twice, and the relay's own link admits nobody without the host.
+        let eve = try ShareProcess(
+            ["join", "--headless", "--json", "--name", "Eve"],
+            environment: ["SHARE_LINK": try #require(live["link"] as? String)])
+        _ = try #require(stage.host.waitFor { $0.takesAnswer(about: "Eve") }, "\(stage.host.screen())")
+        try stage.host.type("n")
+        #expect(eve.exitCode() == 77)
+        try stage.host.type("C-c")
+        #expect(ann.event("ended")?["code"] as? String == "hostEnded" && bob.event("ended") != nil)
+        #expect(stage.relay.event("meeting-closed") != nil)
+    }
+
+    /// The relay dies while it sends: the viewers are told, and the host goes on.
+    @Test func theHostSurvivesTheRelay() throws {
+        let stage = try Stage(["--direct-viewers", "1", "--accept", "any"])
+        let viewers = [try stage.watch("Ann"), try stage.watch("Bob")]
+        #expect(stage.relay.event("viewers") { $0["viewers"] as? Int == 2 } != nil)
+        for viewer in viewers { #expect(hasMoved(viewer)) }
+        stage.relay.kill()
+        for viewer in viewers {
+            let code = viewer.exitCode(seconds: 60) ?? 0
+            #expect((64...78).contains(code), "\(viewer.errorText)")
+        }
+        #expect(
+            stage.host.waitUntil { $0.contains("this machine sends to each viewer again") }, "\(stage.host.screen())")
+        try stage.host.type("C-c")
+        #expect(stage.host.waitUntil { $0.contains("ended by") }, "\(stage.host.screen())")
+    }
+
+    @Test func optionsThatDoNotFitAreRefused() throws {
+        let folder = try TemporaryFolder()
+        for (arguments, words) in [
+            (["--direct-viewers", "31"], "--direct-viewers is 0 to 30"),
+            (["--relay", "x", "--route", "direct", "--direct-viewers", "2"], "is for --relay with --route auto"),
+            (["--direct-viewers", "2"], "is for --relay with --route auto"),
+            (["--relay", "x", "--token", "a-token-of-twenty-chars"], "would let the relay watch"),
+        ] {
+            let program = try ShareProcess(["host", "--source", "test", "--accept", "any"] + arguments, in: folder)
+            #expect(program.exitCode() == 64 && program.errorText.contains(words), "\(program.errorText)")
+        }
+    }
+}

@@ -1,0 +1,156 @@
+import Admission
+import BrowserControl
+import Foundation
+import LinuxRuntime
+import MediaCore
+import Publishing
+import Sessions
+import TestSource
+import TestSupport
+import Testing
+import Transport
+import VPXCodec
+
+extension InteropTests {
+    /// A host sends its viewers to the relay while browsers watch (`share host --route auto`).
+    @Suite struct HandoverTests {
+        /// Records when the page shows frames.
+        private static let recordFrames = """
+            (() => {
+                const video = document.getElementById("video");
+                window.frameTimes = [];
+                const note = now => { window.frameTimes.push(now); video.requestVideoFrameCallback(note); };
+                video.requestVideoFrameCallback(note);
+            })()
+            """
+
+        private struct Stage {
+            let relay: Program
+            let host: HostSession
+            let link: Link
+            let asked = Monitor(0)
+            let left = Monitor(0)
+
+            init(directViewers: Int, in folder: TemporaryFolder) async throws {
+                relay = try Program(
+                    Program.share(), ["relay", "--listen", "127.0.0.1:0", "--accept", "any", "--json"],
+                    environment: ["XDG_DATA_HOME": folder.path, "TMPDIR": folder.path])
+                let line = try await relay.line(.standard, within: .seconds(20)) { $0.contains("\"event\":\"link\"") }
+                let place = try #require(try JSON(parsing: line)["link"].string)
+                let identity = try Identity.ephemeral()
+                let paired = try await ServicePairing(
+                    link: try ServiceLink(parsing: place),
+                    application: ApplicationInfo(id: "com.example.budget", name: "Budget"), identity: identity
+                ).run { _ in [:] }
+                var configuration = HostSession.Configuration(
+                    listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1", fixedToken: nil,
+                    framesPerSecond: 30, maximumBitrate: .kilobits(4_000), contentHint: nil)
+                configuration.meeting = paired
+                configuration.directViewers = directViewers
+                let (asked, left) = (asked, left)
+                host = try HostSession(
+                    configuration: configuration, identity: identity, source: TestVideoSource(framesPerSecond: 30),
+                    encoder: VP8Encoder(), audio: [],
+                    decide: { _ in
+                        asked.with { $0 += 1 }
+                        return .accepted
+                    },
+                    emit: { event in if case .viewerLeft = event { left.change { $0 += 1 } } })
+                link = try await host.start()
+            }
+
+            /// Runs `body`, and ends both.
+            func run(_ body: () async throws -> Void) async throws {
+                defer { relay.kill() }
+                do {
+                    try await body()
+                } catch {
+                    await host.stop(EndReason(.stopped, "failed"))
+                    throw error
+                }
+                await host.stop(EndReason(.stopped, "done"))
+            }
+
+            /// Waits until the host itself sends to a browser.
+            func isWatchedByBrowser() async throws -> Bool {
+                let deadline = ContinuousClock.now + .seconds(20)
+                while ContinuousClock.now < deadline {
+                    let kinds = await host.viewers().map(\.description.kind)
+                    if kinds.contains(where: { $0 != "share" && $0 != "service" }) { return true }
+                    try await Task.sleep(for: .milliseconds(50))
+                }
+                return false
+            }
+
+            /// Waits until so many viewers have left the host.
+            func haveLeft(_ count: Int) -> Bool {
+                left.wait(until: MonotonicClock.now + .seconds(10)) { $0 >= count ? true : nil } == true
+            }
+        }
+
+        @Test(arguments: Browser.Kind.allCases)
+        func aBrowserMovesToTheRelayWithoutAGap(kind: Browser.Kind) async throws {
+            let folder = try TemporaryFolder()
+            let stage = try await Stage(directViewers: 1, in: folder)
+            try await stage.run {
+                try await Browser.with(kind) { browser in
+                    try await browser.watch(stage.link.text)
+                    try await browser.waitForState("playing", within: .seconds(20))
+                    _ = try await browser.look(until: "frames > 30")
+                    _ = try await browser.evaluate(Self.recordFrames)
+                    let other = try Program(
+                        Program.share(), ["join", "--headless", "--json"],
+                        environment: [
+                            "XDG_DATA_HOME": folder.path, "TMPDIR": folder.path, "SHARE_LINK": stage.link.text,
+                        ])
+                    defer { other.kill() }
+                    // Both have left the host, which sends to the relay alone.
+                    _ = try await stage.relay.line(.standard, within: .seconds(20)) {
+                        $0.contains("\"event\":\"viewers\"") && $0.contains("\"viewers\":2")
+                    }
+                    let moved = try await browser.look(until: "frames > 60")
+                    #expect(moved["isThere"] == true && moved["wasMarked"] == false, "\(moved.text)")
+                    #expect(stage.haveLeft(2))
+                    #expect(await stage.host.viewers().map(\.description.kind) == ["service"])
+                    let gap = try await browser.evaluate(
+                        "Math.max(...frameTimes.slice(1).map((time, i) => time - frameTimes[i]))")
+                    #expect((gap.number ?? .infinity) < 400, "\(gap.text)")
+                    #expect(stage.asked.with { $0 } == 2)
+                    // The end comes over the relay.
+                    await stage.host.stop(EndReason(.stopped, "done"))
+                    let ended = try await browser.waitForState("ended", within: .seconds(10))
+                    #expect(ended.sentence.contains("ended") || ended.sentence.contains("left"), "\(ended)")
+                }
+            }
+        }
+
+        /// A browser that comes while the relay sends goes there at once, and comes back when the relay does not send any
+        /// more. Nobody is asked again.
+        @Test(arguments: Browser.Kind.allCases)
+        func aBrowserComesBackToTheHost(kind: Browser.Kind) async throws {
+            let folder = try TemporaryFolder()
+            let stage = try await Stage(directViewers: 0, in: folder)
+            try await stage.run {
+                let first = try Program(
+                    Program.share(), ["join", "--headless", "--json"],
+                    environment: ["XDG_DATA_HOME": folder.path, "TMPDIR": folder.path, "SHARE_LINK": stage.link.text])
+                defer { first.kill() }
+                #expect(stage.haveLeft(1))
+                try await Browser.with(kind) { browser in
+                    try await browser.watch(stage.link.text)
+                    try await browser.waitForState("playing", within: .seconds(20))
+                    _ = try await browser.look(until: "frames > 30")
+                    let services = await stage.host.viewers()
+                    #expect(services.map(\.description.kind) == ["service"])
+                    let service = try #require(services.first)
+                    await stage.host.remove(viewer: service.id)
+                    let isBack = try await stage.isWatchedByBrowser()
+                    #expect(isBack)
+                    let back = try await browser.look(until: "frames > 30")
+                    #expect(back["isThere"] == true && back["state"] == "playing", "\(back.text)")
+                    #expect(stage.asked.with { $0 } == 2)
+                }
+            }
+        }
+    }
+}

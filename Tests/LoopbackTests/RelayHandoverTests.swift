@@ -1,0 +1,282 @@
+import EventLoop
+import LinuxRuntime
+import MediaCore
+import Signaling
+import TestSource
+import Testing
+import VPXCodec
+
+@testable import Admission
+@testable import Publishing
+@testable import Receiving
+@testable import Sessions
+@testable import Transport
+
+/// A host that is met at a relay sends to its first viewers itself, and over the relay when there are more.
+@Suite(.serialized, .timeLimit(.minutes(2)))
+struct RelayHandoverTests {
+    private struct Stage {
+        let relay: RelaySession
+        let relayEvents = Monitor<[RelayEvent]>([])
+        let host: HostSession
+        let hostEvents = Monitor<[BroadcastEvent]>([])
+        /// The names of those about whom the host was asked.
+        let asked = Monitor<[String]>([])
+        /// Of the host.
+        let identity: Identity
+        let link: Link
+
+        init(directViewers: Int) async throws {
+            let description = try ServiceDescription(
+                id: try #require(ServiceID("io.sharekit.relay")), name: "Relay", fields: [])
+            let (relayEvents, hostEvents, asked) = (relayEvents, hostEvents, asked)
+            relay = RelaySession(
+                configuration: .init(
+                    service: .init(
+                        listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1", service: .init(description))),
+                identity: try .ephemeral(), decide: { _ in .accepted }, admit: { _ in .refused("not here") },
+                emit: { event in relayEvents.change { $0.append(event) } })
+            identity = try .ephemeral()
+            let paired = try await ServicePairing(
+                link: try await relay.start(), application: ApplicationInfo(id: "com.example.budget", name: "Budget"),
+                identity: identity
+            ).run { _ in [:] }
+            var configuration = HostSession.Configuration(
+                listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1", fixedToken: nil, framesPerSecond: 60,
+                maximumBitrate: .kilobits(4_000), contentHint: nil)
+            configuration.meeting = paired
+            configuration.directViewers = directViewers
+            host = try HostSession(
+                configuration: configuration, identity: identity, source: TestVideoSource(framesPerSecond: 30),
+                encoder: VP8Encoder(), audio: [],
+                decide: { knock in
+                    asked.change { $0.append(knock.name) }
+                    return knock.name == "Eve" ? .refused(nil) : .accepted
+                },
+                emit: { event in hostEvents.change { $0.append(event) } })
+            link = try await host.start()
+        }
+
+        /// Waits until the viewers are sent to over the relay, or not any more.
+        func isRouted(overRelay isOverRelay: Bool) async -> Bool {
+            await waiting(hostEvents) { events in
+                events.contains { if case .routeChanged(isOverRelay, _) = $0 { true } else { false } } ? true : nil
+            } ?? false
+        }
+
+        /// The link of the broadcast at the relay.
+        func publishedLink() async throws -> Link {
+            try #require(
+                await waiting(relayEvents) { events in
+                    events.lazy.compactMap { if case .live(_, _, let link) = $0 { link } else { nil } }.first
+                })
+        }
+
+        func stop() async {
+            await host.stop(EndReason(.stopped, "done"))
+            await relay.stop()
+        }
+    }
+
+    private final class Watching: Sendable {
+        let seen = RecordedOutput()
+        let events = Monitor<[ViewerEvent]>([])
+        let session: ViewerSession
+        let end: Task<EndReason, Never>
+
+        init(_ link: Link, name: String, identity: Identity? = nil) throws {
+            let events = events
+            let session = ViewerSession(
+                link: link, identity: try identity ?? .ephemeral(), name: name, sink: playback(seen, speaker: nil),
+                emit: { event in events.change { $0.append(event) } })
+            self.session = session
+            end = Task { await session.run() }
+        }
+
+        /// Waits until the session has been connected so often.
+        func isConnected(times: Int) async -> Bool {
+            await waiting(events) { events in
+                events.count { if case .connected = $0 { true } else { false } } >= times ? true : nil
+            } ?? false
+        }
+
+        /// Waits for more frames than there are.
+        func seesMore(_ count: Int = 20) async -> Bool {
+            let known = seen.state.counters.count
+            return await seen.wait { $0.counters.count >= known + count }
+        }
+
+        /// The longest time between two frames, from this frame on, in milliseconds.
+        func longestGap(from index: Int) -> Double {
+            let times = seen.state.times.dropFirst(index)
+            return zip(times, times.dropFirst()).map { ($1 - $0).inMilliseconds }.max() ?? .infinity
+        }
+    }
+
+    @Test func viewersMoveToTheRelayWithoutAGap() async throws {
+        let stage = try await Stage(directViewers: 1)
+        let one = try Watching(stage.link, name: "Ann")
+        #expect(await one.seesMore())
+        #expect(stage.relayEvents.with { $0.allSatisfy { if case .live = $0 { false } else { true } } })
+        let before = one.seen.state.times.count
+        let two = try Watching(stage.link, name: "Bob")
+        #expect(await stage.isRouted(overRelay: true))
+        for viewer in [one, two] {
+            #expect(await viewer.isConnected(times: 2))
+            #expect(await viewer.seesMore(60))
+        }
+        for (viewer, index) in [(one, before), (two, 0)] {
+            let gap = viewer.longestGap(from: index)
+            #expect(gap < 300, "\(gap) ms")
+            let counters = viewer.seen.state.counters
+            let back = zip(counters, counters.dropFirst()).map { $0 - $1 }.max() ?? 0
+            #expect(back < 6)
+        }
+        // The host sends once, to the relay, and has asked about each viewer once.
+        let haveLeft = await waiting(stage.hostEvents) { events in
+            events.count { if case .viewerLeft = $0 { true } else { false } } == 2 ? true : nil
+        }
+        #expect(haveLeft == true)
+        #expect(await stage.host.viewers().map(\.description.kind) == ["service"])
+        #expect(stage.asked.with { $0 } == ["Ann", "Bob"])
+        await stage.host.stop(EndReason(.stopped, "done"))
+        #expect(await one.end.value.code == .hostEnded)
+        #expect(await two.end.value.code == .hostEnded)
+        await stage.relay.stop()
+    }
+
+    /// Whoever comes while the relay sends goes there at once, and the host has been asked as always.
+    @Test func newcomersGoToTheRelayAtOnce() async throws {
+        let stage = try await Stage(directViewers: 0)
+        let one = try Watching(stage.link, name: "Ann")
+        #expect(await stage.isRouted(overRelay: true))
+        #expect(await one.isConnected(times: 2))
+        let two = try Watching(stage.link, name: "Bob")
+        #expect(await two.seesMore())
+        let joined = stage.hostEvents.with { events in
+            events.compactMap { if case .viewerJoined(let who, _) = $0 { who.name } else { nil } }
+        }
+        #expect(joined == ["Ann"])
+        // The relay's own link admits nobody whom the host has not admitted.
+        let three = try Watching(try await stage.publishedLink(), name: "Eve")
+        #expect(await three.end.value.code == .refused)
+        #expect(stage.asked.with { $0 } == ["Ann", "Bob", "Eve"])
+        two.session.leave()
+        #expect(await two.end.value.code == .stopped)
+        one.session.leave()
+        #expect(await one.end.value.code == .stopped)
+        await stage.stop()
+    }
+
+    /// They have one address, of which the relay asks about two at once.
+    @Test func manyViewersMoveTogether() async throws {
+        let stage = try await Stage(directViewers: 5)
+        let viewers = try (1...5).map { try Watching(stage.link, name: "viewer \($0)") }
+        for viewer in viewers { #expect(await viewer.seesMore()) }
+        let frames = viewers.map(\.seen.state.times.count)
+        let last = try Watching(stage.link, name: "Zoe")
+        for viewer in viewers + [last] {
+            #expect(await viewer.isConnected(times: 2))
+            #expect(await viewer.seesMore())
+        }
+        for (viewer, index) in zip(viewers, frames) {
+            let gap = viewer.longestGap(from: index)
+            #expect(gap < 300, "\(gap) ms")
+        }
+        #expect(stage.asked.with { $0.count } == 6)
+        await stage.stop()
+        for viewer in viewers + [last] { #expect(await viewer.end.value.code == .hostEnded) }
+    }
+
+    /// What a relay could write into the events of a host that is met there.
+    @Test func aViewerGoesNowhereWithoutItsHostsOrder() async throws {
+        let stage = try await Stage(directViewers: 3)
+        let attacker = try silentHost(TestVideoSource(framesPerSecond: 30))
+        let trap = try await attacker.start()
+        let identity = try Identity.ephemeral()
+        let viewer = try Watching(stage.link, name: "Ann", identity: identity)
+        #expect(await viewer.seesMore())
+        let session = try #require(await stage.host.viewers().first).id
+        let other = try Identity.ephemeral()
+        let forged = [
+            try SignedRedirect(to: trap, of: stage.link.id, viewer: identity.fingerprint, signedBy: other),
+            // The host's own order for another viewer, and one of another broadcast of this host.
+            try SignedRedirect(to: trap, of: stage.link.id, viewer: other.fingerprint, signedBy: stage.identity),
+            try SignedRedirect(to: trap, of: .random(), viewer: identity.fingerprint, signedBy: stage.identity),
+        ]
+        for redirect in forged { stage.host.signaling.send(redirect: redirect, to: session) }
+        stage.host.signaling.send(.alternates([trap.text]))
+        stage.host.signaling.send(.reconnect(nil))
+        #expect(await viewer.seesMore(60))
+        #expect(await attacker.viewers().isEmpty)
+        #expect(await stage.host.viewers().map(\.id) == [session])
+        // The real one is followed.
+        stage.host.signaling.send(
+            redirect: try SignedRedirect(
+                to: trap, of: stage.link.id, viewer: identity.fingerprint, signedBy: stage.identity), to: session)
+        #expect(await viewer.isConnected(times: 2))
+        #expect(await attacker.viewers().count == 1)
+        viewer.session.leave()
+        #expect(await viewer.end.value.code == .stopped)
+        await attacker.stop(EndReason(.stopped, "done"))
+        await stage.stop()
+    }
+
+    /// The publication ends, and the meeting goes on: viewers come back to the host, which does not ask again.
+    @Test func viewersComeBackWhenTheRelayDoesNotSendAnyMore() async throws {
+        let stage = try await Stage(directViewers: 0)
+        let viewer = try Watching(stage.link, name: "Ann")
+        #expect(await viewer.isConnected(times: 2))
+        #expect(await viewer.seesMore())
+        let service = try #require(await stage.host.viewers().first { $0.description.kind == "service" })
+        await stage.host.core.ifRunning { $0.close(service.id) }
+        #expect(await stage.isRouted(overRelay: false))
+        #expect(await viewer.isConnected(times: 3))
+        #expect(await viewer.seesMore())
+        #expect(stage.asked.with { $0 } == ["Ann"])
+        await stage.stop()
+        #expect(await viewer.end.value.code == .hostEnded)
+    }
+
+    /// A relay that refuses everybody, or does not answer, costs viewers nothing.
+    @Test func viewersStayWhereTheyAreIfTheRelayTakesNobody() async throws {
+        let stage = try await Stage(directViewers: 0)
+        stage.relay.drain()
+        let viewer = try Watching(stage.link, name: "Ann")
+        #expect(await viewer.seesMore(60))
+        #expect(viewer.longestGap(from: 10) < 300)
+        #expect(await stage.host.viewers().map(\.description.name) == ["Ann"])
+        await stage.stop()
+        #expect(await viewer.end.value.code == .hostEnded)
+    }
+
+    @Test func onlyAViewerThatTheHostHasSentIsAcceptedWithoutAQuestion() async throws {
+        let asked = Monitor(0)
+        let knocks = KnockHandler(
+            decideKnock: { _ in
+                asked.with { $0 += 1 }
+                return .refused(nil)
+            }, emit: { _ in })
+        let identity = try #require(ViewerIdentity(fingerprint: Array(repeating: 1, count: 32)))
+        func isAccepted(_ identity: ViewerIdentity, records: Bool = false) async -> Bool {
+            await knocks.decide(
+                Knock(
+                    told: .random(), name: "Ann", kind: "share", address: "192.0.2.1", identity: identity,
+                    records: records,
+                    words: ShortAuthenticationString(
+                        viewer: identity.fingerprint, host: identity.fingerprint,
+                        nonce: Array(repeating: 0, count: 16)))) == .accepted
+        }
+        #expect(await !isAccepted(identity))
+        knocks.noteRedirect(of: identity, records: false)
+        #expect(await isAccepted(identity))
+        #expect(asked.with { $0 } == 1)
+        // Another one, one that records now, and one that was removed are asked about.
+        let other = try #require(ViewerIdentity(fingerprint: Array(repeating: 2, count: 32)))
+        #expect(await !isAccepted(other))
+        #expect(await !isAccepted(identity, records: true))
+        knocks.noteRemoval(of: identity)
+        #expect(await !isAccepted(identity))
+        #expect(asked.with { $0 } == 4)
+    }
+}
