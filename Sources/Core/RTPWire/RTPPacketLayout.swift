@@ -1,17 +1,18 @@
 /// The layout of a packet that was written: the start of the payload, and the offsets of fields that are set when it is
 /// sent.
 public struct RTPPacketLayout: Hashable, Sendable {
-    /// Bytes before the payload.
-    public private(set) var headerLength = 0
-    /// The packet's marker bit.
-    public var isMarked = false
+    private var storedHeaderLength: UInt16 = 0
     // 0: the packet has no such field.
     private var transportSequenceOffset: UInt16 = 0
     private var absSendTimeOffset: UInt16 = 0
+    /// The packet's marker bit.
+    public var isMarked = false
 
     /// The layout of an empty slot in a packet history.
     public init() {}
 
+    /// Bytes before the payload.
+    public var headerLength: Int { Int(storedHeaderLength) }
     public var hasTransportSequence: Bool { transportSequenceOffset != 0 }
     public var hasAbsSendTime: Bool { absSendTimeOffset != 0 }
 
@@ -48,7 +49,7 @@ public struct RTPPacketLayout: Hashable, Sendable {
             try writer.write(zeros: (start &- writer.position) & 3)
             writer.patch(uint16: UInt16(truncatingIfNeeded: (writer.position &- start) / 4), at: start &- 2)
         }
-        layout.headerLength = writer.position
+        layout.storedHeaderLength = UInt16(clamping: writer.position)
         return layout
     }
 

@@ -10,7 +10,7 @@ struct TransportSequenceHistory {
     struct Entry {
         var sequence: Int64 = -1
         var sent = MediaInstant(nanoseconds: 0)
-        var bytes = 0
+        private var storedBytes: UInt32 = 0
         var isAcknowledged = false
         var isLost = false
         /// Sent during a stall, so its status says nothing about the rate.
@@ -18,6 +18,18 @@ struct TransportSequenceHistory {
         var isAudio = false
         /// Sent twice with the same transport-wide number, so neither its arrival time nor its loss can be attributed.
         var isRetransmitted = false
+
+        init() {}
+
+        init(sequence: Int64, sent: MediaInstant, bytes: Int, isDuringStall: Bool, isAudio: Bool) {
+            self.sequence = sequence
+            self.sent = sent
+            storedBytes = UInt32(clamping: bytes)
+            self.isDuringStall = isDuringStall
+            self.isAudio = isAudio
+        }
+
+        var bytes: Int { Int(storedBytes) }
     }
 
     private var entries: [Entry]
@@ -35,7 +47,7 @@ struct TransportSequenceHistory {
 
     /// - Parameters:
     ///   - capacity: a power of two.
-    ///   - grows: it begins small, and grows as long as packets would leave it within 4 s.
+    ///   - grows: it begins small, and grows as long as packets would leave it within 2 s.
     init(capacity: Int, grows: Bool = false, first: Int64) {
         precondition(capacity > 0 && capacity & (capacity - 1) == 0, "a register of \(capacity) packets")
         largest = capacity
@@ -62,7 +74,7 @@ struct TransportSequenceHistory {
 
     private static let initialCount = 64
     /// Feedback comes within this time, unless the path is broken.
-    private static let useful = MediaDuration.seconds(4)
+    private static let useful = MediaDuration.seconds(2)
 
     /// Doubles the number of entries if the one that is overwritten next is still of use.
     private mutating func makeRoom(_ now: MediaInstant) {

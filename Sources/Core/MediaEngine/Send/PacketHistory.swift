@@ -9,21 +9,12 @@ import RTPWire
 /// The packets of a forwarded stream (``ForwardedVideo``) are kept by the source, once for all receivers. Their history has
 /// entries only, which grow with the bitrate, and writes a packet anew each time.
 struct PacketHistory {
-    /// A packet that waits or was sent.
+    /// A packet that waits or was sent. A relay keeps thousands of viewers' entries: 72 bytes each.
     struct Entry {
         var sequence: Int64 = -1
-        var length = 0
-        var layout = RTPPacketLayout()
         var firstSent = MediaInstant(nanoseconds: .min)
         /// Of the last transmission; distant past while it waits.
         var lastSent = MediaInstant(nanoseconds: .min)
-        var retransmissionCount: UInt8 = 0
-        /// How many unrequested duplicates to send.
-        var duplicateCount: UInt8 = 0
-        /// A retransmission waits to be sent.
-        var isQueued = false
-        /// Length of the protected packet, if the slot holds that; 0: the slot holds the packet before protection.
-        var protectedLength = 0
         /// The transport-wide number of its first transmission.
         var transportSequence: Int64 = -1
         /// The transport-wide number of its last RTX packet; -1 for none.
@@ -31,9 +22,37 @@ struct PacketHistory {
         /// Of a forwarded packet: its position in the source.
         var position: Int64 = -1
         var timestamp = RTPTimestamp(0)
+        private var storedLength: UInt16 = 0
+        private var storedProtectedLength: UInt16 = 0
+        var layout = RTPPacketLayout()
+        var announcesMid = false
         /// What is subtracted from the picture ID of the source.
         var pictureIDShift: UInt16 = 0
-        var announcesMid = false
+        var retransmissionCount: UInt8 = 0
+        /// How many unrequested duplicates to send.
+        var duplicateCount: UInt8 = 0
+        /// A retransmission waits to be sent.
+        var isQueued = false
+
+        init() {}
+
+        init(sequence: Int64, length: Int = 0, layout: RTPPacketLayout) {
+            self.sequence = sequence
+            self.layout = layout
+            self.length = length
+        }
+
+        /// In bytes; packets are shorter than a datagram.
+        var length: Int {
+            get { Int(storedLength) }
+            set { storedLength = UInt16(clamping: newValue) }
+        }
+
+        /// Length of the protected packet, if the slot holds that; 0: the slot holds the packet before protection.
+        var protectedLength: Int {
+            get { Int(storedProtectedLength) }
+            set { storedProtectedLength = UInt16(clamping: newValue) }
+        }
     }
 
     /// Nil until the protected form of a forwarded packet is stored.
@@ -81,7 +100,7 @@ struct PacketHistory {
 
     private static let initialEntries = 32
     /// A forwarded packet can be sent again for so long, if `capacity` allows it.
-    private static let memory = MediaDuration.seconds(2)
+    private static let memory = MediaDuration.milliseconds(1_500)
     /// The number of packets whose protected form is kept, of a forwarded stream.
     private static let protectedCapacity = 512
 
