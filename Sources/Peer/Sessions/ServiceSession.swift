@@ -141,7 +141,7 @@ public final class ServiceSession: Sendable {
     }
 
     /// Of a relay's loop: thousands of viewers send feedback all the time, and each wake-up costs as much as reading it.
-    private static let moderation = MediaDuration.microseconds(250)
+    private static let moderation = MediaDuration.microseconds(500)
 
     /// Opens the server.
     /// - Returns: the service's link, which `share extension install` takes.
