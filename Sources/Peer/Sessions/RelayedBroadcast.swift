@@ -27,6 +27,7 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
         /// The ICE agents of the viewers of all broadcasts.
         var agents: LoopBound<ICEAgentPool>
         var decide: HostSession.KnockPolicy
+        var viewerLimit: (@Sendable (ViewerDescription) -> Bitrate?)?
     }
 
     private struct Served: Sendable {
@@ -63,6 +64,7 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
     private let environment: Environment?
     private let decide: HostSession.KnockPolicy
     private let emit: @Sendable (BroadcastEvent) -> Void
+    private let reportSlowest: @Sendable (Bitrate?) -> Void
     private let state = Monitor(State())
 
     /// Of tracks in `RelayClock`; audio tracks follow.
@@ -71,11 +73,14 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
     /// - Parameters:
     ///   - name: as viewers see it.
     ///   - decide: answers viewers that knock.
+    ///   - reportSlowest: tells the publisher what the slowest viewer can get, on the network loop.
     init(
         name: String?, _ configuration: BroadcastConfiguration, _ environment: Environment?,
         decide: @escaping HostSession.KnockPolicy,
-        emit: @escaping @Sendable (BroadcastEvent) -> Void
+        emit: @escaping @Sendable (BroadcastEvent) -> Void,
+        reportSlowest: @escaping @Sendable (Bitrate?) -> Void
     ) {
+        self.reportSlowest = reportSlowest
         self.name = name
         self.configuration = configuration
         self.environment = environment
@@ -152,8 +157,9 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
             // Others go on watching until it comes.
             let demand = KeyframeDemand(loop) { [weak self] in self?.state.with { $0.requestKeyframe }?(.wanted) }
             let bandwidth = AudienceBandwidth(
-                loop, fastest: { core.assumeIsolated { $0.fastestEstimate } },
-                limit: { [weak self] rate in self?.state.with { $0.limitBitrate }?(rate) })
+                loop, estimates: { core.assumeIsolated { $0.audienceEstimates } },
+                limit: { [weak self] rate in self?.state.with { $0.limitBitrate }?(rate) },
+                reportSlowest: reportSlowest)
             state.with { state in
                 state.served = Served(
                     core: core, signaling: signaling, handle: handle, audioTracks: broadcast.settings.audio.count,
@@ -178,7 +184,8 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
         var result = Broadcast.Settings(
             identity: .init(environment.identity), fingerprint: environment.identity.fingerprint,
             maximumBitrate: environment.maximumBitrate, audio: audio, maximumViewers: environment.maximumViewers,
-            includesLoopback: true, usesUPnP: false, usesOnlyRelays: false, name: name)
+            includesLoopback: true, usesUPnP: false, usesOnlyRelays: false, name: name,
+            viewerLimit: environment.viewerLimit)
         result.socket = environment.session.socket
         result.capabilities = .forwarding(format.video ?? .vp8, formatParameters: format.videoParameters)
         return result
