@@ -47,6 +47,7 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
     private struct State {
         var requestKeyframe: (@Sendable (KeyframeRequest) -> Void)?
         var limitBitrate: (@Sendable (Bitrate?) -> Void)?
+        var receivedBytes: (@Sendable () -> Int)?
         var clock = RelayClock()
         var video: Video?
         /// The viewers are about to get packets.
@@ -65,6 +66,7 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
     private let decide: HostSession.KnockPolicy
     private let emit: @Sendable (BroadcastEvent) -> Void
     private let reportSlowest: @Sendable (Bitrate?) -> Void
+    private let exceeded: @Sendable () -> Void
     private let state = Monitor(State())
 
     /// Of tracks in `RelayClock`; audio tracks follow.
@@ -74,13 +76,15 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
     ///   - name: as viewers see it.
     ///   - decide: answers viewers that knock.
     ///   - reportSlowest: tells the publisher what the slowest viewer can get, on the network loop.
+    ///   - exceeded: ends the broadcast of a publisher that sends too much, on the network loop.
     init(
         name: String?, _ configuration: BroadcastConfiguration, _ environment: Environment?,
         decide: @escaping HostSession.KnockPolicy,
         emit: @escaping @Sendable (BroadcastEvent) -> Void,
-        reportSlowest: @escaping @Sendable (Bitrate?) -> Void
+        reportSlowest: @escaping @Sendable (Bitrate?) -> Void, exceeded: @escaping @Sendable () -> Void
     ) {
         self.reportSlowest = reportSlowest
+        self.exceeded = exceeded
         self.name = name
         self.configuration = configuration
         self.environment = environment
@@ -157,9 +161,11 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
             // Others go on watching until it comes.
             let demand = KeyframeDemand(loop) { [weak self] in self?.state.with { $0.requestKeyframe }?(.wanted) }
             let bandwidth = AudienceBandwidth(
-                loop, estimates: { core.assumeIsolated { $0.audienceEstimates } },
+                loop, maximum: environment.maximumBitrate,
+                received: { [weak self] in self?.state.with { $0.receivedBytes }?() ?? 0 },
+                estimates: { core.assumeIsolated { $0.audienceEstimates } },
                 limit: { [weak self] rate in self?.state.with { $0.limitBitrate }?(rate) },
-                reportSlowest: reportSlowest)
+                reportSlowest: reportSlowest, exceeded: exceeded)
             state.with { state in
                 state.served = Served(
                     core: core, signaling: signaling, handle: handle, audioTracks: broadcast.settings.audio.count,
@@ -172,8 +178,13 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
         }
     }
 
-    func begin(limitBitrate: @escaping @Sendable (Bitrate?) -> Void) {
-        state.with { if !$0.isClosed { $0.limitBitrate = limitBitrate } }
+    func begin(
+        limitBitrate: @escaping @Sendable (Bitrate?) -> Void, receivedBytes: @escaping @Sendable () -> Int
+    ) {
+        state.with { state in
+            guard !state.isClosed else { return }
+            (state.limitBitrate, state.receivedBytes) = (limitBitrate, receivedBytes)
+        }
     }
 
     private func settings(_ format: EncodedMediaFormat, _ environment: Environment) -> Broadcast.Settings {
@@ -251,7 +262,7 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
         let served = state.with { state in
             state.isClosed = true
             state.requestKeyframe = nil
-            state.limitBitrate = nil
+            (state.limitBitrate, state.receivedBytes) = (nil, nil)
             defer { state.served = nil }
             return state.served
         }
