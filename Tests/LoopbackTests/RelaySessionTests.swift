@@ -22,7 +22,7 @@ struct RelaySessionTests {
 
         init(
             maximumViewers: Int = 8, admit: @escaping HostSession.KnockPolicy = { _ in .accepted },
-            viewerLimit: (@Sendable (ViewerDescription) -> Bitrate?)? = nil
+            viewerLimit: (@Sendable (ViewerDescription) -> Bitrate?)? = nil, maximumBitrate: Bitrate = .kilobits(20_000)
         ) async throws {
             let description = try ServiceDescription(
                 id: try #require(ServiceID("io.sharekit.relay")), name: "Relay", fields: [])
@@ -32,6 +32,7 @@ struct RelaySessionTests {
                     listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1", service: .init(description)))
             configuration.maximumViewers = maximumViewers
             configuration.viewerLimit = viewerLimit
+            configuration.maximumBitrate = maximumBitrate
             session = RelaySession(
                 configuration: configuration, identity: try .ephemeral(), decide: { _ in .accepted }, admit: admit,
                 emit: { event in events.change { $0.append(event) } })
@@ -162,6 +163,19 @@ struct RelaySessionTests {
         #expect(last == true)
         await host.stop()
         #expect(await one.end.value.code == .hostEnded)
+        await relay.session.stop()
+    }
+
+    /// No video fits into 1 kbit/s, so this host cannot keep to the limit.
+    @Test func aPublisherThatSendsTooMuchIsEndedWithAReason() async throws {
+        let relay = try await Relay(maximumBitrate: .kilobits(1))
+        let host = try await PublishingHost(to: relay)
+        _ = try await relay.live()
+        let reason = await waiting(host.told) { events in
+            events.lazy.compactMap { if case .finished(let reason, _) = $0 { reason } else { nil } }.first
+        }
+        #expect(reason == "it sent more than twice the relay's limit for 10 s")
+        await host.stop()
         await relay.session.stop()
     }
 
