@@ -127,7 +127,8 @@ public final class BroadcastController: Sendable {
                     switch event {
                     case .broadcastURL(let url): state.url = url
                     case .serviceInfo(let info): state.info.update(with: ServiceInfo(info))
-                    case .candidates, .viewer, .viewerWithdrawn, .alternates, .reconnect, .finished: break
+                    case .candidates, .viewer, .viewerWithdrawn, .alternates, .slowestBitrate, .reconnect, .finished:
+                        break
                     }
                 }
                 if let event = Event(event) { feed.yield(event) }
@@ -251,7 +252,7 @@ extension BroadcastController.Event {
         switch event {
         case .serviceInfo(let info): self = .serviceInfo(BroadcastController.ServiceInfo(info))
         case .broadcastURL(let url): self = .broadcastURL(url)
-        case .candidates, .viewer, .viewerWithdrawn, .alternates, .reconnect, .finished: return nil
+        case .candidates, .viewer, .viewerWithdrawn, .alternates, .slowestBitrate, .reconnect, .finished: return nil
         }
     }
 }

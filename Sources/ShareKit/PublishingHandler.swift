@@ -138,7 +138,7 @@ open class PublishingHandler: SampleHandler, @unchecked Sendable {
         switch event {
         case .serviceInfo(let info): updateServiceInfo(BroadcastController.ServiceInfo(info))
         case .broadcastURL(let url): updateBroadcast(url: url)
-        case .viewer, .viewerWithdrawn, .alternates, .reconnect, .finished, .candidates: break
+        case .viewer, .viewerWithdrawn, .alternates, .slowestBitrate, .reconnect, .finished, .candidates: break
         }
     }
 }

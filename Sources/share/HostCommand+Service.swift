@@ -211,7 +211,7 @@ enum ServiceEventReporter {
             if output.isJSON { output.event("broadcast-url", ["url": .string(url)]) } else { output.line(url) }
             ErrorOutput.writeLine("share: watch at \(url)")
         // The host's own admission reports what becomes of viewers.
-        case .viewer, .viewerWithdrawn, .finished, .candidates, .alternates, .reconnect: break
+        case .viewer, .viewerWithdrawn, .finished, .candidates, .alternates, .slowestBitrate, .reconnect: break
         }
     }
 

@@ -21,7 +21,8 @@ struct RelaySessionTests {
         let link: ServiceLink
 
         init(
-            maximumViewers: Int = 8, admit: @escaping HostSession.KnockPolicy = { _ in .accepted }
+            maximumViewers: Int = 8, admit: @escaping HostSession.KnockPolicy = { _ in .accepted },
+            viewerLimit: (@Sendable (ViewerDescription) -> Bitrate?)? = nil, maximumBitrate: Bitrate = .kilobits(20_000)
         ) async throws {
             let description = try ServiceDescription(
                 id: try #require(ServiceID("io.sharekit.relay")), name: "Relay", fields: [])
@@ -30,6 +31,8 @@ struct RelaySessionTests {
                 service: .init(
                     listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1", service: .init(description)))
             configuration.maximumViewers = maximumViewers
+            configuration.viewerLimit = viewerLimit
+            configuration.maximumBitrate = maximumBitrate
             session = RelaySession(
                 configuration: configuration, identity: try .ephemeral(), decide: { _ in .accepted }, admit: admit,
                 emit: { event in events.change { $0.append(event) } })
@@ -87,10 +90,10 @@ struct RelaySessionTests {
 
     /// A viewer of a link, and how its session ends.
     private func watch(
-        _ link: Link, _ seen: RecordedOutput, names: Monitor<[String]> = Monitor([])
+        _ link: Link, _ seen: RecordedOutput, name: String = "viewer", names: Monitor<[String]> = Monitor([])
     ) throws -> (session: ViewerSession, end: Task<EndReason, Never>) {
         let session = ViewerSession(
-            link: link, identity: try .ephemeral(), name: "viewer", sink: playback(seen, speaker: nil),
+            link: link, identity: try .ephemeral(), name: name, sink: playback(seen, speaker: nil),
             emit: { event in
                 if case .named(let name) = event { names.change { $0.append(name) } }
             })
@@ -126,6 +129,53 @@ struct RelaySessionTests {
         // The end of the publisher is the end of the broadcast.
         await host.stop()
         #expect(await two.end.value.code == .hostEnded)
+        await relay.session.stop()
+    }
+
+    /// The host makes temporal layers for the slower viewer of the relay, and stops when that viewer has left.
+    @Test func theHostLearnsHowSlowTheSlowestViewerIs() async throws {
+        let relay = try await Relay(viewerLimit: { .kilobits($0.name == "slow" ? 120 : 320) })
+        let host = try await PublishingHost(to: relay)
+        let link = try await relay.live()
+        let (fast, slow) = (RecordedOutput(), RecordedOutput())
+        let one = try watch(link, fast, name: "fast")
+        #expect(await fast.wait { $0.counters.count >= 10 })
+        let two = try watch(link, slow, name: "slow")
+        #expect(await slow.wait { $0.counters.count >= 10 })
+        let told = await waiting(host.told) { events in
+            events.lazy.compactMap { if case .slowestBitrate(let rate?) = $0 { rate } else { nil } }.first
+        }
+        #expect((1...120).contains(told?.kilobitsPerSecond ?? 0))
+        // The encoder makes frames of layer 1 once the base layer has used up its bitrate.
+        var layers = 0
+        for _ in 0..<20 where layers == 0 {
+            let count = fast.state.counters.count
+            #expect(await fast.wait { $0.counters.count >= count + 10 })
+            layers = try #require(await host.session.statistics()).video.upperLayerFrames
+        }
+        #expect(layers > 0)
+        let count = slow.state.counters.count
+        #expect(await slow.wait { $0.counters.count >= count + 10 })
+        two.session.leave()
+        let last = await waiting(host.told) { events in
+            events.last { if case .slowestBitrate = $0 { true } else { false } } == .slowestBitrate(nil) ? true : nil
+        }
+        #expect(last == true)
+        await host.stop()
+        #expect(await one.end.value.code == .hostEnded)
+        await relay.session.stop()
+    }
+
+    /// No video fits into 1 kbit/s, so this host cannot keep to the limit.
+    @Test func aPublisherThatSendsTooMuchIsEndedWithAReason() async throws {
+        let relay = try await Relay(maximumBitrate: .kilobits(1))
+        let host = try await PublishingHost(to: relay)
+        _ = try await relay.live()
+        let reason = await waiting(host.told) { events in
+            events.lazy.compactMap { if case .finished(let reason, _) = $0 { reason } else { nil } }.first
+        }
+        #expect(reason == "it sent more than twice the relay's limit for 10 s")
+        await host.stop()
         await relay.session.stop()
     }
 

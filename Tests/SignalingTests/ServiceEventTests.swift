@@ -1,3 +1,4 @@
+import MediaCore
 import Testing
 
 @testable import Admission
@@ -8,6 +9,7 @@ import Testing
         ServiceEvent.serviceInfo(ServiceInfo(viewers: 3, likes: 4, comment: .init(name: "Ann", text: "hi \"you\"\n/"))),
         .serviceInfo(ServiceInfo()), .broadcastURL("https://example.com/watch?v=1"),
         .candidates(fragment: "a=ice-ufrag:x\r\na=candidate:1\r\n"), .finished(reason: "enough", nextStep: nil),
+        .slowestBitrate(Bitrate(bitsPerSecond: 640_001)), .slowestBitrate(nil),
         .finished(reason: "sign in", nextStep: "https://example.com/"),
     ])
     func anEventIsReadAsItWasWritten(event: ServiceEvent) throws {
@@ -31,6 +33,9 @@ import Testing
     @Test(arguments: [
         ("service-info", "{\"type\":\"service-info\",\"viewers\":-1}"), ("service-info", "[]"),
         ("service-info", "{\"type\":\"service-info\",\"viewers\":1e99}"),
+        ("slowest-bitrate", "{\"type\":\"slowest-bitrate\",\"bitrate\":0}"),
+        ("slowest-bitrate", "{\"type\":\"slowest-bitrate\",\"bitrate\":-5}"),
+        ("slowest-bitrate", "{\"type\":\"slowest-bitrate\",\"bitrate\":1e30}"), ("slowest-bitrate", "[]"),
         ("broadcast-url", "{\"type\":\"broadcast-url\",\"url\":\"javascript:alert(1)\"}"),
         ("broadcast-url", "{\"type\":\"broadcast-url\",\"url\":\"https://a b\"}"), ("finished", "{}"), ("news", "{}"),
     ])

@@ -101,6 +101,51 @@ import Testing
         #expect((kilobits / 2...kilobits * 11 / 10).contains(estimate))
     }
 
+    /// The publisher is told how slow the slow viewer is, so its base layer fits.
+    @Test(arguments: [21, 22, 23] as [UInt64], [600, 1_500, 4_000])
+    func theSlowViewerFollowsTheBaseLayer(seed: UInt64, kilobits: Int) {
+        let relay = SimulatedRelay(seed: seed)
+        relay.adaptsFrames = true
+        relay.limitsPublisher = true
+        relay.layersByAudience = true
+        let viewers = [kilobits, kilobits / 2].map {
+            relay.join(seed: seed * 10 + UInt64($0), .init(delay: .milliseconds(25), rate: .kilobits($0)))
+        }
+        relay.run(for: .seconds(60))
+        let from = SimulatedRelay.start + .seconds(20)
+        let shown = viewers.map { $0.shown.filter { $0.at > from } }
+        let delays = shown.map { $0.map { $0.at - relay.made[$0.number] }.sorted() }
+        let gaps = shown.map { zip($0, $0.dropFirst()).map { $1.at - $0.at }.max() ?? .seconds(40) }
+        print(
+            "layers", seed, kilobits, relay.publisher.estimate.kilobitsPerSecond, shown.map(\.count),
+            delays.map { $0.isEmpty ? .seconds(40) : $0[$0.count * 95 / 100] }, gaps, relay.keyframesMade,
+            shown[1].count { $0.layer == 0 })
+        #expect(shown[0].count >= 30 * 40 * 9 / 10 && viewers.allSatisfy { $0.damaged == 0 })
+        #expect(shown[1].count { $0.layer == 0 } >= 15 * 40 * 9 / 10)
+        #expect(gaps.allSatisfy { $0 < .seconds(1) })
+        #expect(delays.allSatisfy { $0[$0.count * 95 / 100] < .milliseconds(400) })
+        #expect(relay.keyframesMade <= 4)
+    }
+
+    /// A viewer with less than a third of the fastest one's bandwidth does not count.
+    @Test func aHopelessViewerLeavesTheBaseLayerToTheOthers() {
+        let relay = SimulatedRelay(seed: 25)
+        relay.adaptsFrames = true
+        relay.limitsPublisher = true
+        relay.layersByAudience = true
+        let viewers = [4_000, 2_000, 300].map {
+            relay.join(seed: 250 + UInt64($0), .init(delay: .milliseconds(25), rate: .kilobits($0)))
+        }
+        relay.run(for: .seconds(60))
+        let from = SimulatedRelay.start + .seconds(20)
+        let shown = viewers.map { $0.shown.filter { $0.at > from } }
+        print("hopeless", relay.publisher.estimate.kilobitsPerSecond, shown.map(\.count), relay.keyframesMade)
+        #expect(shown[0].count >= 30 * 40 * 9 / 10)
+        #expect(shown[1].count { $0.layer == 0 } >= 15 * 40 * 9 / 10)
+        #expect(relay.lowestBase ?? .kilobits(0) > .kilobits(600))
+        #expect(viewers.allSatisfy { $0.damaged == 0 })
+    }
+
     @Test func theLimitOfAPublisherEndsWithItsViewers() {
         let relay = SimulatedRelay(seed: 24)
         relay.adaptsFrames = true

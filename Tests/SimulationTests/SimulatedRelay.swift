@@ -81,6 +81,12 @@ final class SimulatedRelay {
     /// The publisher is told what the fastest viewer can get.
     var limitsPublisher = false
     private var nextLimit = start
+    /// The publisher is also told what the slowest viewer can get, and makes temporal layers as a host does.
+    var layersByAudience = false
+    private var slowest = SlowestBitrateReporter()
+    private var layering: VideoEncodeRequest.Layering?
+    /// From 30 s on; nil if there were no layers.
+    private(set) var lowestBase: Bitrate?
     /// Each second frame is of temporal layer 1.
     var hasLayers = false
     var isStill = false
@@ -138,7 +144,9 @@ final class SimulatedRelay {
         if now >= nextFrame { makeFrame() }
         if limitsPublisher, now >= nextLimit {
             nextLimit = now + .milliseconds(250)
-            receiver.limitBitrate(viewers.map(\.sender.estimate).max())
+            let estimates = AudienceEstimates(viewers.map(\.sender.estimate))
+            receiver.limitBitrate(estimates?.fastest)
+            _ = slowest.update(estimates, now: now)
             drainReceiver()
         }
         while let packet = up.receive(now: now) {
@@ -189,15 +197,37 @@ final class SimulatedRelay {
         let isKeyframe = needsKeyframe
         needsKeyframe = false
         if isKeyframe { keyframesMade += 1 }
-        let usual = adaptsFrames ? max(publisher.estimate.bitsPerSecond * 9 / 10 / 8 / 30, 200) : frameBytes
+        let isUpper = (layersByAudience ? layered() : hasLayers) && !isKeyframe && made.count % 2 == 1
+        let usual = adaptsFrames ? adaptedBytes(isUpper: isUpper) : frameBytes
         let frame = SimulatedFrames.make(
             made.count, isKeyframe: isKeyframe, length: isKeyframe ? min(usual * 4, 60_000) : usual)
-        let layer: UInt8 = hasLayers && !isKeyframe && made.count % 2 == 1 ? 1 : 0
         made.append(now)
         frame.withUnsafeBytes {
-            publisher.handleFrame($0, isKeyframe: isKeyframe, layer: layer, captured: now, now: now)
+            publisher.handleFrame($0, isKeyframe: isKeyframe, layer: isUpper ? 1 : 0, captured: now, now: now)
         }
         drainPublisher()
+    }
+
+    /// Decides on layers as `SendingPeer.contribute` and `EncoderPolicy` do.
+    private func layered() -> Bool {
+        let video = publisher.videoEstimate(now: now)
+        var load = EncodingLoad()
+        load.add(rate: video, isWaiting: false, congestedSince: nil)
+        let slow = AudienceEstimates.video(ofSlowest: slowest.reported, estimate: publisher.estimate, video: video)
+        if let slow { load.add(rate: slow, isWaiting: false, congestedSince: nil) }
+        layering = load.target(maximum: .kilobits(20_000), wasLayered: layering != nil, now: now).layering
+        if let layering, now - Self.start > .seconds(30) {
+            lowestBase = min(lowestBase ?? layering.baseBitrate, layering.baseBitrate)
+        }
+        return layering != nil
+    }
+
+    /// Half of the frames are of the base layer, if there are layers.
+    private func adaptedBytes(isUpper: Bool) -> Int {
+        let all = publisher.estimate.bitsPerSecond * 9 / 10
+        guard let base = layering?.baseBitrate.bitsPerSecond else { return max(all / 8 / 30, 200) }
+        let ofLayer = isUpper ? all - base * 9 / 10 : base * 9 / 10
+        return max(ofLayer / 8 / 15, 200)
     }
 
     /// One request a second for all viewers.

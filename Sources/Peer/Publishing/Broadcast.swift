@@ -3,7 +3,7 @@ package import EventLoop
 package import ICETransport
 import LinuxRuntime
 package import MediaCore
-import MediaEngine
+package import MediaEngine
 import RTPWire
 package import SessionDescription
 package import Transport
@@ -155,8 +155,17 @@ package final class Broadcast {
         updateReferences(now)
     }
 
-    /// The highest bandwidth estimate of a viewer that is connected; nil if there is none.
-    package var fastestEstimate: Bitrate? { viewers.all.lazy.filter(\.isReceiving).map(\.estimate).max() }
+    /// The bandwidth estimates of the viewers that are connected; nil if there are none.
+    package var audienceEstimates: AudienceEstimates? {
+        AudienceEstimates(viewers.all.lazy.filter(\.isReceiving).map(\.estimate))
+    }
+
+    /// A relay tells what the slowest of its viewers can get; nil: as much as the others.
+    package func note(slowest: Bitrate?, behind id: SessionID) {
+        guard let relay = viewers[id], relay.slowestBehind != slowest else { return }
+        relay.slowestBehind = slowest
+        updateEncoders()
+    }
 
     /// Called when the forwarded video has got packets.
     package func packetsForwarded() {

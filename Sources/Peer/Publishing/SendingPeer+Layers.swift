@@ -43,7 +43,15 @@ extension SendingPeer {
         load.isDraining = load.isDraining || isCutOff
     }
 
+    /// A relay counts as its fastest and as its slowest viewer.
     private func contribute(_ rate: Bitrate?, to load: inout EncodingLoad, isThere: Bool) {
+        add(rate, to: &load, isThere: isThere)
+        guard let rate else { return }
+        let slowest = AudienceEstimates.video(ofSlowest: slowestBehind, estimate: sender.estimate, video: rate)
+        if let slowest { add(slowest, to: &load, isThere: isThere) }
+    }
+
+    private func add(_ rate: Bitrate?, to load: inout EncodingLoad, isThere: Bool) {
         load.add(
             rate: rate, isWaiting: !isThere || !frames.layerFilter.isFollowing,
             congestedSince: isThere ? frames.layerFilter.congestedSince : nil)

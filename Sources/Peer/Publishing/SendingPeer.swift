@@ -39,6 +39,8 @@ final class SendingPeer: SecureTransportDelegate {
     private(set) var isEnded = false
     /// The host's user has removed the viewer.
     var isRemoved = false
+    /// The viewer is a relay: what the slowest of its viewers can get, as it tells; nil: as much as the others.
+    var slowestBehind: Bitrate?
 
     /// The silence that is an interruption. A viewer sends a receiver report at least each second, also without video.
     static let interruptionThreshold = MediaDuration.seconds(4)

@@ -8,6 +8,9 @@ package protocol ForwardingSink: EncodedMediaSink {
     var forwarded: LoopBound<ForwardedVideo>? { get }
 
     /// Called after `start`, on the network loop.
-    /// - Parameter limitBitrate: limits what the publisher sends, from any thread; nil: not any more.
-    func begin(limitBitrate: @escaping @Sendable (Bitrate?) -> Void)
+    /// - Parameters:
+    ///   - limitBitrate: limits what the publisher sends, from any thread; nil: not any more.
+    ///   - receivedBytes: what it has sent in this session, on the network loop.
+    func begin(
+        limitBitrate: @escaping @Sendable (Bitrate?) -> Void, receivedBytes: @escaping @Sendable () -> Int)
 }

@@ -2,6 +2,7 @@ package import EventLoop
 package import ICETransport
 import LinuxRuntime
 package import MediaCore
+import MediaEngine
 import PeerEngine
 import RTPWire
 package import SessionDescription
@@ -126,9 +127,10 @@ package final class Subscription {
             let reason = EndReason(.failed, "cannot prepare to receive: \(error.message)", remedy: error.remedy)
             return outcome.settle(reason)
         }
-        (sink as? any ForwardingSink)?.begin { [core = LoopBound(loop, WeakBox(self))] limit in
-            core.perform { $0.value?.connection?.limitBitrate(limit) }
-        }
+        let core = LoopBound(loop, WeakBox(self))
+        (sink as? any ForwardingSink)?.begin(
+            limitBitrate: { limit in core.perform { $0.value?.connection?.limitBitrate(limit) } },
+            receivedBytes: { core.assumeIsolated { $0.value?.connection?.statistics?.bytes } ?? 0 })
         hostCredentials = remote.credentials
         connection?.begin(
             remote, packetCapacity: packetCapacity,

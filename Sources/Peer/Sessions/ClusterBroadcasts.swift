@@ -290,7 +290,11 @@ private final class SharedSink: ForwardingSink {
         try sink.start(format, requestKeyframe: requestKeyframe)
     }
 
-    func begin(limitBitrate: @escaping @Sendable (Bitrate?) -> Void) { sink.begin(limitBitrate: limitBitrate) }
+    func begin(
+        limitBitrate: @escaping @Sendable (Bitrate?) -> Void, receivedBytes: @escaping @Sendable () -> Int
+    ) {
+        sink.begin(limitBitrate: limitBitrate, receivedBytes: receivedBytes)
+    }
     func receive(_ frame: EncodedVideoFrame) { sink.receive(frame) }
     func receive(_ packet: EncodedAudioPacket) { sink.receive(packet) }
     func close(_ done: @escaping @Sendable () -> Void) { done() }

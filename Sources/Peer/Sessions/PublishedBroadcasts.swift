@@ -78,7 +78,21 @@ final class PublishedBroadcasts: Sendable {
         return RelayedBroadcast(
             name: name, configuration, environment.with { $0 },
             decide: { [weak self] in await self?.decide($0, about: id) ?? .unanswered },
-            emit: { [weak self] in self?.report($0, of: id) })
+            emit: { [weak self] in self?.report($0, of: id) },
+            reportSlowest: { [weak self] in self?.report(slowest: $0, of: id) },
+            exceeded: { [weak self] in self?.end(id, "it sent more than twice the relay's limit for 10 s") })
+    }
+
+    /// Another relay, whose broadcast this is a copy of, has ended it itself.
+    private func end(_ id: BroadcastID, _ reason: String) {
+        guard let service = environment.with({ $0 })?.session, let session = session(of: id) else { return }
+        service.finish(session, reason: reason)
+    }
+
+    /// Another relay, whose broadcast this is a copy of, is not told.
+    private func report(slowest: Bitrate?, of id: BroadcastID) {
+        guard let service = environment.with({ $0 })?.session, let session = session(of: id) else { return }
+        service.send(.slowestBitrate(slowest), to: session)
     }
 
     /// Media of a publisher comes: its broadcast can be watched.

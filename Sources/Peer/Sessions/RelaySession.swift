@@ -32,6 +32,8 @@ public final class RelaySession: Sendable {
         public var maximumViewers = 64
         /// To one viewer.
         public var maximumBitrate = Bitrate.kilobits(20_000)
+        /// As that of a host.
+        var viewerLimit: (@Sendable (ViewerDescription) -> Bitrate?)?
         /// Nil: there are no other relays.
         public var cluster: ClusterSettings?
 
@@ -104,7 +106,7 @@ public final class RelaySession: Sendable {
                 making: {
                     ICEAgentPool(
                         .init(agents: .max, descriptors: descriptors.agents, reserve: descriptors.reserve / 2))
-                }), decide: admit)
+                }), decide: admit, viewerLimit: configuration.viewerLimit)
         published.environment.with { $0 = shared }
     }
 

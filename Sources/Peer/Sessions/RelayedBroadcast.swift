@@ -27,6 +27,7 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
         /// The ICE agents of the viewers of all broadcasts.
         var agents: LoopBound<ICEAgentPool>
         var decide: HostSession.KnockPolicy
+        var viewerLimit: (@Sendable (ViewerDescription) -> Bitrate?)?
     }
 
     private struct Served: Sendable {
@@ -46,6 +47,7 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
     private struct State {
         var requestKeyframe: (@Sendable (KeyframeRequest) -> Void)?
         var limitBitrate: (@Sendable (Bitrate?) -> Void)?
+        var receivedBytes: (@Sendable () -> Int)?
         var clock = RelayClock()
         var video: Video?
         /// The viewers are about to get packets.
@@ -63,6 +65,8 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
     private let environment: Environment?
     private let decide: HostSession.KnockPolicy
     private let emit: @Sendable (BroadcastEvent) -> Void
+    private let reportSlowest: @Sendable (Bitrate?) -> Void
+    private let exceeded: @Sendable () -> Void
     private let state = Monitor(State())
 
     /// Of tracks in `RelayClock`; audio tracks follow.
@@ -71,11 +75,16 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
     /// - Parameters:
     ///   - name: as viewers see it.
     ///   - decide: answers viewers that knock.
+    ///   - reportSlowest: tells the publisher what the slowest viewer can get, on the network loop.
+    ///   - exceeded: ends the broadcast of a publisher that sends too much, on the network loop.
     init(
         name: String?, _ configuration: BroadcastConfiguration, _ environment: Environment?,
         decide: @escaping HostSession.KnockPolicy,
-        emit: @escaping @Sendable (BroadcastEvent) -> Void
+        emit: @escaping @Sendable (BroadcastEvent) -> Void,
+        reportSlowest: @escaping @Sendable (Bitrate?) -> Void, exceeded: @escaping @Sendable () -> Void
     ) {
+        self.reportSlowest = reportSlowest
+        self.exceeded = exceeded
         self.name = name
         self.configuration = configuration
         self.environment = environment
@@ -152,8 +161,11 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
             // Others go on watching until it comes.
             let demand = KeyframeDemand(loop) { [weak self] in self?.state.with { $0.requestKeyframe }?(.wanted) }
             let bandwidth = AudienceBandwidth(
-                loop, fastest: { core.assumeIsolated { $0.fastestEstimate } },
-                limit: { [weak self] rate in self?.state.with { $0.limitBitrate }?(rate) })
+                loop, maximum: environment.maximumBitrate,
+                received: { [weak self] in self?.state.with { $0.receivedBytes }?() ?? 0 },
+                estimates: { core.assumeIsolated { $0.audienceEstimates } },
+                limit: { [weak self] rate in self?.state.with { $0.limitBitrate }?(rate) },
+                reportSlowest: reportSlowest, exceeded: exceeded)
             state.with { state in
                 state.served = Served(
                     core: core, signaling: signaling, handle: handle, audioTracks: broadcast.settings.audio.count,
@@ -166,8 +178,13 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
         }
     }
 
-    func begin(limitBitrate: @escaping @Sendable (Bitrate?) -> Void) {
-        state.with { if !$0.isClosed { $0.limitBitrate = limitBitrate } }
+    func begin(
+        limitBitrate: @escaping @Sendable (Bitrate?) -> Void, receivedBytes: @escaping @Sendable () -> Int
+    ) {
+        state.with { state in
+            guard !state.isClosed else { return }
+            (state.limitBitrate, state.receivedBytes) = (limitBitrate, receivedBytes)
+        }
     }
 
     private func settings(_ format: EncodedMediaFormat, _ environment: Environment) -> Broadcast.Settings {
@@ -178,7 +195,8 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
         var result = Broadcast.Settings(
             identity: .init(environment.identity), fingerprint: environment.identity.fingerprint,
             maximumBitrate: environment.maximumBitrate, audio: audio, maximumViewers: environment.maximumViewers,
-            includesLoopback: true, usesUPnP: false, usesOnlyRelays: false, name: name)
+            includesLoopback: true, usesUPnP: false, usesOnlyRelays: false, name: name,
+            viewerLimit: environment.viewerLimit)
         result.socket = environment.session.socket
         result.capabilities = .forwarding(format.video ?? .vp8, formatParameters: format.videoParameters)
         return result
@@ -244,7 +262,7 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
         let served = state.with { state in
             state.isClosed = true
             state.requestKeyframe = nil
-            state.limitBitrate = nil
+            (state.limitBitrate, state.receivedBytes) = (nil, nil)
             defer { state.served = nil }
             return state.served
         }

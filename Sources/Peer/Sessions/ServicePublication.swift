@@ -202,6 +202,9 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
         report(event)
         switch event {
         case .serviceInfo: break
+        case .slowestBitrate(let bitrate):
+            guard let session = state.with({ $0.session }) else { return }
+            await core.ifRunning { $0.note(slowest: bitrate, behind: session) }
         case .broadcastURL(let text):
             if let link = try? Link(parsing: text) { state.with { $0.broadcast = link.id } }
             await list()
@@ -227,7 +230,7 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
     private func isBelieved(_ event: ServiceEvent) -> Bool {
         guard service.isOverRelay else { return true }
         switch event {
-        case .alternates, .reconnect, .viewer, .viewerWithdrawn: return false
+        case .alternates, .reconnect, .viewer, .viewerWithdrawn, .slowestBitrate: return false
         case .serviceInfo, .broadcastURL, .finished, .candidates: return true
         }
     }

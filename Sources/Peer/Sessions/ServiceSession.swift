@@ -230,9 +230,9 @@ public final class ServiceSession: Sendable {
         for session in sessions { handle?.send(.broadcastURL(url), to: session) }
     }
 
-    /// Sends an event to all publishers.
-    func send(_ event: ServiceEvent) {
-        let (handle, sessions) = state.with { ($0.handle, Array($0.broadcasts.keys)) }
+    /// Sends an event to the publisher of a broadcast, or of all.
+    func send(_ event: ServiceEvent, to session: SessionID? = nil) {
+        let (handle, sessions) = state.with { ($0.handle, session.map { [$0] } ?? Array($0.broadcasts.keys)) }
         for session in sessions { handle?.send(event, to: session) }
     }
 

@@ -1,6 +1,6 @@
 public import Admission
 import FoundationEssentials
-import MediaCore
+public import MediaCore
 
 /// What a service reports about a broadcast that it receives.
 public struct ServiceInfo: Sendable, Equatable {
@@ -40,6 +40,8 @@ public enum ServiceEvent: StreamEvent, Equatable {
     case viewerWithdrawn(KnockID)
     /// The links of other relays to which the host can publish if this one goes.
     case alternates([String])
+    /// What the slowest viewer of a relay can get, audio and headers included; nil: as much as the others.
+    case slowestBitrate(Bitrate?)
     /// The relay is about to stop: the host goes on at one of its alternates.
     case reconnect
     /// The service has ended the broadcast; no event follows.
@@ -57,6 +59,7 @@ public enum ServiceEvent: StreamEvent, Equatable {
         case .viewer: "viewer"
         case .viewerWithdrawn: "viewer-withdrawn"
         case .alternates: "alternates"
+        case .slowestBitrate: "slowest-bitrate"
         case .reconnect: "reconnect"
         case .finished: "finished"
         }
@@ -105,6 +108,21 @@ public enum ServiceEvent: StreamEvent, Equatable {
         var type = "alternates"
         var links: [String]
     }
+    /// In bit/s.
+    private struct BitrateDocument: Codable {
+        var type = "slowest-bitrate"
+        var bitrate: Int?
+
+        private enum CodingKeys: CodingKey { case type, bitrate }
+
+        init(_ bitrate: Bitrate?) { self.bitrate = bitrate?.bitsPerSecond }
+
+        func encode(to encoder: any Encoder) throws {
+            var values = encoder.container(keyedBy: CodingKeys.self)
+            try values.encode(type, forKey: .type)
+            try values.encode(bitrate, forKey: .bitrate)
+        }
+    }
     private struct FinishedDocument: Codable {
         var type = "finished"
         var reason: String
@@ -133,6 +151,7 @@ public enum ServiceEvent: StreamEvent, Equatable {
         case .viewer(let knock): Self.json(ViewerDocument(knock))
         case .viewerWithdrawn(let id): Self.json(WithdrawnDocument(id: id.text))
         case .alternates(let links): Self.json(AlternatesDocument(links: links))
+        case .slowestBitrate(let bitrate): Self.json(BitrateDocument(bitrate))
         case .reconnect: "{\"type\":\"reconnect\"}"
         case .finished(let reason, let nextStep): Self.json(FinishedDocument(reason: reason, nextStep: nextStep))
         }
@@ -189,6 +208,9 @@ public enum ServiceEvent: StreamEvent, Equatable {
         case "alternates":
             guard let found = document(AlternatesDocument.self) else { return nil }
             self = .alternates(found.links)
+        case "slowest-bitrate":
+            guard let found = document(BitrateDocument.self), found.bitrate ?? 1 > 0 else { return nil }
+            self = .slowestBitrate(found.bitrate.map { Bitrate(bitsPerSecond: $0) })
         case "reconnect": self = .reconnect
         case "finished":
             guard let found = document(FinishedDocument.self) else { return nil }
