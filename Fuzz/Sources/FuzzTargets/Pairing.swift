@@ -2,6 +2,7 @@ import Admission
 import Broadcasting
 import FoundationEssentials
 import ICEServers
+import MediaCore
 @testable import Signaling
 
 private func read<Document: Decodable>(_ type: Document.Type, _ bytes: UnsafeRawBufferPointer) -> Document? {
