@@ -6,19 +6,28 @@ import TestSupport
 import Testing
 
 @Suite struct EventLoopTests {
-    /// Work that is queued in one iteration is done in the next one, which comes when the interval is over.
+    /// Work that is queued in one iteration is done in the next one. From the third on they come one interval apart.
     @Test func aModeratedLoopPausesBetweenIterations() async throws {
         let loop = EventLoop(name: "net-0")
         let interval = MediaDuration.milliseconds(20)
         try await loop.run { loop.moderate(interval) }
-        let (first, second) = try await withCheckedThrowingContinuation { continuation in
-            loop.perform {
-                let first = MonotonicClock.now
-                loop.perform { continuation.resume(returning: (first, MonotonicClock.now)) }
+        let times = await withCheckedContinuation { (continuation: CheckedContinuation<[MediaInstant], Never>) in
+            // Retained by the bodies on the loop.
+            final class Chain: Sendable {
+                let times = Mutex<[MediaInstant]>([])
+                func step(_ loop: EventLoop, _ done: @escaping @Sendable ([MediaInstant]) -> Void) {
+                    let all = times.withLock { times in
+                        times.append(MonotonicClock.now)
+                        return times
+                    }
+                    if all.count == 5 { done(all) } else { loop.perform { [self] in step(loop, done) } }
+                }
             }
+            let chain = Chain()
+            loop.perform { chain.step(loop) { continuation.resume(returning: $0) } }
         }
-        // The iteration began a little before its work.
-        #expect(second - first > interval - .milliseconds(5))
+        // An iteration begins a little before its work.
+        #expect(times[4] - times[3] > interval - .milliseconds(5))
         await loop.stop()
     }
 

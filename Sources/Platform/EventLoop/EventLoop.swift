@@ -9,7 +9,7 @@ internal import Synchronization
 public final class EventLoop: @unchecked Sendable {
     // SAFETY: `context`, `clock`, `timerSource` and `wakeup` are set once and refer to objects that lock themselves or
     // are touched on the thread only; `thread` is written in `init` and read by the first stop; `timers`, `dueTimers`,
-    // `readers`, `sharedObjects`, `room` and `pace` are touched on the thread only; bodies from other threads pass through
+    // `readers`, `sharedObjects`, `room` and `moderation` are touched on the thread only; bodies from other threads pass through
     // `inbox`.
 
     /// The GMainContext, for libraries that attach sources of their own to it.
@@ -32,8 +32,7 @@ public final class EventLoop: @unchecked Sendable {
     /// The read buffer, lent to one reader after the other.
     private let room = UnsafeMutableRawBufferPointer.allocate(byteCount: 65_536, alignment: 16)
 
-    /// The least time from one iteration to the next, in nanoseconds.
-    private nonisolated(unsafe) var pace: Int64 = 0
+    private nonisolated(unsafe) var moderation = WakeupModeration()
 
     private struct Inbox {
         var work: [@Sendable () -> Void] = []
@@ -133,12 +132,11 @@ public final class EventLoop: @unchecked Sendable {
         return isFirst
     }
 
-    /// Begins an iteration no sooner than this after the last one began, so that datagrams that come one by one are read
-    /// together, as with the interrupt moderation of network adapters. What comes after a pause is handled at once. Call
-    /// it on the loop.
+    /// While the loop wakes up often, begins an iteration no sooner than this after the last one began, so that datagrams
+    /// that come one by one are read together, as with the interrupt moderation of network adapters. Call it on the loop.
     public func moderate(_ interval: MediaDuration) {
         preconditionOnLoop()
-        pace = interval.nanoseconds
+        moderation = WakeupModeration(interval: interval)
         // The kernel's default of 50 us is a large part of it.
         MonotonicClock.setTimerSlack(nanoseconds: 1_000)
     }
@@ -154,12 +152,15 @@ public final class EventLoop: @unchecked Sendable {
         var descriptors = list?.assumingMemoryBound(to: GPollFD.self)
         while !inbox.withLock({ $0.isStopping && $0.work.isEmpty }) {
             var priority: gint = 0
-            clock[0] = MonotonicClock.now.nanoseconds
+            let waited = MonotonicClock.now
+            clock[0] = waited.nanoseconds
             let count = cglib_wait(context, &descriptors, &capacity, &priority, clock, clock + 1)
-            clock[0] = MonotonicClock.now.nanoseconds
+            let began = MonotonicClock.now
+            clock[0] = began.nanoseconds
+            moderation.begin(began, waited: began - waited)
             if !readers.isEmpty, let descriptors { readFirst(descriptors, Int(count)) }
             cglib_dispatch(context, descriptors, count, priority)
-            if pace > 0 { MonotonicClock.sleep(until: MediaInstant(nanoseconds: clock[0] &+ pace)) }
+            if let pause = moderation.pause { MonotonicClock.sleep(until: pause) }
         }
         g_free(descriptors)
         g_main_context_pop_thread_default(context)
