@@ -43,6 +43,14 @@ import Testing
         #expect(ServiceEvent(name: name, data: data) == nil)
     }
 
+    /// A relay may say anything; what its host adds to it must not overflow.
+    @Test func countsAreLimited() {
+        let data = "{\"type\":\"service-info\",\"viewers\":\(Int.max),\"likes\":\(Int.max)}"
+        #expect(
+            ServiceEvent(name: "service-info", data: data)
+                == .serviceInfo(ServiceInfo(viewers: 1_000_000_000, likes: 1_000_000_000)))
+    }
+
     @Test func textForPeopleIsCleanAndShort() {
         let reason = String(repeating: "x", count: 999)
         let data = "{\"type\":\"finished\",\"reason\":\"\(reason)\",\"nextStep\":\"\\u202E\"}"

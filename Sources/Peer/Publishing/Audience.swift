@@ -23,5 +23,5 @@ package struct ViewersElsewhere: Equatable, Sendable {
     package init() {}
 
     /// - Parameter own: those that the host sends to.
-    package func total(_ own: Int) -> Int { isForAll ? max(own, count) : own + count }
+    package func total(_ own: Int) -> Int { isForAll ? max(own, count) : own &+ count }
 }

@@ -44,9 +44,11 @@ final class KnockHandler: Sendable {
         }
     }
 
-    /// Whether the viewer was admitted before, and does nothing now that it did not then.
+    /// Whether the viewer was admitted before and not removed since, and does nothing now that it did not then.
     private func isRedirected(_ knock: Knock) -> Bool {
-        redirected.with { $0.contains { $0.identity == knock.identity && ($0.records || !knock.records) } }
+        // It may have been sent there by what had begun before it was removed.
+        guard !removed.with({ $0.contains(knock.identity) }) else { return false }
+        return redirected.with { $0.contains { $0.identity == knock.identity && ($0.records || !knock.records) } }
     }
 
     func decide(_ knock: Knock) async -> KnockDecision {

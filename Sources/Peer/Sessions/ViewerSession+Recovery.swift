@@ -30,7 +30,8 @@ extension ViewerSession {
                         guard let fragment = try? TrickleFragment.parse(text) else { break }
                         await core.ifRunning { $0.add(fragment) }
                     case .alternates(let links):
-                        if followsAlternates { relays.with { $0.note(links, of: link) } }
+                        // A host that is met sends none: the relay that passes its events would have made them up.
+                        if followsAlternates, link.relay == nil { relays.with { $0.note(links, of: link) } }
                     case .reconnect(let redirect?): follow(redirect, at: link)
                     case .reconnect(nil):
                         if !relays.with({ $0.isEmpty }) { outcome.settle(.movesOn) }

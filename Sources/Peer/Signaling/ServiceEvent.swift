@@ -175,6 +175,9 @@ public enum ServiceEvent: StreamEvent, Equatable {
         return .serviceInfo(info)
     }
 
+    /// Larger counts of viewers and likes are not believed.
+    static let countLimit = 1_000_000_000
+
     /// Cleans all text that a user will see. Counts may not be negative.
     init?(name: String, data: String) {
         func document<Document: Decodable>(_ type: Document.Type) -> Document? {
@@ -192,7 +195,10 @@ public enum ServiceEvent: StreamEvent, Equatable {
                 ServiceInfo.Comment(
                     name: UntrustedText.clean($0.name, fallback: "somebody"), text: clean($0.text, fallback: ""))
             }
-            self = .serviceInfo(ServiceInfo(viewers: found.viewers, likes: found.likes, comment: comment))
+            self = .serviceInfo(
+                ServiceInfo(
+                    viewers: found.viewers.map { min($0, Self.countLimit) },
+                    likes: found.likes.map { min($0, Self.countLimit) }, comment: comment))
         case "broadcast-url":
             guard let found = document(URLDocument.self), PairingGrant.isBroadcastURL(found.url) else { return nil }
             self = .broadcastURL(found.url)

@@ -61,13 +61,10 @@ struct VP8Packetizer {
         // A tick of 90 kHz is 11.1 us.
         let captured = lastCaptured.map { max(captured, $0 + .microseconds(12)) } ?? captured
         let stamp = timestamp(at: captured)
-        // Parts of one size, of which the last is a few bytes shorter: the kernel sends such packets at once (UDP_SEGMENT).
-        let part = (frame.count &+ count &- 1) / count
-        let isUniform = part &* (count &- 1) < frame.count
         var offset = 0
         for index in 0..<count {
-            let left = frame.count &- offset
-            let size = isUniform ? min(part, left) : (left &+ count &- index &- 1) / (count &- index)
+            // Equal parts, so that the last packet is not tiny.
+            let size = (frame.count &- offset &+ count &- index &- 1) / (count &- index)
             let slot = history.nextSlot
             let header = RTPHeader(
                 marker: index == count &- 1, payloadType: stream.payloadType,

@@ -110,7 +110,13 @@ extension PairingRegister: SessionRegister {
             let addition = state.sessions.add(session, reservation.place)
             guard let token = reservation.token else {
                 guard case .added = addition else { return (false, []) }
-                if reservation.isOfMeeting { state.publications.insert(session.id) }
+                guard reservation.isOfMeeting else { return (true, []) }
+                // The pairing may have ended while the offer was answered.
+                guard let owner = state.sessions[session.id]?.token, state.grants[owner] != nil else {
+                    _ = state.sessions.remove(session.id)
+                    return (false, [])
+                }
+                state.publications.insert(session.id)
                 return (true, [])
             }
             guard state.table.sessionOpened(token: token, session.id, now: .now) else {
