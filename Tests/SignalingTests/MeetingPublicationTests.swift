@@ -44,6 +44,24 @@ import Testing
         }
     }
 
+    /// A publication whose offer is answered after its pairing has ended would have no lease.
+    @Test func aPublicationDoesNotOutliveItsPairing() async throws {
+        let (offered, ended) = (Promise<Bool>(), Promise<Bool>())
+        try await MeetingFixture.with(beforeAnswer: {
+            offered.fulfil(true)
+            _ = await ended.value
+        }) { stage in
+            var publishing: Task<SessionID, any Error>?
+            try await stage.open {
+                publishing = Task { try await publish(stage) }
+                _ = await offered.value
+            }
+            _ = await stage.relay.delegate.onEnd.value
+            ended.fulfil(true)
+            await #expect(throws: (any Error).self) { _ = try await publishing?.value }
+        }
+    }
+
     @Test func theRelayEndsThePublicationAlone() async throws {
         try await MeetingFixture.with { stage in
             try await stage.open {

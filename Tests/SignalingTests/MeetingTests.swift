@@ -21,10 +21,11 @@ struct MeetingFixture {
     /// - Parameter body: the meeting is not open yet.
     static func with(
         decision: @escaping @Sendable (Knock) async -> KnockDecision = { _ in .accepted },
+        beforeAnswer: @escaping @Sendable () async -> Void = {},
         configure: (inout ServiceFixture.Settings) -> Void = { _ in },
         _ body: (MeetingFixture) async throws -> Void
     ) async throws {
-        try await ServiceFixture.with(configure: configure) { relay in
+        try await ServiceFixture.with(beforeAnswer: beforeAnswer, configure: configure) { relay in
             try await SignalingFixture.with(decision: decision) { host in
                 try await relay.client { client in
                     let identity = try Identity.ephemeral()

@@ -196,7 +196,7 @@ final class ReceivingPeer: SecureTransportDelegate {
 
     func transport(received rtp: UnsafeRawBufferPointer, at arrival: MediaInstant) {
         heard()
-        receiver?.handleRTP(rtp, now: arrival)
+        receiver?.handleRTP(rtp, arrival: arrival, now: MonotonicClock.now)
         pump()
     }
 

@@ -47,7 +47,7 @@ struct TransportSequenceHistory {
 
     /// - Parameters:
     ///   - capacity: a power of two.
-    ///   - grows: it begins small, and grows as long as packets would leave it within 2 s.
+    ///   - grows: it begins small, and grows as long as packets would leave it within 4 s.
     init(capacity: Int, grows: Bool = false, first: Int64) {
         precondition(capacity > 0 && capacity & (capacity - 1) == 0, "a register of \(capacity) packets")
         largest = capacity
@@ -74,7 +74,7 @@ struct TransportSequenceHistory {
 
     private static let initialCount = 64
     /// Feedback comes within this time, unless the path is broken.
-    private static let useful = MediaDuration.seconds(2)
+    private static let useful = MediaDuration.seconds(4)
 
     /// Doubles the number of entries if the one that is overwritten next is still of use.
     private mutating func makeRoom(_ now: MediaInstant) {

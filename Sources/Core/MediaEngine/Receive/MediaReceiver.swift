@@ -22,7 +22,11 @@ public final class MediaReceiver {
     // MARK: Input
 
     /// Takes in one RTP packet after SRTP unprotection. A malformed packet is counted and dropped.
-    public func handleRTP(_ bytes: UnsafeRawBufferPointer, now: MediaInstant) { state.handleRTP(bytes, now: now) }
+    /// - Parameter arrival: when it reached the socket, for feedback and jitter; nil: `now`. Packets that are missing are
+    ///   waited for from `now` on, as they may have arrived behind it.
+    public func handleRTP(_ bytes: UnsafeRawBufferPointer, arrival: MediaInstant? = nil, now: MediaInstant) {
+        state.handleRTP(bytes, arrival: arrival ?? now, now: now)
+    }
 
     /// Takes in one RTCP datagram, compound or reduced-size (RFC 5506), after SRTCP unprotection.
     public func handleRTCP(_ bytes: UnsafeRawBufferPointer, now: MediaInstant) { state.handleRTCP(bytes, now: now) }

@@ -6,7 +6,8 @@ extension ReceiverState {
     static let largestGap: Int64 = 128
 
     mutating func handleVideo(
-        _ packet: RTPPacketView, _ values: HeaderExtensionValuesView, isRetransmission: Bool, _ now: MediaInstant
+        _ packet: RTPPacketView, _ values: HeaderExtensionValuesView, isRetransmission: Bool, _ arrival: MediaInstant,
+        _ now: MediaInstant
     ) throws(RTPMalformed) {
         counters.videoPackets &+= 1
         videoStream.lastPacket = now
@@ -29,7 +30,7 @@ extension ReceiverState {
                 keyframeRequester.need(now: now)
             case .next(let number): sequence = number
             }
-            videoStream.statistics.note(sequence, timestamp: packet.timestamp, now: now)
+            videoStream.statistics.note(sequence, timestamp: packet.timestamp, now: arrival)
             if let previous, sequence < previous { counters.reordered &+= 1 }
         }
         // Whatever its payload, the packet is no longer missing.
@@ -37,7 +38,7 @@ extension ReceiverState {
             if isRetransmission { counters.repaired &+= 1 } else { counters.lost &-= 1 }
         }
         let part = try depacketizer.depacketize(packet.payload)
-        forwarded?.insert(sequence, packet, part, now: now)
+        forwarded?.insert(sequence, packet, part, now: arrival)
         insert(sequence, part, packet, values.frameReferences, now)
         noteGap(previous, sequence, now)
         noteEntryPoints(now)

@@ -62,30 +62,34 @@ struct ReceiverState: ~Copyable {
 
     // MARK: Input
 
-    mutating func handleRTP(_ bytes: UnsafeRawBufferPointer, now: MediaInstant) {
+    mutating func handleRTP(_ bytes: UnsafeRawBufferPointer, arrival: MediaInstant, now: MediaInstant) {
         guard !hasEnded else { return }
         do throws(RTPMalformed) {
-            try handle(try RTPPacketView(bytes), bytes.count, now)
+            try handle(try RTPPacketView(bytes), bytes.count, arrival, now)
         } catch {
             counters.drops.malformed[Int(error.reason.rawValue)] &+= 1
         }
     }
 
-    private mutating func handle(_ packet: RTPPacketView, _ size: Int, _ now: MediaInstant) throws(RTPMalformed) {
+    private mutating func handle(
+        _ packet: RTPPacketView, _ size: Int, _ arrival: MediaInstant, _ now: MediaInstant
+    ) throws(RTPMalformed) {
         let values = packet.values(of: parameters.extensions)
         guard let source = source(of: packet, values, now) else { return counters.drops.unknownSource &+= 1 }
         counters.packets &+= 1
         counters.bytes &+= size
-        if parameters.usesTransportFeedback, let number = values.transportSequence { feedback.note(number, now: now) }
+        if parameters.usesTransportFeedback, let number = values.transportSequence {
+            feedback.note(number, now: arrival)
+        }
         reports.noteActivity(now: now)
         switch source {
-        case .video: try handleVideo(packet, values, isRetransmission: false, now)
+        case .video: try handleVideo(packet, values, isRetransmission: false, arrival, now)
         case .rtx:
             guard let stream = parameters.video else { return }
             let original = try RTX.unwrap(packet, ssrc: videoStream.ssrc, payloadType: stream.payloadType)
             guard let original else { return counters.paddingPackets &+= 1 }
             counters.retransmissions &+= 1
-            try handleVideo(original, values, isRetransmission: true, now)
+            try handleVideo(original, values, isRetransmission: true, arrival, now)
         case .audio(let track): try handleAudio(packet, track, now)
         }
     }
