@@ -122,7 +122,8 @@ import Testing
             shown[1].count { $0.layer == 0 })
         #expect(shown[0].count >= 30 * 40 * 9 / 10 && viewers.allSatisfy { $0.damaged == 0 })
         #expect(shown[1].count { $0.layer == 0 } >= 15 * 40 * 9 / 10)
-        #expect(gaps.allSatisfy { $0 < .seconds(1) })
+        // With 300 kbit/s it is cut off once, and goes on with a key frame after a pause of a second.
+        #expect(gaps[0] < .milliseconds(300) && gaps[1] < (kilobits == 600 ? .seconds(2) : .milliseconds(300)))
         #expect(delays.allSatisfy { $0[$0.count * 95 / 100] < .milliseconds(400) })
         #expect(relay.keyframesMade <= 4)
     }

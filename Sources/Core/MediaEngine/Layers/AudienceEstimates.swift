@@ -9,6 +9,9 @@ public struct AudienceEstimates: Equatable, Sendable {
     public var slowest: Bitrate
 
     static let leastShare = 3
+    /// The percentage of the slowest viewer's bandwidth that the base layer may take. A publisher does not know when that
+    /// viewer has a backlog, and cannot wait for it as for a viewer of its own.
+    static let baseShare = 85
 
     /// - Parameter estimates: of the connected viewers, also of those that were cut off: they come back to a base layer
     ///   that they can take. Read twice.
@@ -34,7 +37,8 @@ public struct AudienceEstimates: Equatable, Sendable {
     /// - Returns: nil if the connection to the relay is not faster.
     public static func video(ofSlowest slowest: Bitrate?, estimate: Bitrate, video: Bitrate) -> Bitrate? {
         guard let slowest, slowest < estimate else { return nil }
-        let difference = (estimate.bitsPerSecond &- max(slowest.bitsPerSecond, 0)) / 100 &* 97
+        let usable = max(slowest.bitsPerSecond, 0) / 100 &* baseShare
+        let difference = (estimate.bitsPerSecond &- usable) / 100 &* 97
         return Bitrate(bitsPerSecond: max(video.bitsPerSecond &- difference, video.bitsPerSecond / leastShare))
     }
 }
