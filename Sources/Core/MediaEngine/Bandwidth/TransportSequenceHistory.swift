@@ -10,7 +10,7 @@ struct TransportSequenceHistory {
     struct Entry {
         var sequence: Int64 = -1
         var sent = MediaInstant(nanoseconds: 0)
-        private var storedBytes: UInt32 = 0
+        var bytes = 0
         var isAcknowledged = false
         var isLost = false
         /// Sent during a stall, so its status says nothing about the rate.
@@ -18,18 +18,6 @@ struct TransportSequenceHistory {
         var isAudio = false
         /// Sent twice with the same transport-wide number, so neither its arrival time nor its loss can be attributed.
         var isRetransmitted = false
-
-        init() {}
-
-        init(sequence: Int64, sent: MediaInstant, bytes: Int, isDuringStall: Bool, isAudio: Bool) {
-            self.sequence = sequence
-            self.sent = sent
-            storedBytes = UInt32(clamping: bytes)
-            self.isDuringStall = isDuringStall
-            self.isAudio = isAudio
-        }
-
-        var bytes: Int { Int(storedBytes) }
     }
 
     private var entries: [Entry]
