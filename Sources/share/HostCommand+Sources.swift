@@ -1,18 +1,22 @@
 import CommandSupport
+import Foundation
+import LinuxRuntime
 import MediaCore
 import PixelConversion
 import PulseAudio
 import Sessions
 import ShareKit
 import TestSource
+import Transport
 import X11Capture
 
 extension HostCommand {
     /// The sources that a host captures, which it names to its user.
-    func makeMedia() throws -> CapturedMedia {
+    /// - Parameter ending: ends the desktop's question what to share.
+    func makeMedia(until ending: Monitor<EndReason?>) throws -> CapturedMedia {
         var sound: [AudioInput] = []
         let screen: any ScreenSource
-        switch source {
+        switch chosenSource {
         case .test:
             screen = TestVideoSource()
             if audio == .system { sound.append(AudioInput(.applicationAudio, TestTone())) }
@@ -20,6 +24,18 @@ extension HostCommand {
             do throws(SourceFailure) {
                 screen = try X11Screen(display: display, converter: YUVConverter())
             } catch {
+                throw Complaint(sentence: error.message, remedy: error.remedy, status: .noDisplay)
+            }
+            if audio == .system { sound.append(AudioInput(.applicationAudio, SystemAudio())) }
+        case .portal:
+            do throws(SourceFailure) {
+                screen = try PortalSource.open(
+                    asksAgain: askAgain, until: ending, environment: ProcessInfo.processInfo.environment)
+            } catch {
+                if let reason = ending.with({ $0 }) {
+                    ErrorOutput.writeLine("share: \(reason.sentence)")
+                    throw ExitStatus.fine.code
+                }
                 throw Complaint(sentence: error.message, remedy: error.remedy, status: .noDisplay)
             }
             if audio == .system { sound.append(AudioInput(.applicationAudio, SystemAudio())) }

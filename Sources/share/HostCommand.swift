@@ -14,7 +14,7 @@ import Transport
 import WindowPlayout
 import X11Capture
 
-enum SourceChoice: String, ExpressibleByArgument, CaseIterable { case screen, test }
+enum SourceChoice: String, ExpressibleByArgument, CaseIterable { case screen, portal, test }
 enum ModeChoice: String, ExpressibleByArgument, CaseIterable { case text, motion, auto }
 enum RouteChoice: String, ExpressibleByArgument, CaseIterable { case auto, direct, relay }
 enum AudioChoice: String, ExpressibleByArgument, CaseIterable { case system, none }
@@ -35,8 +35,15 @@ struct HostCommand: ParsableCommand {
     @Option(help: ArgumentHelp("X display to capture; $DISPLAY if omitted.", valueName: ":N"))
     var display: String?
 
-    @Option(help: "What to share: the screen, or a test video with a tone (test), which needs no display.")
-    var source: SourceChoice = .screen
+    @Option(
+        help: """
+            What to share: the screen, what the desktop's portal grants (portal; the default on Wayland), or a test video \
+            with a tone (test), which needs no display.
+            """)
+    var source: SourceChoice?
+
+    @Flag(help: "With the portal: have the desktop ask what to share, even if it was asked before.")
+    var askAgain = false
 
     @Option(help: ArgumentHelp("Maximum frame rate, in frames per second.", valueName: "max"))
     var fps = 60
@@ -182,6 +189,12 @@ struct HostCommand: ParsableCommand {
         }
     }
 
+    /// What is captured if `--source` is omitted: the portal's screen on Wayland, unless an X display is named.
+    var chosenSource: SourceChoice {
+        if let source { return source }
+        return display == nil && PortalSource.isWayland(ProcessInfo.processInfo.environment) ? .portal : .screen
+    }
+
     /// The fixed token for WHEP players, and the name of its source. An empty SHARE_TOKEN counts as none.
     private var fixedToken: (token: String, source: String)? {
         if let token { return (token, "--token") }
@@ -233,7 +246,7 @@ struct HostCommand: ParsableCommand {
     func broadcastToViewers(
         _ configuration: HostSession.Configuration, _ identity: Identity, _ run: HostRun
     ) throws {
-        let media = try makeMedia()
+        let media = try makeMedia(until: run.ending)
         let notifier = KnockNotifier()
         let prompt = Prompt(notify: { notifier.show($0) })
         let admission = AdmissionPolicy(accept, known: KnownViewers(), prompt: prompt)
@@ -256,7 +269,7 @@ struct HostCommand: ParsableCommand {
             throw Complaint(error)
         }
         // Created before the link is printed, so that a viewer's window on this display finds it.
-        let mark = source == .screen ? try? DisplayCaptureMarker(link.id.text, display: display) : nil
+        let mark = chosenSource != .test ? try? DisplayCaptureMarker(link.id.text, display: display) : nil
         defer { mark?.close() }
         try serve(broadcast.control, id: link.id, media.summary, service: nil, prompt, run) {
             printLink(link, run.output)

@@ -48,6 +48,9 @@ package final class CursorLayer {
         wanted.isVisible = isVisible
     }
 
+    /// Whether `draw` has something to do of its own.
+    package var isStale: Bool { wanted != drawn }
+
     /// Records that the canvas was redrawn from the shadow and holds no cursor.
     package func forget() {
         drawn = Drawing()
