@@ -12,7 +12,7 @@ extension HostCommand {
     func makeMedia() throws -> CapturedMedia {
         var sound: [AudioInput] = []
         let screen: any ScreenSource
-        switch source {
+        switch chosenSource {
         case .test:
             screen = TestVideoSource()
             if audio == .system { sound.append(AudioInput(.applicationAudio, TestTone())) }
@@ -23,6 +23,8 @@ extension HostCommand {
                 throw Complaint(sentence: error.message, remedy: error.remedy, status: .noDisplay)
             }
             if audio == .system { sound.append(AudioInput(.applicationAudio, SystemAudio())) }
+        case .monitor, .window, .region, .portal, .camera:
+            throw Complaint(sentence: "\(chosenSource.text) cannot be captured yet", status: .usage)
         }
         if let mic { sound.append(AudioInput(.microphoneAudio, Microphone(source: mic.isEmpty ? nil : mic))) }
         ErrorOutput.writeLine("share: showing \(screen.summary)")
