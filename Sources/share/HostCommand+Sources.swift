@@ -28,21 +28,28 @@ extension HostCommand {
             }
             if audio == .system { sound.append(AudioInput(.applicationAudio, SystemAudio())) }
         case .portal:
-            do throws(SourceFailure) {
-                screen = try PortalSource.open(
-                    asksAgain: askAgain, until: ending, environment: ProcessInfo.processInfo.environment)
-            } catch {
-                if let reason = ending.with({ $0 }) {
-                    ErrorOutput.writeLine("share: \(reason.sentence)")
-                    throw ExitStatus.fine.code
-                }
-                throw Complaint(sentence: error.message, remedy: error.remedy, status: .noDisplay)
-            }
+            screen = try makePortalScreen(until: ending)
             if audio == .system { sound.append(AudioInput(.applicationAudio, SystemAudio())) }
+        case .monitor, .window, .region, .camera:
+            throw Complaint(sentence: "\(chosenSource.text) cannot be captured yet", status: .usage)
         }
         if let mic { sound.append(AudioInput(.microphoneAudio, Microphone(source: mic.isEmpty ? nil : mic))) }
         ErrorOutput.writeLine("share: showing \(screen.summary)")
         for limitation in screen.limitations { ErrorOutput.writeLine("share: \(limitation)") }
         return CapturedMedia(screen: screen, audio: sound)
+    }
+
+    /// Asks the desktop's portal for a screen.
+    private func makePortalScreen(until ending: Monitor<EndReason?>) throws -> sending any ScreenSource {
+        do throws(SourceFailure) {
+            return try PortalSource.open(
+                asksAgain: askAgain, until: ending, environment: ProcessInfo.processInfo.environment)
+        } catch {
+            if let reason = ending.with({ $0 }) {
+                ErrorOutput.writeLine("share: \(reason.sentence)")
+                throw ExitStatus.fine.code
+            }
+            throw Complaint(sentence: error.message, remedy: error.remedy, status: .noDisplay)
+        }
     }
 }
