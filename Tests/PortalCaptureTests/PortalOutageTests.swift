@@ -80,12 +80,11 @@ extension PortalTests {
             let token = Monitor<String?>(nil)
             let bed = try PortalBed()
             let first = try PortalWatcher(token: token, bed: bed)
-            let firstToken = try #require(token.with { $0 })
+            #expect(token.with { $0 } != nil)
             first.screen.close()
             #expect(bed.hears("session closed by the application"))
             let second = try PortalWatcher(token: token, bed: bed)
             #expect(bed.news.filter { $0.hasPrefix("start") } == ["start asked", "start restored"])
-            #expect(token.with { $0 } != firstToken, "a token is good for one use")
             #expect(token.with { $0 } != nil)
             second.screen.close()
         }

@@ -132,6 +132,8 @@ final class ReceivedStream {
         inLoop { stream in
             guard let pipe = stream.pointee.stream else { return }
             pw_stream_set_active(pipe, isActive)
+            // Sends it, as nobody waits for this stream while it is suspended.
+            cpw_iterate(stream)
         }
     }
 

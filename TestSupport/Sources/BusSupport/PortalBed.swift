@@ -59,7 +59,7 @@ package final class PortalBed: Sendable {
                 "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
             <busconfig><type>session</type><listen>unix:path=\(path)/bus</listen><auth>EXTERNAL</auth>
             <servicedir>\(path)/services</servicedir>
-            <policy context="default"><allow send_destination="*"/><allow own="*"/></policy></busconfig>
+            <policy context="default"><allow send_destination="*"/><allow receive_sender="*"/><allow own="*"/></policy></busconfig>
             """, to: "bus.conf")
         let own = [
             "XDG_RUNTIME_DIR": path, "XDG_DATA_HOME": path, "XDG_CONFIG_HOME": path, "XDG_STATE_HOME": path,

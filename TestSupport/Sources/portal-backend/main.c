@@ -51,7 +51,7 @@ static Rect crop;    // empty: none
 
 static Rect damage[MAX_RECTS];
 static int damages;
-static bool is_full, is_pending, is_streaming;
+static bool is_full, is_pending, is_streaming, is_negotiating;
 static char lie[16];
 
 static struct {
@@ -150,7 +150,8 @@ static void put_damage(struct spa_buffer *buffer) {
 
 static void send_frame(void) {
     if (!stream || !is_streaming) return;
-    struct pw_buffer *b = pw_stream_dequeue_buffer(stream);
+    // Buffers of the old size are not used any more.
+    struct pw_buffer *b = is_negotiating ? NULL : pw_stream_dequeue_buffer(stream);
     struct timespec soon = {0, 4000000}, never = {0, 0};
     is_pending = !b;
     if (!video_interval) pw_loop_update_timer(pw_thread_loop_get_loop(loop), timer, b ? &never : &soon, NULL, false);
@@ -235,6 +236,7 @@ static void on_param(void *data, uint32_t id, const struct spa_pod *param) {
 
 static void on_add_buffer(void *data, struct pw_buffer *buffer) {
     (void)data;
+    is_negotiating = false;
     struct spa_data *d = &buffer->buffer->datas[0];
     size_t size = (size_t)(width * 4 + padding) * height;
     bool can_truncate = getenv("BACKEND_UNSEALED") != NULL;
@@ -298,7 +300,7 @@ static const struct pw_core_events core_events = {PW_VERSION_CORE_EVENTS, .error
 static void end_stream(void) {
     if (stream) pw_stream_destroy(stream);
     stream = NULL;
-    is_streaming = false;
+    is_streaming = is_negotiating = false;
 }
 
 static void disconnect_pipewire(void) {
@@ -470,7 +472,9 @@ static void renegotiate(int w, int h) {
     uint8_t bytes[1024];
     struct spa_pod_builder b = SPA_POD_BUILDER_INIT(bytes, sizeof bytes);
     const struct spa_pod *params[1] = {screen_format(&b)};
+    is_negotiating = is_streaming;
     pw_stream_update_params(stream, params, 1);
+    send_frame();
 }
 
 static bool obey(const char *text) {
