@@ -218,7 +218,8 @@ let package = Package(
                 "Publishing", "Receiving", "Recording", "RecordingPage", "RecordingLibrary", "Sessions", "Broadcasting",
                 "Control", "ControlSocket", "VPXCodec",
                 "OpusCodec",
-                "PixelConversion", "X11Capture", "PortalCapture", "PulseAudio", "WindowPlayout", "ImageFile", "TestSource",
+                "PixelConversion", "X11Capture", "PortalCapture", "PulseAudio", "WindowPlayout", "ImageFile",
+                "TestSource",
                 "ProcessMemory", "SessionBus", arguments, logging,
             ], path: "Sources/share", swiftSettings: settings),
         // Examples: a package of their own, too.
@@ -274,7 +275,8 @@ let package = Package(
         tests(
             "PortalCaptureTests",
             [
-                "MediaCore", "LinuxRuntime", "FrameDifference", "PortalCapture", "PixelConversion", "SessionBus", "CPipeWire",
+                "MediaCore", "LinuxRuntime", "FrameDifference", "PortalCapture", "PixelConversion", "SessionBus",
+                "CPipeWire",
                 "BusSupport", "TestSupport", "portal-backend",
             ]),
         tests("PixelConversionTests", ["MediaCore", "PixelConversion"]),

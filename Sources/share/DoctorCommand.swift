@@ -49,7 +49,8 @@ struct DoctorCommand: ParsableCommand {
             let environment = ProcessInfo.processInfo.environment
             let isWayland = display == nil && PortalSource.isWayland(environment)
             findings = [
-                isWayland ? checkPortal(environment) : checkDisplay(), checkWindow(), checkSound(), checkMicrophone(), checkCodecs(), checkNetwork(),
+                isWayland ? checkPortal(environment) : checkDisplay(), checkWindow(), checkSound(), checkMicrophone(),
+                checkCodecs(), checkNetwork(),
                 checkIdentity(),
             ]
         }

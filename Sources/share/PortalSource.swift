@@ -22,15 +22,20 @@ enum PortalSource {
     static func open(
         asksAgain: Bool, until ending: Monitor<EndReason?>, environment: [String: String]
     ) throws(SourceFailure) -> sending PortalScreen {
-        let cast = ScreenCastPortal(address: try address(environment), tokens: tokens(environment))
-        if asksAgain { tokens(environment).save(nil) }
+        let tokens = Self.tokens(environment)
+        let cast = ScreenCastPortal(address: try address(environment), tokens: tokens)
+        if asksAgain { tokens.save(nil) }
         let isOpen = Monitor(false)
         // The thread ends with the run; there is one question in it.
         _ = try? NamedThread.start("portal-end") {
             ending.wait { $0 == nil ? nil : () }
             if !isOpen.with({ $0 }) { cast.close() }
         }
-        ErrorOutput.writeLine("share: the desktop asks which screen or window to share, unless it has an earlier answer")
+        let isKnown = tokens.load() != nil
+        ErrorOutput.writeLine(
+            isKnown
+                ? "share: the desktop shares what was chosen last time (--ask-again chooses anew)"
+                : "share: the desktop asks which screen or window to share")
         let screen = try PortalScreen(cast, converter: YUVConverter()) { ErrorOutput.writeLine("share: \($0)") }
         isOpen.with { $0 = true }
         return screen

@@ -92,6 +92,15 @@ extension PortalTests {
             #expect(try watcher.sees(0x3070b0, x: 320, y: 240))
         }
 
+        @Test func pictureThatWasNotReadOutlivesASuspension() throws {
+            let watcher = try PortalWatcher(["lazy"])
+            try watcher.bed.tell("fill 3070b0 0 0 640 480")
+            #expect(try watcher.screen.wait(until: MonotonicClock.now + .seconds(20)) == .damaged)
+            watcher.screen.suspend()
+            watcher.screen.resume()
+            #expect(try watcher.sees(0x3070b0, x: 320, y: 240))
+        }
+
         @Test func pausedStreamKeepsItsLastPictureAndGoesOn() throws {
             let watcher = try PortalWatcher()
             try watcher.bed.tell("fill 3070b0 0 0 640 480")
@@ -177,8 +186,10 @@ extension PortalTests {
             #expect(watcher.screen.size == PixelSize(width: 640, height: 480))
         }
 
-        @Test func memoryThatShrinksIsNotRead() throws {
+        @Test func memoryThatCanShrinkIsReadWithoutMapping() throws {
             let watcher = try PortalWatcher(backendEnvironment: ["BACKEND_UNSEALED": "1"])
+            try watcher.bed.tell("fill 20c020 0 0 640 480")
+            #expect(try watcher.sees(0x20c020, x: 639, y: 479))
             try watcher.bed.tell("lie truncated")
             try watcher.settle()
             #expect(watcher.screen.size == PixelSize(width: 640, height: 480))
@@ -203,7 +214,8 @@ extension PortalTests {
         @Test func formatThatIsNotTakenIsAFailureInWords() throws {
             let bed = try PortalBed(["format I420"])
             #expect { try PortalWatcher.open(bed) } throws: {
-                ($0 as? SourceFailure)?.code == .unsupported && ($0 as? SourceFailure)?.message.contains("PipeWire") == true
+                ($0 as? SourceFailure)?.code == .unsupported
+                    && ($0 as? SourceFailure)?.message.contains("PipeWire") == true
             }
         }
     }

@@ -1,17 +1,17 @@
 internal import CPipeWire
 internal import Glibc
 
-/// The memory of a buffer, mapped for reading until it is released.
+/// The memory of a buffer. It is mapped if it cannot shrink, and read with `pread` otherwise: whoever has its descriptor may
+/// shorten it at any time, and reading a mapping behind the end is a SIGBUS.
 final class FrameMemory {
-    /// What the buffer says it has, in bytes.
-    let bytes: UnsafeRawBufferPointer
+    /// What the buffer says it has. Valid where `load` has succeeded.
+    let bytes: UnsafeMutableRawBufferPointer
     let isDMABuf: Bool
-    let descriptor: Int32
-    private let mapping: UnsafeMutableRawPointer
-    private let length: Int
-    /// Where `bytes` end in the file.
-    private let end: Int
-    private let isSealed: Bool
+    private let descriptor: Int32
+    /// Where `bytes` begin in the file.
+    private let start: Int
+    /// Where the mapping begins, a page border; nil if `bytes` are memory of our own.
+    private let mapping: UnsafeMutableRawPointer?
 
     /// - Returns: nil if the memory is of a kind that is not asked for, is smaller than it says, or cannot be mapped.
     init?(_ data: spa_data) {
@@ -20,36 +20,48 @@ final class FrameMemory {
             return nil
         }
         descriptor = file
-        let fileSize = Self.size(of: file)
-        let start = Int(data.mapoffset)
+        start = Int(data.mapoffset)
+        let left = lseek(file, 0, SEEK_END) - start
         // Some senders of DMA-BUFs leave the size to the kernel.
-        let size = isDMABuf && data.maxsize == 0 ? max(fileSize - start, 0) : Int(data.maxsize)
-        end = start + size
-        guard size > 0, end <= fileSize else { return nil }
-        let lead = start % Int(getpagesize())
-        length = size + lead
-        guard let mapping = mmap(nil, length, PROT_READ, MAP_SHARED, file, start - lead), mapping != MAP_FAILED else {
-            return nil
+        let size = isDMABuf && data.maxsize == 0 ? left : Int(data.maxsize)
+        guard size > 0, size <= left else { return nil }
+        guard isDMABuf || cpw_is_sealed(file) else {
+            mapping = nil
+            bytes = .allocate(byteCount: size, alignment: 64)
+            return
         }
+        let lead = start % Int(getpagesize())
+        guard let mapping = mmap(nil, size + lead, PROT_READ, MAP_SHARED, file, start - lead), mapping != MAP_FAILED
+        else { return nil }
         self.mapping = mapping
-        bytes = UnsafeRawBufferPointer(start: mapping + lead, count: size)
-        isSealed = isDMABuf || cpw_is_sealed(file)
+        bytes = UnsafeMutableRawBufferPointer(start: mapping + lead, count: size)
     }
 
-    deinit { munmap(mapping, length) }
+    deinit {
+        if let mapping {
+            munmap(mapping, bytes.count + start % Int(getpagesize()))
+        } else {
+            bytes.deallocate()
+        }
+    }
 
-    /// Whether the file still has the bytes. A sender that shrinks its memory later, while it is read, is not survived; memory
-    /// with a seal cannot shrink.
-    var isIntact: Bool { isSealed || Self.size(of: descriptor) >= end }
+    /// Makes a part of `bytes` as it is now. DMA_BUF_IOCTL_SYNC makes what a device has drawn visible to the processor.
+    /// - Returns: false if the memory has become too small.
+    func load(_ part: Range<Int>) -> Bool {
+        if isDMABuf { cpw_sync(descriptor, true) }
+        guard mapping == nil else { return true }
+        var done = part.lowerBound
+        while done < part.upperBound {
+            let count = pread(descriptor, bytes.baseAddress.map { $0 + done }, part.upperBound - done, start + done)
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return false }
+            done += count
+        }
+        return true
+    }
 
-    private static func size(of file: Int32) -> Int { lseek(file, 0, SEEK_END) }
-}
-
-extension FrameMemory {
-    /// Makes what a device has drawn visible to the processor (DMA_BUF_IOCTL_SYNC).
-    func willRead() { if isDMABuf { cpw_sync(descriptor, true) } }
-
-    func didRead() { if isDMABuf { cpw_sync(descriptor, false) } }
+    /// Ends what `load` has begun.
+    func unload() { if isDMABuf { cpw_sync(descriptor, false) } }
 }
 
 enum PixelOrder {

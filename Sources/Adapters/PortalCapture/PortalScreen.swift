@@ -144,6 +144,7 @@ package final class PortalScreen: ScreenSource {
 
     package func suspend() {
         isSuspended = true
+        keepPicture()
         stream?.release()
         stream?.setActive(false)
         pending.isPictureNew = false
@@ -281,9 +282,14 @@ package final class PortalScreen: ScreenSource {
     // MARK: Pixels
 
     private func copy(_ frame: ReceivedStream.Frame, _ canvas: I420Buffer, _ changed: inout BlockMap) {
-        guard frame.memory.isIntact, let base = frame.memory.bytes.baseAddress else { return }
         if pending.isForced { pending.blocks.fill() }
-        frame.memory.willRead()
+        let bounds = pending.blocks.bounds
+        guard !bounds.isEmpty, let base = frame.memory.bytes.baseAddress else { return }
+        defer { frame.memory.unload() }
+        guard frame.memory.load(frame.layout.bytes(ofRows: bounds.y..<bounds.maxY)) else {
+            pending.isContinuous = false
+            return
+        }
         for row in 0..<pending.blocks.rows {
             var column = 0
             while let run = pending.blocks.nextRun(inRow: row, from: column) {
@@ -296,7 +302,26 @@ package final class PortalScreen: ScreenSource {
                 copy(pixels, frame.layout.stride, frame.format.order, rect, canvas, &changed)
             }
         }
-        frame.memory.didRead()
+    }
+
+    /// Keeps a picture that was not read, as a compositor need not send a screen again that does not change.
+    private func keepPicture() {
+        guard pending.isPictureNew, let frame = stream?.held, frame.layout.size == size,
+            let base = frame.memory.bytes.baseAddress
+        else { return }
+        defer { frame.memory.unload() }
+        guard frame.memory.load(frame.layout.bytes(ofRows: 0..<size.height)) else { return }
+        for row in 0..<size.height {
+            let source = base + frame.layout.offset + row * frame.layout.stride
+            let target = shadow.pixel(x: 0, y: row)
+            switch frame.format.order {
+            case .bgrx: target.copyMemory(from: source, byteCount: size.width * 4)
+            case .rgbx:
+                PixelOrder.exchange(source, to: target.assumingMemoryBound(to: UInt32.self), count: size.width)
+            }
+        }
+        // The canvas has none of it.
+        pending.isForced = true
     }
 
     private func copy(

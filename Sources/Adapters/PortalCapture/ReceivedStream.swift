@@ -183,7 +183,7 @@ struct ReceivedBuffer {
             (content, frame) = (.none, nil)
             return
         }
-        guard let memory, memory.isIntact,
+        guard let memory,
             let layout = FrameLayout(
                 format, crop: crop, offset: chunk.offset, size: memory.isDMABuf ? .max : chunk.size,
                 stride: chunk.stride, capacity: memory.bytes.count)

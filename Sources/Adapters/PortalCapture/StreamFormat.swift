@@ -23,6 +23,12 @@ struct FrameLayout: Equatable {
 
     var size: PixelSize { PixelSize(width: area.width, height: area.height) }
 
+    /// The bytes of some rows of the picture.
+    func bytes(ofRows rows: Range<Int>) -> Range<Int> {
+        let first = offset + rows.lowerBound * stride
+        return first..<max(offset + (rows.upperBound - 1) * stride + area.width * 4, first)
+    }
+
     /// The largest side of a picture, in pixels: even, and what VP8 takes.
     static let largestSide = 16_382
 

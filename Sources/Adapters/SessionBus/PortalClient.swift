@@ -131,7 +131,8 @@ final class PortalClient: Sendable {
     func openPipeWire(_ session: String, _ interface: String) throws(SourceFailure) -> Int32 {
         let arguments = BusValue.tuple([.path(session), .dictionary([:])])
         let descriptor = bus.ifOpen {
-            cgio_call_for_descriptor($0, Self.name, Self.path, interface, "OpenPipeWireRemote", arguments.variant, 10_000)
+            cgio_call_for_descriptor(
+                $0, Self.name, Self.path, interface, "OpenPipeWireRemote", arguments.variant, 10_000)
         }
         guard let descriptor, descriptor >= 0 else {
             throw SourceFailure(
@@ -203,7 +204,8 @@ final class PortalClient: Sendable {
 
     private static let noPortal = SourceFailure(
         .noDisplay, "this session has no desktop portal, through which a Wayland desktop shares its screen",
-        remedy: "Install xdg-desktop-portal and the one of your desktop: xdg-desktop-portal-gnome, -kde or -wlr (sway).")
+        remedy: "Install xdg-desktop-portal and the one of your desktop: xdg-desktop-portal-gnome, -kde or -wlr (sway)."
+    )
     private static let portalLost = SourceFailure(
         .displayGone, "the desktop portal has ended", remedy: "Start the service xdg-desktop-portal, or log in again.")
     private static let dismissed = SourceFailure(
@@ -211,8 +213,9 @@ final class PortalClient: Sendable {
         remedy: "Run it again, and choose a screen or a window.")
 
     private static func refused(_ why: String?) -> SourceFailure {
-        SourceFailure(
-            .unsupported, "the desktop does not let its screen be shared" + (why.map { ": " + UntrustedText.clean($0, limit: 200, fallback: "no reason") } ?? ""),
+        let reason = why.map { ": " + UntrustedText.clean($0, limit: 200, fallback: "no reason") } ?? ""
+        return SourceFailure(
+            .unsupported, "the desktop does not let its screen be shared" + reason,
             remedy: "Its settings may forbid it, or the portal of the desktop (xdg-desktop-portal-gnome, -kde, -wlr) "
                 + "cannot do it here.")
     }

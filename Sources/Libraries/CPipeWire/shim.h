@@ -266,6 +266,10 @@ static inline bool cpw_is_sealed(int descriptor) {
     return seals >= 0 && (seals & 2);
 }
 
-static inline void cpw_init(void) { pw_init(NULL, NULL); }
+// PipeWire's own messages go to stderr only if they are asked for.
+static inline void cpw_init(void) {
+    pw_init(NULL, NULL);
+    if (!getenv("PIPEWIRE_DEBUG")) pw_log_set_level(SPA_LOG_LEVEL_NONE);
+}
 
 #endif

@@ -92,7 +92,9 @@ package final class PortalBed: Sendable {
 
     private static func startPipeWire(_ folder: TemporaryFolder, _ environment: [String: String?]) throws -> [Program] {
         let server = try Program("pipewire", environment: environment)
-        guard folder.waitForFile("pipewire-0", seconds: 20) else { throw Program.Failure("no PipeWire: \(server.text)") }
+        guard folder.waitForFile("pipewire-0", seconds: 20) else {
+            throw Program.Failure("no PipeWire: \(server.text)")
+        }
         return [server, try Program("wireplumber", environment: environment)]
     }
 

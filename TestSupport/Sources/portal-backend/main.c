@@ -44,7 +44,7 @@ static bool is_broken;
 static uint32_t *screen;
 static int width = 640, height = 480;
 static uint32_t format = SPA_VIDEO_FORMAT_BGRx;
-static bool is_dmabuf, has_damage = true, has_cursor_meta;
+static bool is_dmabuf, has_damage = true, has_cursor_meta, is_lazy, has_begun;
 static uint32_t cursor_modes = 7;
 static int padding;  // bytes after each row
 static Rect crop;    // empty: none
@@ -194,7 +194,13 @@ static void send_frame(void) {
 static void on_timer(void *data, uint64_t expirations) {
     (void)data;
     (void)expirations;
-    if (video_interval) {
+    if (video_interval && !video.w) {
+        video_step++;
+        Rect letter = {video_step * 10 % (width - 20), video_step / 100 * 20 % (height - 20), 9, 18};
+        paint(letter, (uint32_t)video_step * 0x9e3779b1u >> 8);
+        add_damage(letter);
+        send_frame();
+    } else if (video_interval) {
         video_step++;
         for (int y = video.y; y < video.y + video.h && y < height; y++)
             for (int x = video.x; x < video.x + video.w && x < width; x++)
@@ -270,8 +276,8 @@ static void on_state(void *data, enum pw_stream_state old, enum pw_stream_state 
     is_streaming = state == PW_STREAM_STATE_STREAMING;
     if (state == PW_STREAM_STATE_PAUSED && waiting) g_idle_add(finish_start, GINT_TO_POINTER(1));
     if (state == PW_STREAM_STATE_ERROR && waiting) g_idle_add(finish_start, GINT_TO_POINTER(0));
-    if (is_streaming) {
-        is_full = true;
+    if (is_streaming && !(is_lazy && has_begun)) {
+        has_begun = is_full = true;
         cursor.is_new = true;
         send_frame();
     }
@@ -529,6 +535,12 @@ static bool obey(const char *text) {
         video_interval = c ? 33333333 : 0;
         struct timespec interval = {0, (long)video_interval};
         pw_loop_update_timer(pw_thread_loop_get_loop(loop), timer, &interval, &interval, false);
+    } else if (!strcmp(word, "typing")) {
+        // Ten letters a second.
+        video = (Rect){0, 0, 0, 0};
+        video_interval = 100000000;
+        struct timespec interval = {0, (long)video_interval};
+        pw_loop_update_timer(pw_thread_loop_get_loop(loop), timer, &interval, &interval, false);
     } else if (!strcmp(word, "format")) {
         format = !strcmp(second, "BGRA")   ? SPA_VIDEO_FORMAT_BGRA
                  : !strcmp(second, "RGBx") ? SPA_VIDEO_FORMAT_RGBx
@@ -537,6 +549,9 @@ static bool obey(const char *text) {
                                            : SPA_VIDEO_FORMAT_BGRx;
     } else if (!strcmp(word, "dmabuf")) {
         is_dmabuf = true;
+    } else if (!strcmp(word, "lazy")) {
+        // A screen that does not change is sent once.
+        is_lazy = true;
     } else if (!strcmp(word, "undamaged")) {
         has_damage = false;
     } else if (sscanf(text, "modes %d", &a) == 1) {
