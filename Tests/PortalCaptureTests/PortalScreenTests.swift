@@ -65,7 +65,9 @@ extension PortalTests {
                 try watcher.bed.tell("size \(width) \(height)")
                 try watcher.bed.tell("fill 40a0e0 0 0 \(width) \(height)")
                 let even = PixelSize(width: width, height: height).even
-                #expect(try watcher.update { watcher.canvas.size == even && watcher.shows(0x40a0e0, x: 2, y: 2) })
+                #expect(
+                    try watcher.update { watcher.canvas.size == even && watcher.shows(0x40a0e0, x: 2, y: 2) },
+                    "\(width) \(watcher.canvas.size) \(watcher.reports.with { $0 }) \(watcher.bed.news)")
                 #expect(watcher.shows(0x40a0e0, x: even.width - 1, y: even.height - 1))
             }
         }
@@ -81,6 +83,24 @@ extension PortalTests {
             try watcher.bed.tell("fill 20c020 132 66 16 16")
             #expect(try watcher.sees(0x20c020, x: 40, y: 20))
             #expect(watcher.changed.bounds.x == 32 && watcher.changed.bounds.y == 16)
+        }
+
+        /// The corner of the buffer, in eighths, that is at the upper left of the upright picture.
+        @Test(arguments: [
+            (0, 0, 0), (1, 0, 1), (2, 1, 1), (3, 1, 0), (4, 1, 0), (5, 0, 0), (6, 0, 1), (7, 1, 1),
+        ])
+        func rotatedPictureIsUpright(transform: Int, right: Int, down: Int) throws {
+            let watcher = try PortalWatcher()
+            try watcher.bed.tell("fill c02020 \(right * 560) \(down * 420) 80 60")
+            try watcher.bed.tell("transform \(transform)")
+            let size = PixelSize(width: 640, height: 480)
+            let turned = PixelSize(width: 480, height: 640)
+            #expect(
+                try watcher.update {
+                    watcher.canvas.size == (transform % 2 == 0 ? size : turned) && watcher.shows(0xc02020, x: 8, y: 8)
+                })
+            #expect(watcher.shows(0xc02020, x: 50, y: 50))
+            #expect(watcher.shows(0x000000, x: 100, y: 100))
         }
 
         @Test func suspendedScreenIsCaughtUpWith() throws {
@@ -99,6 +119,13 @@ extension PortalTests {
             watcher.screen.suspend()
             watcher.screen.resume()
             #expect(try watcher.sees(0x3070b0, x: 320, y: 240))
+        }
+
+        @Test func firstFrameThatIsLostIsSentAgain() throws {
+            let watcher = try PortalWatcher()
+            try watcher.bed.tell("lose")
+            try watcher.bed.tell("size 800 600")
+            #expect(try watcher.update { watcher.canvas.size == PixelSize(width: 800, height: 600) })
         }
 
         @Test func pausedStreamKeepsItsLastPictureAndGoesOn() throws {
@@ -171,7 +198,10 @@ extension PortalTests {
             #expect(try watcher.sees(0xc020c0, x: 32, y: 32))
         }
 
-        @Test(arguments: ["size", "damage", "crop", "bitmap", "bitmapsize", "bitmapstride", "bitmapoffset", "corrupt"])
+        @Test(arguments: [
+            "size", "damage", "crop", "bitmap", "bitmapsize", "bitmapstride", "bitmapoffset", "corrupt", "header",
+            "transform",
+        ])
         func metadataThatLieDoNoHarm(lie: String) throws {
             let watcher = try PortalWatcher()
             try watcher.bed.tell("shape ff0000 8 8 4 4")

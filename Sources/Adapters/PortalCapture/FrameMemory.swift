@@ -7,6 +7,8 @@ final class FrameMemory {
     /// What the buffer says it has. Valid where `load` has succeeded.
     let bytes: UnsafeMutableRawBufferPointer
     let isDMABuf: Bool
+    /// The format that the buffer was made for.
+    let format: StreamFormat
     private let descriptor: Int32
     /// Where `bytes` begin in the file.
     private let start: Int
@@ -14,7 +16,8 @@ final class FrameMemory {
     private let mapping: UnsafeMutableRawPointer?
 
     /// - Returns: nil if the memory is of a kind that is not asked for, is smaller than it says, or cannot be mapped.
-    init?(_ data: spa_data) {
+    init?(_ data: spa_data, _ format: StreamFormat) {
+        self.format = format
         isDMABuf = data.type == SPA_DATA_DmaBuf.rawValue
         guard isDMABuf || data.type == SPA_DATA_MemFd.rawValue, let file = Int32(exactly: data.fd), file >= 0 else {
             return nil
@@ -62,11 +65,4 @@ final class FrameMemory {
 
     /// Ends what `load` has begun.
     func unload() { if isDMABuf { cpw_sync(descriptor, false) } }
-}
-
-enum PixelOrder {
-    /// Copies pixels with the first and the third byte exchanged.
-    static func exchange(_ source: UnsafeRawPointer, to target: UnsafeMutablePointer<UInt32>, count: Int) {
-        cpw_swap(target, source.assumingMemoryBound(to: UInt32.self), count)
-    }
 }

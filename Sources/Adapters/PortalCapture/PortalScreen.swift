@@ -31,9 +31,10 @@ package final class PortalScreen: ScreenSource {
     private var isClosed = false
     private var hasReportedNonsense = false
     private var layout: FrameLayout?
-    private var format: StreamFormat?
     /// Pixels in the order of the canvas, if the stream has another one.
     private var reordered: [UInt32] = []
+    /// The pixels of a picture that was rotated or flipped.
+    private var upright: [UInt32] = []
 
     package var size: PixelSize { shadow.size }
 
@@ -209,7 +210,10 @@ package final class PortalScreen: ScreenSource {
             let loss = SourceRecovery.Loss(
                 why: stream.failure?.why, isConnectionLost: stream.failure?.isConnection ?? false,
                 isEnded: cast.isEnded)
-            guard let verdict = recovery.take(loss) else { return recovery.timer }
+            stream.begin(at: MonotonicClock.now)
+            guard let verdict = recovery.take(loss) else {
+                return [recovery.timer, stream.frameDue].compactMap(\.self).min()
+            }
             stream.close()
             self.stream = nil
             report(verdict)
@@ -246,7 +250,7 @@ package final class PortalScreen: ScreenSource {
 
     private func take(_ new: FrameLayout, _ buffer: ReceivedBuffer) {
         if new.size != size || !hasPicture { adopt(new.size) }
-        if new.area != layout?.area { pending.isContinuous = false }
+        if new.area != layout?.area || new.transform != layout?.transform { pending.isContinuous = false }
         layout = new
         let isTold = buffer.forEachDamage { rect in
             var rect = rect
@@ -254,7 +258,7 @@ package final class PortalScreen: ScreenSource {
             rect.y -= new.area.y
             pending.blocks.insert(rect)
         }
-        if !isTold || !pending.isContinuous { pending.blocks.fill() }
+        if !isTold || !pending.isContinuous || new.transform != 0 { pending.blocks.fill() }
         pending.isContinuous = true
         pending.isPictureNew = true
     }
@@ -284,44 +288,65 @@ package final class PortalScreen: ScreenSource {
     private func copy(_ frame: ReceivedStream.Frame, _ canvas: I420Buffer, _ changed: inout BlockMap) {
         if pending.isForced { pending.blocks.fill() }
         let bounds = pending.blocks.bounds
-        guard !bounds.isEmpty, let base = frame.memory.bytes.baseAddress else { return }
-        defer { frame.memory.unload() }
-        guard frame.memory.load(frame.layout.bytes(ofRows: bounds.y..<bounds.maxY)) else {
-            pending.isContinuous = false
-            return
-        }
-        for row in 0..<pending.blocks.rows {
-            var column = 0
-            while let run = pending.blocks.nextRun(inRow: row, from: column) {
-                column = run.upperBound
-                let rect = PixelRect(
-                    x: run.lowerBound * BlockMap.side, y: row * BlockMap.side, width: run.count * BlockMap.side,
-                    height: BlockMap.side
-                ).clipped(to: size)
-                let pixels = base + frame.layout.offset + rect.y * frame.layout.stride + rect.x * 4
-                copy(pixels, frame.layout.stride, frame.format.order, rect, canvas, &changed)
+        guard !bounds.isEmpty else { return }
+        let rows = frame.layout.transform == 0 ? bounds.y..<bounds.maxY : 0..<frame.layout.area.height
+        let isLoaded = withPixels(frame, rows: rows) { base, stride, order in
+            for row in 0..<pending.blocks.rows {
+                var column = 0
+                while let run = pending.blocks.nextRun(inRow: row, from: column) {
+                    column = run.upperBound
+                    let rect = PixelRect(
+                        x: run.lowerBound * BlockMap.side, y: row * BlockMap.side, width: run.count * BlockMap.side,
+                        height: BlockMap.side
+                    ).clipped(to: size)
+                    copy(base + rect.y * stride + rect.x * 4, stride, order, rect, canvas, &changed)
+                }
             }
         }
+        if !isLoaded { pending.isContinuous = false }
+    }
+
+    /// Calls `body` with the upper left pixel of the upright picture, and its stride.
+    /// - Parameter rows: what is needed of `layout.area`.
+    /// - Returns: false if the sender has taken the memory away.
+    private func withPixels(
+        _ frame: ReceivedStream.Frame, rows: Range<Int>,
+        _ body: (UnsafeRawPointer, _ stride: Int, StreamFormat.PixelOrder) -> Void
+    ) -> Bool {
+        let layout = frame.layout
+        defer { frame.memory.unload() }
+        guard frame.memory.load(layout.bytes(ofRows: rows)), let base = frame.memory.bytes.baseAddress else {
+            return false
+        }
+        guard layout.transform != 0 else {
+            body(base + layout.offset, layout.stride, frame.memory.format.order)
+            return true
+        }
+        let count = layout.size.width * layout.size.height
+        if upright.count != count { upright = [UInt32](repeating: 0, count: count) }
+        upright.withUnsafeMutableBufferPointer { target in
+            guard let first = target.baseAddress else { return }
+            PixelOrder.undo(layout, base + layout.offset, to: first)
+            body(UnsafeRawPointer(first), layout.size.width * 4, frame.memory.format.order)
+        }
+        return true
     }
 
     /// Keeps a picture that was not read, as a compositor need not send a screen again that does not change.
     private func keepPicture() {
-        guard pending.isPictureNew, let frame = stream?.held, frame.layout.size == size,
-            let base = frame.memory.bytes.baseAddress
-        else { return }
-        defer { frame.memory.unload() }
-        guard frame.memory.load(frame.layout.bytes(ofRows: 0..<size.height)) else { return }
-        for row in 0..<size.height {
-            let source = base + frame.layout.offset + row * frame.layout.stride
-            let target = shadow.pixel(x: 0, y: row)
-            switch frame.format.order {
-            case .bgrx: target.copyMemory(from: source, byteCount: size.width * 4)
-            case .rgbx:
-                PixelOrder.exchange(source, to: target.assumingMemoryBound(to: UInt32.self), count: size.width)
+        guard pending.isPictureNew, let frame = stream?.held, frame.layout.size == size else { return }
+        let isLoaded = withPixels(frame, rows: 0..<frame.layout.area.height) { base, stride, order in
+            for row in 0..<size.height {
+                let (source, target) = (base + row * stride, shadow.pixel(x: 0, y: row))
+                switch order {
+                case .bgrx: target.copyMemory(from: source, byteCount: size.width * 4)
+                case .rgbx:
+                    PixelOrder.exchange(source, to: target.assumingMemoryBound(to: UInt32.self), count: size.width)
+                }
             }
         }
         // The canvas has none of it.
-        pending.isForced = true
+        if isLoaded { pending.isForced = true }
     }
 
     private func copy(

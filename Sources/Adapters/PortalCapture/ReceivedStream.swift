@@ -16,7 +16,6 @@ final class ReceivedStream {
     /// A frame in the buffer that is held.
     struct Frame {
         var layout: FrameLayout
-        var format: StreamFormat
         var memory: FrameMemory
         var arrived: MediaInstant
     }
@@ -24,11 +23,11 @@ final class ReceivedStream {
     /// What the callbacks of PipeWire touch, which run in `iterate`. It outlives the stream, which calls it while it is closed.
     private final class State {
         var format: StreamFormat?
+        var isFormatNew = false
         var failure: Failure?
         var memories: [UnsafeMutablePointer<pw_buffer>: FrameMemory] = [:]
         var held: (buffer: UnsafeMutablePointer<pw_buffer>, frame: Frame)?
         var refusesDMABuf = false
-        var isForeign = false
 
         static func of(_ owner: UnsafeMutableRawPointer?) -> State? {
             owner.map { Unmanaged<State>.fromOpaque($0).takeUnretainedValue() }
@@ -38,7 +37,8 @@ final class ReceivedStream {
             guard let inner = buffer.pointee.buffer, inner.pointee.n_datas > 0, let data = inner.pointee.datas else {
                 return
             }
-            if let memory = FrameMemory(data[0]) {
+            guard let format else { return }
+            if let memory = FrameMemory(data[0], format) {
                 memories[buffer] = memory
             } else if data[0].type == SPA_DATA_DmaBuf.rawValue {
                 refusesDMABuf = true
@@ -52,6 +52,10 @@ final class ReceivedStream {
     }
 
     private let state = State()
+    /// When a sender that has begun has to have sent a frame. PipeWire may lose the first frame of a new format, which is sent
+    /// while the other side gets its buffers, and a screen that does not change is not sent again.
+    private(set) var frameDue: MediaInstant?
+    private static let framePatience = MediaDuration.milliseconds(400)
     private var stream: UnsafeMutablePointer<cpw_stream>?
 
     /// - Parameter descriptor: a connection to PipeWire; closed in any case.
@@ -65,6 +69,7 @@ final class ReceivedStream {
                 let isBGR = format == SPA_VIDEO_FORMAT_BGRx.rawValue || format == SPA_VIDEO_FORMAT_BGRA.rawValue
                 state.format = StreamFormat(
                     size: PixelSize(width: Int(width), height: Int(height)), order: isBGR ? .bgrx : .rgbx)
+                state.isFormatNew = true
             },
             add: { owner, buffer in State.of(owner)?.add(buffer) },
             remove: { owner, buffer in State.of(owner)?.remove(buffer) },
@@ -103,10 +108,15 @@ final class ReceivedStream {
                 state.refusesDMABuf = false
                 cpw_refuse_dmabuf(stream)
             }
+            if state.isFormatNew {
+                state.isFormatNew = false
+                frameDue = MonotonicClock.now + Self.framePatience
+            }
             while let pipe = stream.pointee.stream, let buffer = pw_stream_dequeue_buffer(pipe) {
                 guard let inner = buffer.pointee.buffer else { continue }
                 let received = ReceivedBuffer(
-                    buffer: inner, memory: state.memories[buffer], format: state.format, arrived: MonotonicClock.now)
+                    buffer: inner, memory: state.memories[buffer], arrived: MonotonicClock.now)
+                if received.content != .none { frameDue = nil }
                 body(received)
                 if let frame = received.frame {
                     if let old = state.held { pw_stream_queue_buffer(pipe, old.buffer) }
@@ -127,8 +137,17 @@ final class ReceivedStream {
         }
     }
 
-    /// Has the sender stop, or go on.
+    /// Has the sender begin again if its first frame is overdue.
+    func begin(at now: MediaInstant) {
+        guard let due = frameDue, now >= due else { return }
+        setActive(false)
+        setActive(true)
+        frameDue = nil
+    }
+
+    /// Has the sender stop, or begin.
     func setActive(_ isActive: Bool) {
+        frameDue = isActive ? MonotonicClock.now + Self.framePatience : nil
         inLoop { stream in
             guard let pipe = stream.pointee.stream else { return }
             pw_stream_set_active(pipe, isActive)
@@ -170,11 +189,11 @@ struct ReceivedBuffer {
     let crop: PixelRect?
 
     fileprivate init(
-        buffer: UnsafePointer<spa_buffer>, memory: FrameMemory?, format: StreamFormat?, arrived: MediaInstant
+        buffer: UnsafePointer<spa_buffer>, memory: FrameMemory?, arrived: MediaInstant
     ) {
         self.buffer = buffer
         crop = FrameMetadata.bytes(buffer, SPA_META_VideoCrop).flatMap { FrameMetadata.region($0) }
-        guard let format, buffer.pointee.n_datas > 0, let data = buffer.pointee.datas, data[0].chunk != nil else {
+        guard buffer.pointee.n_datas > 0, let data = buffer.pointee.datas, data[0].chunk != nil else {
             (content, frame) = (.none, nil)
             return
         }
@@ -185,14 +204,15 @@ struct ReceivedBuffer {
         }
         guard let memory,
             let layout = FrameLayout(
-                format, crop: crop, offset: chunk.offset, size: memory.isDMABuf ? .max : chunk.size,
+                memory.format, crop: crop, transform: cpw_transform(buffer), offset: chunk.offset,
+                size: memory.isDMABuf ? .max : chunk.size,
                 stride: chunk.stride, capacity: memory.bytes.count)
         else {
             (content, frame) = (.impossible, nil)
             return
         }
         content = .picture(layout)
-        frame = ReceivedStream.Frame(layout: layout, format: format, memory: memory, arrived: arrived)
+        frame = ReceivedStream.Frame(layout: layout, memory: memory, arrived: arrived)
     }
 
     /// The cursor; nil if the buffer says nothing of it, or nonsense.

@@ -21,7 +21,14 @@ struct FrameLayout: Equatable {
     /// The first byte of the upper left pixel of `area`.
     var offset: Int
 
-    var size: PixelSize { PixelSize(width: area.width, height: area.height) }
+    /// How the picture was flipped and rotated (spa_meta_videotransform_value, 0...7); the sides are exchanged if it is odd.
+    var transform: UInt32
+
+    /// The size of the upright picture.
+    var size: PixelSize {
+        transform & 1 == 0
+            ? PixelSize(width: area.width, height: area.height) : PixelSize(width: area.height, height: area.width)
+    }
 
     /// The bytes of some rows of the picture.
     func bytes(ofRows rows: Range<Int>) -> Range<Int> {
@@ -37,8 +44,13 @@ struct FrameLayout: Equatable {
     ///   - crop: the part of the buffer that is the picture; nil for all of it.
     ///   - offset, size, stride: of the chunk, in bytes (spa_chunk). The size counts from the offset.
     ///   - capacity: the mapped bytes of the buffer.
+    ///   - transform: values that are not known count as none.
     /// - Returns: nil if the picture is empty, or not inside of the buffer.
-    init?(_ format: StreamFormat, crop: PixelRect?, offset: UInt32, size: UInt32, stride: Int32, capacity: Int) {
+    init?(
+        _ format: StreamFormat, crop: PixelRect?, transform: UInt32 = 0, offset: UInt32, size: UInt32, stride: Int32,
+        capacity: Int
+    ) {
+        self.transform = transform < 8 ? transform : 0
         let full = PixelRect(x: 0, y: 0, width: format.size.width, height: format.size.height)
         let seen = crop?.clipped(to: format.size) ?? full
         let even = PixelSize(

@@ -70,7 +70,7 @@ static inline void cpw_on_param(void *_Nullable data, uint32_t id, const struct 
     bool has_modifier = spa_pod_find_prop(param, NULL, SPA_FORMAT_VIDEO_modifier) != NULL;
     uint8_t bytes[1024];
     struct spa_pod_builder b = SPA_POD_BUILDER_INIT(bytes, sizeof bytes);
-    const struct spa_pod *params[4];
+    const struct spa_pod *params[6];
     const int region = sizeof(struct spa_meta_region), cursor = sizeof(struct spa_meta_cursor) + sizeof(struct spa_meta_bitmap);
     params[0] = (const struct spa_pod *)spa_pod_builder_add_object(
         &b, SPA_TYPE_OBJECT_ParamBuffers, SPA_PARAM_Buffers, SPA_PARAM_BUFFERS_dataType,
@@ -85,8 +85,14 @@ static inline void cpw_on_param(void *_Nullable data, uint32_t id, const struct 
         &b, SPA_TYPE_OBJECT_ParamMeta, SPA_PARAM_Meta, SPA_PARAM_META_type, SPA_POD_Id(SPA_META_Cursor),
         SPA_PARAM_META_size,
         SPA_POD_CHOICE_RANGE_Int(cursor + 64 * 64 * 4, cursor + 4, cursor + 1024 * 1024 * 4));
+    params[4] = (const struct spa_pod *)spa_pod_builder_add_object(
+        &b, SPA_TYPE_OBJECT_ParamMeta, SPA_PARAM_Meta, SPA_PARAM_META_type, SPA_POD_Id(SPA_META_Header),
+        SPA_PARAM_META_size, SPA_POD_Int(sizeof(struct spa_meta_header)));
+    params[5] = (const struct spa_pod *)spa_pod_builder_add_object(
+        &b, SPA_TYPE_OBJECT_ParamMeta, SPA_PARAM_Meta, SPA_PARAM_META_type, SPA_POD_Id(SPA_META_VideoTransform),
+        SPA_PARAM_META_size, SPA_POD_Int(sizeof(struct spa_meta_videotransform)));
     s->handler.format(s->handler.owner, info.format, info.size.width, info.size.height, has_modifier);
-    pw_stream_update_params(s->stream, params, 4);
+    pw_stream_update_params(s->stream, params, 6);
 }
 
 static inline void cpw_on_add(void *_Nullable data, struct pw_buffer *_Nonnull buffer) {
@@ -250,6 +256,32 @@ static inline bool cpw_is_corrupted(const struct spa_buffer *_Nonnull buffer) {
 static inline void cpw_sync(int descriptor, bool begins) {
     struct dma_buf_sync sync = {DMA_BUF_SYNC_READ | (begins ? DMA_BUF_SYNC_START : DMA_BUF_SYNC_END)};
     ioctl(descriptor, DMA_BUF_IOCTL_SYNC, &sync);
+}
+
+// The transformation that was applied to the picture in the buffer (enum spa_meta_videotransform_value).
+static inline uint32_t cpw_transform(const struct spa_buffer *_Nonnull buffer) {
+    const struct spa_meta_videotransform *transform = (const struct spa_meta_videotransform *)spa_buffer_find_meta_data(
+        buffer, SPA_META_VideoTransform, sizeof *transform);
+    return transform ? *(const volatile uint32_t *)&transform->transform : SPA_META_TRANSFORMATION_None;
+}
+
+// Copies a picture of `width` x `height` and undoes its transformation, by an odd one of which the sides are exchanged.
+static inline void cpw_upright(uint32_t *_Nonnull target, const void *_Nonnull source, size_t stride, int width, int height,
+                               uint32_t transform) {
+    bool is_turned = transform & 1, is_flipped = transform & 4;
+    int columns = is_turned ? height : width, rows = is_turned ? width : height;
+    for (int y = 0; y < rows; y++)
+        for (int x = 0; x < columns; x++) {
+            // The flip came before the rotation, which is a quarter counter-clockwise for each step.
+            int u = is_flipped ? columns - 1 - x : x, sx, sy;
+            switch (transform & 3) {
+            case 1: sx = y, sy = height - 1 - u; break;
+            case 2: sx = width - 1 - u, sy = height - 1 - y; break;
+            case 3: sx = width - 1 - y, sy = u; break;
+            default: sx = u, sy = y; break;
+            }
+            *target++ = *(const uint32_t *)((const char *)source + (size_t)sy * stride + (size_t)sx * 4);
+        }
 }
 
 // Copies pixels with the first and the third byte exchanged: RGBX to BGRX.

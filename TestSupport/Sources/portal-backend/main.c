@@ -44,10 +44,11 @@ static bool is_broken;
 static uint32_t *screen;
 static int width = 640, height = 480;
 static uint32_t format = SPA_VIDEO_FORMAT_BGRx;
-static bool is_dmabuf, has_damage = true, has_cursor_meta, is_lazy, has_begun;
+static bool is_dmabuf, has_damage = true, has_cursor_meta, is_lazy, has_begun, is_lossy;
 static uint32_t cursor_modes = 7;
 static int padding;  // bytes after each row
 static Rect crop;    // empty: none
+static uint32_t transform;
 
 static Rect damage[MAX_RECTS];
 static int damages;
@@ -150,6 +151,11 @@ static void put_damage(struct spa_buffer *buffer) {
 
 static void send_frame(void) {
     if (!stream || !is_streaming) return;
+    if (is_lossy && !is_negotiating) {
+        is_lossy = is_full = is_pending = false;
+        damages = 0;
+        return;
+    }
     // Buffers of the old size are not used any more.
     struct pw_buffer *b = is_negotiating ? NULL : pw_stream_dequeue_buffer(stream);
     struct timespec soon = {0, 4000000}, never = {0, 0};
@@ -173,6 +179,11 @@ static void send_frame(void) {
         area->region = SPA_REGION(r.x, r.y, r.w, r.h);
         if (!strcmp(lie, "crop")) area->region = SPA_REGION(100, 100, 0xfffffff0, 0xfffffff0);
     }
+    struct spa_meta_header *header = spa_buffer_find_meta_data(buffer, SPA_META_Header, sizeof *header);
+    if (header) header->flags = !strcmp(lie, "header") ? SPA_META_HEADER_FLAG_CORRUPTED : 0;
+    if (header && header->flags) memset(data->data, 0x55, (size_t)stride * height);
+    struct spa_meta_videotransform *turned = spa_buffer_find_meta_data(buffer, SPA_META_VideoTransform, sizeof *turned);
+    if (turned) turned->transform = !strcmp(lie, "transform") ? 0xffffffff : transform;
     if (!strcmp(lie, "corrupt")) {
         data->chunk->flags = SPA_CHUNK_FLAG_CORRUPTED;
         memset(data->data, 0x55, (size_t)stride * height);
@@ -217,7 +228,7 @@ static void on_param(void *data, uint32_t id, const struct spa_pod *param) {
     if (!param || id != SPA_PARAM_Format) return;
     uint8_t bytes[1024];
     struct spa_pod_builder b = SPA_POD_BUILDER_INIT(bytes, sizeof bytes);
-    const struct spa_pod *params[5];
+    const struct spa_pod *params[8];
     int count = 0, stride = width * 4 + padding;
     params[count++] = spa_pod_builder_add_object(
         &b, SPA_TYPE_OBJECT_ParamBuffers, SPA_PARAM_Buffers, SPA_PARAM_BUFFERS_buffers, SPA_POD_CHOICE_RANGE_Int(4, 2, 8),
@@ -227,6 +238,12 @@ static void on_param(void *data, uint32_t id, const struct spa_pod *param) {
     params[count++] = spa_pod_builder_add_object(&b, SPA_TYPE_OBJECT_ParamMeta, SPA_PARAM_Meta, SPA_PARAM_META_type,
                                                  SPA_POD_Id(SPA_META_VideoCrop), SPA_PARAM_META_size,
                                                  SPA_POD_Int(sizeof(struct spa_meta_region)));
+    params[count++] = spa_pod_builder_add_object(&b, SPA_TYPE_OBJECT_ParamMeta, SPA_PARAM_Meta, SPA_PARAM_META_type,
+                                                 SPA_POD_Id(SPA_META_Header), SPA_PARAM_META_size,
+                                                 SPA_POD_Int(sizeof(struct spa_meta_header)));
+    params[count++] = spa_pod_builder_add_object(&b, SPA_TYPE_OBJECT_ParamMeta, SPA_PARAM_Meta, SPA_PARAM_META_type,
+                                                 SPA_POD_Id(SPA_META_VideoTransform), SPA_PARAM_META_size,
+                                                 SPA_POD_Int(sizeof(struct spa_meta_videotransform)));
     if (has_damage)
         params[count++] = spa_pod_builder_add_object(
             &b, SPA_TYPE_OBJECT_ParamMeta, SPA_PARAM_Meta, SPA_PARAM_META_type, SPA_POD_Id(SPA_META_VideoDamage),
@@ -503,6 +520,10 @@ static bool obey(const char *text) {
         crop = (Rect){a, b, c, d};
         is_full = true;
         send_frame();
+    } else if (sscanf(text, "transform %d", &a) == 1) {
+        transform = a;
+        is_full = true;
+        send_frame();
     } else if (sscanf(text, "cursor %d %d", &a, &b) == 2) {
         cursor.x = a;
         cursor.y = b;
@@ -552,6 +573,9 @@ static bool obey(const char *text) {
     } else if (!strcmp(word, "lazy")) {
         // A screen that does not change is sent once.
         is_lazy = true;
+    } else if (!strcmp(word, "lose")) {
+        // The next frame does not arrive.
+        is_lossy = true;
     } else if (!strcmp(word, "undamaged")) {
         has_damage = false;
     } else if (sscanf(text, "modes %d", &a) == 1) {
