@@ -49,7 +49,9 @@ extension HostCommand {
                 ErrorOutput.writeLine("share: \(reason.sentence)")
                 throw ExitStatus.fine.code
             }
-            throw Complaint(sentence: error.message, remedy: error.remedy, status: .noDisplay)
+            // Who has not asked for the portal may not know that there is another way.
+            let other = source == nil ? " --source screen shares what X11 programs show." : ""
+            throw Complaint(sentence: error.message, remedy: error.remedy + other, status: .noDisplay)
         }
     }
 }

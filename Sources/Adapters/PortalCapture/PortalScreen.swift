@@ -14,7 +14,6 @@ package final class PortalScreen: ScreenSource {
     package typealias Report = @Sendable (String) -> Void
 
     private let cast: any ScreenCast
-    private let converter: any PixelConverter
     let report: Report
     let wakeup: Wakeup
     private let kind: ScreenCastGrant.Kind
@@ -22,7 +21,7 @@ package final class PortalScreen: ScreenSource {
     private(set) var stream: ReceivedStream?
     private(set) var recovery: SourceRecovery
 
-    private var shadow: ScreenShadow
+    private var picture: CapturedPicture
     private let cursor = CursorLayer()
     private var pending: PendingFrame
     private var hasPendingResize = false
@@ -31,12 +30,8 @@ package final class PortalScreen: ScreenSource {
     private var isClosed = false
     private var hasReportedNonsense = false
     private var layout: FrameLayout?
-    /// Pixels in the order of the canvas, if the stream has another one.
-    private var reordered: [UInt32] = []
-    /// The pixels of a picture that was rotated or flipped.
-    private var upright: [UInt32] = []
 
-    package var size: PixelSize { shadow.size }
+    package var size: PixelSize { picture.size }
 
     /// How long PipeWire may take for the format and then for the first frame. A screen that does not change need not send one.
     private static let (formatPatience, framePatience) = (MediaDuration.seconds(10), MediaDuration.seconds(2))
@@ -56,11 +51,10 @@ package final class PortalScreen: ScreenSource {
                 remedy: "Raise the limit of open files (ulimit -n).")
         }
         self.cast = cast
-        self.converter = converter
         self.report = report
         recovery = SourceRecovery(cast, wakeup, hasPipeWire)
         let least = PixelSize(width: 2, height: 2)
-        shadow = ScreenShadow(least)
+        picture = CapturedPicture(least, converter)
         pending = PendingFrame(least)
         cast.onEnd { [wakeup] in wakeup.signal() }
         do throws(SourceFailure) {
@@ -123,11 +117,13 @@ package final class PortalScreen: ScreenSource {
         if let frame = stream?.held, frame.layout.size == size {
             instant = frame.arrived
             isDMABuf = frame.memory.isDMABuf
-            copy(frame, canvas, &changed)
+            if pending.isForced { pending.blocks.fill() }
+            let isCopied = picture.copy(
+                pending.blocks, of: frame, isForced: pending.isForced, to: canvas, changed: &changed)
+            if !isCopied { pending.isContinuous = false }
         } else if pending.isForced {
             pending.isContinuous = false
-            let all = PixelRect(x: 0, y: 0, width: size.width, height: size.height)
-            converter.convert(bgra: shadow.pixel(x: 0, y: 0), stride: shadow.stride, to: all, of: canvas)
+            picture.copy(to: canvas)
             changed.fill()
         }
         // The buffer of a picture that was not read is gone if the format was negotiated anew.
@@ -135,7 +131,7 @@ package final class PortalScreen: ScreenSource {
         stream?.release()
         if pending.isForced { cursor.forget() }
         pending.clear()
-        cursor.draw(on: canvas, over: shadow, converter: converter, changed: &changed)
+        picture.draw(cursor, on: canvas, changed: &changed)
         return instant
     }
 
@@ -145,7 +141,11 @@ package final class PortalScreen: ScreenSource {
 
     package func suspend() {
         isSuspended = true
-        keepPicture()
+        // A compositor need not send a screen again that does not change.
+        if pending.isPictureNew, let frame = stream?.held, frame.layout.size == size, picture.keep(frame) {
+            // The canvas has none of it.
+            pending.isForced = true
+        }
         stream?.release()
         stream?.setActive(false)
         pending.isPictureNew = false
@@ -276,98 +276,10 @@ package final class PortalScreen: ScreenSource {
 
     private func adopt(_ size: PixelSize) {
         hasPicture = true
-        guard size != shadow.size else { return }
-        shadow = ScreenShadow(size)
+        guard size != self.size else { return }
+        picture = CapturedPicture(size, picture.converter)
         pending = PendingFrame(size, isPictureNew: pending.isPictureNew, isCursorNew: pending.isCursorNew)
         cursor.forget()
         hasPendingResize = true
-    }
-
-    // MARK: Pixels
-
-    private func copy(_ frame: ReceivedStream.Frame, _ canvas: I420Buffer, _ changed: inout BlockMap) {
-        if pending.isForced { pending.blocks.fill() }
-        let bounds = pending.blocks.bounds
-        guard !bounds.isEmpty else { return }
-        let rows = frame.layout.transform == 0 ? bounds.y..<bounds.maxY : 0..<frame.layout.area.height
-        let isLoaded = withPixels(frame, rows: rows) { base, stride, order in
-            for row in 0..<pending.blocks.rows {
-                var column = 0
-                while let run = pending.blocks.nextRun(inRow: row, from: column) {
-                    column = run.upperBound
-                    let rect = PixelRect(
-                        x: run.lowerBound * BlockMap.side, y: row * BlockMap.side, width: run.count * BlockMap.side,
-                        height: BlockMap.side
-                    ).clipped(to: size)
-                    copy(base + rect.y * stride + rect.x * 4, stride, order, rect, canvas, &changed)
-                }
-            }
-        }
-        if !isLoaded { pending.isContinuous = false }
-    }
-
-    /// Calls `body` with the upper left pixel of the upright picture, and its stride.
-    /// - Parameter rows: what is needed of `layout.area`.
-    /// - Returns: false if the sender has taken the memory away.
-    private func withPixels(
-        _ frame: ReceivedStream.Frame, rows: Range<Int>,
-        _ body: (UnsafeRawPointer, _ stride: Int, StreamFormat.PixelOrder) -> Void
-    ) -> Bool {
-        let layout = frame.layout
-        defer { frame.memory.unload() }
-        guard frame.memory.load(layout.bytes(ofRows: rows)), let base = frame.memory.bytes.baseAddress else {
-            return false
-        }
-        guard layout.transform != 0 else {
-            body(base + layout.offset, layout.stride, frame.memory.format.order)
-            return true
-        }
-        let count = layout.size.width * layout.size.height
-        if upright.count != count { upright = [UInt32](repeating: 0, count: count) }
-        upright.withUnsafeMutableBufferPointer { target in
-            guard let first = target.baseAddress else { return }
-            PixelOrder.undo(layout, base + layout.offset, to: first)
-            body(UnsafeRawPointer(first), layout.size.width * 4, frame.memory.format.order)
-        }
-        return true
-    }
-
-    /// Keeps a picture that was not read, as a compositor need not send a screen again that does not change.
-    private func keepPicture() {
-        guard pending.isPictureNew, let frame = stream?.held, frame.layout.size == size else { return }
-        let isLoaded = withPixels(frame, rows: 0..<frame.layout.area.height) { base, stride, order in
-            for row in 0..<size.height {
-                let (source, target) = (base + row * stride, shadow.pixel(x: 0, y: row))
-                switch order {
-                case .bgrx: target.copyMemory(from: source, byteCount: size.width * 4)
-                case .rgbx:
-                    PixelOrder.exchange(source, to: target.assumingMemoryBound(to: UInt32.self), count: size.width)
-                }
-            }
-        }
-        // The canvas has none of it.
-        if isLoaded { pending.isForced = true }
-    }
-
-    private func copy(
-        _ pixels: UnsafeRawPointer, _ stride: Int, _ order: StreamFormat.PixelOrder, _ rect: PixelRect,
-        _ canvas: I420Buffer, _ changed: inout BlockMap
-    ) {
-        guard order == .rgbx else {
-            return shadow.copyDifferences(
-                pixels, stride: stride, rect: rect, isForced: pending.isForced, canvas: canvas, converter: converter,
-                changed: &changed)
-        }
-        let count = rect.width * rect.height
-        if reordered.count < count { reordered = [UInt32](repeating: 0, count: count) }
-        reordered.withUnsafeMutableBufferPointer { target in
-            guard let base = target.baseAddress else { return }
-            for row in 0..<rect.height {
-                PixelOrder.exchange(pixels + row * stride, to: base + row * rect.width, count: rect.width)
-            }
-            shadow.copyDifferences(
-                UnsafeRawPointer(base), stride: rect.width * 4, rect: rect, isForced: pending.isForced, canvas: canvas,
-                converter: converter, changed: &changed)
-        }
     }
 }
