@@ -119,6 +119,18 @@ extension PortalTests {
             #expect(watcher.bed.news.filter { $0.hasPrefix("start") } == ["start asked", "start restored"])
         }
 
+        @Test func sourceThatVanishesAgainAndAgainIsAskedForMoreSlowly() throws {
+            let watcher = try PortalWatcher()
+            var times: [MediaInstant] = []
+            for _ in 0..<4 {
+                try watcher.bed.tell("drop")
+                #expect(try isBack(watcher))
+                times.append(MonotonicClock.now)
+                watcher.reports.change { $0 = [] }
+            }
+            #expect(times[3] - times[2] > .milliseconds(1_000))
+        }
+
         @Test func whatTheDesktopHasEndedIsAskedForAgain() throws {
             let watcher = try PortalWatcher()
             try watcher.bed.tell("close")

@@ -241,6 +241,14 @@ extension PortalTests {
             #expect(try watcher.sees(0xc020c0, x: 16_381, y: 31))
         }
 
+        @Test func graphicsMemoryThatCannotBeMappedIsAFailureInWords() throws {
+            let bed = try PortalBed(["dmabuf"], backendEnvironment: ["BACKEND_UNMAPPABLE": "1"])
+            #expect { try PortalWatcher.open(bed) } throws: {
+                ($0 as? SourceFailure)?.code == .unsupported
+                    && ($0 as? SourceFailure)?.message.contains("graphics memory") == true
+            }
+        }
+
         @Test func formatThatIsNotTakenIsAFailureInWords() throws {
             let bed = try PortalBed(["format I420"])
             #expect { try PortalWatcher.open(bed) } throws: {

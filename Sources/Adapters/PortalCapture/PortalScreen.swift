@@ -63,12 +63,13 @@ package final class PortalScreen: ScreenSource {
             let stream = try ReceivedStream(descriptor: grant.descriptor, node: grant.node)
             self.stream = stream
             try Self.wait(for: stream, wakeup)
+            let deadline = MonotonicClock.now + Self.framePatience
+            repeat { receive() } while !hasPicture && waitForStream(until: deadline)
+            if let failure = stream.failure { throw Self.undelivered(failure) }
         } catch {
             cast.close()
             throw error
         }
-        let deadline = MonotonicClock.now + Self.framePatience
-        repeat { receive() } while !hasPicture && waitForStream(until: deadline)
         // What will come has that size, unless it is cropped.
         if !hasPicture, let size = stream?.format?.size.even, size.width > 0, size.height > 0 { adopt(size) }
         hasPendingResize = false
@@ -176,11 +177,7 @@ package final class PortalScreen: ScreenSource {
         let deadline = MonotonicClock.now + formatPatience
         while stream.format == nil {
             stream.receive { _ in }
-            if let failure = stream.failure {
-                throw SourceFailure(
-                    .unsupported, "PipeWire does not deliver the screen: \(failure.why)",
-                    remedy: "Look whether the services pipewire and wireplumber of your user run.")
-            }
+            if let failure = stream.failure { throw undelivered(failure) }
             guard stream.format == nil else { return }
             guard MonotonicClock.now < deadline else {
                 throw SourceFailure(
@@ -191,6 +188,12 @@ package final class PortalScreen: ScreenSource {
             wakeup.wait(or: stream.descriptor, until: deadline)
             wakeup.consume()
         }
+    }
+
+    private static func undelivered(_ failure: ReceivedStream.Failure) -> SourceFailure {
+        SourceFailure(
+            .unsupported, "PipeWire does not deliver the screen: \(failure.why)",
+            remedy: "Look whether the services pipewire and wireplumber of your user run.")
     }
 
     /// - Returns: false if the deadline has passed, or the stream has failed.

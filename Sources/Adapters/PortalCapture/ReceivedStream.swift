@@ -27,7 +27,6 @@ final class ReceivedStream {
         var failure: Failure?
         var memories: [UnsafeMutablePointer<pw_buffer>: FrameMemory] = [:]
         var held: (buffer: UnsafeMutablePointer<pw_buffer>, frame: Frame)?
-        var refusesDMABuf = false
 
         static func of(_ owner: UnsafeMutableRawPointer?) -> State? {
             owner.map { Unmanaged<State>.fromOpaque($0).takeUnretainedValue() }
@@ -41,7 +40,10 @@ final class ReceivedStream {
             if let memory = FrameMemory(data[0], format) {
                 memories[buffer] = memory
             } else if data[0].type == SPA_DATA_DmaBuf.rawValue {
-                refusesDMABuf = true
+                // The sender has had the choice of ordinary memory.
+                failure =
+                    failure
+                    ?? Failure(why: "its frames are in graphics memory that cannot be mapped", isConnection: false)
             }
         }
 
@@ -104,10 +106,6 @@ final class ReceivedStream {
     func receive(_ body: (ReceivedBuffer) -> Void) {
         inLoop { stream in
             cpw_iterate(stream)
-            if state.refusesDMABuf {
-                state.refusesDMABuf = false
-                cpw_refuse_dmabuf(stream)
-            }
             if state.isFormatNew {
                 state.isFormatNew = false
                 frameDue = MonotonicClock.now + Self.framePatience

@@ -33,14 +33,17 @@ struct SourceRecovery {
     }
 
     private static let judging = MediaDuration.milliseconds(300)
-    private static let longestDelay = MediaDuration.seconds(8)
+    private static let (shortestDelay, longestDelay) = (MediaDuration.milliseconds(250), MediaDuration.seconds(8))
+    /// A source that lasts less is asked for more and more slowly.
+    private static let soundness = MediaDuration.seconds(10)
 
     private let cast: any ScreenCast
     private let wakeup: Wakeup
     private let hasPipeWire: @Sendable () -> Bool
     private var state = State.fine
     private var usesRestoring = true
-    private var delay = MediaDuration.milliseconds(250)
+    private var delay = SourceRecovery.shortestDelay
+    private var openedAt: MediaInstant?
     private var lastNews: String?
 
     init(_ cast: any ScreenCast, _ wakeup: Wakeup, _ hasPipeWire: @escaping @Sendable () -> Bool) {
@@ -69,9 +72,13 @@ struct SourceRecovery {
             state = .judging(until: now + Self.judging)
             return nil
         }
-        delay = .milliseconds(250)
         lastNews = nil
-        state = .waiting(until: now)
+        if let openedAt, now - openedAt < Self.soundness {
+            wait(from: now)
+        } else {
+            delay = Self.shortestDelay
+            state = .waiting(until: now)
+        }
         usesRestoring = !loss.isEnded || loss.isConnectionLost
         if loss.isConnectionLost {
             return "PipeWire has ended, which carries the picture: the last one stays until the screen is back"
@@ -96,6 +103,7 @@ struct SourceRecovery {
                 let grant = try result.get()
                 let stream = try ReceivedStream(descriptor: grant.descriptor, node: grant.node)
                 state = .fine
+                openedAt = MonotonicClock.now
                 return .source(stream)
             } catch {
                 return failed(error)
@@ -108,10 +116,14 @@ struct SourceRecovery {
             state = .over
             return .news("\(failure.message); the last picture stays. Start share again to choose a screen")
         }
-        state = .waiting(until: MonotonicClock.now + delay)
-        delay = min(MediaDuration(nanoseconds: delay.nanoseconds * 2), Self.longestDelay)
+        wait(from: MonotonicClock.now)
         defer { lastNews = failure.message }
         return failure.message == lastNews ? .none : .news("\(failure.message); it is tried again")
+    }
+
+    private mutating func wait(from now: MediaInstant) {
+        state = .waiting(until: now + delay)
+        delay = min(MediaDuration(nanoseconds: delay.nanoseconds * 2), Self.longestDelay)
     }
 
     /// Ends an attempt that is under way.

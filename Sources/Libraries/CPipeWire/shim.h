@@ -148,13 +148,6 @@ static inline const struct spa_pod *_Nonnull cpw_format(struct spa_pod_builder *
     return (const struct spa_pod *)spa_pod_builder_pop(b, &frame);
 }
 
-static inline int cpw_formats(const struct spa_pod *_Nonnull *_Nonnull params, struct spa_pod_builder *_Nonnull b,
-                              bool takes_dmabuf) {
-    params[0] = cpw_format(b, false);
-    if (takes_dmabuf) params[1] = cpw_format(b, true);
-    return takes_dmabuf ? 2 : 1;
-}
-
 static inline void cpw_enter(cpw_stream *_Nonnull s) { pw_loop_enter(s->loop); }
 static inline void cpw_leave(cpw_stream *_Nonnull s) { pw_loop_leave(s->loop); }
 
@@ -208,14 +201,14 @@ static inline cpw_stream *_Nullable cpw_open(int descriptor, uint32_t node, cons
     if (s->stream) {
         uint8_t bytes[2048];
         struct spa_pod_builder b = SPA_POD_BUILDER_INIT(bytes, sizeof bytes);
-        const struct spa_pod *params[2];
-        int count = cpw_formats(params, &b, true);
+        // Ordinary memory first: processors read that of graphics cards slowly.
+        const struct spa_pod *params[2] = {cpw_format(&b, false), cpw_format(&b, true)};
         pw_stream_add_listener(s->stream, &s->stream_hook, cpw_stream_events(), s);
         // Without conversion by the session manager, so that damage and cursor reach this side.
         code = -pw_stream_connect(s->stream, PW_DIRECTION_INPUT, node,
                                   (enum pw_stream_flags)(PW_STREAM_FLAG_AUTOCONNECT | PW_STREAM_FLAG_RT_PROCESS |
                                                          PW_STREAM_FLAG_DONT_RECONNECT),
-                                  params, count);
+                                  params, 2);
     } else {
         code = errno;
     }
@@ -226,14 +219,6 @@ failed:
     cpw_close(s);
     errno = code;
     return NULL;
-}
-
-// Takes no DMA-BUF any more: negotiates anew.
-static inline void cpw_refuse_dmabuf(cpw_stream *_Nonnull s) {
-    uint8_t bytes[2048];
-    struct spa_pod_builder b = SPA_POD_BUILDER_INIT(bytes, sizeof bytes);
-    const struct spa_pod *params[2];
-    pw_stream_update_params(s->stream, params, cpw_formats(params, &b, false));
 }
 
 // A copy: the sender may change the chunk, which is in shared memory, at any time.

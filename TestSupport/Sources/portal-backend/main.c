@@ -262,7 +262,7 @@ static void on_add_buffer(void *data, struct pw_buffer *buffer) {
     is_negotiating = false;
     struct spa_data *d = &buffer->buffer->datas[0];
     size_t size = (size_t)(width * 4 + padding) * height;
-    bool can_truncate = getenv("BACKEND_UNSEALED") != NULL;
+    bool can_truncate = getenv("BACKEND_UNSEALED") != NULL, is_unmappable = getenv("BACKEND_UNMAPPABLE") != NULL;
     d->type = is_dmabuf ? SPA_DATA_DmaBuf : SPA_DATA_MemFd;
     d->flags = SPA_DATA_FLAG_READABLE | SPA_DATA_FLAG_WRITABLE;
     // A stand-in for a DMA-BUF is of the same memory: what differs is its type and that the modifier is negotiated.
@@ -272,6 +272,10 @@ static void on_add_buffer(void *data, struct pw_buffer *buffer) {
     (void)!ftruncate(d->fd, size);
     if (!can_truncate) fcntl(d->fd, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL);
     d->data = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, d->fd, 0);
+    if (is_unmappable) {
+        close(d->fd);
+        d->fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    }
 }
 
 static void on_remove_buffer(void *data, struct pw_buffer *buffer) {
