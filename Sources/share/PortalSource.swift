@@ -19,11 +19,14 @@ enum PortalSource {
     /// - Parameters:
     ///   - asksAgain: shows the desktop's question even if an earlier answer could be restored.
     ///   - ending: ends the question.
+    ///   - cursor: whether the cursor is in the picture.
     static func open(
-        asksAgain: Bool, until ending: Monitor<EndReason?>, environment: [String: String]
+        asksAgain: Bool, until ending: Monitor<EndReason?>, cursor: PortalScreen.Cursor = .shown,
+        environment: [String: String]
     ) throws(SourceFailure) -> sending PortalScreen {
         let tokens = Self.tokens(environment)
-        let cast = ScreenCastPortal(address: try address(environment), tokens: tokens)
+        let cast = ScreenCastPortal(
+            address: try address(environment), tokens: tokens, showsCursor: cursor != .hidden)
         if asksAgain { tokens.save(nil) }
         let isOpen = Monitor(false)
         // The thread ends with the run; there is one question in it.
@@ -36,7 +39,9 @@ enum PortalSource {
             isKnown
                 ? "share: the desktop shares what was chosen last time (--ask-again chooses anew)"
                 : "share: the desktop asks which screen or window to share")
-        let screen = try PortalScreen(cast, converter: YUVConverter()) { ErrorOutput.writeLine("share: \($0)") }
+        let screen = try PortalScreen(cast, converter: YUVConverter(), cursor: cursor) {
+            ErrorOutput.writeLine("share: \($0)")
+        }
         isOpen.with { $0 = true }
         return screen
     }

@@ -178,6 +178,21 @@ extension PortalTests {
             #expect(watcher.shows(0xff0000, x: 100, y: 100))
         }
 
+        @Test func hiddenCursorIsNotAskedFor() throws {
+            let watcher = try PortalWatcher(cursor: .hidden)
+            #expect(watcher.bed.hears("select types 3 cursor 1 persist 2"))
+        }
+
+        @Test func cursorThatRestsIsHiddenUntilItMoves() throws {
+            let watcher = try PortalWatcher(cursor: .shownWhileMoving)
+            try watcher.bed.tell("shape ff0000 8 8 4 4")
+            for x in [100, 300] {
+                try watcher.bed.tell("cursor \(x) 100")
+                #expect(try watcher.sees(0xff0000, x: x, y: 100))
+                #expect(try watcher.sees(0x000000, x: x, y: 100))
+            }
+        }
+
         @Test func compositorWithoutMetadataDrawsTheCursorItself() throws {
             let watcher = try PortalWatcher(["modes 3"])
             #expect(watcher.bed.hears("select types 3 cursor 2 persist 2"))

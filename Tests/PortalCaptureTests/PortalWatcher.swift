@@ -26,12 +26,12 @@ final class PortalWatcher {
     /// Starts a desktop, asks it, and reads the first frame.
     init(
         _ commands: [String] = [], token: Monitor<String?> = Monitor(nil), bed: PortalBed? = nil,
-        backendEnvironment: [String: String] = [:]
+        cursor: PortalScreen.Cursor = .shown, backendEnvironment: [String: String] = [:]
     ) throws {
         let bed = try bed ?? PortalBed(commands, backendEnvironment: backendEnvironment)
         let reports = Monitor<[String]>([])
         (self.bed, self.token, self.reports) = (bed, token, reports)
-        screen = try Self.open(bed, token, reports)
+        screen = try Self.open(bed, token, reports, cursor)
         canvas = I420Buffer(screen.size)
         changed = BlockMap(screen.size)
         try settle()
@@ -40,14 +40,15 @@ final class PortalWatcher {
     deinit { screen.close() }
 
     static func open(
-        _ bed: PortalBed, _ token: Monitor<String?> = Monitor(nil), _ reports: Monitor<[String]> = Monitor([])
+        _ bed: PortalBed, _ token: Monitor<String?> = Monitor(nil), _ reports: Monitor<[String]> = Monitor([]),
+        _ cursor: PortalScreen.Cursor = .shown
     ) throws(SourceFailure) -> PortalScreen {
         let tokens = ScreenCastPortal.TokenStore(load: { token.with { $0 } }, save: { new in token.with { $0 = new } })
-        let cast = ScreenCastPortal(address: bed.bus.address, tokens: tokens)
+        let cast = ScreenCastPortal(address: bed.bus.address, tokens: tokens, showsCursor: cursor != .hidden)
         let socket = bed.stateFolder + "/pipewire-0"
-        return try PortalScreen(cast, converter: YUVConverter(), hasPipeWire: { PipeWireServer.answers(at: socket) }) {
-            report in reports.change { $0.append(report) }
-        }
+        return try PortalScreen(
+            cast, converter: YUVConverter(), cursor: cursor, hasPipeWire: { PipeWireServer.answers(at: socket) },
+            report: { report in reports.change { $0.append(report) } })
     }
 
     /// Waits once, and reads what is there.

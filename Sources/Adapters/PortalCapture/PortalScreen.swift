@@ -13,7 +13,18 @@ package final class PortalScreen: ScreenSource {
     /// Tells the user of what happens to the source, in a sentence. Called on the capturing thread.
     package typealias Report = @Sendable (String) -> Void
 
+    package enum Cursor: Sendable {
+        case shown
+        /// The desktop is asked for frames without it.
+        case hidden
+        /// Shown until 2 s after its last motion; always, if the desktop draws it into the frames.
+        case shownWhileMoving
+    }
+
+    private static let cursorLinger = MediaDuration.seconds(2)
+
     private let cast: any ScreenCast
+    private let cursorMode: Cursor
     let report: Report
     let wakeup: Wakeup
     private let kind: ScreenCastGrant.Kind
@@ -23,6 +34,10 @@ package final class PortalScreen: ScreenSource {
 
     private var picture: CapturedPicture
     private let cursor = CursorLayer()
+    /// Where the cursor was last, in pixels of the picture.
+    private var pointer = (x: 0, y: 0)
+    /// When a cursor that rests is hidden.
+    private var cursorHides: MediaInstant?
     private var pending: PendingFrame
     private var hasPendingResize = false
     private var hasPicture = false
@@ -41,6 +56,7 @@ package final class PortalScreen: ScreenSource {
     /// - Throws: `.noDisplay` if the session has no portal, `.notPermitted` if it was refused or dismissed, `.unsupported`.
     package init(
         _ cast: any ScreenCast, converter: any PixelConverter,
+        cursor cursorMode: Cursor = .shown,
         hasPipeWire: @escaping @Sendable () -> Bool = { PipeWireServer.answers }, report: @escaping Report
     ) throws(SourceFailure) {
         do throws(Wakeup.Failure) {
@@ -51,6 +67,7 @@ package final class PortalScreen: ScreenSource {
                 remedy: "Raise the limit of open files (ulimit -n).")
         }
         self.cast = cast
+        self.cursorMode = cursorMode
         self.report = report
         recovery = SourceRecovery(cast, wakeup, hasPipeWire)
         let least = PixelSize(width: 2, height: 2)
@@ -209,13 +226,14 @@ package final class PortalScreen: ScreenSource {
     private func look() -> MediaInstant? {
         guard !isClosed else { return nil }
         receive()
+        hideCursor()
         if let stream {
             let loss = SourceRecovery.Loss(
                 why: stream.failure?.why, isConnectionLost: stream.failure?.isConnection ?? false,
                 isEnded: cast.isEnded)
             stream.begin(at: MonotonicClock.now)
             guard let verdict = recovery.take(loss) else {
-                return [recovery.timer, stream.frameDue].compactMap(\.self).min()
+                return [recovery.timer, stream.frameDue, cursorHides].compactMap(\.self).min()
             }
             stream.close()
             self.stream = nil
@@ -232,7 +250,7 @@ package final class PortalScreen: ScreenSource {
             report("the screen is shared again")
             receive()
         }
-        return recovery.timer
+        return [recovery.timer, cursorHides].compactMap(\.self).min()
     }
 
     private func receive() { stream?.receive { take($0) } }
@@ -267,13 +285,25 @@ package final class PortalScreen: ScreenSource {
     }
 
     private func takeCursor(_ buffer: ReceivedBuffer) {
-        guard let news = buffer.cursor else { return }
+        guard cursorMode != .hidden, let news = buffer.cursor else { return }
         if let bitmap = news.bitmap {
             bitmap.pixels.withUnsafeBufferPointer { cursor.setShape(bitmap.shape, $0) }
         }
         // Metadata are in pixels of the buffer, like the damage.
         let origin = layout?.area
-        cursor.setPosition(x: news.x - (origin?.x ?? 0), y: news.y - (origin?.y ?? 0), isVisible: news.isVisible)
+        let position = (x: news.x - (origin?.x ?? 0), y: news.y - (origin?.y ?? 0))
+        let hasMoved = position != pointer
+        pointer = position
+        if cursorMode == .shownWhileMoving, hasMoved { cursorHides = MonotonicClock.now + Self.cursorLinger }
+        let isVisible = news.isVisible && (cursorMode == .shown || cursorHides != nil)
+        cursor.setPosition(x: pointer.x, y: pointer.y, isVisible: isVisible)
+        if cursor.isStale { pending.isCursorNew = true }
+    }
+
+    private func hideCursor() {
+        guard let hides = cursorHides, MonotonicClock.now >= hides else { return }
+        cursorHides = nil
+        cursor.setPosition(x: pointer.x, y: pointer.y, isVisible: false)
         if cursor.isStale { pending.isCursorNew = true }
     }
 

@@ -31,6 +31,7 @@ package final class ScreenCastPortal: ScreenCast {
     static let interface = "org.freedesktop.portal.ScreenCast"
     private let address: String
     private let tokens: TokenStore
+    private let showsCursor: Bool
     private let client: Monitor<PortalClient?>
     private let end = Monitor<End>(End())
 
@@ -39,10 +40,13 @@ package final class ScreenCastPortal: ScreenCast {
         var body: @Sendable () -> Void = {}
     }
 
-    /// - Parameter address: of the session bus, as in DBUS_SESSION_BUS_ADDRESS.
-    package init(address: String, tokens: TokenStore) {
+    /// - Parameters:
+    ///   - address: of the session bus, as in DBUS_SESSION_BUS_ADDRESS.
+    ///   - showsCursor: false asks for frames without the cursor.
+    package init(address: String, tokens: TokenStore, showsCursor: Bool = true) {
         self.address = address
         self.tokens = tokens
+        self.showsCursor = showsCursor
         client = Monitor(nil)
     }
 
@@ -109,7 +113,8 @@ package final class ScreenCastPortal: ScreenCast {
         var options: [(String, BusValue)] = [
             ("types", .uint32(UInt32(truncatingIfNeeded: abilities.sourceTypes & 3))), ("multiple", .boolean(false)),
         ]
-        if let mode = [4, 2].first(where: { abilities.cursorModes & $0 != 0 }) {
+        let modes = showsCursor ? [4, 2] : [1]
+        if let mode = modes.first(where: { abilities.cursorModes & $0 != 0 }) {
             options.append(("cursor_mode", .uint32(UInt32(mode))))
         }
         if canRestore { options.append(("persist_mode", .uint32(2))) }
