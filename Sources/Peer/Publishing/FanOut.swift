@@ -12,16 +12,23 @@ package final class FanOut {
         var delays = DelayHistogram()
     }
 
+    /// When threads share the work.
+    package struct Sharing: Sendable {
+        /// With fewer viewers, waking other threads takes longer than they save.
+        package var leastViewers = 48
+        /// Viewers that a thread takes at a time: about 100 us of work.
+        package var run = 16
+
+        package init() {}
+    }
+
     private var pool: ForkJoinPool?
     private let workers: [Worker]
-
-    /// With fewer viewers, waking other threads takes longer than they save.
-    private static let leastViewers = 48
-    /// Viewers that a thread takes at a time, about 100 us of work.
-    private static let run = 16
+    private let sharing: Sharing
 
     /// - Parameter threads: that of the loop is one of them.
-    package init(threads: Int = 1) {
+    package init(threads: Int = 1, sharing: Sharing = Sharing()) {
+        self.sharing = sharing
         let pool = threads > 1 ? ForkJoinPool(name: "send", width: threads) : nil
         self.pool = pool
         workers = (0..<(pool?.width ?? 1)).map { _ in Worker() }
@@ -30,8 +37,8 @@ package final class FanOut {
     /// Sends what the viewers' forwarded video has got. `SendingPeer.pump` is to follow for each of them.
     /// - Parameter source: is told how long the packets could have been sent already.
     func send(to viewers: [SendingPeer], now: MediaInstant, delays source: ForwardedVideo) {
-        if let pool, viewers.count >= Self.leastViewers {
-            pool.run(viewers.count, by: Self.run) { item, worker in
+        if let pool, viewers.count >= sharing.leastViewers {
+            pool.run(viewers.count, by: sharing.run) { item, worker in
                 viewers[item].forward(through: workers[worker].batch, delays: &workers[worker].delays, now: now)
             }
         } else {

@@ -34,6 +34,7 @@ public final class RelaySession: Sendable {
         public var maximumBitrate = Bitrate.kilobits(20_000)
         /// Threads that send to viewers at a time.
         public var sendingThreads = 1
+        var sharing = FanOut.Sharing()
         /// As that of a host.
         var viewerLimit: (@Sendable (ViewerDescription) -> Bitrate?)?
         /// Nil: there are no other relays.
@@ -109,7 +110,7 @@ public final class RelaySession: Sendable {
                     ICEAgentPool(
                         .init(agents: .max, descriptors: descriptors.agents, reserve: descriptors.reserve / 2))
                 }),
-            fanOut: LoopBound(session.loop, making: { [threads = configuration.sendingThreads] in FanOut(threads: threads) }),
+            fanOut: LoopBound(session.loop, making: { FanOut(threads: configuration.sendingThreads, sharing: configuration.sharing) }),
             decide: admit, viewerLimit: configuration.viewerLimit)
         published.environment.with { $0 = shared }
     }
