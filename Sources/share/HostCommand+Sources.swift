@@ -15,16 +15,25 @@ extension HostCommand {
         switch source {
         case .test:
             screen = TestVideoSource()
-            if audio == .system { sound.append(AudioInput(.applicationAudio, TestTone())) }
         case .screen:
             do throws(SourceFailure) {
                 screen = try X11Screen(display: display, converter: YUVConverter())
             } catch {
                 throw Complaint(sentence: error.message, remedy: error.remedy, status: .noDisplay)
             }
-            if audio == .system { sound.append(AudioInput(.applicationAudio, SystemAudio())) }
         }
-        if let mic { sound.append(AudioInput(.microphoneAudio, Microphone(source: mic.isEmpty ? nil : mic))) }
+        switch audio {
+        case .system:
+            let played: any AudioSource = if source == .test { TestTone() } else { SystemAudio(isPersistent: true) }
+            sound.append(AudioInput(.applicationAudio, played))
+        case .application(let name):
+            sound.append(AudioInput(.applicationAudio, ApplicationAudio(name, isPersistent: true)))
+        case .none: break
+        }
+        if let mic {
+            let microphone = Microphone(source: mic.isEmpty ? nil : mic, isPersistent: true)
+            sound.append(AudioInput(.microphoneAudio, microphone))
+        }
         ErrorOutput.writeLine("share: showing \(screen.summary)")
         for limitation in screen.limitations { ErrorOutput.writeLine("share: \(limitation)") }
         return CapturedMedia(screen: screen, audio: sound)

@@ -17,7 +17,6 @@ import X11Capture
 enum SourceChoice: String, ExpressibleByArgument, CaseIterable { case screen, test }
 enum ModeChoice: String, ExpressibleByArgument, CaseIterable { case text, motion, auto }
 enum RouteChoice: String, ExpressibleByArgument, CaseIterable { case auto, direct, relay }
-enum AudioChoice: String, ExpressibleByArgument, CaseIterable { case system, none }
 
 /// It has more stored properties than other types, because each option of the command line is one.
 struct HostCommand: ParsableCommand {
@@ -48,7 +47,13 @@ struct HostCommand: ParsableCommand {
         help: "Content hint: prefer sharpness (text) or frame rate (motion), or choose by the content (auto).")
     var mode: ModeChoice = .auto
 
-    @Option(help: "Audio to share: what this machine plays (system), or none.")
+    @Option(
+        help: ArgumentHelp(
+            "Audio to share: what this machine plays (system), what one application plays (app:NAME), or none.",
+            discussion: """
+                What share join plays on this machine is never part of it. NAME is an application's name, \
+                program or process id, or the title of what it plays; it need not play yet.
+                """, valueName: "audio"))
     var audio: AudioChoice = .system
 
     @Option(
