@@ -15,7 +15,7 @@ struct ApplicationAudioTests {
         func start() throws -> any SoundServer {
             switch self {
             case .pulseAudio: try PulseAudioServer()
-            case .pipeWire: try PipeWireServer()
+            case .pipeWire: try PipeWirePulseServer()
             }
         }
     }

@@ -44,7 +44,8 @@ struct CapturePlanTests {
         #expect(plan.streams == [.init(origin: .init(source: "screen.monitor"), isPlaying: false)])
     }
 
-    @Test(arguments: [true, false]) func aViewerIsLeftOut(isCorked: Bool) {
+    @Test(arguments: [true, false])
+    func aViewerIsLeftOut(isCorked: Bool) {
         let plan = CapturePlan(
             .systemAudio,
             server([playback(7, "Firefox"), playback(8, "share", isCorked: isCorked, isOwn: true)]))

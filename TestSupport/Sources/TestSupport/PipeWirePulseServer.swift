@@ -2,7 +2,7 @@ import Foundation
 
 /// PipeWire with WirePlumber and its PulseAudio server for one test, without devices, on a session bus of its own. Its
 /// sink `screen` discards audio.
-public final class PipeWireServer: SoundServer, Sendable {
+public final class PipeWirePulseServer: SoundServer, Sendable {
     public let address: String
     public let environment: [String: String]
     private let folder: TemporaryFolder
