@@ -4,6 +4,7 @@ import Control
 import ControlSocket
 import Foundation
 import LinuxRuntime
+import MediaCore
 import Sessions
 import Transport
 
@@ -13,7 +14,7 @@ extension HostCommand {
     /// - Throws: if the screen is broadcast already.
     func makeSystemBroadcast(stop: @escaping @Sendable (EndReason) -> Void) throws(Complaint) -> SystemBroadcast? {
         let environment = ProcessInfo.processInfo.environment
-        guard source == .screen, SystemBroadcast.isSession(display, environment) else { return nil }
+        guard chosenSource.isOfDesktop, SystemBroadcast.isSession(display, environment) else { return nil }
         return try SystemBroadcast(environment: environment, stop: stop)
     }
 

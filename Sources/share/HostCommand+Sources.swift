@@ -1,18 +1,22 @@
 import CommandSupport
+import Foundation
+import LinuxRuntime
 import MediaCore
 import PixelConversion
 import PulseAudio
 import Sessions
 import ShareKit
 import TestSource
+import Transport
 import X11Capture
 
 extension HostCommand {
     /// The sources that a host captures, which it names to its user.
-    func makeMedia() throws -> CapturedMedia {
+    /// - Parameter ending: ends the desktop's question what to share.
+    func makeMedia(until ending: Monitor<EndReason?>) throws -> CapturedMedia {
         var sound: [AudioInput] = []
         let screen: any ScreenSource
-        switch source {
+        switch chosenSource {
         case .test:
             screen = TestVideoSource()
         case .screen:
@@ -21,10 +25,13 @@ extension HostCommand {
             } catch {
                 throw Complaint(sentence: error.message, remedy: error.remedy, status: .noDisplay)
             }
+        case .portal: screen = try makePortalScreen(until: ending)
+        case .monitor, .window, .region, .camera:
+            throw Complaint(sentence: "\(chosenSource.text) cannot be captured yet", status: .usage)
         }
         switch audio {
         case .system:
-            let played: any AudioSource = if source == .test { TestTone() } else { SystemAudio(isPersistent: true) }
+            let played: any AudioSource = if chosenSource == .test { TestTone() } else { SystemAudio(isPersistent: true) }
             sound.append(AudioInput(.applicationAudio, played))
         case .application(let name):
             sound.append(AudioInput(.applicationAudio, ApplicationAudio(name, isPersistent: true)))
@@ -37,5 +44,21 @@ extension HostCommand {
         ErrorOutput.writeLine("share: showing \(screen.summary)")
         for limitation in screen.limitations { ErrorOutput.writeLine("share: \(limitation)") }
         return CapturedMedia(screen: screen, audio: sound)
+    }
+
+    /// Asks the desktop's portal for a screen.
+    private func makePortalScreen(until ending: Monitor<EndReason?>) throws -> sending any ScreenSource {
+        do throws(SourceFailure) {
+            return try PortalSource.open(
+                asksAgain: askAgain, until: ending, environment: ProcessInfo.processInfo.environment)
+        } catch {
+            if let reason = ending.with({ $0 }) {
+                ErrorOutput.writeLine("share: \(reason.sentence)")
+                throw ExitStatus.fine.code
+            }
+            // Who has not asked for the portal may not know that there is another way.
+            let other = source == nil ? " --source screen shares what X11 programs show." : ""
+            throw Complaint(sentence: error.message, remedy: error.remedy + other, status: .noDisplay)
+        }
     }
 }

@@ -14,7 +14,6 @@ import Transport
 import WindowPlayout
 import X11Capture
 
-enum SourceChoice: String, ExpressibleByArgument, CaseIterable { case screen, test }
 enum ModeChoice: String, ExpressibleByArgument, CaseIterable { case text, motion, auto }
 enum RouteChoice: String, ExpressibleByArgument, CaseIterable { case auto, direct, relay }
 
@@ -34,8 +33,18 @@ struct HostCommand: ParsableCommand {
     @Option(help: ArgumentHelp("X display to capture; $DISPLAY if omitted.", valueName: ":N"))
     var display: String?
 
-    @Option(help: "What to share: the screen, or a test video with a tone (test), which needs no display.")
-    var source: SourceChoice = .screen
+    @Option(
+        help: ArgumentHelp(
+            "What to share: screen (all of the display; the default), monitor:N, window:ID, region:WxH+X+Y, portal (the default on Wayland), camera:N, test.",
+            discussion: """
+                A monitor has a number or a name, a window an id or a part of its title. test is a \
+                video with a tone, which needs no display.
+                """, valueName: "source"),
+        transform: Self.captureSource)
+    var source: CaptureSource?
+
+    @Flag(help: "With the portal: have the desktop ask what to share, even if it was asked before.")
+    var askAgain = false
 
     @Option(help: ArgumentHelp("Maximum frame rate, in frames per second.", valueName: "max"))
     var fps = 60
@@ -187,6 +196,20 @@ struct HostCommand: ParsableCommand {
         }
     }
 
+    /// What is captured; if `--source` is omitted the whole display, or on Wayland what the portal grants.
+    var chosenSource: CaptureSource {
+        if let source { return source }
+        return display == nil && PortalSource.isWayland(ProcessInfo.processInfo.environment) ? .portal : .screen
+    }
+
+    private static func captureSource(_ text: String) throws -> CaptureSource {
+        do throws(CaptureSource.ParseFailure) {
+            return try CaptureSource(parsing: text)
+        } catch {
+            throw ValidationError(error.description)
+        }
+    }
+
     /// The fixed token for WHEP players, and the name of its source. An empty SHARE_TOKEN counts as none.
     private var fixedToken: (token: String, source: String)? {
         if let token { return (token, "--token") }
@@ -238,7 +261,7 @@ struct HostCommand: ParsableCommand {
     func broadcastToViewers(
         _ configuration: HostSession.Configuration, _ identity: Identity, _ run: HostRun
     ) throws {
-        let media = try makeMedia()
+        let media = try makeMedia(until: run.ending)
         let notifier = KnockNotifier()
         let prompt = Prompt(notify: { notifier.show($0) })
         let admission = AdmissionPolicy(accept, known: KnownViewers(), prompt: prompt)
@@ -261,7 +284,7 @@ struct HostCommand: ParsableCommand {
             throw Complaint(error)
         }
         // Created before the link is printed, so that a viewer's window on this display finds it.
-        let mark = source == .screen ? try? DisplayCaptureMarker(link.id.text, display: display) : nil
+        let mark = chosenSource.isOfDesktop ? try? DisplayCaptureMarker(link.id.text, display: display) : nil
         defer { mark?.close() }
         try serve(broadcast.control, id: link.id, media.summary, service: nil, prompt, run) {
             printLink(link, run.output)
