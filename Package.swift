@@ -81,11 +81,12 @@ let package = Package(
         library(
             "CXCB", pkgConfig: "xcb-shm xcb-damage xcb-xfixes xcb-randr xcb-xinput xcb-composite xcb-shape xcb", debian: "libxcb-damage0-dev"),
         library("CPulse", pkgConfig: "libpulse", debian: "libpulse-dev"),
+        library("CPipeWire", pkgConfig: "libpipewire-0.3", debian: "libpipewire-0.3-dev"),
         library("CSDL", pkgConfig: "sdl2 SDL2_ttf", debian: "libsdl2-ttf-dev"),
         library("CFontconfig", pkgConfig: "fontconfig", debian: "libfontconfig-dev"),
         library("CPNG", pkgConfig: "libpng", debian: "libpng-dev"),
         library("CGLib", pkgConfig: "glib-2.0", debian: "libglib2.0-dev"),
-        library("CGIO", pkgConfig: "gio-2.0", debian: "libglib2.0-dev"),
+        library("CGIO", pkgConfig: "gio-unix-2.0", debian: "libglib2.0-dev"),
         library("CNATS", pkgConfig: "libnats", debian: "libnats-dev"),
         .systemLibrary(name: "CMalloc", path: "Sources/Libraries/CMalloc"),
         .systemLibrary(name: "CLinux", path: "Sources/Libraries/CLinux"),
@@ -108,10 +109,11 @@ let package = Package(
         layer("Adapters", "OpusCodec", ["MediaCore", "COpus"]),
         layer("Adapters", "PixelConversion", ["MediaCore", "CYUV"]),
         layer("Adapters", "X11Capture", ["MediaCore", "LinuxRuntime", "FrameDifference", "CXCB"]),
+        layer("Adapters", "PortalCapture", ["MediaCore", "LinuxRuntime", "FrameDifference", "CPipeWire"]),
         layer("Adapters", "InAppCapture", ["MediaCore", "LinuxRuntime", "FrameDifference"]),
         layer("Adapters", "PulseAudio", ["MediaCore", "LinuxRuntime", "CPulse"]),
         layer("Adapters", "WindowPlayout", ["MediaCore", "LinuxRuntime", "CSDL", "CFontconfig"]),
-        layer("Adapters", "SessionBus", ["LinuxRuntime", "CGIO"]),
+        layer("Adapters", "SessionBus", ["MediaCore", "LinuxRuntime", "CGIO"]),
         layer("Adapters", "ImageFile", ["MediaCore", "CPNG"]),
         layer("Adapters", "WebMContainer", ["LinuxRuntime", "Matroska"]),
         layer("Adapters", "TestSource", ["MediaCore", "LinuxRuntime"]),
@@ -216,7 +218,8 @@ let package = Package(
                 "Publishing", "Receiving", "Recording", "RecordingPage", "RecordingLibrary", "Sessions", "Broadcasting",
                 "Control", "ControlSocket", "VPXCodec",
                 "OpusCodec",
-                "PixelConversion", "X11Capture", "PulseAudio", "WindowPlayout", "ImageFile", "TestSource",
+                "PixelConversion", "X11Capture", "PortalCapture", "PulseAudio", "WindowPlayout", "ImageFile",
+                "TestSource",
                 "ProcessMemory", "SessionBus", arguments, logging,
             ], path: "Sources/share", swiftSettings: settings),
         // Examples: a package of their own, too.
@@ -267,6 +270,15 @@ let package = Package(
         tests("SessionDescriptionTests", ["MediaCore", "RTPWire", "SessionDescription", "TestSupport"]),
         tests(
             "X11CaptureTests", ["MediaCore", "LinuxRuntime", "X11Capture", "PixelConversion", "CXCB", "TestSupport"]),
+        .executableTarget(
+            name: "portal-backend", dependencies: ["CGIO", "CPipeWire"], path: "TestSupport/Sources/portal-backend"),
+        tests(
+            "PortalCaptureTests",
+            [
+                "MediaCore", "LinuxRuntime", "FrameDifference", "PortalCapture", "PixelConversion", "SessionBus",
+                "CPipeWire",
+                "BusSupport", "TestSupport", "portal-backend",
+            ]),
         tests("PixelConversionTests", ["MediaCore", "PixelConversion"]),
         tests(
             "InAppCaptureTests", ["MediaCore", "LinuxRuntime", "InAppCapture", "PixelConversion"]),
@@ -325,7 +337,7 @@ let package = Package(
             [
                 "share", "share-relay", "CommandSupport", "RelayVerb", "ShareKit", "probe-extension", "ConferenceSetup",
                 "ConferenceUpload", "SnapshotSetup",
-                "SnapshotUpload", "MediaCore", "ImageFile",
+                "SnapshotUpload", "portal-backend", "MediaCore", "ImageFile",
                 "SessionDescription", "SessionBus", "Admission", "Signaling", "Transport", "BusSupport", "TestSupport",
                 arguments,
             ]),

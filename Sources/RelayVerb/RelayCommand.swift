@@ -92,6 +92,11 @@ package struct RelayCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
+            "Threads that send to viewers at a time; one for each core, and at most 8, if omitted.", valueName: "count"))
+    var threads: Int?
+
+    @Option(
+        help: ArgumentHelp(
             "Where to serve /metrics (for Prometheus), /health and /ready, by plain HTTP: an address that only your monitoring reaches.",
             valueName: "addr:port"))
     var metrics: String?
@@ -168,6 +173,7 @@ package struct RelayCommand: ParsableCommand {
         }
         guard (1...64).contains(maxBroadcasts) else { throw ValidationError("--max-broadcasts is 1 to 64.") }
         guard (1...10_000).contains(maxViewers) else { throw ValidationError("--max-viewers is 1 to 10000.") }
+        if let threads, !(1...64).contains(threads) { throw ValidationError("--threads is 1 to 64.") }
         guard (100...1_000_000).contains(maxBitrate) else {
             throw ValidationError("--max-bitrate is 100 to 1000000 kbit/s.")
         }
@@ -375,6 +381,7 @@ package struct RelayCommand: ParsableCommand {
             ? nil : DirectorySettings(region: region.map { UntrustedText.clean($0, limit: 32, fallback: "unknown") })
         settings.maximumViewers = maxViewers
         settings.maximumBitrate = .kilobits(maxBitrate)
+        settings.sendingThreads = threads ?? min(ProcessInfo.processInfo.activeProcessorCount, 8)
         return settings
     }
 

@@ -35,6 +35,9 @@ struct BenchRelayCommand: ParsableCommand {
     @Option(help: ArgumentHelp("How long to measure once all watch.", valueName: "time"))
     var seconds = 10
 
+    @Option(help: ArgumentHelp("The relay's --threads; its default if omitted.", valueName: "count"))
+    var threads: Int?
+
     @Option(help: "What strangers send to the relay while it is measured, and while eight more viewers join.")
     var attack: BenchAttack?
 
@@ -54,7 +57,7 @@ struct BenchRelayCommand: ParsableCommand {
             try requireDescriptors()
             // It ends by itself if this process is killed. Joining takes less than half a second for each viewer.
             let relay = try MeasuredRelay(
-                viewers: viewers + (attack == nil ? 0 : 256), seconds: viewers + seconds + 120)
+                viewers: viewers + (attack == nil ? 0 : 256), seconds: viewers + seconds + 120, threads: threads)
             defer { relay.end() }
             Signals.handle { name in
                 ending.change { $0 = $0 ?? EndReason(.stopped, "ended by \(name)") }
@@ -163,13 +166,13 @@ private final class MeasuredRelay: Sendable {
     let mediaPort: UInt16
 
     /// - Parameter seconds: the longest time that it runs.
-    init(viewers: Int, seconds: Int) throws {
+    init(viewers: Int, seconds: Int, threads: Int?) throws {
         mediaPort = LoopbackSocket.freePort()
         process = try DemoChild([
             "relay", "--listen", "127.0.0.1:0", "--media", "0.0.0.0:\(mediaPort)", "--accept", "any", "--max-viewers",
             "\(viewers)", "--json", "--for",
             "\(seconds)s", "--metrics", "127.0.0.1:0",
-        ])
+        ] + (threads.map { ["--threads", "\($0)"] } ?? []))
         guard let event = process.readEvent(), let link = event["link"] as? String,
             let metrics = event["metrics"] as? String
         else {

@@ -6,7 +6,9 @@ import ICEServers
 import MediaCore
 import OpusCodec
 import PixelConversion
+import PortalCapture
 import PulseAudio
+import SessionBus
 import Sessions
 import Signaling
 import Transport
@@ -44,8 +46,11 @@ struct DoctorCommand: ParsableCommand {
         if let link {
             findings = [checkNetwork()] + checkWay(try Self.read(link == "-" ? readLine() ?? "" : link))
         } else {
+            let environment = ProcessInfo.processInfo.environment
+            let isWayland = display == nil && PortalSource.isWayland(environment)
             findings = [
-                checkDisplay(), checkWindow(), checkSound(), checkMicrophone(), checkCodecs(), checkNetwork(),
+                isWayland ? checkPortal(environment) : checkDisplay(), checkWindow(), checkSound(), checkMicrophone(),
+                checkCodecs(), checkNetwork(),
                 checkIdentity(),
             ]
         }
@@ -118,6 +123,20 @@ struct DoctorCommand: ParsableCommand {
             return Finding(
                 subject: "capture", what: screen.summary, isGood: screen.limitations.isEmpty,
                 remedy: screen.limitations.joined(separator: " "))
+        } catch {
+            return Finding(subject: "capture", what: error.message, isGood: false, remedy: error.remedy)
+        }
+    }
+
+    private func checkPortal(_ environment: [String: String]) -> Finding {
+        do throws(SourceFailure) {
+            let portal = try PortalSource.abilities(environment)
+            guard PipeWireServer.answers else { throw PipeWireServer.missing }
+            let kinds = [(1, "monitors"), (2, "windows")].filter { portal.sourceTypes & $0.0 != 0 }.map(\.1)
+            let restoring = portal.version >= 4 ? "asks once" : "asks each time"
+            return Finding(
+                subject: "capture",
+                what: "the desktop portal shares \(kinds.joined(separator: " and ")) over PipeWire, and \(restoring)")
         } catch {
             return Finding(subject: "capture", what: error.message, isGood: false, remedy: error.remedy)
         }

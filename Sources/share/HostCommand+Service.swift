@@ -23,7 +23,7 @@ extension HostCommand {
             paired.title = listed ? title ?? "" : nil
             destination = .service(paired)
         }
-        let media = try makeMedia()
+        let media = try makeMedia(until: run.ending)
         let output = run.output
         let notifier = KnockNotifier()
         let prompt = Prompt(notify: { notifier.show($0) })

@@ -36,13 +36,16 @@ struct HostCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "What to share: screen (all of the display; the default), monitor:N, window:ID, region:WxH+X+Y, portal, camera:N, test.",
+            "What to share: screen (all of the display; the default), monitor:N, window:ID, region:WxH+X+Y, portal (the default on Wayland), camera:N, test.",
             discussion: """
                 A monitor has a number or a name, a window an id or a part of its title. test is a \
                 video with a tone, which needs no display.
                 """, valueName: "source"),
         transform: Self.captureSource)
     var source: CaptureSource?
+
+    @Flag(help: "With the portal: have the desktop ask what to share, even if it was asked before.")
+    var askAgain = false
 
     @Option(help: ArgumentHelp("Maximum frame rate, in frames per second.", valueName: "max"))
     var fps = 60
@@ -188,8 +191,11 @@ struct HostCommand: ParsableCommand {
         }
     }
 
-    /// What is captured; the whole display if `--source` is omitted.
-    var chosenSource: CaptureSource { source ?? .screen }
+    /// What is captured; if `--source` is omitted the whole display, or on Wayland what the portal grants.
+    var chosenSource: CaptureSource {
+        if let source { return source }
+        return display == nil && PortalSource.isWayland(ProcessInfo.processInfo.environment) ? .portal : .screen
+    }
 
     private static func captureSource(_ text: String) throws -> CaptureSource {
         do throws(CaptureSource.ParseFailure) {
@@ -250,7 +256,7 @@ struct HostCommand: ParsableCommand {
     func broadcastToViewers(
         _ configuration: HostSession.Configuration, _ identity: Identity, _ run: HostRun
     ) throws {
-        let media = try makeMedia()
+        let media = try makeMedia(until: run.ending)
         let notifier = KnockNotifier()
         let prompt = Prompt(notify: { notifier.show($0) })
         let admission = AdmissionPolicy(accept, known: KnownViewers(), prompt: prompt)

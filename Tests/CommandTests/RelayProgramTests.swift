@@ -11,7 +11,8 @@ struct RelayProgramTests {
             .map { $0.drop { $0 == "\t" } }
         #expect(libraries.contains { $0.hasPrefix("libnice") }, "\(text)")
         let foreign = [
-            "libX11", "libxcb", "libSDL", "libpulse", "libvpx", "libopus", "libyuv", "libpng", "libfontconfig",
+            "libX11", "libxcb", "libSDL", "libpulse", "libpipewire", "libvpx", "libopus", "libyuv", "libpng",
+            "libfontconfig",
         ]
         for library in libraries { #expect(!foreign.contains { library.hasPrefix($0) }, "\(library)") }
     }

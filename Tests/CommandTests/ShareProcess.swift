@@ -15,7 +15,8 @@ final class ShareProcess {
     ) throws {
         self.folder = try folder ?? TemporaryFolder()
         let own: [String: String?] = [
-            "DISPLAY": nil, "WAYLAND_DISPLAY": nil, "SHARE_LINK": nil, "SHARE_TOKEN": nil, "XDG_RUNTIME_DIR": nil,
+            "DISPLAY": nil, "WAYLAND_DISPLAY": nil, "XDG_SESSION_TYPE": nil, "SHARE_LINK": nil, "SHARE_TOKEN": nil,
+            "XDG_RUNTIME_DIR": nil,
             "DBUS_SESSION_BUS_ADDRESS": nil, "DBUS_SYSTEM_BUS_ADDRESS": "",
         ]
         let all = own.merging(self.folder.environment) { $1 }.merging(environment) { $1 }

@@ -22,7 +22,8 @@ struct RelaySessionTests {
 
         init(
             maximumViewers: Int = 8, admit: @escaping HostSession.KnockPolicy = { _ in .accepted },
-            viewerLimit: (@Sendable (ViewerDescription) -> Bitrate?)? = nil, maximumBitrate: Bitrate = .kilobits(20_000)
+            viewerLimit: (@Sendable (ViewerDescription) -> Bitrate?)? = nil, maximumBitrate: Bitrate = .kilobits(20_000),
+            threads: Int = 1
         ) async throws {
             let description = try ServiceDescription(
                 id: try #require(ServiceID("io.sharekit.relay")), name: "Relay", fields: [])
@@ -33,6 +34,10 @@ struct RelaySessionTests {
             configuration.maximumViewers = maximumViewers
             configuration.viewerLimit = viewerLimit
             configuration.maximumBitrate = maximumBitrate
+            configuration.sendingThreads = threads
+            // Also for the few viewers of a test.
+            configuration.sharing.leastViewers = 2
+            configuration.sharing.run = 1
             session = RelaySession(
                 configuration: configuration, identity: try .ephemeral(), decide: { _ in .accepted }, admit: admit,
                 emit: { event in events.change { $0.append(event) } })
@@ -133,6 +138,26 @@ struct RelaySessionTests {
     }
 
     /// The host makes temporal layers for the slower viewer of the relay, and stops when that viewer has left.
+    @Test func threadsShareTheViewersAndEachGetsTheWholeStream() async throws {
+        let relay = try await Relay(threads: 3)
+        let host = try await PublishingHost(to: relay, withAudio: true)
+        let link = try await relay.live()
+        let seen = (0..<6).map { _ in RecordedOutput() }
+        let viewers = try seen.map { try watch(link, $0) }
+        for output in seen {
+            #expect(await output.wait { $0.counters.count >= 90 })
+            // The host may leave out some of the first frames.
+            let counters = output.state.counters.filter { $0 > 30 }
+            #expect(zip(counters, counters.dropFirst()).allSatisfy { $1 - $0 == 1 }, "\(counters)")
+        }
+        for viewer in viewers {
+            viewer.session.leave()
+            #expect(await viewer.end.value.code == .stopped)
+        }
+        await host.stop()
+        await relay.session.stop()
+    }
+
     @Test func theHostLearnsHowSlowTheSlowestViewerIs() async throws {
         let relay = try await Relay(viewerLimit: { .kilobits($0.name == "slow" ? 200 : 550) })
         let host = try await PublishingHost(to: relay)

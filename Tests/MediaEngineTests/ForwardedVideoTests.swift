@@ -167,7 +167,9 @@ import Testing
             lengths.withUnsafeMutableBufferPointer { lengths in
                 guard let base = memory.baseAddress, let first = lengths.baseAddress else { return [] }
                 let slots = PacketSlots(base: base, stride: 1_600, size: 1_500, count: most, lengths: first)
-                let count = sender.pollBurst(now: .at(time), into: slots)
+                var delays = DelayHistogram()
+                let count = sender.pollBurst(now: .at(time), into: slots, delays: &delays)
+                #expect(delays.count == count)
                 return (0..<count).map { Array(UnsafeRawBufferPointer(start: slots[$0], count: lengths[$0])) }
             }
         }

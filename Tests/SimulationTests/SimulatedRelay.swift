@@ -257,7 +257,8 @@ final class SimulatedRelay {
                 guard let base = memory.baseAddress, let first = lengths.baseAddress else { return }
                 let slots = PacketSlots(base: base, stride: stride, size: stride - 64, count: 8, lengths: first)
                 while true {
-                    let count = viewer.sender.pollBurst(now: now, into: slots)
+                    var delays = DelayHistogram()
+                    let count = viewer.sender.pollBurst(now: now, into: slots, delays: &delays)
                     for index in 0..<count {
                         let packet = UnsafeRawBufferPointer(start: slots[index], count: lengths[index])
                         bursts += 1

@@ -186,7 +186,7 @@ extension SourceFailure {
         return SourceFailure(
             .noDisplay, "there is no X display: DISPLAY is not set",
             remedy: isWayland
-                ? "This is a Wayland session, which is not supported: log in to an X11 (Xorg) session."
+                ? "This is a Wayland session: share its screen with --source portal."
                 : "Run it in a graphical session, or name the display, such as :0.")
     }
 

@@ -6,7 +6,7 @@ extension X11Screen {
         if getenv("WAYLAND_DISPLAY") != nil, name == getenv("DISPLAY").map({ String(cString: $0) }) {
             sentences.append(
                 "This is a Wayland session: display \(name) shows only the windows of X11 programs and the rest stays "
-                    + "black. Log in to an X11 (Xorg) session to share the whole screen.")
+                    + "black. Share the whole screen with --source portal.")
         }
         if !features.hasDamage {
             sentences.append(

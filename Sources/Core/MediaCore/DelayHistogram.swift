@@ -19,4 +19,15 @@ public struct DelayHistogram: Sendable, Equatable {
         counts[min(64 &- units.leadingZeroBitCount, Self.limited)] &+= 1
         sum = sum + max(delay, .zero)
     }
+
+    /// Takes in what another one has noted.
+    public mutating func add(_ other: DelayHistogram) {
+        for range in counts.indices { counts[range] &+= other.counts[range] }
+        sum = sum + other.sum
+    }
+
+    public mutating func removeAll() {
+        for range in counts.indices { counts[range] = 0 }
+        sum = .zero
+    }
 }

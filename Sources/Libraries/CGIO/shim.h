@@ -2,6 +2,7 @@
 #define SHARE_CGIO_H
 
 #include <gio/gio.h>
+#include <gio/gunixfdlist.h>
 
 // Functions for GLib's variadic functions and macros.
 
@@ -117,5 +118,25 @@ static inline guint32 cgio_send(GDBusConnection *_Nonnull bus, GDBusMessage *_No
 }
 
 static inline void cgio_flush(GDBusConnection *_Nonnull bus) { g_dbus_connection_flush_sync(bus, NULL, NULL); }
+
+// Calls a method whose reply is the index of a descriptor that comes with it. Returns the descriptor; -1 if there is none.
+static inline int cgio_call_for_descriptor(GDBusConnection *_Nonnull bus, const char *_Nonnull destination,
+                                           const char *_Nonnull path, const char *_Nonnull interface,
+                                           const char *_Nonnull method, GVariant *_Nullable arguments, gint timeout) {
+    GUnixFDList *descriptors = NULL;
+    GVariant *reply = g_dbus_connection_call_with_unix_fd_list_sync(
+        bus, destination, path, interface, method, arguments, G_VARIANT_TYPE("(h)"), G_DBUS_CALL_FLAGS_NONE, timeout, NULL,
+        &descriptors, NULL, NULL);
+    int descriptor = -1;
+    if (reply) {
+        gint32 index = -1;
+        g_variant_get(reply, "(h)", &index);
+        if (descriptors && index >= 0 && index < g_unix_fd_list_get_length(descriptors))
+            descriptor = g_unix_fd_list_get(descriptors, index, NULL);
+        g_variant_unref(reply);
+    }
+    if (descriptors) g_object_unref(descriptors);
+    return descriptor;
+}
 
 #endif

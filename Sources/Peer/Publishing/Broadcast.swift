@@ -42,6 +42,8 @@ package final class Broadcast {
         package var agents = ICEAgentPool.Limits()
         /// The UDP port that all viewers share; nil: each has sockets of its own.
         package var socket: LoopBound<ICELiteSocket>?
+        /// Sends forwarded video; nil: the broadcast has its own, without further threads.
+        package var fanOut: LoopBound<FanOut>?
         /// The numeric addresses to gather on; nil for all addresses of the machine.
         package var localAddresses: [String]?
         package var includesLoopback: Bool
@@ -82,6 +84,7 @@ package final class Broadcast {
     let source: any EncodedMediaSource
     /// The source's forwarded video.
     let forwarded: ForwardedVideo?
+    private let fanOut: FanOut?
     var viewers = ViewerRoster()
     var receivers: [LocalReceiver] = []
     /// Sessions that this host has offered and that wait for their answer.
@@ -104,6 +107,7 @@ package final class Broadcast {
         allowances = ViewerAllowances(viewers: settings.maximumViewers, now: MonotonicClock.now)
         self.source = source
         forwarded = source.forwarded?.assumeIsolated { $0 }
+        fanOut = forwarded == nil ? nil : settings.fanOut?.assumeIsolated { $0 } ?? FanOut()
         self.agents = agents ?? ICEAgentPool(settings.agents)
         policy = EncoderPolicy(maximumBitrate: settings.maximumBitrate, hasAudio: !settings.audio.isEmpty)
         cname = RandomName.random().text
@@ -169,8 +173,10 @@ package final class Broadcast {
 
     /// Called when the forwarded video has got packets.
     package func packetsForwarded() {
-        let now = MonotonicClock.now
-        for viewer in viewers.all { viewer.forward(now: now) }
+        let all = Array(viewers.all)
+        guard let forwarded, let fanOut, !all.isEmpty else { return }
+        fanOut.send(to: all, now: MonotonicClock.now, delays: forwarded)
+        for viewer in all { viewer.pump() }
     }
 
     private func deliver(_ encoding: EncodingID, _ now: MediaInstant) {

@@ -30,12 +30,14 @@ extension SendingPeer {
         pump()
     }
 
-    /// Takes what the forwarded video has got.
-    func forward(now: MediaInstant) {
+    /// Takes what the forwarded video has got, and sends it as long as nothing else is to be sent before it. Several
+    /// threads may call it, each for other viewers; `pump` follows on the loop.
+    /// - Parameter delays: as that of `MediaSender.pollBurst`.
+    func forward(through batch: PacketBatch, delays: inout DelayHistogram, now: MediaInstant) {
         guard isReceiving, !isEnded else { return }
         sender.handleForwarded(now: now)
-        pumpBursts()
-        pump()
+        let now = MonotonicClock.now
+        transport.sendBursts(through: batch) { sender.pollBurst(now: now, into: $0, delays: &delays) }
     }
 
     private func noteHold(_ info: FrameInfo, isTaken: Bool) {
@@ -51,18 +53,6 @@ extension SendingPeer {
 
     func noteLostAudio(_ track: Int, samplesPerChannel: Int) {
         sender.handleLostAudio(track: track, samplesPerChannel: samplesPerChannel)
-    }
-
-    /// Sends forwarded packets together as long as nothing else is to be sent before them.
-    private func pumpBursts() {
-        guard isReceiving else { return }
-        let now = MonotonicClock.now
-        while true {
-            let slots = transport.slots
-            let count = sender.pollBurst(now: now, into: slots)
-            guard count > 0 else { return }
-            transport.sendMedia(slots, count: count)
-        }
     }
 
     func pump() {

@@ -32,6 +32,9 @@ public final class RelaySession: Sendable {
         public var maximumViewers = 64
         /// To one viewer.
         public var maximumBitrate = Bitrate.kilobits(20_000)
+        /// Threads that send to viewers at a time.
+        public var sendingThreads = 1
+        var sharing = FanOut.Sharing()
         /// As that of a host.
         var viewerLimit: (@Sendable (ViewerDescription) -> Bitrate?)?
         /// Nil: there are no other relays.
@@ -106,7 +109,9 @@ public final class RelaySession: Sendable {
                 making: {
                     ICEAgentPool(
                         .init(agents: .max, descriptors: descriptors.agents, reserve: descriptors.reserve / 2))
-                }), decide: admit, viewerLimit: configuration.viewerLimit)
+                }),
+            fanOut: LoopBound(session.loop, making: { FanOut(threads: configuration.sendingThreads, sharing: configuration.sharing) }),
+            decide: admit, viewerLimit: configuration.viewerLimit)
         published.environment.with { $0 = shared }
     }
 
@@ -211,6 +216,12 @@ public final class RelaySession: Sendable {
         cluster.member?.stop()
         await cluster.broadcasts?.stop()
         cluster.end()
+        let fanOut = published.environment.with { $0?.fanOut }
+        // What is left is sent by the loop's thread.
+        await fanOut?.performAndWait { fanOut, done in
+            fanOut.stop()
+            done()
+        }
         await session.stop(reason: reason)
         published.environment.with { $0 = nil }
     }

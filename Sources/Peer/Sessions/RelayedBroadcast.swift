@@ -26,6 +26,7 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
         var maximumBitrate: Bitrate
         /// The ICE agents of the viewers of all broadcasts.
         var agents: LoopBound<ICEAgentPool>
+        var fanOut: LoopBound<FanOut>
         var decide: HostSession.KnockPolicy
         var viewerLimit: (@Sendable (ViewerDescription) -> Bitrate?)?
     }
@@ -198,6 +199,7 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
             includesLoopback: true, usesUPnP: false, usesOnlyRelays: false, name: name,
             viewerLimit: environment.viewerLimit)
         result.socket = environment.session.socket
+        result.fanOut = environment.fanOut
         result.capabilities = .forwarding(format.video ?? .vp8, formatParameters: format.videoParameters)
         return result
     }

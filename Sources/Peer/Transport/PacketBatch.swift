@@ -1,8 +1,8 @@
 import EventLoop
 import MediaCore
 
-/// The packets of one round of sending, in fixed slots with room for the SRTP trailer. Confined to the network loop.
-final class PacketBatch {
+/// The packets of one round of sending, in fixed slots with room for the SRTP trailer. Confined to one thread.
+package final class PacketBatch {
     static let slotBytes = 1_536
     let capacity: Int
     let memory: UnsafeMutableRawPointer
@@ -13,7 +13,7 @@ final class PacketBatch {
     let scratch = UnsafeMutableRawPointer.allocate(byteCount: slotBytes, alignment: 64)
     private let lengths: UnsafeMutablePointer<Int>
 
-    init(capacity: Int) {
+    package init(capacity: Int) {
         self.capacity = capacity
         memory = .allocate(byteCount: capacity * Self.slotBytes, alignment: 64)
         lengths = .allocate(capacity: capacity)

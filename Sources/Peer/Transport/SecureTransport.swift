@@ -88,12 +88,6 @@ package final class SecureTransport {
         return batch.slot
     }
 
-    /// The buffers for the next packets, as many as the batch has room for; at least one.
-    package var slots: PacketSlots {
-        takeBatch()
-        return batch.slots
-    }
-
     private func takeBatch() {
         guard batch.owner !== self, !isClosed else { return }
         batch.owner?.flush()
@@ -115,19 +109,29 @@ package final class SecureTransport {
         }
     }
 
-    /// Protects the first `count` RTP packets in `slots`. They are sent with `flush`, or when the batch is full.
-    package func sendMedia(_ slots: PacketSlots, count: Int) {
-        guard let srtp else { return }
-        for index in 0..<count {
-            do throws(SRTPFailure) {
-                batch.commit(try srtp.protectRTP(slots[index], length: slots.lengths[index]))
-            } catch {
-                // Those behind it would be in the wrong slots. The peer requests them again.
-                badPackets += count - index
-                break
+    /// Sends RTP packets as long as there are some. Several threads may call it, each for other transports, while the loop
+    /// does nothing else with them.
+    /// - Parameters:
+    ///   - batch: empty; not the loop's, as that one may hold packets of another transport.
+    ///   - next: writes as many packets as it has and the slots have room for, and returns how many; 0 ends it.
+    package func sendBursts(through batch: PacketBatch, _ next: (PacketSlots) -> Int) {
+        guard let srtp, !isClosed else { return }
+        while true {
+            let slots = batch.slots
+            let count = next(slots)
+            guard count > 0 else { break }
+            for index in 0..<count {
+                do throws(SRTPFailure) {
+                    batch.commit(try srtp.protectRTP(slots[index], length: slots.lengths[index]))
+                } catch {
+                    // Those behind it would be in the wrong slots. The peer requests them again.
+                    badPackets += count - index
+                    break
+                }
             }
+            if batch.isFull { send(batch) }
         }
-        if batch.isFull { flush() }
+        send(batch)
     }
 
     /// Sends a packet that `sendMedia` has protected before, and that is in `slot` again.
@@ -151,12 +155,16 @@ package final class SecureTransport {
         if batch.isFull { flush() }
     }
 
-    /// Sends the batch, unless consent to send to that address has expired (RFC 7675 section 5.1).
     package func flush() {
-        guard batch.owner === self, batch.count > 0 else { return }
-        guard path.hasConsent(MonotonicClock.now) else { return batch.clear() }
+        guard batch.owner === self else { return }
+        send(batch)
+    }
+
+    /// Sends the batch, unless consent to send to that address has expired (RFC 7675 section 5.1).
+    private func send(_ batch: PacketBatch) {
+        defer { batch.clear() }
+        guard batch.count > 0, path.hasConsent(MonotonicClock.now) else { return }
         path.sendBatch(UnsafeRawPointer(batch.memory), stride: PacketBatch.slotBytes, lengths: batch.committed)
-        batch.clear()
     }
 
     // MARK: Receiving

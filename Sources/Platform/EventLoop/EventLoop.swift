@@ -158,13 +158,24 @@ public final class EventLoop: @unchecked Sendable {
             let began = MonotonicClock.now
             clock[0] = began.nanoseconds
             moderation.begin(began, waited: began - waited)
-            if !readers.isEmpty, let descriptors { readFirst(descriptors, Int(count)) }
+            if !readers.isEmpty, let descriptors {
+                readFirst(descriptors, Int(count))
+                drainEarly()
+            }
             cglib_dispatch(context, descriptors, count, priority)
             if let pause = moderation.pause { MonotonicClock.sleep(until: pause) }
         }
         g_free(descriptors)
         g_main_context_pop_thread_default(context)
         g_main_context_release(context)
+    }
+
+    /// Runs what the readers have queued, such as to forward what they have read, without an iteration of its own.
+    private func drainEarly() {
+        guard inbox.withLock({ !$0.work.isEmpty }) else { return }
+        // What is queued from now on sets it again, unless it is queued before `drain` takes everything.
+        g_source_set_ready_time(wakeup, -1)
+        drain()
     }
 
     private func drain() {

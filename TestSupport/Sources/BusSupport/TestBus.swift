@@ -6,8 +6,13 @@ package final class TestBus: Sendable {
     package let address: String
     private let daemon: Program
 
-    package init() throws {
-        daemon = try Program("dbus-daemon", ["--session", "--nofork", "--nopidfile", "--print-address=1"])
+    /// - Parameters:
+    ///   - configuration: a file of dbus-daemon(1); nil for that of a session.
+    ///   - environment: changes to the environment of the bus, and of what it starts.
+    package init(configuration: String? = nil, environment: [String: String?] = [:]) throws {
+        let kind = configuration.map { "--config-file=\($0)" } ?? "--session"
+        daemon = try Program(
+            "dbus-daemon", [kind, "--nofork", "--nopidfile", "--print-address=1"], environment: environment)
         guard let address = daemon.line(seconds: 20, { $0 }) else {
             throw Program.Failure("no bus: \(daemon.text.errors)")
         }

@@ -84,8 +84,8 @@ final class ForwardedPacketWriter {
         return true
     }
 
-    /// Takes note that a packet is sent for the first time.
-    func noteSent(_ entry: PacketHistory.Entry, now: MediaInstant) { source.noteSent(entry, now: now) }
+    /// See `ForwardedVideo.delay`.
+    func delay(of entry: PacketHistory.Entry, now: MediaInstant) -> MediaDuration? { source.delay(of: entry, now: now) }
 
     /// Writes a packet into memory that is valid until the next call for any receiver of the source.
     func scratch(_ entry: PacketHistory.Entry) -> UnsafeRawBufferPointer? {

@@ -6,7 +6,8 @@ import RTPWire
 /// A `MediaReceiver` puts them in, and any number of `MediaSender`s take them out and answer NACKs from here. A packet
 /// behind a gap waits until the gap is filled, or a key frame begins: no receiver could decode it before. The memory is a
 /// ring; its oldest packets are overwritten.
-/// - Isolation: confined to one thread. Allocates only in `init`.
+/// - Isolation: confined to one thread, but for `MediaSender.handleForwarded` and `pollBurst`, which only read it: several
+///   threads may call them, each for other senders, while nothing is put in. Allocates only in `init`.
 public final class ForwardedVideo {
     /// A packet of the stream.
     struct Packet {
@@ -181,12 +182,20 @@ public final class ForwardedVideo {
     func bitrate(now: MediaInstant) -> Bitrate { rate.rate(now: now) }
     func baseBitrate(now: MediaInstant) -> Bitrate { baseRate.rate(now: now) }
 
-    /// Takes note that a packet is sent to one receiver for the first time. Packets that a receiver gets later because it
-    /// has come later do not count; they have another timestamp.
-    func noteSent(_ entry: PacketHistory.Entry, now: MediaInstant) {
+    /// For how long a packet could have been sent, when it is sent to one receiver for the first time. Nil for packets
+    /// that a receiver gets later because it has come later; they have another timestamp.
+    func delay(of entry: PacketHistory.Entry, now: MediaInstant) -> MediaDuration? {
         let index = Int(entry.position & mask)
-        guard packets[index].position == entry.position, packets[index].timestamp == entry.timestamp else { return }
-        delays.note(now - packets[index].available)
+        guard packets[index].position == entry.position, packets[index].timestamp == entry.timestamp else { return nil }
+        return now - packets[index].available
+    }
+
+    /// Takes in the delays of packets that were sent.
+    public func note(_ sent: DelayHistogram) { delays.add(sent) }
+
+    /// Takes note that a packet is sent to one receiver for the first time.
+    func noteSent(_ entry: PacketHistory.Entry, now: MediaInstant) {
+        if let delay = delay(of: entry, now: now) { delays.note(delay) }
     }
 
     /// Adds to the picture ID of a payload, modulo its range.

@@ -91,9 +91,10 @@ public final class MediaSender {
 
     /// Writes several RTP packets of forwarded video at once: protect and send them in order, then call `poll`.
     /// - Parameter slots: as the buffer of `poll`.
+    /// - Parameter delays: gets for how long each packet could have been sent; for `ForwardedVideo.note`.
     /// - Returns: how many; 0 if there are none, or if `poll` has other packets to return first.
-    public func pollBurst(now: MediaInstant, into slots: PacketSlots) -> Int {
-        state.pollBurst(now: now, into: slots)
+    public func pollBurst(now: MediaInstant, into slots: PacketSlots, delays: inout DelayHistogram) -> Int {
+        state.pollBurst(now: now, into: slots, delays: &delays)
     }
 
     /// Stores the packet that `poll` returned last in its protected form. Without RTX these very bytes are sent on a

@@ -22,8 +22,10 @@ extension PacketHistory {
     /// - Parameters:
     ///   - limit: how many at most, and how many bytes may have been written when another one is.
     ///   - transportSequence: the transport-wide number of the first.
+    ///   - delays: gets for how long each packet could have been sent.
     mutating func takeBurst(
-        into slots: PacketSlots, limit: (packets: Int, bytes: Int), transportSequence: Int64, now: MediaInstant
+        into slots: PacketSlots, limit: (packets: Int, bytes: Int), transportSequence: Int64, now: MediaInstant,
+        delays: inout DelayHistogram
     ) -> Burst {
         var burst = Burst()
         guard let writer else { return burst }
@@ -40,7 +42,7 @@ extension PacketHistory {
             // The source may have overwritten it.
             noteSent(now: now, transportSequence: written == nil ? -1 : number)
             guard let written else { continue }
-            writer.noteSent(entry, now: now)
+            if let delay = writer.delay(of: entry, now: now) { delays.note(delay) }
             slots.lengths[burst.count] = written
             burst.count &+= 1
             burst.bytes &+= written

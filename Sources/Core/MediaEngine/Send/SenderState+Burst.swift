@@ -12,7 +12,9 @@ extension SenderState {
     /// Writes several packets of the forwarded video, if nothing else is to be sent before them: what `poll` would return
     /// one by one, at a third of the cost.
     /// - Returns: how many there are.
-    mutating func pollBurst(now: MediaInstant, into slots: PacketSlots) -> Int {
+    mutating func pollBurst(
+        now: MediaInstant, into slots: PacketSlots, delays: inout DelayHistogram
+    ) -> Int {
         guard !video.history.isEmpty, video.history.writer != nil, parameters.video?.rtxSSRC != nil, !rtcp.hasEnded,
             retransmitter.isEmpty, probe.active == nil, !redundancy.isLossy, redundancy.deadline == .distantFuture,
             tracks.allSatisfy(\.isEmpty)
@@ -22,7 +24,7 @@ extension SenderState {
         updatePace(now)
         let first = egress.sent.nextSequence
         let burst = video.takeBurst(
-            into: slots, limit: egress.pacer.room(now: now), transportSequence: first, now: now)
+            into: slots, limit: egress.pacer.room(now: now), transportSequence: first, now: now, delays: &delays)
         guard burst.count > 0 else { return 0 }
         let hasTransportSequence = parameters.extensions[.transportSequence] != nil
         egress.note(burst, slots, hasTransportSequence: hasTransportSequence, now: now)

@@ -97,9 +97,11 @@ struct VideoSendStream {
 
     /// Writes packets of a forwarded stream that wait, and counts them as sent; see `PacketHistory.takeBurst`.
     mutating func takeBurst(
-        into slots: PacketSlots, limit: (packets: Int, bytes: Int), transportSequence: Int64, now: MediaInstant
+        into slots: PacketSlots, limit: (packets: Int, bytes: Int), transportSequence: Int64, now: MediaInstant,
+        delays: inout DelayHistogram
     ) -> PacketHistory.Burst {
-        let burst = history.takeBurst(into: slots, limit: limit, transportSequence: transportSequence, now: now)
+        let burst = history.takeBurst(
+            into: slots, limit: limit, transportSequence: transportSequence, now: now, delays: &delays)
         if burst.count > 0 { report.note(payloadBytes: burst.payloadBytes, packets: burst.count) }
         framesSent &+= burst.frames
         return burst

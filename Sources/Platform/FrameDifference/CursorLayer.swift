@@ -1,14 +1,17 @@
-internal import FrameDifference
-internal import MediaCore
+package import MediaCore
 
 /// Draws the mouse cursor on the canvas. The `ScreenShadow` never contains it, so the area under it can be restored.
-final class CursorLayer {
-    struct Shape: Equatable {
-        var width = 0
-        var height = 0
+package final class CursorLayer {
+    package struct Shape: Equatable {
+        package var width: Int
+        package var height: Int
         /// The pixel at the pointer's position (hot spot).
-        var hotX = 0
-        var hotY = 0
+        package var hotX: Int
+        package var hotY: Int
+
+        package init(width: Int = 0, height: Int = 0, hotX: Int = 0, hotY: Int = 0) {
+            (self.width, self.height, self.hotX, self.hotY) = (width, height, hotX, hotY)
+        }
     }
 
     private struct Drawing: Equatable {
@@ -28,8 +31,10 @@ final class CursorLayer {
     private var drawnRect = PixelRect(x: 0, y: 0, width: 0, height: 0)
     private var scratch: [UInt32] = []
 
-    /// - Parameter pixels: premultiplied ARGB from XFixes; copied.
-    func setShape(_ shape: Shape, _ pixels: UnsafeBufferPointer<UInt32>) {
+    package init() {}
+
+    /// - Parameter pixels: premultiplied ARGB, `width * height` of them, row by row; copied.
+    package func setShape(_ shape: Shape, _ pixels: UnsafeBufferPointer<UInt32>) {
         guard shape != self.shape || !pixels.elementsEqual(self.pixels) else { return }
         self.shape = shape
         self.pixels.removeAll(keepingCapacity: true)
@@ -37,22 +42,26 @@ final class CursorLayer {
         wanted.shape &+= 1
     }
 
-    func setPosition(x: Int, y: Int, isVisible: Bool) {
+    package func setPosition(x: Int, y: Int, isVisible: Bool) {
         wanted.x = x
         wanted.y = y
         wanted.isVisible = isVisible
     }
 
+    /// Whether `draw` has something to do of its own.
+    package var isStale: Bool { wanted != drawn }
+
     /// Records that the canvas was redrawn from the shadow and holds no cursor.
-    func forget() {
+    package func forget() {
         drawn = Drawing()
         drawnRect = PixelRect(x: 0, y: 0, width: 0, height: 0)
     }
 
     /// Erases the cursor at its old position and draws it at its new one.
     /// - Parameter changed: on entry the blocks that screen changes overwrote in the canvas; gets the cursor's blocks.
-    func draw(on canvas: I420Buffer, over shadow: ScreenShadow, converter: any PixelConverter, changed: inout BlockMap)
-    {
+    package func draw(
+        on canvas: I420Buffer, over shadow: ScreenShadow, converter: any PixelConverter, changed: inout BlockMap
+    ) {
         let rect = Self.even(exactRect, inside: canvas.size)
         if wanted != drawn {
             restore(canvas, shadow, converter)

@@ -1,0 +1,222 @@
+import CGIO
+import LinuxRuntime
+import MediaCore
+
+/// A connection to xdg-desktop-portal, with one session: org.freedesktop.portal.Request and .Session.
+///
+/// Calls block, on any thread; `close` ends them.
+final class PortalClient: Sendable {
+    private struct Shared {
+        /// The connection that has the portal's name. Signals of others are ignored, as anybody can send them.
+        var owner = ""
+        var session = ""
+        var isSessionEnded = false
+        /// The portal, the bus or this connection is gone.
+        var isGone = false
+        var isClosed = false
+        var answers: [UInt32: BusMessage] = [:]
+        /// The responses to requests, by their paths.
+        var responses: [String: [BusValue]] = [:]
+        var tokens = 0
+    }
+
+    static let ended = SourceFailure(.displayGone, "the screen cast was ended", remedy: "Start it again.")
+    private static let name = "org.freedesktop.portal.Desktop"
+    private static let path = "/org/freedesktop/portal/desktop"
+    /// What the portal and its backend need at most to answer without their user; starting them is part of it.
+    private static let patience = MediaDuration.seconds(25)
+
+    private let bus: BusConnection
+    private let shared = Monitor(Shared())
+    private let onEnd: @Sendable () -> Void
+
+    /// Connects, and has the bus start the portal unless it runs.
+    /// - Parameter onEnd: called on GIO's thread when the session or the portal has ended.
+    init(address: String, onEnd: @escaping @Sendable () -> Void) throws(SourceFailure) {
+        guard let bus = BusConnection(address: address) else {
+            throw SourceFailure(
+                .noDisplay, "no session bus answers, through which a Wayland desktop shares its screen",
+                remedy: "Run share inside the graphical session (DBUS_SESSION_BUS_ADDRESS).")
+        }
+        self.bus = bus
+        self.onEnd = onEnd
+        bus.listen { [weak self] in self?.take($0) ?? false }
+        for (interface, member) in [("Request", "Response"), ("Session", "Closed")] {
+            bus.match(
+                "type='signal',sender='\(Self.name)',interface='org.freedesktop.portal.\(interface)',"
+                    + "member='\(member)'")
+        }
+        bus.match(
+            "type='signal',sender='\(BusConnection.bus)',interface='\(BusConnection.bus)',member='NameOwnerChanged',"
+                + "arg0='\(Self.name)'")
+        do throws(SourceFailure) {
+            let started = try ask(
+                BusConnection.bus, BusConnection.busPath, BusConnection.bus, "StartServiceByName",
+                [.text(Self.name), .uint32(0)])
+            let owner = try ask(
+                BusConnection.bus, BusConnection.busPath, BusConnection.bus, "GetNameOwner", [.text(Self.name)])
+            guard started.kind == .reply, let name = owner.arguments.first?.text, owner.kind == .reply else {
+                throw Self.noPortal
+            }
+            shared.with { $0.owner = name }
+        } catch {
+            close()
+            throw error
+        }
+    }
+
+    /// Ends the session and disconnects, also while another thread waits for an answer. A second call does nothing.
+    func close() {
+        let session = shared.change { shared -> String? in
+            guard !shared.isClosed else { return nil }
+            shared.isClosed = true
+            return shared.session
+        }
+        guard let session else { return }
+        if !session.isEmpty {
+            bus.call(Self.name, session, "org.freedesktop.portal.Session", "Close", expectsReply: false)
+        }
+        // GIO's own thread may be the one that ends here.
+        bus.closeElsewhere()
+    }
+
+    var isSessionEnded: Bool { shared.with { $0.isSessionEnded } }
+
+    func follow(session: String) { shared.with { $0.session = session } }
+
+    /// A token for the path of a request or a session.
+    func makeToken() -> String {
+        shared.with { shared in
+            shared.tokens += 1
+            return "share\(shared.tokens)"
+        }
+    }
+
+    // MARK: Calls
+
+    func properties(of interface: String) throws(SourceFailure) -> BusValue {
+        let reply = try ask(Self.name, Self.path, BusConnection.properties, "GetAll", [.text(interface)])
+        // An interface that is not there is an error, or has no properties.
+        return reply.kind == .reply ? reply.arguments.first ?? .text("") : .text("")
+    }
+
+    /// Makes a request and waits for its response.
+    /// - Parameter waitsForUser: without a time limit.
+    /// - Returns: the results, a dictionary.
+    /// - Throws: `.notPermitted` if the user has dismissed it, `.unsupported` if the desktop has refused it.
+    func request(
+        _ interface: String, _ member: String, _ arguments: [BusValue], _ options: [(String, BusValue)],
+        waitsForUser: Bool = false
+    ) throws(SourceFailure) -> BusValue {
+        let token = makeToken()
+        let sender = String(bus.uniqueName.dropFirst().map { $0 == "." ? "_" : $0 })
+        var path = "\(Self.path)/request/\(sender)/\(token)"
+        let entries = (options + [("handle_token", BusValue.text(token))]).map {
+            BusValue.entry(.text($0.0), .variant($0.1))
+        }
+        let reply = try ask(Self.name, Self.path, interface, member, arguments + [.array(of: "{sv}", entries)])
+        guard reply.kind == .reply else { throw Self.refused(reply.arguments.first?.text) }
+        // Portals before 0.9 choose the path themselves.
+        if let given = reply.arguments.first?.text { path = given }
+        let values = try wait(waitsForUser ? nil : Self.patience) { $0.responses.removeValue(forKey: path) }
+        guard values.count == 2, let code = values[0].number else { throw .strangePortal }
+        switch code {
+        case 0: return values[1]
+        case 1: throw Self.dismissed
+        default: throw Self.refused(nil)
+        }
+    }
+
+    /// A connection to PipeWire for the streams of a session.
+    func openPipeWire(_ session: String, _ interface: String) throws(SourceFailure) -> Int32 {
+        let arguments = BusValue.tuple([.path(session), .dictionary([:])])
+        let descriptor = bus.ifOpen {
+            cgio_call_for_descriptor(
+                $0, Self.name, Self.path, interface, "OpenPipeWireRemote", arguments.variant, 10_000)
+        }
+        guard let descriptor, descriptor >= 0 else {
+            throw SourceFailure(
+                .unsupported, "the desktop portal has no connection to PipeWire, which carries the picture",
+                remedy: "Start the services pipewire and wireplumber of your user.")
+        }
+        return descriptor
+    }
+
+    private func ask(
+        _ destination: String, _ path: String, _ interface: String, _ member: String, _ arguments: [BusValue]
+    ) throws(SourceFailure) -> BusMessage {
+        let serial = bus.call(destination, path, interface, member, arguments)
+        guard serial != 0 else { throw Self.portalLost }
+        return try wait(Self.patience) { $0.answers.removeValue(forKey: serial) }
+    }
+
+    private func wait<Value>(
+        _ patience: MediaDuration?, _ find: (inout Shared) -> Value?
+    ) throws(SourceFailure) -> Value {
+        func look(_ shared: inout Shared) -> Result<Value, SourceFailure>? {
+            if let value = find(&shared) { return .success(value) }
+            if shared.isClosed || shared.isSessionEnded { return .failure(Self.ended) }
+            return shared.isGone ? .failure(Self.portalLost) : nil
+        }
+        var result: Result<Value, SourceFailure>?
+        repeat {
+            // GIO announces the end of a connection only to main loops, so that it is looked for while the user decides.
+            guard bus.isConnected else { throw Self.portalLost }
+            result = shared.wait(until: MonotonicClock.now + (patience ?? .seconds(2)), look)
+        } while result == nil && patience == nil
+        guard let result else {
+            throw SourceFailure(
+                .unsupported, "the desktop portal does not answer",
+                remedy: "Restart the service xdg-desktop-portal, or log in again.")
+        }
+        return try result.get()
+    }
+
+    // MARK: Messages
+
+    /// Called on GIO's thread.
+    private func take(_ message: BusMessage) -> Bool {
+        let hasEnded = shared.change { shared -> Bool in
+            if message.kind == .reply || message.kind == .error {
+                // Late answers stay until the end of the connection, which makes a handful of calls.
+                if shared.answers.count < 64 { shared.answers[message.replySerial] = message }
+            } else if let owner = message.newOwner(of: Self.name) {
+                guard !shared.owner.isEmpty, owner != shared.owner, !shared.isGone else { return false }
+                shared.isGone = true
+                return true
+            } else if message.kind == .signal, !shared.owner.isEmpty, message.sender == shared.owner {
+                if message.isSignal("org.freedesktop.portal.Request", "Response") {
+                    if shared.responses.count < 64 { shared.responses[message.path] = message.arguments }
+                } else if message.isSignal("org.freedesktop.portal.Session", "Closed"), !shared.session.isEmpty,
+                    message.path == shared.session, !shared.isSessionEnded
+                {
+                    shared.isSessionEnded = true
+                    return true
+                }
+            }
+            return false
+        }
+        if hasEnded { onEnd() }
+        return false
+    }
+
+    // MARK: Failures
+
+    private static let noPortal = SourceFailure(
+        .noDisplay, "this session has no desktop portal, through which a Wayland desktop shares its screen",
+        remedy: "Install xdg-desktop-portal and the one of your desktop: xdg-desktop-portal-gnome, -kde or -wlr (sway)."
+    )
+    private static let portalLost = SourceFailure(
+        .displayGone, "the desktop portal has ended", remedy: "Start the service xdg-desktop-portal, or log in again.")
+    private static let dismissed = SourceFailure(
+        .notPermitted, "no screen was chosen: the desktop's question was dismissed",
+        remedy: "Run it again, and choose a screen or a window.")
+
+    private static func refused(_ why: String?) -> SourceFailure {
+        let reason = why.map { ": " + UntrustedText.clean($0, limit: 200, fallback: "no reason") } ?? ""
+        return SourceFailure(
+            .unsupported, "the desktop does not let its screen be shared" + reason,
+            remedy: "Its settings may forbid it, or the portal of the desktop (xdg-desktop-portal-gnome, -kde, -wlr) "
+                + "cannot do it here.")
+    }
+}

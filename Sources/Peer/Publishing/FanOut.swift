@@ -1,0 +1,60 @@
+import LinuxRuntime
+import MediaCore
+import MediaEngine
+import Transport
+
+/// Sends forwarded packets to many viewers, on several threads at a time if there are some. Confined to the network loop,
+/// which waits for the threads: a viewer is touched by one thread at a time.
+package final class FanOut {
+    /// What one thread needs.
+    private final class Worker {
+        let batch = PacketBatch(capacity: 32)
+        var delays = DelayHistogram()
+    }
+
+    /// When threads share the work.
+    package struct Sharing: Sendable {
+        /// With fewer viewers, waking other threads takes longer than they save.
+        package var leastViewers = 48
+        /// Viewers that a thread takes at a time: about 100 us of work.
+        package var run = 16
+
+        package init() {}
+    }
+
+    private var pool: ForkJoinPool?
+    private let workers: [Worker]
+    private let sharing: Sharing
+
+    /// - Parameter threads: that of the loop is one of them.
+    package init(threads: Int = 1, sharing: Sharing = Sharing()) {
+        self.sharing = sharing
+        let pool = threads > 1 ? ForkJoinPool(name: "send", width: threads) : nil
+        self.pool = pool
+        workers = (0..<(pool?.width ?? 1)).map { _ in Worker() }
+    }
+
+    /// Sends what the viewers' forwarded video has got. `SendingPeer.pump` is to follow for each of them.
+    /// - Parameter source: is told how long the packets could have been sent already.
+    func send(to viewers: [SendingPeer], now: MediaInstant, delays source: ForwardedVideo) {
+        if let pool, viewers.count >= sharing.leastViewers {
+            pool.run(viewers.count, by: sharing.run) { item, worker in
+                viewers[item].forward(through: workers[worker].batch, delays: &workers[worker].delays, now: now)
+            }
+        } else {
+            for viewer in viewers {
+                viewer.forward(through: workers[0].batch, delays: &workers[0].delays, now: now)
+            }
+        }
+        for worker in workers {
+            source.note(worker.delays)
+            worker.delays.removeAll()
+        }
+    }
+
+    /// Ends the further threads. What follows is sent by the loop's.
+    package func stop() {
+        pool?.stop()
+        pool = nil
+    }
+}

@@ -1,0 +1,92 @@
+import Admission
+import CommandSupport
+import Foundation
+import LinuxRuntime
+import MediaCore
+import PixelConversion
+import PortalCapture
+import SessionBus
+import Transport
+
+/// The screen of a Wayland session, which the desktop's portal grants.
+enum PortalSource {
+    /// Whether this is a Wayland session, whose screen an X display does not show.
+    static func isWayland(_ environment: [String: String]) -> Bool {
+        environment["XDG_SESSION_TYPE"] == "wayland" || !(environment["WAYLAND_DISPLAY"] ?? "").isEmpty
+    }
+
+    /// Asks the desktop for a screen. Blocks until its user has chosen one, or the run ends.
+    /// - Parameters:
+    ///   - asksAgain: shows the desktop's question even if an earlier answer could be restored.
+    ///   - ending: ends the question.
+    ///   - cursor: whether the cursor is in the picture.
+    static func open(
+        asksAgain: Bool, until ending: Monitor<EndReason?>, cursor: PortalScreen.Cursor = .shown,
+        environment: [String: String]
+    ) throws(SourceFailure) -> sending PortalScreen {
+        let tokens = Self.tokens(environment)
+        let cast = ScreenCastPortal(
+            address: try address(environment), tokens: tokens, showsCursor: cursor != .hidden)
+        if asksAgain { tokens.save(nil) }
+        let isOpen = Monitor(false)
+        // The thread ends with the run; there is one question in it.
+        _ = try? NamedThread.start("portal-end") {
+            ending.wait { $0 == nil ? nil : () }
+            if !isOpen.with({ $0 }) { cast.close() }
+        }
+        let isKnown = tokens.load() != nil
+        ErrorOutput.writeLine(
+            isKnown
+                ? "share: the desktop shares what was chosen last time (--ask-again chooses anew)"
+                : "share: the desktop asks which screen or window to share")
+        let screen = try PortalScreen(cast, converter: YUVConverter(), cursor: cursor) {
+            ErrorOutput.writeLine("share: \($0)")
+        }
+        isOpen.with { $0 = true }
+        return screen
+    }
+
+    /// What the portal of this session can do.
+    static func abilities(_ environment: [String: String]) throws(SourceFailure) -> ScreenCastPortal.Abilities {
+        try ScreenCastPortal.abilities(address: address(environment))
+    }
+
+    private static func address(_ environment: [String: String]) throws(SourceFailure) -> String {
+        guard let address = SessionBusAddress.running(in: environment) else {
+            throw SourceFailure(
+                .noDisplay, "there is no session bus, through which a Wayland desktop shares its screen",
+                remedy: "Run share inside the graphical session (DBUS_SESSION_BUS_ADDRESS).")
+        }
+        return address
+    }
+
+    // MARK: The restore token
+
+    /// The token is kept in `$XDG_STATE_HOME/share/screencast-token`, else `~/.local/state/share/screencast-token`.
+    private static func tokens(_ environment: [String: String]) -> ScreenCastPortal.TokenStore {
+        let state = environment["XDG_STATE_HOME"] ?? ""
+        let home = environment["HOME"] ?? FileManager.default.homeDirectoryForCurrentUser.path
+        let folder = (state.hasPrefix("/") ? state : home + "/.local/state") + "/share"
+        let path = folder + "/screencast-token"
+        return ScreenCastPortal.TokenStore(
+            load: {
+                guard let status = FileStatus(path), status.isFile, status.size <= 1_024,
+                    let text = try? String(contentsOfFile: path, encoding: .utf8)
+                else { return nil }
+                let token = text.trimmingCharacters(in: .whitespacesAndNewlines)
+                return token.isEmpty ? nil : token
+            },
+            save: { token in
+                guard let token else {
+                    try? FileManager.default.removeItem(atPath: path)
+                    return
+                }
+                do {
+                    try PrivateDirectory.prepare(folder, for: "the desktop's answer")
+                    try PrivateFile.write(token + "\n", to: path, .replacing)
+                } catch {
+                    ErrorOutput.writeLine("share: the desktop will ask again next time: \(error)")
+                }
+            })
+    }
+}
