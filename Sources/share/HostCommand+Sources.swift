@@ -3,6 +3,7 @@ import Foundation
 import LinuxRuntime
 import MediaCore
 import PixelConversion
+import PortalCapture
 import PulseAudio
 import Sessions
 import ShareKit
@@ -19,15 +20,17 @@ extension HostCommand {
         switch chosenSource {
         case .test:
             screen = TestVideoSource()
-        case .screen:
+        case .screen, .monitor, .region, .window:
             do throws(SourceFailure) {
-                screen = try X11Screen(display: display, converter: YUVConverter())
+                screen = try X11Screen(
+                    display: display, source: chosenSource,
+                    options: CaptureOptions(cursor: cursor.cursor, hiddenWindows: hideWindow), converter: YUVConverter(),
+                    report: { ErrorOutput.writeLine("share: \($0)") })
             } catch {
                 throw Complaint(sentence: error.message, remedy: error.remedy, status: .noDisplay)
             }
         case .portal: screen = try makePortalScreen(until: ending)
-        case .monitor, .window, .region, .camera:
-            throw Complaint(sentence: "\(chosenSource.text) cannot be captured yet", status: .usage)
+        case .camera: throw Complaint(sentence: "\(chosenSource.text) cannot be captured yet", status: .usage)
         }
         switch audio {
         case .system:
@@ -50,7 +53,7 @@ extension HostCommand {
     private func makePortalScreen(until ending: Monitor<EndReason?>) throws -> sending any ScreenSource {
         do throws(SourceFailure) {
             return try PortalSource.open(
-                asksAgain: askAgain, until: ending, environment: ProcessInfo.processInfo.environment)
+                asksAgain: askAgain, until: ending, cursor: PortalScreen.Cursor(cursor.cursor), environment: ProcessInfo.processInfo.environment)
         } catch {
             if let reason = ending.with({ $0 }) {
                 ErrorOutput.writeLine("share: \(reason.sentence)")
@@ -60,5 +63,16 @@ extension HostCommand {
             let other = source == nil ? " --source screen shares what X11 programs show." : ""
             throw Complaint(sentence: error.message, remedy: error.remedy + other, status: .noDisplay)
         }
+    }
+}
+
+extension PortalScreen.Cursor {
+    fileprivate init(_ cursor: CaptureOptions.Cursor) {
+        self =
+            switch cursor {
+            case .yes: .shown
+            case .no: .hidden
+            case .onlyWhenMoving: .shownWhileMoving
+            }
     }
 }
