@@ -205,7 +205,7 @@ struct ServiceMeetingFixture {
                 let path = stage.relay.link.path + "/meeting/\(stage.link.id.text)"
                 try await stage.open {
                     let token = [("Authorization", "Bearer \(try await other.token())")]
-                    #expect(try await wire.ask(.GET, path, token).status == 409)
+                    #expect(try await wire.ask(.GET, path, token).status == 403)
                     #expect(try await wire.ask(.DELETE, path, token).status == 404)
                     #expect(try await wire.ask(.POST, path + "/1", token, body: "{\"status\":200}").status == 404)
                     // Nor can it take the relay's own.
@@ -213,7 +213,15 @@ struct ServiceMeetingFixture {
                     #expect(try await wire.ask(.GET, own, token).status == 409)
                 }
                 let token = [("Authorization", "Bearer \(try await other.token())")]
-                #expect(try await wire.ask(.GET, path, token).status == 409)
+                let refused = try await wire.ask(.GET, path, token)
+                #expect(refused.status == 403 && refused.text.contains("identifier-taken"))
+                let error = await #expect(throws: SignalingError.self) {
+                    try await stage.relay.client { client in
+                        _ = try await stage.relay.pair(client, other.identity)
+                        _ = try await client.meeting(stage.id)
+                    }
+                }
+                #expect(error?.code == .refused)
             }
         }
     }
@@ -356,20 +364,50 @@ struct ServiceMeetingFixture {
 @Suite struct MeetingTableTests {
     private func meeting(_ id: MeetingID) -> Meeting { Meeting(id, owner: TokenHash(of: "x"), session: .random()) }
 
+    private func add(
+        _ meeting: Meeting, to table: MeetingTable, of certificate: UInt8, at address: String = "192.0.2.1"
+    ) -> MeetingTable.Adding {
+        table.add(meeting, of: [certificate], at: PeerAddress(address).key)
+    }
+
     @Test func theOldestOwnersAreForgottenFirstButNoneWithAMeeting() throws {
         let table = MeetingTable(ownerLimit: 2)
-        let ids = [MeetingID.broadcast(.random()), .broadcast(.random()), .broadcast(.random()), .broadcast(.random())]
+        let ids = (0..<4).map { _ in MeetingID.broadcast(.random()) }
         let first = meeting(ids[0])
-        #expect(table.add(first, of: [1]) && !table.add(meeting(ids[0]), of: [1]))
+        #expect(add(first, to: table, of: 1) == .added)
+        #expect(add(meeting(ids[0]), to: table, of: 1) == .exists)
         let second = meeting(ids[1])
-        #expect(table.add(second, of: [2]))
+        #expect(add(second, to: table, of: 2) == .added)
         table.end(second.session, reason: "over")
-        #expect(!table.add(meeting(ids[1]), of: [3]), "the identifier is its owner's after the end, too")
+        #expect(
+            add(meeting(ids[1]), to: table, of: 3) == .isAnothers,
+            "the identifier is its owner's after the end, too")
         // The first one runs, so the second is forgotten.
-        #expect(table.add(meeting(ids[2]), of: [3]))
-        #expect(table.add(meeting(ids[1]), of: [4]))
+        #expect(add(meeting(ids[2]), to: table, of: 3) == .added)
+        #expect(add(meeting(ids[1]), to: table, of: 4) == .added)
         table.end(first.session, reason: "over")
-        #expect(!table.add(meeting(ids[0]), of: [5]) && table.add(meeting(ids[0]), of: [1]))
+        #expect(add(meeting(ids[0]), to: table, of: 5) == .isAnothers)
+        #expect(add(meeting(ids[0]), to: table, of: 1) == .added)
+    }
+
+    /// Whoever opens meeting after meeting forgets their own identifiers, and those of their address.
+    @Test func oneCertificateAndOneAddressPushNobodyElseOut() throws {
+        let table = MeetingTable(ownerLimit: 32, certificateLimit: 4)
+        func hold(_ certificate: UInt8, _ address: String) -> MeetingID {
+            let found = meeting(.broadcast(.random()))
+            #expect(add(found, to: table, of: certificate, at: address) == .added)
+            table.end(found.session, reason: "over")
+            return found.id
+        }
+        let victim = hold(1, "192.0.2.1")
+        let own = (0..<100).map { _ in hold(2, "192.0.2.2") }
+        #expect(!table.isOwner([3], of: victim))
+        #expect(own.count { !table.isOwner([3], of: $0) } == 4)
+        // With many certificates of one address.
+        for certificate in UInt8(10)..<250 { _ = hold(certificate, "192.0.2.2") }
+        #expect(!table.isOwner([3], of: victim))
+        #expect(add(meeting(victim), to: table, of: 3, at: "192.0.2.2") == .isAnothers)
+        #expect(add(meeting(victim), to: table, of: 1, at: "192.0.2.9") == .added)
     }
 
     @Test func identifiersAreOfBroadcastsOrServices() {

@@ -42,16 +42,19 @@ final class DesktopObserver {
     /// Reads all windows, and observes their properties. Takes a few round trips.
     /// - Parameter captured: a window whose events are selected elsewhere.
     func scan(_ connection: X11Connection, except captured: xcb_window_t = 0) -> WindowTree {
-        while true {
-            let tree = WindowTree(connection, atoms)
+        var tree = WindowTree(connection, atoms)
+        // Two rounds, so that a program which opens windows all the time cannot keep this busy.
+        for _ in 0..<2 {
             let all = tree.topLevels.flatMap { [$0.facts.id] + $0.clients.map(\.id) }
             let new = all.filter { $0 != captured && !observed.contains($0) }
             // What has gone needs no mask, and its number may be that of another window later.
             observed = Set(all)
-            if new.isEmpty { return tree }
-            // A property that was set in between is read by the next round.
+            if new.isEmpty { break }
             for id in new { select(UInt32(XCB_EVENT_MASK_PROPERTY_CHANGE.rawValue), of: id, connection) }
+            // A property that was set in between is read by the next round.
+            tree = WindowTree(connection, atoms)
         }
+        return tree
     }
 
     /// Finds out what is concealed now.

@@ -18,10 +18,12 @@ final class WindowTracker {
     private var application = ""
     private var instance = ""
     private var pixmap: xcb_pixmap_t = 0
+    /// What the window was like when its pixmap was named.
+    private var named = (PixelSize(width: 0, height: 0), 0)
     private(set) var area: CaptureArea
     /// The child of the root window that contains it.
     private(set) var topLevel: xcb_window_t = 0
-    /// The pixmap may have been replaced, as it is when a window is mapped or gets another size.
+    /// The pixmap may have been replaced, as it is when a window is mapped; also when it gets another size.
     var isPixmapStale = true
     /// The window may have another frame.
     var isParentStale = true
@@ -115,7 +117,8 @@ final class WindowTracker {
     /// Selects the events of the window, or none.
     func listen(_ connection: X11Connection, _ isOn: Bool) {
         guard id != 0 else { return }
-        var mask = isOn ? UInt32(XCB_EVENT_MASK_STRUCTURE_NOTIFY.rawValue) : 0
+        let events = XCB_EVENT_MASK_STRUCTURE_NOTIFY.rawValue | XCB_EVENT_MASK_PROPERTY_CHANGE.rawValue
+        var mask = isOn ? UInt32(events) : 0
         xcb_change_window_attributes(connection.raw, id, UInt32(XCB_CW_EVENT_MASK.rawValue), &mask)
     }
 
@@ -135,12 +138,14 @@ final class WindowTracker {
         defer { free(reply) }
         guard let facts else {
             try connection.checkAlive()
-            return close(connection)
+            close(connection)
+            // Another one may have been opened already.
+            return try refresh(connection, desktop)
         }
         title = facts.title
         if isParentStale { findTopLevel(connection) }
         if facts.isViewable {
-            if isPixmapStale || pixmap == 0 { namePixmap(facts, connection) }
+            if isPixmapStale || pixmap == 0 || (facts.size, facts.border) != named { namePixmap(facts, connection) }
             if state != .shown { state = .shown }
         } else if state == .shown {
             state = .unmapped
@@ -172,6 +177,7 @@ final class WindowTracker {
             width: Int(geometry.pointee.width) - 2 * facts.border,
             height: Int(geometry.pointee.height) - 2 * facts.border)
         area = CaptureArea(size, of: pixmap, border: facts.border)
+        named = (size, facts.border)
         isPixmapStale = false
     }
 

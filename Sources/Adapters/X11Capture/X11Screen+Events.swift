@@ -129,7 +129,7 @@ extension X11Screen {
         switch type {
         case UInt8(XCB_CONFIGURE_NOTIFY):
             let window = raw.load(as: xcb_configure_notify_event_t.self).window
-            if window == connection.root { isGeometryStale = true } else { noteChange(of: window) }
+            if window == connection.root { isGeometryStale = true } else { noteChange(of: window, isMove: true) }
         case UInt8(XCB_MAP_NOTIFY): noteChange(of: raw.load(as: xcb_map_notify_event_t.self).window)
         case UInt8(XCB_UNMAP_NOTIFY): noteChange(of: raw.load(as: xcb_unmap_notify_event_t.self).window)
         case UInt8(XCB_DESTROY_NOTIFY): noteChange(of: raw.load(as: xcb_destroy_notify_event_t.self).window)
@@ -140,19 +140,21 @@ extension X11Screen {
             if window == target.window?.id { target.window?.isParentStale = true }
             noteChange(of: window)
         case UInt8(XCB_PROPERTY_NOTIFY):
-            if desktop.concerns(raw.load(as: xcb_property_notify_event_t.self).atom) { noteChange(of: 0) }
+            let event = raw.load(as: xcb_property_notify_event_t.self)
+            if desktop.concerns(event.atom) { noteChange(of: event.window, isMove: true) }
         default: break
         }
     }
 
     /// A window was mapped, moved or closed, or has another title.
-    private func noteChange(of window: xcb_window_t) {
+    /// - Parameter isMove: its pixmap is the same one, unless its size has changed.
+    private func noteChange(of window: xcb_window_t, isMove: Bool = false) {
         desktop.isStale = true
         guard let tracker = target.window else { return }
         if tracker.id == 0 {
             isGeometryStale = true
         } else if window == tracker.id || window == tracker.topLevel {
-            tracker.isPixmapStale = true
+            tracker.isPixmapStale = tracker.isPixmapStale || !isMove
             isGeometryStale = true
         }
     }

@@ -56,6 +56,8 @@ final class ReceivingPeer: SecureTransportDelegate {
     var roundTripTime: MediaDuration? { receiver?.roundTripTime }
     /// The host's bandwidth estimate for the path to this viewer.
     var estimate: Bitrate? { receiver?.estimate }
+    /// RTP and RTCP of this session, also of streams that nobody has announced.
+    private(set) var receivedBytes = 0
     var badPackets: Int { transport.badPackets + path.unusableCandidates }
 
     /// Applies the sender's description.
@@ -196,12 +198,14 @@ final class ReceivingPeer: SecureTransportDelegate {
 
     func transport(received rtp: UnsafeRawBufferPointer, at arrival: MediaInstant) {
         heard()
+        receivedBytes &+= rtp.count
         receiver?.handleRTP(rtp, arrival: arrival, now: MonotonicClock.now)
         pump()
     }
 
     func transport(receivedControl rtcp: UnsafeRawBufferPointer) {
         heard()
+        receivedBytes &+= rtcp.count
         receiver?.handleRTCP(rtcp, now: MonotonicClock.now)
         pump()
     }

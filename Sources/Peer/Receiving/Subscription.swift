@@ -130,7 +130,7 @@ package final class Subscription {
         let core = LoopBound(loop, WeakBox(self))
         (sink as? any ForwardingSink)?.begin(
             limitBitrate: { limit in core.perform { $0.value?.connection?.limitBitrate(limit) } },
-            receivedBytes: { core.assumeIsolated { $0.value?.connection?.statistics?.bytes } ?? 0 })
+            receivedBytes: { core.assumeIsolated { $0.value?.connection?.receivedBytes } ?? 0 })
         hostCredentials = remote.credentials
         connection?.begin(
             remote, packetCapacity: packetCapacity,

@@ -125,8 +125,8 @@ actor RelayRegistration {
         while (try? await Task.sleep(for: delay)) != nil, !isStopped {
             delay = min(delay * 2, Self.longestDelay)
             if let failure = await register(server) {
-                if failure.isFinal {
-                    emit(.warning("no host can pair any more: the relay does not take this service: \(failure)"))
+                if case .refused(let reason) = failure {
+                    emit(.warning("no host can pair any more: the relay does not take this service: \(reason)"))
                     break
                 }
                 if failure != reported { emit(.warning("not registered yet: \(failure)")) }
@@ -140,31 +140,21 @@ actor RelayRegistration {
         renewal = nil
     }
 
+    /// - Returns: nil after success; `.refused` if the identifier is another certificate's. All else may go away: a relay
+    ///   that is about to stop, another server at its address, a meeting of before that has not ended yet.
     private func register(_ server: SignalingServer) async -> PairingFailure? {
         do throws(PairingFailure) {
             _ = try await pair()
-            do throws(SignalingError) {
-                try await open(on: server)
-            } catch {
-                await meeting?.stop()
-                throw error.code == .refused ? .refused(error.description) : .unreachable(error.description)
-            }
-            return nil
         } catch {
+            if case .refused(let reason) = error { return .unreachable(reason) }
             return error
         }
-    }
-}
-
-extension PairingFailure {
-    /// Whether trying again is of no use: a person has decided, or the identifier is another's. Whatever stands between,
-    /// such as another server at the relay's address, may go away.
-    fileprivate var isFinal: Bool {
-        switch self {
-        case .declined, .setup, .refused: true
-        case .unanswered, .unknownService, .certificateChanged, .busy, .gone, .timedOut, .wrongSignature, .unreachable,
-            .malformed:
-            false
+        do throws(SignalingError) {
+            try await open(on: server)
+            return nil
+        } catch {
+            await meeting?.stop()
+            return error.code == .refused ? .refused(error.description) : .unreachable(error.description)
         }
     }
 }

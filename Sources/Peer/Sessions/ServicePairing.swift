@@ -160,7 +160,7 @@ extension EndReason {
             switch error.code {
             case .connectionRefused, .unreachable, .timedOut, .unknownHost: .unreachable
             case .certificateMismatch, .certificateUntrusted, .hostNotProven, .notAShareHost: .untrusted
-            case .refused: .refused
+            case .refused, .identifierInUse: .refused
             case .gone: .serviceEnded
             case .tooMany, .queueFull: .serviceBusy
             case .connectionLost: .connectionLost

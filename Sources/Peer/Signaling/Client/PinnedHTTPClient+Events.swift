@@ -37,8 +37,11 @@ extension PinnedHTTPClient {
             let status = try await head.futureResult.get().status
             guard status == .ok else {
                 channel.close(promise: nil)
+                if silence != nil, status == .forbidden {
+                    throw SignalingError(.refused, "the identifier is another certificate's there")
+                }
                 if silence != nil, status == .conflict {
-                    throw SignalingError(.refused, "the identifier is in use there, or it is another certificate's")
+                    throw SignalingError(.identifierInUse, "the identifier is in use there")
                 }
                 if silence != nil, ![401, 404, 410].contains(status.code) { throw SignalingError.lost(server) }
                 throw SignalingError(.gone, "the \(server.role) does not tell its events (\(status.code))")

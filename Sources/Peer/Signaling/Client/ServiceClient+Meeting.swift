@@ -6,7 +6,8 @@ import NIOHTTP1
 extension ServiceClient {
     /// Opens the stream on which a relay forwards the requests of a broadcast's viewers, or of a service's hosts. The
     /// pairing has to be granted.
-    /// - Throws: `.gone` if the relay does not take it, or not any more; `.refused` if the identifier is another's.
+    /// - Throws: `.gone` if the relay does not take it, or not any more; `.refused` if the identifier is another
+    ///   certificate's; `.identifierInUse` if another pairing has it now.
     func meeting(_ id: MeetingID) async throws(SignalingError) -> AsyncThrowingStream<MeetingEvent, any Error> {
         // A relay forwards half as many requests at a time, and sends a comment each 15 s.
         let events = try await http.events(

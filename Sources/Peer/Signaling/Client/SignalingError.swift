@@ -25,6 +25,8 @@ public struct SignalingError: Error, Sendable, CustomStringConvertible {
         /// The queue of knocks is full, in all or for this viewer's address.
         case queueFull
         case offerRefused
+        /// Another pairing has the identifier of a meeting now.
+        case identifierInUse
         case notAShareHost
         /// The connection broke.
         case connectionLost

@@ -4,44 +4,107 @@ import Synchronization
 /// The meetings of a server, by what is met and by the sessions that stand for them. Safe from any thread.
 ///
 /// Bounded by the places of the service's register, of which each meeting holds one. Whose an identifier was is
-/// remembered after the end of its meeting, so that nobody else gets the requests that are meant for its owner.
+/// remembered after the end of its meeting, so that nobody else gets the requests that are meant for its owner. Who has
+/// most identifiers loses some first: a certificate its own beyond a few, then the address with most.
 final class MeetingTable: Sendable {
+    enum Adding: Equatable {
+        case added
+        /// There is a meeting with this identifier.
+        case exists
+        /// There was one of another owner.
+        case isAnothers
+    }
+
+    private struct Owner {
+        /// SHA-256 of the owner's certificate.
+        let fingerprint: [UInt8]
+        /// Where it came from first.
+        let address: AddressKey
+        /// When there was a meeting last; greater is later.
+        var used: Int
+    }
+
     private struct State {
         var meetings: [MeetingID: Meeting] = [:]
         var ids: [SessionID: MeetingID] = [:]
-        /// SHA-256 of the owners' certificates; the order is that of `known`.
-        var owners: [MeetingID: [UInt8]] = [:]
-        var known: [MeetingID] = []
+        var owners: [MeetingID: Owner] = [:]
+        /// How many identifiers each certificate has.
+        var ofCertificate: [[UInt8]: Int] = [:]
+        var ofAddress: [AddressKey: Int] = [:]
+        var uses = 0
 
-        /// Forgets the owner that was known for longest among those without a meeting.
-        mutating func forgetOldest() {
-            guard let index = known.firstIndex(where: { meetings[$0] == nil }) else { return }
-            owners[known.remove(at: index)] = nil
+        mutating func insert(_ id: MeetingID, _ fingerprint: [UInt8], _ address: AddressKey) {
+            owners[id] = Owner(fingerprint: fingerprint, address: address, used: uses)
+            ofCertificate[fingerprint, default: 0] += 1
+            ofAddress[address, default: 0] += 1
+        }
+
+        mutating func touch(_ id: MeetingID) {
+            uses += 1
+            owners[id]?.used = uses
+        }
+
+        /// Forgets the identifier that was not met for longest, of those without a meeting that fit.
+        /// - Returns: false if there is none.
+        @discardableResult
+        mutating func forgetOldest(where isMeant: (Owner) -> Bool) -> Bool {
+            let candidates = owners.filter { meetings[$0.key] == nil && isMeant($0.value) }
+            guard let (id, owner) = candidates.min(by: { $0.value.used < $1.value.used }) else { return false }
+            owners[id] = nil
+            Self.count(&ofCertificate, owner.fingerprint)
+            Self.count(&ofAddress, owner.address)
+            return true
+        }
+
+        private static func count<Key>(_ counts: inout [Key: Int], _ key: Key) {
+            let rest = (counts[key] ?? 1) - 1
+            counts[key] = rest > 0 ? rest : nil
+        }
+
+        /// Forgets one of the address that has most, and of all if that one's are met now.
+        mutating func makeRoom() {
+            let most = ofAddress.max { $0.value < $1.value }?.key
+            if !forgetOldest(where: { $0.address == most }) { forgetOldest { _ in true } }
         }
     }
 
     private let ownerLimit: Int
+    private let certificateLimit: Int
     private let state = Mutex(State())
 
-    init(ownerLimit: Int = 4_096) { self.ownerLimit = ownerLimit }
+    /// - Parameters:
+    ///   - ownerLimit: identifiers that are remembered.
+    ///   - certificateLimit: those of one certificate.
+    init(ownerLimit: Int = 4_096, certificateLimit: Int = 16) {
+        self.ownerLimit = ownerLimit
+        self.certificateLimit = certificateLimit
+    }
 
     subscript(id: MeetingID) -> Meeting? { state.withLock { $0.meetings[id] } }
 
-    /// - Parameter fingerprint: SHA-256 of the owner's certificate.
-    /// - Returns: false if there is a meeting with this identifier, or there was one of another owner.
-    func add(_ meeting: Meeting, of fingerprint: [UInt8]) -> Bool {
+    /// Whether the identifier is, or was, met by this certificate, or by nobody.
+    func isOwner(_ fingerprint: [UInt8], of id: MeetingID) -> Bool {
+        state.withLock { $0.owners[id].map { $0.fingerprint == fingerprint } ?? true }
+    }
+
+    /// - Parameters:
+    ///   - fingerprint: SHA-256 of the owner's certificate.
+    ///   - address: the owner's.
+    func add(_ meeting: Meeting, of fingerprint: [UInt8], at address: AddressKey) -> Adding {
         state.withLock { state in
-            guard state.meetings[meeting.id] == nil, state.owners[meeting.id] ?? fingerprint == fingerprint else {
-                return false
-            }
+            guard state.owners[meeting.id].map({ $0.fingerprint == fingerprint }) ?? true else { return .isAnothers }
+            guard state.meetings[meeting.id] == nil else { return .exists }
             if state.owners[meeting.id] == nil {
-                if state.known.count >= ownerLimit { state.forgetOldest() }
-                state.owners[meeting.id] = fingerprint
-                state.known.append(meeting.id)
+                if state.ofCertificate[fingerprint] ?? 0 >= certificateLimit {
+                    state.forgetOldest { $0.fingerprint == fingerprint }
+                }
+                if state.owners.count >= ownerLimit { state.makeRoom() }
+                state.insert(meeting.id, fingerprint, address)
             }
+            state.touch(meeting.id)
             state.meetings[meeting.id] = meeting
             state.ids[meeting.session] = meeting.id
-            return true
+            return .added
         }
     }
 
@@ -50,8 +113,10 @@ final class MeetingTable: Sendable {
 
     /// Ends the meeting of a session, if it is one's.
     func end(_ session: SessionID, reason: String, isReplaced: Bool = false) {
-        let meeting = state.withLock { state in
-            state.ids.removeValue(forKey: session).flatMap { state.meetings.removeValue(forKey: $0) }
+        let meeting = state.withLock { state -> Meeting? in
+            guard let id = state.ids.removeValue(forKey: session) else { return nil }
+            state.touch(id)
+            return state.meetings.removeValue(forKey: id)
         }
         meeting?.end(reason: reason, isReplaced: isReplaced)
     }

@@ -100,6 +100,8 @@ enum Problem: String, Sendable {
     case busy = "urn:share:problem:busy"
     /// The token has a session.
     case sessionExists = "urn:share:problem:session-exists"
+    /// The identifier of a meeting is another certificate's.
+    case identifierTaken = "urn:share:problem:identifier-taken"
     case refused = "urn:share:problem:refused"
     case replaced = "urn:share:problem:replaced"
     case unanswered = "urn:share:problem:unanswered"

@@ -22,7 +22,8 @@ extension ServiceRoutes {
         if call.method == .delete { return await leave(id, owner) }
         guard call.method == .get else { return .methodNotAllowed("GET, DELETE") }
         if let meeting = server.meetings[id] {
-            return meeting.owner == owner ? stream(meeting, call.connection) : exists
+            if meeting.owner == owner { return stream(meeting, call.connection) }
+            return server.meetings.isOwner(request.fingerprint, of: id) ? exists : taken
         }
         guard !isServedHere(id) else { return exists }
         return await open(call, id, owner, request, token)
@@ -45,7 +46,11 @@ extension ServiceRoutes {
     }
 
     private var exists: RouteResponse {
-        RouteResponse(problem: .sessionExists, .conflict, "this identifier is in use, or it is another certificate's")
+        RouteResponse(problem: .sessionExists, .conflict, "this identifier is in use")
+    }
+
+    private var taken: RouteResponse {
+        RouteResponse(problem: .identifierTaken, .forbidden, "this identifier is another certificate's")
     }
 
     private func open(
@@ -65,9 +70,11 @@ extension ServiceRoutes {
             kind: UntrustedText.kind(userAgent: call.headers[.userAgent]), address: call.address.text,
             fingerprint: request.fingerprint)
         let meeting = Meeting(id, owner: owner, session: session)
-        guard server.meetings.add(meeting, of: request.fingerprint) else {
+        switch server.meetings.add(meeting, of: request.fingerprint, at: call.address.key) {
+        case .added: break
+        case .exists, .isAnothers:
             service.pairings.release(reservation)
-            return exists
+            return server.meetings.isOwner(request.fingerprint, of: id) ? exists : taken
         }
         guard await service.delegate.openMeeting(session, of: id, publisher: publisher) else {
             service.pairings.release(reservation)
