@@ -24,7 +24,8 @@ extension HostCommand {
             do throws(SourceFailure) {
                 screen = try X11Screen(
                     display: display, source: chosenSource,
-                    options: CaptureOptions(cursor: cursor.cursor, hiddenWindows: hideWindow), converter: YUVConverter(),
+                    options: CaptureOptions(cursor: cursor.cursor, hiddenWindows: hideWindow),
+                    converter: YUVConverter(),
                     report: { ErrorOutput.writeLine("share: \($0)") })
             } catch {
                 throw Complaint(sentence: error.message, remedy: error.remedy, status: .noDisplay)
@@ -34,7 +35,8 @@ extension HostCommand {
         }
         switch audio {
         case .system:
-            let played: any AudioSource = if chosenSource == .test { TestTone() } else { SystemAudio(isPersistent: true) }
+            let played: any AudioSource =
+                if chosenSource == .test { TestTone() } else { SystemAudio(isPersistent: true) }
             sound.append(AudioInput(.applicationAudio, played))
         case .application(let name):
             sound.append(AudioInput(.applicationAudio, ApplicationAudio(name, isPersistent: true)))
@@ -53,7 +55,8 @@ extension HostCommand {
     private func makePortalScreen(until ending: Monitor<EndReason?>) throws -> sending any ScreenSource {
         do throws(SourceFailure) {
             return try PortalSource.open(
-                asksAgain: askAgain, until: ending, cursor: PortalScreen.Cursor(cursor.cursor), environment: ProcessInfo.processInfo.environment)
+                asksAgain: askAgain, until: ending, cursor: PortalScreen.Cursor(cursor.cursor),
+                environment: ProcessInfo.processInfo.environment)
         } catch {
             if let reason = ending.with({ $0 }) {
                 ErrorOutput.writeLine("share: \(reason.sentence)")

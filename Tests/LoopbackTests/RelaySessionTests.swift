@@ -22,7 +22,8 @@ struct RelaySessionTests {
 
         init(
             maximumViewers: Int = 8, admit: @escaping HostSession.KnockPolicy = { _ in .accepted },
-            viewerLimit: (@Sendable (ViewerDescription) -> Bitrate?)? = nil, maximumBitrate: Bitrate = .kilobits(20_000),
+            viewerLimit: (@Sendable (ViewerDescription) -> Bitrate?)? = nil,
+            maximumBitrate: Bitrate = .kilobits(20_000),
             threads: Int = 1
         ) async throws {
             let description = try ServiceDescription(

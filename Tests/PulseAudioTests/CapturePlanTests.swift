@@ -94,7 +94,8 @@ struct CapturePlanTests {
         #expect(plan.streams.isEmpty && plan.failure == nil)
         #expect(
             plan.notice
-                == "\"spotify\" plays nothing at present; its audio is shared as soon as it plays. These play now: mpv.")
+                == "\"spotify\" plays nothing at present; its audio is shared as soon as it plays. These play now: mpv."
+        )
         #expect(CapturePlan(.application("x"), server([])).notice?.hasSuffix("No application plays now.") == true)
     }
 

@@ -64,8 +64,7 @@ struct WindowTree {
     }
 
     /// One round trip.
-    private static func facts(_ ids: [xcb_window_t], _ connection: X11Connection, _ atoms: X11Atoms) -> [WindowFacts?]
-    {
+    private static func facts(_ ids: [xcb_window_t], _ connection: X11Connection, _ atoms: X11Atoms) -> [WindowFacts?] {
         let queries = ids.map { WindowQuery($0, connection, atoms) }
         return queries.map { $0.take(connection, atoms) }
     }

@@ -60,7 +60,7 @@ extension EndReason {
             case .unanswered: .unanswered
             case .gone: .hostEnded
             case .connectionLost: .connectionLost
-            case .tooMany, .queueFull, .offerRefused: .failed
+            case .tooMany, .queueFull, .offerRefused, .identifierInUse: .failed
             }
         self.init(code, error.description, remedy: error.remedy)
     }
