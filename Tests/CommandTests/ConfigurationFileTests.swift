@@ -74,7 +74,7 @@ import Testing
             "--listen", "127.0.0.1:8443", "--media", "127.0.0.1:8443/udp", "--public", "198.51.100.7", "--tls",
             "chain.pem", "key.pem", "--link-host", "relay.example", "--name", "A \"b\" # \\", "--accept", "known",
             "--publish-token", "token", "--max-broadcasts", "16", "--max-viewers", "2000", "--max-bitrate", "6000",
-            "--metrics", "127.0.0.1:9464", "--drain", "10m", "--turn-secret", "secret", "--stun", "stun.example",
+            "--threads", "2", "--metrics", "127.0.0.1:9464", "--drain", "10m", "--turn-secret", "secret", "--stun", "stun.example",
             "--stun", "other.example:3479", "--turn", "turns:relay.example:443?transport=tcp", "--for", "2h", "--json",
             "--no-directory", "--region", "eu-west", "--cluster", "nats://10.0.0.7:4222", "--node", "a",
             "--cluster-tls", "ca.pem",
