@@ -79,7 +79,8 @@ let package = Package(
         library("COpus", pkgConfig: "opus", debian: "libopus-dev"),
         .systemLibrary(name: "CYUV", path: "Sources/Libraries/CYUV", providers: [.apt(["libyuv-dev"])]),
         library(
-            "CXCB", pkgConfig: "xcb-shm xcb-damage xcb-xfixes xcb-randr xcb-xinput xcb", debian: "libxcb-damage0-dev"),
+            "CXCB", pkgConfig: "xcb-shm xcb-damage xcb-xfixes xcb-randr xcb-xinput xcb-composite xcb-shape xcb",
+            debian: "libxcb-damage0-dev"),
         library("CPulse", pkgConfig: "libpulse", debian: "libpulse-dev"),
         library("CPipeWire", pkgConfig: "libpipewire-0.3", debian: "libpipewire-0.3-dev"),
         library("CSDL", pkgConfig: "sdl2 SDL2_ttf", debian: "libsdl2-ttf-dev"),

@@ -92,7 +92,8 @@ package struct RelayCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Threads that send to viewers at a time; one for each core, and at most 8, if omitted.", valueName: "count"))
+            "Threads that send to viewers at a time; one for each core, and at most 8, if omitted.", valueName: "count")
+    )
     var threads: Int?
 
     @Option(

@@ -115,7 +115,7 @@ final class EncodedCapture: RunningCapture {
         }
         encoding.start { [weak self] event in
             switch event {
-            case .audioStarted: break
+            case .audioStarted, .audioChanged: break
             case .videoEnded(let failure), .audioNotStarted(_, let failure), .audioEnded(_, let failure):
                 self?.end(ShareKitError(.failed, failure.message, remedy: failure.remedy), isDiscarding: false)
             }

@@ -9,6 +9,8 @@ final class MicrophoneInput: Sendable {
         var isClosed = false
     }
 
+    private let meter = Monitor(AudioLevelMeter())
+
     private let state = Monitor(State())
     private let makeSource: @Sendable () -> any AudioSource
     private let handler: @Sendable (UnsafeBufferPointer<Int16>, MediaInstant) -> Void
@@ -21,9 +23,16 @@ final class MicrophoneInput: Sendable {
         gone: @escaping @Sendable (ShareKitError) -> Void
     ) {
         self.makeSource = makeSource
-        self.handler = handler
+        let meter = meter
+        self.handler = { samples, instant in
+            meter.with { $0.add(samples, at: MonotonicClock.now) }
+            handler(samples, instant)
+        }
         self.gone = gone
     }
+
+    /// In dBFS (-70...0); nil in silence, and while it is off.
+    var level: Double? { meter.with { $0.decibels(at: MonotonicClock.now) } }
 
     /// Switches the microphone on or off; does nothing after the end of the capture.
     /// - Throws: `.noMicrophone`; it is then off.
@@ -59,6 +68,11 @@ final class MicrophoneInput: Sendable {
     }
 
     private func off() -> ShareKitError? {
+        defer { meter.with { $0.reset() } }
+        return stopSource()
+    }
+
+    private func stopSource() -> ShareKitError? {
         state.with { state in
             state.source?.stop()
             state.source = nil

@@ -89,6 +89,10 @@ public final class ScreenRecorder: Sendable {
     /// Whether captures have the microphone's audio.
     public var isMicrophoneEnabled: Bool { state.current.isMicrophoneEnabled }
 
+    /// How loud the microphone of the running capture is, in dBFS (-70...0), for a meter; nil in silence, and without a
+    /// microphone. The value follows a loud moment for half a second; it is read as often as a meter is drawn.
+    public var microphoneLevel: Double? { state.capture?.microphone.level }
+
     /// The states, from the current one on. The newest replaces one that was not read yet. Each call makes a sequence
     /// for one reader.
     public var changes: AsyncStream<State> { state.changes.stream }

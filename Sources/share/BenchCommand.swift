@@ -168,11 +168,13 @@ private final class MeasuredRelay: Sendable {
     /// - Parameter seconds: the longest time that it runs.
     init(viewers: Int, seconds: Int, threads: Int?) throws {
         mediaPort = LoopbackSocket.freePort()
-        process = try DemoChild([
-            "relay", "--listen", "127.0.0.1:0", "--media", "0.0.0.0:\(mediaPort)", "--accept", "any", "--max-viewers",
-            "\(viewers)", "--json", "--for",
-            "\(seconds)s", "--metrics", "127.0.0.1:0",
-        ] + (threads.map { ["--threads", "\($0)"] } ?? []))
+        process = try DemoChild(
+            [
+                "relay", "--listen", "127.0.0.1:0", "--media", "0.0.0.0:\(mediaPort)", "--accept", "any",
+                "--max-viewers",
+                "\(viewers)", "--json", "--for",
+                "\(seconds)s", "--metrics", "127.0.0.1:0",
+            ] + (threads.map { ["--threads", "\($0)"] } ?? []))
         guard let event = process.readEvent(), let link = event["link"] as? String,
             let metrics = event["metrics"] as? String
         else {

@@ -3,6 +3,7 @@ import Foundation
 import LinuxRuntime
 import MediaCore
 import PixelConversion
+import PortalCapture
 import PulseAudio
 import Sessions
 import ShareKit
@@ -19,21 +20,32 @@ extension HostCommand {
         switch chosenSource {
         case .test:
             screen = TestVideoSource()
-            if audio == .system { sound.append(AudioInput(.applicationAudio, TestTone())) }
-        case .screen:
+        case .screen, .monitor, .region, .window:
             do throws(SourceFailure) {
-                screen = try X11Screen(display: display, converter: YUVConverter())
+                screen = try X11Screen(
+                    display: display, source: chosenSource,
+                    options: CaptureOptions(cursor: cursor.cursor, hiddenWindows: hideWindow),
+                    converter: YUVConverter(),
+                    report: { ErrorOutput.writeLine("share: \($0)") })
             } catch {
                 throw Complaint(sentence: error.message, remedy: error.remedy, status: .noDisplay)
             }
-            if audio == .system { sound.append(AudioInput(.applicationAudio, SystemAudio())) }
-        case .portal:
-            screen = try makePortalScreen(until: ending)
-            if audio == .system { sound.append(AudioInput(.applicationAudio, SystemAudio())) }
-        case .monitor, .window, .region, .camera:
-            throw Complaint(sentence: "\(chosenSource.text) cannot be captured yet", status: .usage)
+        case .portal: screen = try makePortalScreen(until: ending)
+        case .camera: throw Complaint(sentence: "\(chosenSource.text) cannot be captured yet", status: .usage)
         }
-        if let mic { sound.append(AudioInput(.microphoneAudio, Microphone(source: mic.isEmpty ? nil : mic))) }
+        switch audio {
+        case .system:
+            let played: any AudioSource =
+                if chosenSource == .test { TestTone() } else { SystemAudio(isPersistent: true) }
+            sound.append(AudioInput(.applicationAudio, played))
+        case .application(let name):
+            sound.append(AudioInput(.applicationAudio, ApplicationAudio(name, isPersistent: true)))
+        case .none: break
+        }
+        if let mic {
+            let microphone = Microphone(source: mic.isEmpty ? nil : mic, isPersistent: true)
+            sound.append(AudioInput(.microphoneAudio, microphone))
+        }
         ErrorOutput.writeLine("share: showing \(screen.summary)")
         for limitation in screen.limitations { ErrorOutput.writeLine("share: \(limitation)") }
         return CapturedMedia(screen: screen, audio: sound)
@@ -43,7 +55,8 @@ extension HostCommand {
     private func makePortalScreen(until ending: Monitor<EndReason?>) throws -> sending any ScreenSource {
         do throws(SourceFailure) {
             return try PortalSource.open(
-                asksAgain: askAgain, until: ending, environment: ProcessInfo.processInfo.environment)
+                asksAgain: askAgain, until: ending, cursor: PortalScreen.Cursor(cursor.cursor),
+                environment: ProcessInfo.processInfo.environment)
         } catch {
             if let reason = ending.with({ $0 }) {
                 ErrorOutput.writeLine("share: \(reason.sentence)")
@@ -53,5 +66,16 @@ extension HostCommand {
             let other = source == nil ? " --source screen shares what X11 programs show." : ""
             throw Complaint(sentence: error.message, remedy: error.remedy + other, status: .noDisplay)
         }
+    }
+}
+
+extension PortalScreen.Cursor {
+    fileprivate init(_ cursor: CaptureOptions.Cursor) {
+        self =
+            switch cursor {
+            case .yes: .shown
+            case .no: .hidden
+            case .onlyWhenMoving: .shownWhileMoving
+            }
     }
 }

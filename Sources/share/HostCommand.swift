@@ -15,8 +15,19 @@ import WindowPlayout
 import X11Capture
 
 enum ModeChoice: String, ExpressibleByArgument, CaseIterable { case text, motion, auto }
+enum CursorChoice: String, ExpressibleByArgument, CaseIterable {
+    case yes, no
+    case onlyWhenMoving = "only-when-moving"
+
+    var cursor: CaptureOptions.Cursor {
+        switch self {
+        case .yes: .yes
+        case .no: .no
+        case .onlyWhenMoving: .onlyWhenMoving
+        }
+    }
+}
 enum RouteChoice: String, ExpressibleByArgument, CaseIterable { case auto, direct, relay }
-enum AudioChoice: String, ExpressibleByArgument, CaseIterable { case system, none }
 
 /// It has more stored properties than other types, because each option of the command line is one.
 struct HostCommand: ParsableCommand {
@@ -36,16 +47,30 @@ struct HostCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "What to share: screen (all of the display; the default), monitor:N, window:ID, region:WxH+X+Y, portal (the default on Wayland), camera:N, test.",
+            "What to share: screen (all of the display; the default), monitor:N, window:ID, region:WxH+X+Y, portal (the default on Wayland), test.",
             discussion: """
-                A monitor has a number or a name, a window an id or a part of its title. test is a \
-                video with a tone, which needs no display.
+                A monitor has a number or a name, a window an id or a part of its title: share sources lists \
+                them. test is a video with a tone, which needs no display.
                 """, valueName: "source"),
         transform: Self.captureSource)
     var source: CaptureSource?
 
     @Flag(help: "With the portal: have the desktop ask what to share, even if it was asked before.")
     var askAgain = false
+
+    @Option(help: "Show the cursor: yes, no, or only while it moves and for two seconds afterwards.")
+    var cursor: CursorChoice = .yes
+
+    @Option(
+        parsing: .singleValue,
+        help: ArgumentHelp(
+            "On X11: windows whose title or class matches are black in a shared screen; may be repeated.",
+            discussion: """
+                * and ? stand for any characters and for one; a pattern without them matches a part of the text. \
+                Notifications are always black.
+                """, valueName: "pattern"),
+        transform: Self.windowPattern)
+    var hideWindow: [WindowPattern] = []
 
     @Option(help: ArgumentHelp("Maximum frame rate, in frames per second.", valueName: "max"))
     var fps = 60
@@ -57,7 +82,13 @@ struct HostCommand: ParsableCommand {
         help: "Content hint: prefer sharpness (text) or frame rate (motion), or choose by the content (auto).")
     var mode: ModeChoice = .auto
 
-    @Option(help: "Audio to share: what this machine plays (system), or none.")
+    @Option(
+        help: ArgumentHelp(
+            "Audio to share: what this machine plays (system), what one application plays (app:NAME), or none.",
+            discussion: """
+                What share join plays on this machine is never part of it. NAME is an application's name, \
+                program or process id, or the title of what it plays; it need not play yet.
+                """, valueName: "audio"))
     var audio: AudioChoice = .system
 
     @Option(
@@ -195,6 +226,13 @@ struct HostCommand: ParsableCommand {
     var chosenSource: CaptureSource {
         if let source { return source }
         return display == nil && PortalSource.isWayland(ProcessInfo.processInfo.environment) ? .portal : .screen
+    }
+
+    private static func windowPattern(_ text: String) throws -> WindowPattern {
+        guard let pattern = WindowPattern(text) else {
+            throw ValidationError("'\(text)' would hide every window: name a part of a title or class.")
+        }
+        return pattern
     }
 
     private static func captureSource(_ text: String) throws -> CaptureSource {

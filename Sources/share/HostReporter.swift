@@ -95,6 +95,13 @@ enum HostReporter {
                 "viewers": .integer(statistics.viewers), "connected": .integer(statistics.connected),
                 "paused": .boolean(statistics.isPaused),
                 "muted": .list(statistics.audio.filter(\.isMuted).map { .string($0.kind.rawValue) }),
+                "levels": .list(
+                    statistics.audio.map { track in
+                        .object([
+                            "track": .string(track.kind.rawValue),
+                            "level": track.level.map { .number(($0 * 10).rounded() / 10) } ?? .null,
+                        ])
+                    }),
                 "frames": .integer(statistics.video.frames), "keyframes": .integer(statistics.video.keyframes),
                 "refinements": .integer(statistics.video.refinements), "skipped": .integer(statistics.video.skipped),
                 "baseViewers": .integer(statistics.baseViewers), "lowViewers": .integer(statistics.lowViewers),

@@ -74,6 +74,8 @@ struct JoinCommand: ParsableCommand {
     }
 
     private func join() throws {
+        // No host on this machine shares what this viewer plays.
+        OwnPlayback.markProcess()
         FileDescriptors.raiseLimit()
         let output = DataOutput(isJSON: json)
         let link = try LinkArgument.read(link, command: "join")

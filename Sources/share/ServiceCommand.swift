@@ -5,6 +5,7 @@ import Foundation
 import LinuxRuntime
 import MediaCore
 import PixelConversion
+import PulseAudio
 import Receiving
 import Recording
 import Sessions
@@ -132,6 +133,8 @@ struct ServiceCommand: ParsableCommand {
     }
 
     private func serve() throws {
+        // No host on this machine shares what this viewer plays.
+        OwnPlayback.markProcess()
         let hasTerminal = isatty(STDIN_FILENO) == 1
         if accept == .ask, !hasTerminal {
             throw Complaint(

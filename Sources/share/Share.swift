@@ -17,6 +17,7 @@ struct Share: ParsableCommand {
         abstract: "Show a screen to other people, from this machine, with nothing but a link.",
         discussion: """
             share host     publishes this screen and prints a link
+            share sources  lists monitors, windows and sounds that can be shared
             share join     watches one; the same link opens in any browser
             share record   saves one to a file (share recordings shows and repairs files)
             share service  takes broadcasts in; hosts pair with it (share extension, pair)
@@ -38,7 +39,7 @@ struct Share: ParsableCommand {
         version: ProgramVersion.text,
         subcommands: [
             HostCommand.self, JoinCommand.self, RecordCommand.self, ClipCommand.self, RecordingsCommand.self,
-            RelayCommand.self, ListCommand.self, DemoCommand.self,
+            RelayCommand.self, ListCommand.self, SourcesCommand.self, DemoCommand.self,
             DoctorCommand.self, BenchCommand.self,
             KnownCommand.self,
             ServiceCommand.self, ExtensionCommand.self, ServicesCommand.self, PairCommand.self, StatusCommand.self,

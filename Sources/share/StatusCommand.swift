@@ -36,7 +36,7 @@ extension BroadcastStatus {
                 audio.map {
                     .object([
                         "track": .string($0.track.rawValue), "muted": .boolean($0.muted),
-                        "captured": .boolean($0.captured),
+                        "captured": .boolean($0.captured), "level": $0.level.map { .number($0) } ?? .null,
                     ])
                 }),
         ])

@@ -19,7 +19,7 @@ struct StatusLine {
             (statistics.isPaused ? "PAUSED " : isLive ? "LIVE " : "waiting ") + ClockText.text(Int(elapsed)),
             "\(statistics.viewers) viewer\(statistics.viewers == 1 ? "" : "s")",
         ]
-        parts += statistics.audio.filter(\.isMuted).map { "\($0.kind.audioName) muted" }
+        parts += statistics.audio.compactMap(Self.audio)
         if let last, elapsed > last.at, isLive {
             let seconds = elapsed - last.at
             let rate = Int((Double(frames - last.frames) / seconds).rounded())
@@ -32,6 +32,16 @@ struct StatusLine {
         while parts.count > 1, parts.joined(separator: "  ").count > columns - 3 { parts.removeLast() }
         let mark = style.fit(isLive ? "\u{25CF}" : "\u{25CB}")
         return (isLive && style.hasColours ? "\u{1B}[31m\(mark)\u{1B}[0m " : mark + " ") + parts.joined(separator: "  ")
+    }
+
+    /// What is muted, and how loud the microphone is.
+    private static func audio(_ track: AudioTrackState) -> String? {
+        let speaks = track.level.map { $0 > -40 } ?? false
+        if track.isMuted {
+            return track.kind.audioName + (track.kind == .microphoneAudio && speaks ? " muted (you speak)" : " muted")
+        }
+        guard track.kind == .microphoneAudio, track.isCaptured else { return nil }
+        return "microphone " + (track.level.map { "\(Int($0.rounded())) dB" } ?? "silent")
     }
 
     static func rate(_ bitsPerSecond: Double) -> String {

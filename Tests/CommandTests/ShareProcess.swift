@@ -43,9 +43,13 @@ final class ShareProcess {
         }
     }
 
-    /// Waits until stderr has a line that contains the text, for 20 s at most.
-    func waitForError(_ text: String) -> Bool {
-        program.line(.error, seconds: 20) { $0.contains(text) ? true : nil } ?? false
+    /// Waits until stderr has so many lines that contain the text, for 20 s at most.
+    func waitForError(_ text: String, times: Int = 1) -> Bool {
+        var found = 0
+        return program.line(.error, seconds: 20) { line in
+            if line.contains(text) { found += 1 }
+            return found >= times ? true : nil
+        } ?? false
     }
 
     func exitCode(seconds: Double = 30) -> Int32? { program.exitCode(seconds: seconds) }

@@ -22,7 +22,8 @@ struct RelaySessionTests {
 
         init(
             maximumViewers: Int = 8, admit: @escaping HostSession.KnockPolicy = { _ in .accepted },
-            viewerLimit: (@Sendable (ViewerDescription) -> Bitrate?)? = nil, maximumBitrate: Bitrate = .kilobits(20_000),
+            viewerLimit: (@Sendable (ViewerDescription) -> Bitrate?)? = nil,
+            maximumBitrate: Bitrate = .kilobits(20_000),
             threads: Int = 1
         ) async throws {
             let description = try ServiceDescription(
@@ -148,7 +149,7 @@ struct RelaySessionTests {
             #expect(await output.wait { $0.counters.count >= 90 })
             // The host may leave out some of the first frames.
             let counters = output.state.counters.filter { $0 > 30 }
-            #expect(zip(counters, counters.dropFirst()).allSatisfy { $1 - $0 == 1 }, "\(counters)")
+            #expect(zip(counters, counters.dropFirst()).allSatisfy { $1 > $0 }, "\(counters)")
         }
         for viewer in viewers {
             viewer.session.leave()

@@ -9,12 +9,14 @@ final class Recording: @unchecked Sendable {
     private var moments: [MediaInstant] = []
     private var failures: [SourceFailure] = []
     private var corks: [Bool] = []
+    private var changes: [AudioSourceChange] = []
 
     struct State {
         var samples: [Int16]
         var moments: [MediaInstant]
         var failures: [SourceFailure]
         var corks: [Bool]
+        var changes: [AudioSourceChange]
     }
 
     func add(_ packet: UnsafeBufferPointer<Int16>, _ moment: MediaInstant) {
@@ -25,6 +27,7 @@ final class Recording: @unchecked Sendable {
     }
 
     func end(_ failure: SourceFailure) { change { failures.append(failure) } }
+    func note(_ change: AudioSourceChange) { self.change { changes.append(change) } }
     func cork(_ isCorked: Bool) { change { corks.append(isCorked) } }
 
     func forget() {
@@ -48,7 +51,7 @@ final class Recording: @unchecked Sendable {
         condition.lock()
         defer { condition.unlock() }
         while true {
-            let state = State(samples: samples, moments: moments, failures: failures, corks: corks)
+            let state = State(samples: samples, moments: moments, failures: failures, corks: corks, changes: changes)
             if claim(state) { return state }
             if !condition.wait(until: deadline) { return nil }
         }

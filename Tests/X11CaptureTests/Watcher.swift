@@ -14,9 +14,13 @@ final class Watcher {
     private(set) var changed: BlockMap
     private let converter = YUVConverter()
 
-    /// Reads the whole screen.
-    init(_ display: XvfbDisplay) throws {
-        screen = try X11Screen(display: display.name, converter: converter)
+    /// Reads everything once.
+    init(
+        _ display: XvfbDisplay, _ source: CaptureSource = .screen, options: CaptureOptions = CaptureOptions(),
+        report: @escaping @Sendable (String) -> Void = { _ in }
+    ) throws {
+        screen = try X11Screen(
+            display: display.name, source: source, options: options, converter: converter, report: report)
         canvas = I420Buffer(screen.size)
         changed = BlockMap(screen.size)
         #expect(try wait() == .damaged)

@@ -42,6 +42,73 @@ final class XvfbDisplay: @unchecked Sendable {
         sync()
     }
 
+    // MARK: Windows
+
+    /// Opens a window of one colour with a title, which is its class as well, and waits until it is shown.
+    /// - Parameter type: of `_NET_WM_WINDOW_TYPE`.
+    func window(
+        x: Int, y: Int, width: Int, height: Int, _ color: UInt32, title: String, type: String? = nil
+    ) throws -> xcb_window_t {
+        let id = xcb_generate_id(connection)
+        var background = color
+        xcb_create_window(
+            connection, UInt8(XCB_COPY_FROM_PARENT), id, root, Int16(x), Int16(y), UInt16(width), UInt16(height), 0,
+            UInt16(XCB_WINDOW_CLASS_INPUT_OUTPUT.rawValue), 0, UInt32(XCB_CW_BACK_PIXEL.rawValue), &background)
+        let string = UInt32(XCB_ATOM_STRING.rawValue)
+        set(UInt32(XCB_ATOM_WM_NAME.rawValue), of: id, type: string, Array(title.utf8))
+        set(UInt32(XCB_ATOM_WM_CLASS.rawValue), of: id, type: string, Array((title + "\0" + title + "\0").utf8))
+        if let type {
+            var value = try atom(type)
+            xcb_change_property(
+                connection, UInt8(XCB_PROP_MODE_REPLACE.rawValue), id, try atom("_NET_WM_WINDOW_TYPE"),
+                UInt32(XCB_ATOM_ATOM.rawValue), 32, 1, &value)
+        }
+        xcb_map_window(connection, id)
+        sync()
+        return id
+    }
+
+    private func set(_ property: UInt32, of id: xcb_window_t, type: UInt32, _ bytes: [UInt8]) {
+        xcb_change_property(
+            connection, UInt8(XCB_PROP_MODE_REPLACE.rawValue), id, property, type, 8, UInt32(bytes.count), bytes)
+    }
+
+    private func atom(_ name: String) throws -> UInt32 {
+        let cookie = xcb_intern_atom(connection, 0, UInt16(name.utf8.count), name)
+        guard let reply = xcb_intern_atom_reply(connection, cookie, nil) else {
+            throw Program.Failure("the server makes no atom \(name)")
+        }
+        defer { free(reply) }
+        return reply.pointee.atom
+    }
+
+    func move(_ window: xcb_window_t, x: Int, y: Int) {
+        let values = [UInt32(bitPattern: Int32(x)), UInt32(bitPattern: Int32(y))]
+        xcb_configure_window(
+            connection, window, UInt16(XCB_CONFIG_WINDOW_X.rawValue | XCB_CONFIG_WINDOW_Y.rawValue), values)
+        sync()
+    }
+
+    func resize(_ window: xcb_window_t, width: Int, height: Int) {
+        let values = [UInt32(width), UInt32(height)]
+        xcb_configure_window(
+            connection, window, UInt16(XCB_CONFIG_WINDOW_WIDTH.rawValue | XCB_CONFIG_WINDOW_HEIGHT.rawValue), values)
+        sync()
+    }
+
+    /// Fills the window, and waits until the server has drawn it.
+    func paint(_ window: xcb_window_t, _ color: UInt32) {
+        var color = color
+        xcb_change_window_attributes(connection, window, UInt32(XCB_CW_BACK_PIXEL.rawValue), &color)
+        xcb_clear_area(connection, 0, window, 0, 0, 0, 0)
+        sync()
+    }
+
+    func close(_ window: xcb_window_t) {
+        xcb_destroy_window(connection, window)
+        sync()
+    }
+
     /// Moves the pointer by a request, as a program does.
     func warpMouse(x: Int, y: Int) {
         xcb_warp_pointer(connection, 0, root, 0, 0, 0, 0, Int16(x), Int16(y))

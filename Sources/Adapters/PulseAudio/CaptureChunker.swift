@@ -29,9 +29,10 @@ struct CaptureChunker: ~Copyable {
     /// - Parameters:
     ///   - samples: interleaved; nil for silence.
     ///   - first: the capture time of the first sample.
-    ///   - handler: called for each full packet that is not silent.
+    ///   - skipsSilence: whether packets of silence are left out.
+    ///   - handler: called for each full packet.
     mutating func append(
-        _ samples: UnsafePointer<Int16>?, count total: Int, capturedAt first: MediaInstant,
+        _ samples: UnsafePointer<Int16>?, count total: Int, capturedAt first: MediaInstant, skipsSilence: Bool = true,
         _ handler: (UnsafeBufferPointer<Int16>, MediaInstant) -> Void
     ) {
         var offset = 0
@@ -49,7 +50,7 @@ struct CaptureChunker: ~Copyable {
             count = 0
             expected = captureTime + Self.packetDuration
             let full = UnsafeBufferPointer(start: packet, count: Self.samplesPerPacket)
-            if !Self.isSilent(full) { handler(full, captureTime) }
+            if !skipsSilence || !Self.isSilent(full) { handler(full, captureTime) }
         }
     }
 

@@ -1,20 +1,22 @@
-import MediaCore
-
 /// The source that a `PulseCapture` records.
 enum CaptureTarget: Equatable, Sendable {
-    /// The monitor source of the default sink.
+    /// What plays on the default sink, without the streams of viewers (`OwnPlayback`).
     case systemAudio
+    /// What one application plays, on any sink. The name is one that `ServerSnapshot.Playback.matches` finds.
+    case application(String)
     /// The source with this name or description; nil is the default source.
     case microphone(String?)
 
-    var isMonitor: Bool { self == .systemAudio }
-}
+    var isMicrophone: Bool {
+        if case .microphone = self { true } else { false }
+    }
 
-/// A device in the server's terms.
-struct PulseDevice: Equatable {
-    var name: String
-    var description: String
-    /// The server's index of the source, or of the monitored sink.
-    var index: UInt32
-    var isMonitor: Bool
+    /// A description for people before the server is asked.
+    var summary: String {
+        switch self {
+        case .systemAudio: "what plays on this machine"
+        case .application(let name): "what \(name) plays"
+        case .microphone: "a microphone"
+        }
+    }
 }

@@ -123,6 +123,7 @@ public final class PulseAudioSink: AudioSink, @unchecked Sendable {
         defer { pa_proplist_free(properties) }
         pa_proplist_sets(properties, PA_PROP_APPLICATION_NAME, "share")
         pa_proplist_sets(properties, PA_PROP_APPLICATION_ID, "share")
+        OwnPlayback.mark(properties)
         context = pa_context_new_with_proplist(pa_threaded_mainloop_get_api(loop), "share", properties)
         guard let context else { return failed() }
         pa_context_set_state_callback(context, { _, me in PulseAudioSink.from(me)?.contextChanged() }, me)
@@ -144,6 +145,7 @@ public final class PulseAudioSink: AudioSink, @unchecked Sendable {
         let properties = pa_proplist_new()
         defer { pa_proplist_free(properties) }
         pa_proplist_sets(properties, PA_PROP_MEDIA_NAME, "share")
+        OwnPlayback.mark(properties)
         guard let stream = pa_stream_new_with_proplist(context, "share", &format, nil, properties) else {
             return failed()
         }

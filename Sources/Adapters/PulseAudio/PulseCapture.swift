@@ -5,32 +5,36 @@ import Synchronization
 
 /// Records audio from a PulseAudio server on libpulse's thread `audio`.
 ///
+/// With each change at the server, a `CapturePlan` says which streams are needed; these are opened, corked or closed, and
+/// what several of them record is mixed.
+///
 /// - Isolation: `start` and `stop` from any other thread; the rest runs on that thread.
 final class PulseCapture: @unchecked Sendable {
-    // SAFETY: `summaryText` guards itself. Every other stored property is touched on the thread `audio`, or with the
-    // main loop's lock held, which keeps that thread out.
+    // SAFETY: `summaryText` and `corked` guard themselves. Every other stored property is touched on the thread `audio`,
+    // or with the main loop's lock held, which keeps that thread out.
 
     typealias Handler = @Sendable (UnsafeBufferPointer<Int16>, MediaInstant) -> Void
 
     let target: CaptureTarget
     let server: String?
+    /// Whether the capture waits for a server or device that is missing or has gone, instead of ending.
+    let isPersistent: Bool
     let summaryText: Mutex<String>
     let corked = Atomic<Bool>(true)
     /// Called on the thread `audio`; set before `start`.
     var onCork: (@Sendable (Bool) -> Void)?
+    var onChange: (@Sendable (AudioSourceChange) -> Void)?
 
     var loop: OpaquePointer?
     var context: OpaquePointer?
-    var stream: OpaquePointer?
+    var query: ServerQuery?
+    var streams: [RecordStream] = []
     var handler: Handler?
     /// nil after the failure was reported.
     var ended: (@Sendable (SourceFailure) -> Void)?
     var startup = Startup()
-    /// The device of the current stream.
-    var device: PulseDevice?
-    var queries = ServerQueries()
-    var chunker = CaptureChunker()
     var recording = Recording()
+    var mixer = AudioMixer()
 
     /// The progress of `start`.
     struct Startup {
@@ -41,22 +45,31 @@ final class PulseCapture: @unchecked Sendable {
         var deadline: OpaquePointer?
     }
 
-    /// The state of the current stream beyond libpulse's own.
+    /// The state of a capture beyond its streams.
     struct Recording {
-        /// Runs while nothing plays and the stream is not corked yet.
-        var corkTimer: OpaquePointer?
-        var bytesSinceTiming = 0
-        /// Consecutive streams that failed before they delivered audio.
-        var failuresInARow = 0
+        var nextStream = 0
+        /// How often in a row a stream failed before it delivered audio.
+        var failures: [CapturePlan.Origin: Int] = [:]
+        /// `.interrupted` was reported.
+        var isInterrupted = false
+        /// The plan's notice was reported.
+        var isNoticed = false
+        /// Whether `.resumed` is due with the first stream.
+        var isAwaited = false
+        /// Runs while the server or a device is missing.
+        var retryTimer: OpaquePointer?
+        var retries = 0
     }
 
-    init(_ target: CaptureTarget, server: String?) {
+    init(_ target: CaptureTarget, server: String?, isPersistent: Bool = false) {
         self.target = target
         self.server = server
-        summaryText = Mutex(target.isMonitor ? "what plays on this machine" : "a microphone")
+        self.isPersistent = isPersistent
+        summaryText = Mutex(target.summary)
     }
 
     var summary: String { summaryText.withLock { $0 } }
+    /// Whether no stream records.
     var isCorked: Bool { corked.load(ordering: .acquiring) }
 
     var me: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }
@@ -75,9 +88,8 @@ final class PulseCapture: @unchecked Sendable {
         self.handler = handler
         self.ended = ended
         startup = Startup(isUnderway: true)
-        recording.failuresInARow = 0
-        device = nil
-        queries = ServerQueries()
+        recording = Recording()
+        query = ServerQuery { [weak self] in self?.apply($0) }
         // libpulse holds this reference until its thread has ended; `stop` releases it.
         _ = Unmanaged.passRetained(self)
         if let failure = connect(loop) {
@@ -90,7 +102,7 @@ final class PulseCapture: @unchecked Sendable {
         guard let loop else { return }
         precondition(pa_threaded_mainloop_in_thread(loop) == 0, "stop() called from the handler")
         pa_threaded_mainloop_lock(loop)
-        closeStream()
+        closeStreams()
         closeContext()
         handler = nil
         ended = nil
@@ -98,11 +110,24 @@ final class PulseCapture: @unchecked Sendable {
         pa_threaded_mainloop_stop(loop)
         pa_threaded_mainloop_free(loop)
         self.loop = nil
+        query = nil
         Unmanaged.passUnretained(self).release()
     }
 
-    /// Reports a failure once: to `start` while it waits, afterwards to `ended`.
+    // MARK: What is reported
+
+    /// Ends the capture, or interrupts it if it is persistent.
     func fail(_ failure: SourceFailure) {
+        guard isPersistent else { return end(failure) }
+        if !recording.isInterrupted {
+            recording.isInterrupted = true
+            onChange?(.interrupted(failure))
+        }
+        succeed()
+    }
+
+    /// Reports a failure once: to `start` while it waits, afterwards to `ended`.
+    private func end(_ failure: SourceFailure) {
         if startup.isUnderway {
             if startup.failure == nil, !startup.isDone { startup.failure = failure }
             if let loop { pa_threaded_mainloop_signal(loop, 0) }
@@ -110,11 +135,23 @@ final class PulseCapture: @unchecked Sendable {
         }
         guard let ended else { return }
         self.ended = nil
-        closeStream()
+        closeStreams()
         ended(failure)
     }
 
-    func succeed() {
+    /// The capture does what it can do now.
+    func settled() {
+        if recording.isInterrupted || recording.isAwaited && !streams.isEmpty {
+            recording.isInterrupted = false
+            recording.isAwaited = false
+            onChange?(.resumed(summary))
+        }
+        succeed()
+    }
+
+    /// Lets `start` return.
+    private func succeed() {
+        guard !startup.isDone else { return }
         startup.isDone = true
         if let loop { pa_threaded_mainloop_signal(loop, 0) }
     }

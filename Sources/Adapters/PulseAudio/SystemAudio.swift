@@ -1,14 +1,17 @@
 public import MediaCore
 
-/// Captures what plays on this machine: the monitor of the default sink, following changes of the default.
+/// Captures what plays on this machine: what the default sink plays, following changes of the default.
 ///
-/// While nothing plays the stream is corked and causes no wake-ups. Streams are named "share".
+/// What `share join` plays (`OwnPlayback`) is left out. While nothing plays the stream is corked and causes no wake-ups.
+/// Streams are named "share".
 public final class SystemAudio: AudioSource {
     private let capture: PulseCapture
 
-    /// - Parameter server: a PulseAudio server string; nil is the user's default (PULSE_SERVER).
-    public init(server: String? = nil) {
-        capture = PulseCapture(.systemAudio, server: server)
+    /// - Parameters:
+    ///   - server: a PulseAudio server string; nil is the user's default (PULSE_SERVER).
+    ///   - isPersistent: whether it waits for a server that is missing or has gone (`observe`), instead of ending.
+    public init(server: String? = nil, isPersistent: Bool = false) {
+        capture = PulseCapture(.systemAudio, server: server, isPersistent: isPersistent)
     }
 
     public var summary: String { capture.summary }
@@ -16,7 +19,9 @@ public final class SystemAudio: AudioSource {
     /// Whether the stream is corked and delivers no packets; for tests and statistics.
     public var isCorked: Bool { capture.isCorked }
 
-    /// - Throws: `.noAudioServer`.
+    public func observe(_ handler: @escaping @Sendable (AudioSourceChange) -> Void) { capture.onChange = handler }
+
+    /// - Throws: `.noAudioServer`; never if it is persistent.
     public func start(
         handler: @escaping @Sendable (UnsafeBufferPointer<Int16>, MediaInstant) -> Void,
         ended: @escaping @Sendable (SourceFailure) -> Void

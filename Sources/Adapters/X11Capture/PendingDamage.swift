@@ -4,13 +4,18 @@ internal import MediaCore
 struct PendingDamage {
     /// The blocks that were drawn on since the last read.
     var blocks: BlockMap
+    /// The blocks of the read that runs.
+    private(set) var reading: BlockMap
     var isDamaged = true
     /// The canvas holds nothing of this screen, so every block must be converted.
     var isForced = true
     var isPointerMoved = false
     var isCursorImageStale = true
 
-    init(_ size: PixelSize) { blocks = BlockMap(size, filled: true) }
+    init(_ size: PixelSize) {
+        blocks = BlockMap(size, filled: true)
+        reading = BlockMap(size)
+    }
 
     var isCursorStale: Bool { isPointerMoved || isCursorImageStale }
 
@@ -20,8 +25,24 @@ struct PendingDamage {
     }
 
     mutating func resize(to size: PixelSize) {
-        blocks = BlockMap(size, filled: true)
+        self = PendingDamage(size)
+    }
+
+    mutating func insert(_ rect: PixelRect) {
+        blocks.insert(rect)
         isDamaged = true
-        isForced = true
+    }
+
+    /// Takes all blocks for a read. Damage that is reported meanwhile is of the next one.
+    mutating func beginReading() {
+        swap(&blocks, &reading)
+        blocks.clear()
+        isDamaged = false
+    }
+
+    /// Puts the blocks of a read that did not succeed back.
+    mutating func restore() {
+        blocks.formUnion(reading)
+        isDamaged = true
     }
 }

@@ -21,6 +21,11 @@ final class X11Connection {
     private(set) var xfixes: Extension?
     private(set) var randr: Extension?
     private(set) var xinput: Extension?
+    /// Version 0.2, which names the pixmaps of windows.
+    private(set) var composite: Extension?
+    private(set) var shape: Extension?
+    /// RandR 1.5 lists monitors.
+    private(set) var hasMonitors = false
     private var isClosed = false
 
     /// - Parameter display: as in `$DISPLAY`; nil uses that variable.
@@ -133,12 +138,15 @@ final class X11Connection {
         let xfixes = Self.present(cxcb_xfixes(raw))
         let randr = Self.present(cxcb_randr(raw))
         let xinput = Self.present(cxcb_xinput(raw))
+        let composite = Self.present(cxcb_composite(raw))
+        shape = Self.present(cxcb_shape(raw))
         // Each extension requires a version query before any other request.
         let shmVersion = shm.map { _ in xcb_shm_query_version(raw) }
         let damageVersion = damage.map { _ in xcb_damage_query_version(raw, 1, 1) }
         let xfixesVersion = xfixes.map { _ in xcb_xfixes_query_version(raw, 5, 0) }
-        let randrVersion = randr.map { _ in xcb_randr_query_version(raw, 1, 2) }
+        let randrVersion = randr.map { _ in xcb_randr_query_version(raw, 1, 5) }
         let xinputVersion = xinput.map { _ in xcb_input_xi_query_version(raw, 2, 2) }
+        let compositeVersion = composite.map { _ in xcb_composite_query_version(raw, 0, 4) }
         if let shmVersion, let reply = xcb_shm_query_version_reply(raw, shmVersion, nil) {
             defer { free(reply) }
             if (reply.pointee.major_version, reply.pointee.minor_version) >= (1, 2) { self.shm = shm }
@@ -152,12 +160,17 @@ final class X11Connection {
             self.xfixes = xfixes
         }
         if let randrVersion, let reply = xcb_randr_query_version_reply(raw, randrVersion, nil) {
-            free(reply)
+            defer { free(reply) }
             self.randr = randr
+            hasMonitors = (reply.pointee.major_version, reply.pointee.minor_version) >= (1, 5)
         }
         if let xinputVersion, let reply = xcb_input_xi_query_version_reply(raw, xinputVersion, nil) {
             defer { free(reply) }
             if reply.pointee.major_version >= 2 { self.xinput = xinput }
+        }
+        if let compositeVersion, let reply = xcb_composite_query_version_reply(raw, compositeVersion, nil) {
+            defer { free(reply) }
+            if (reply.pointee.major_version, reply.pointee.minor_version) >= (0, 2) { self.composite = composite }
         }
     }
 

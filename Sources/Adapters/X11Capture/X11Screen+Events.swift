@@ -7,18 +7,15 @@ import MediaCore
 /// Events of the X server.
 extension X11Screen {
     func listen(_ connection: X11Connection, _ isOn: Bool) {
-        if features.hasDamage {
-            if isOn && damageID == 0 {
-                // This level reports only areas that are not yet part of the damage, as separate rectangles. That
-                // avoids a bounding box over half the screen, a flood of events, and a round trip to fetch a region.
-                damageID = xcb_generate_id(connection.raw)
-                xcb_damage_create(
-                    connection.raw, damageID, connection.root, UInt8(XCB_DAMAGE_REPORT_LEVEL_DELTA_RECTANGLES.rawValue))
-            } else if !isOn && damageID != 0 {
-                xcb_damage_destroy(connection.raw, damageID)
-                damageID = 0
-            }
+        desktop.listen(connection, isOn)
+        target.window?.listen(connection, isOn)
+        if connection.randr != nil {
+            let mask =
+                XCB_RANDR_NOTIFY_MASK_SCREEN_CHANGE.rawValue | XCB_RANDR_NOTIFY_MASK_CRTC_CHANGE.rawValue
+                | XCB_RANDR_NOTIFY_MASK_OUTPUT_CHANGE.rawValue
+            xcb_randr_select_input(connection.raw, connection.root, isOn ? UInt16(mask) : 0)
         }
+        subscribeToDamage(connection, isOn)
         if features.hasCursor {
             let mask = isOn ? XCB_XFIXES_CURSOR_NOTIFY_MASK_DISPLAY_CURSOR.rawValue : 0
             xcb_xfixes_select_cursor_input(connection.raw, connection.root, mask)
@@ -27,7 +24,23 @@ extension X11Screen {
         xcb_flush(connection.raw)
     }
 
-    /// Handles all pending events without waiting, and a change of the screen size (one round trip).
+    /// Listens for the damage of the target's window, which may have become another one.
+    private func subscribeToDamage(_ connection: X11Connection, _ isOn: Bool) {
+        guard features.hasDamage else { return }
+        let window = isOn ? target.damagedWindow(connection) : 0
+        guard window != damage.window else { return }
+        // The server destroys it with its window; another destruction is an error that arrives as an event.
+        if damage.id != 0 { xcb_damage_destroy(connection.raw, damage.id) }
+        damage = DamageSubscription(id: 0, window: window)
+        guard window != 0 else { return }
+        // This level reports only areas that are not yet part of the damage, as separate rectangles. That
+        // avoids a bounding box over half the screen, a flood of events, and a round trip to fetch a region.
+        damage.id = xcb_generate_id(connection.raw)
+        xcb_damage_create(
+            connection.raw, damage.id, window, UInt8(XCB_DAMAGE_REPORT_LEVEL_DELTA_RECTANGLES.rawValue))
+    }
+
+    /// Handles all pending events without waiting, and what they changed (some round trips).
     func takeEvents() throws(SourceFailure) -> X11Connection {
         guard let connection else {
             throw SourceFailure(.displayGone, "display \(name) was closed", remedy: "Open it again.")
@@ -37,50 +50,128 @@ extension X11Screen {
             free(event)
         }
         try connection.checkAlive()
-        guard isGeometryStale else { return connection }
-        isGeometryStale = false
-        let now = try connection.rootSize().even
-        guard now != size, now.width > 0, now.height > 0 else { return connection }
-        reader.resize(now)
-        shadow = ScreenShadow(now)
-        pending.resize(to: now)
-        hasPendingResize = true
+        let now = MonotonicClock.now
+        if isGeometryStale && now >= geometryDue { try refreshTarget(connection, at: now) }
+        if target.isOfScreen {
+            if desktop.isStale { damage(desktop.updateConcealed(connection, at: now)) }
+            damage(desktop.expireConcealed(at: now))
+        }
         return connection
+    }
+
+    /// Handles the events that arrived with a reply, without reading more of them.
+    func takeQueuedEvents(_ connection: X11Connection) {
+        while let event = xcb_poll_for_queued_event(connection.raw) {
+            take(event, connection)
+            free(event)
+        }
+    }
+
+    /// - Parameter rects: of the root window.
+    private func damage(_ rects: [PixelRect]) {
+        for rect in rects { pending.insert(rect.offset(x: -area.rootX, y: -area.rootY)) }
+    }
+
+    private func refreshTarget(_ connection: X11Connection, at now: MediaInstant) throws(SourceFailure) {
+        isGeometryStale = false
+        try target.refresh(connection, desktop)
+        subscribeToDamage(connection, true)
+        let new = target.area
+        guard new != area else { return }
+        let old = area
+        area = new
+        if new.size != size {
+            reader.resize(new.size)
+            shadow = ScreenShadow(new.size)
+            pending.resize(to: new.size)
+            hasPendingResize = true
+            if target.window != nil { geometryDue = now + Self.shortestResize }
+        } else if (new.drawable, new.x, new.y, new.readable) != (old.drawable, old.x, old.y, old.readable) {
+            pending.fill()
+        }
+        pending.isPointerMoved = true
     }
 
     private func take(_ event: UnsafeMutablePointer<xcb_generic_event_t>, _ connection: X11Connection) {
         let raw = UnsafeRawPointer(event)
         let type = event.pointee.response_type & 0x7f
         if let damage = connection.damage, type == damage.firstEvent &+ UInt8(XCB_DAMAGE_NOTIFY) {
-            let area = raw.load(as: xcb_damage_notify_event_t.self).area
-            pending.blocks.insert(
-                PixelRect(x: Int(area.x), y: Int(area.y), width: Int(area.width), height: Int(area.height)))
-            pending.isDamaged = true
+            let event = raw.load(as: xcb_damage_notify_event_t.self)
+            // Another one is of a window that was captured before.
+            guard event.drawable == self.damage.window else { return }
+            let offset = target.damageOffset
+            let rect = PixelRect(
+                x: Int(event.area.x) + offset.x, y: Int(event.area.y) + offset.y, width: Int(event.area.width),
+                height: Int(event.area.height))
+            if !rect.clipped(to: size).isEmpty { pending.insert(rect) }
         } else if let xfixes = connection.xfixes, type == xfixes.firstEvent &+ UInt8(XCB_XFIXES_CURSOR_NOTIFY) {
             pending.isCursorImageStale = true
-        } else if let randr = connection.randr, type == randr.firstEvent &+ UInt8(XCB_RANDR_SCREEN_CHANGE_NOTIFY) {
+        } else if let randr = connection.randr,
+            type == randr.firstEvent &+ UInt8(XCB_RANDR_SCREEN_CHANGE_NOTIFY)
+                || type == randr.firstEvent &+ UInt8(XCB_RANDR_NOTIFY)
+        {
             isGeometryStale = true
-        } else if type == UInt8(XCB_CONFIGURE_NOTIFY) {
-            if raw.load(as: xcb_configure_notify_event_t.self).window == connection.root { isGeometryStale = true }
         } else if type == UInt8(XCB_GE_GENERIC), let xinput = connection.xinput {
             let generic = raw.load(as: xcb_ge_generic_event_t.self)
             // Only motion and raw motion were selected.
             if generic.extension == xinput.opcode {
                 pending.isPointerMoved = true
+                visibility.noteMotion(at: MonotonicClock.now)
                 scans.expectChange()
             }
+        } else {
+            takeWindowEvent(raw, type, connection)
+        }
+    }
+
+    /// Events of the root window, its children and the captured window.
+    private func takeWindowEvent(_ raw: UnsafeRawPointer, _ type: UInt8, _ connection: X11Connection) {
+        switch type {
+        case UInt8(XCB_CONFIGURE_NOTIFY):
+            let window = raw.load(as: xcb_configure_notify_event_t.self).window
+            if window == connection.root { isGeometryStale = true } else { noteChange(of: window, isMove: true) }
+        case UInt8(XCB_MAP_NOTIFY): noteChange(of: raw.load(as: xcb_map_notify_event_t.self).window)
+        case UInt8(XCB_UNMAP_NOTIFY): noteChange(of: raw.load(as: xcb_unmap_notify_event_t.self).window)
+        case UInt8(XCB_DESTROY_NOTIFY): noteChange(of: raw.load(as: xcb_destroy_notify_event_t.self).window)
+        case UInt8(XCB_GRAVITY_NOTIFY): noteChange(of: raw.load(as: xcb_gravity_notify_event_t.self).window)
+        case UInt8(XCB_CIRCULATE_NOTIFY): noteChange(of: raw.load(as: xcb_circulate_notify_event_t.self).window)
+        case UInt8(XCB_REPARENT_NOTIFY):
+            let window = raw.load(as: xcb_reparent_notify_event_t.self).window
+            if window == target.window?.id { target.window?.isParentStale = true }
+            noteChange(of: window)
+        case UInt8(XCB_PROPERTY_NOTIFY):
+            let event = raw.load(as: xcb_property_notify_event_t.self)
+            if desktop.concerns(event.atom) { noteChange(of: event.window, isMove: true) }
+        default: break
+        }
+    }
+
+    /// A window was mapped, moved or closed, or has another title.
+    /// - Parameter isMove: its pixmap is the same one, unless its size has changed.
+    private func noteChange(of window: xcb_window_t, isMove: Bool = false) {
+        desktop.isStale = true
+        guard let tracker = target.window else { return }
+        if tracker.id == 0 {
+            isGeometryStale = true
+        } else if window == tracker.id || window == tracker.topLevel {
+            tracker.isPixmapStale = tracker.isPixmapStale || !isMove
+            isGeometryStale = true
         }
     }
 
     func takeCursor(
         _ connection: X11Connection, _ pointer: xcb_query_pointer_cookie_t?,
-        _ image: xcb_xfixes_get_cursor_image_cookie_t?
+        _ image: xcb_xfixes_get_cursor_image_cookie_t?, at now: MediaInstant
     ) {
         pending.isPointerMoved = false
         if let pointer, let reply = xcb_query_pointer_reply(connection.raw, pointer, nil) {
             defer { free(reply) }
+            // Over a window only while no other window lies between.
+            let isOver = target.window.map { $0.id != 0 && reply.pointee.child == $0.topLevel } ?? true
+            visibility.isShown = visibility.isWanted(at: now)
             cursor.setPosition(
-                x: Int(reply.pointee.root_x), y: Int(reply.pointee.root_y), isVisible: reply.pointee.same_screen != 0)
+                x: Int(reply.pointee.root_x) - area.rootX, y: Int(reply.pointee.root_y) - area.rootY,
+                isVisible: reply.pointee.same_screen != 0 && isOver && visibility.isShown)
         }
         guard let image else { return }
         pending.isCursorImageStale = false

@@ -4,13 +4,19 @@ internal import Glibc
 internal import LinuxRuntime
 public import MediaCore
 
-/// Captures a whole X11 screen. DAMAGE reports the areas that were drawn on; only those are read, through MIT-SHM, and
-/// only blocks that really differ are converted.
+/// Captures an X11 screen, a part of it, or a window. DAMAGE reports the areas that were drawn on; only those are read,
+/// through MIT-SHM, and only blocks that really differ are converted.
 /// The cursor image comes from XFixes and is drawn in; raw motion events (XInput 2) report its movement.
 ///
-/// Only a server without DAMAGE is polled.
+/// Of a screen, windows that are not to be seen are black before their pixels are compared or converted. Only a server
+/// without DAMAGE is polled.
 /// - Isolation: one thread at a time; `wake` from any thread.
 public final class X11Screen: ScreenSource {
+    /// How long the size of a window stays, so that pulling at its edge makes few new sizes.
+    static let shortestResize = MediaDuration.milliseconds(200)
+    /// A read is repeated when windows moved meanwhile; the last of these holds the server.
+    private static let attempts = 4
+
     private let converter: any PixelConverter
     private let wakeup: Wakeup
     /// nil after `close`.
@@ -18,14 +24,20 @@ public final class X11Screen: ScreenSource {
     let name: String
     let features: Features
 
+    let target: CaptureTarget
+    let desktop: DesktopObserver
     let reader: ImageReader
+    var area: CaptureArea
     var shadow: ScreenShadow
     let cursor = CursorLayer()
-    var damageID: xcb_damage_damage_t = 0
+    var visibility: CursorVisibility
+    var damage = DamageSubscription()
     var scans = ScreenScanSchedule()
 
     var pending: PendingDamage
+    /// Where the target is has to be found out, at this instant or later.
     var isGeometryStale = false
+    var geometryDue = MediaInstant(nanoseconds: 0)
     var hasPendingResize = false
     private var plan = DamageRectangles()
     /// Consecutive failed reads without a change of size.
@@ -33,16 +45,31 @@ public final class X11Screen: ScreenSource {
 
     public var size: PixelSize { shadow.size }
 
-    /// The features of the server.
+    /// The features of the server that are used.
     struct Features {
         var hasDamage: Bool
         var hasCursor: Bool
         var hasMotion: Bool
     }
 
-    /// - Parameter display: such as ":0"; nil uses `$DISPLAY`.
-    /// - Throws: `.noDisplay`, `.unsupported` (pixels are not 24-bit colour in 32 bits), `.notPermitted`.
-    public init(display: String?, converter: any PixelConverter) throws(SourceFailure) {
+    /// The damage object of the server, and the window that it is of.
+    struct DamageSubscription {
+        var id: xcb_damage_damage_t = 0
+        var window: xcb_window_t = 0
+    }
+
+    private enum ReadResult { case complete, moved, refused }
+
+    /// - Parameters:
+    ///   - display: such as ":0"; nil uses `$DISPLAY`.
+    ///   - source: the screen, a monitor, a region or a window.
+    ///   - report: is told of changes during the capture, such as that the window was closed; on the capturing thread.
+    /// - Throws: `.noDisplay`, `.unsupported` (pixels are not 24-bit colour in 32 bits; a side of more than 16,383 pixels; no
+    ///   XComposite for a window), `.noSuchDevice` (no such monitor, region or window), `.notPermitted`.
+    public init(
+        display: String?, source: CaptureSource = .screen, options: CaptureOptions = CaptureOptions(),
+        converter: any PixelConverter, report: @escaping @Sendable (String) -> Void = { _ in }
+    ) throws(SourceFailure) {
         let connection = try X11Connection(display)
         do throws(Wakeup.Failure) {
             wakeup = try Wakeup()
@@ -54,30 +81,31 @@ public final class X11Screen: ScreenSource {
         self.connection = connection
         self.converter = converter
         name = connection.name
+        let showsCursor = options.cursor != .no
         features = Features(
-            hasDamage: connection.damage != nil, hasCursor: connection.xfixes != nil,
+            hasDamage: connection.damage != nil, hasCursor: showsCursor && connection.xfixes != nil,
             hasMotion: connection.xinput != nil)
-        let size = connection.initialSize.even
-        guard size.width > 0, size.height > 0 else { throw connection.gone }
-        reader = ImageReader(connection, size: size)
-        shadow = ScreenShadow(size)
-        pending = PendingDamage(size)
-        var mask = UInt32(XCB_EVENT_MASK_STRUCTURE_NOTIFY.rawValue)
-        xcb_change_window_attributes(connection.raw, connection.root, UInt32(XCB_CW_EVENT_MASK.rawValue), &mask)
-        if connection.randr != nil {
-            xcb_randr_select_input(
-                connection.raw, connection.root, UInt16(XCB_RANDR_NOTIFY_MASK_SCREEN_CHANGE.rawValue))
-        }
+        visibility = CursorVisibility(options.cursor)
+        desktop = DesktopObserver(connection, hiddenWindows: options.hiddenWindows)
+        // Before the windows are read, so that no change is missed.
+        desktop.listen(connection, true)
+        target = try CaptureTarget(source, connection, desktop, report: report)
+        area = target.area
+        reader = ImageReader(connection, size: area.size)
+        shadow = ScreenShadow(area.size)
+        pending = PendingDamage(area.size)
         // The size may have changed before the events were selected.
         isGeometryStale = true
         listen(connection, true)
         let probe = PixelRect(x: 0, y: 0, width: 2, height: 2)
-        guard try reader.read([probe], { _, _, _ in }) else { throw .refused(name) }
+        guard try reader.read([probe], of: area, { _, _, _ in }) else { throw .refused(name) }
     }
 
     deinit { close() }
 
-    public var summary: String { "display \(name), \(size.width) x \(size.height)" }
+    public var summary: String {
+        "\(target.description) \(name), \(size.width) x \(size.height)"
+    }
 
     public func wait(until deadline: MediaInstant?) throws(SourceFailure) -> ScreenEvent {
         while true {
@@ -92,52 +120,118 @@ public final class X11Screen: ScreenSource {
                 pending.fill()
                 return .damaged
             }
+            if let hides = visibility.deadline, now >= hides {
+                pending.isPointerMoved = true
+                return .damaged
+            }
             if wakeup.consume() { return .woken }
             if let deadline, now >= deadline { return .woken }
-            let scan = features.hasDamage ? nil : scans.next
-            wakeup.wait(or: connection.descriptor, until: scan.map { min($0, deadline ?? $0) } ?? deadline)
+            wakeup.wait(or: connection.descriptor, until: nextDeadline(before: deadline))
         }
     }
 
+    private func nextDeadline(before deadline: MediaInstant?) -> MediaInstant? {
+        var next = deadline
+        if !features.hasDamage { next = earlier(next, scans.next) }
+        if let hides = visibility.deadline { next = earlier(next, hides) }
+        if let expiry = desktop.concealed.nextExpiry { next = earlier(next, expiry) }
+        if isGeometryStale { next = earlier(next, geometryDue) }
+        return next
+    }
+
+    private func earlier(_ a: MediaInstant?, _ b: MediaInstant) -> MediaInstant { a.map { min($0, b) } ?? b }
+
     public func read(into canvas: I420Buffer, changed: inout BlockMap) throws(SourceFailure) -> MediaInstant {
-        let connection = try takeEvents()
-        if hasPendingResize && canvas.size != size { return MonotonicClock.now }
-        precondition(canvas.size == size && changed.size == size, "canvas of \(canvas.size), screen of \(size)")
-        hasPendingResize = false
-        let instant = MonotonicClock.now
-        if features.hasDamage && pending.isDamaged {
+        for attempt in 1...Self.attempts {
+            let connection = try takeEvents()
+            if hasPendingResize && canvas.size != size { return MonotonicClock.now }
+            precondition(canvas.size == size && changed.size == size, "canvas of \(canvas.size), screen of \(size)")
+            hasPendingResize = false
+            let instant = MonotonicClock.now
+            let holdsServer = attempt == Self.attempts
+            if holdsServer {
+                // Windows cannot move between the look at them and the read.
+                xcb_grab_server(connection.raw)
+                desktop.isStale = true
+                _ = try takeEvents()
+            }
+            defer {
+                if holdsServer {
+                    xcb_ungrab_server(connection.raw)
+                    xcb_flush(connection.raw)
+                }
+            }
+            if hasPendingResize && canvas.size != size { return instant }
+            switch try readOnce(connection, canvas, &changed, at: instant, isLast: holdsServer) {
+            case .complete:
+                failedReads = 0
+                return instant
+            case .moved: continue
+            case .refused:
+                // The server refused because the screen shrank; the event for that has not been handled yet.
+                isGeometryStale = true
+                pending.isForced = true
+                _ = try takeEvents()
+                failedReads = hasPendingResize ? 0 : failedReads + 1
+                if failedReads == 3 { throw .refused(name) }
+                return instant
+            }
+        }
+        return MonotonicClock.now
+    }
+
+    private func readOnce(
+        _ connection: X11Connection, _ canvas: I420Buffer, _ changed: inout BlockMap, at instant: MediaInstant,
+        isLast: Bool
+    ) throws(SourceFailure) -> ReadResult {
+        if features.hasDamage && pending.isDamaged && damage.id != 0 {
             // Anything drawn from here on is reported again. Anything drawn before is in the pixels requested next.
-            xcb_damage_subtract(connection.raw, damageID, 0, 0)
+            xcb_damage_subtract(connection.raw, damage.id, 0, 0)
         }
         if pending.isForced { pending.fill() }
         let pointer = features.hasCursor ? xcb_query_pointer_unchecked(connection.raw, connection.root) : nil
         let image = features.hasCursor && pending.isCursorImageStale ? xcb_xfixes_get_cursor_image(connection.raw) : nil
         if pending.isDamaged { plan.make(for: pending.blocks) } else { plan.clear() }
+        pending.beginReading()
 
         let before = features.hasDamage ? 0 : changed.count
-        let isComplete = try reader.read(plan.rects) { rect, pixels, stride in
+        let conceals = target.isOfScreen
+        let isForced = pending.isForced
+        var isMoved = false
+        let isComplete = try reader.read(plan.rects, of: area) { rect, pixels, stride in
+            if conceals {
+                // What happened before the server copied these pixels has arrived before them.
+                takeQueuedEvents(connection)
+                isMoved = isMoved || desktop.isStale && !isLast
+                if isMoved { return }
+                blacken(pixels, stride, rect)
+            }
             shadow.copyDifferences(
-                pixels, stride: stride, rect: rect, isForced: pending.isForced, canvas: canvas, converter: converter,
+                pixels, stride: stride, rect: rect, isForced: isForced, canvas: canvas, converter: converter,
                 changed: &changed)
         }
-        takeCursor(connection, pointer, image)
-        guard isComplete else {
-            // The server refused because the screen shrank; the event for that has not been handled yet.
-            isGeometryStale = true
-            pending.isForced = true
-            _ = try takeEvents()
-            failedReads = hasPendingResize ? 0 : failedReads + 1
-            if failedReads == 3 { throw .refused(name) }
-            return instant
+        takeCursor(connection, pointer, image, at: instant)
+        guard isComplete, !isMoved else {
+            pending.restore()
+            return isComplete ? .moved : .refused
         }
-        failedReads = 0
-        if pending.isForced { cursor.forget() }
+        if isForced { cursor.forget() }
         pending.isForced = false
-        pending.isDamaged = false
-        pending.blocks.clear()
         cursor.draw(on: canvas, over: shadow, converter: converter, changed: &changed)
         if !features.hasDamage { scans.recordScan(at: instant, foundChange: changed.count != before) }
-        return instant
+        return .complete
+    }
+
+    /// Makes the concealed parts of a rectangle of the frame black.
+    private func blacken(_ pixels: UnsafeMutableRawPointer, _ stride: Int, _ rect: PixelRect) {
+        guard !desktop.concealed.isEmpty else { return }
+        for concealed in desktop.concealed.areas {
+            let part = concealed.offset(x: -area.rootX, y: -area.rootY).intersection(rect)
+            guard !part.isEmpty else { continue }
+            for row in part.y..<part.maxY {
+                memset(pixels + (row - rect.y) * stride + (part.x - rect.x) * 4, 0, part.width * 4)
+            }
+        }
     }
 
     public func damageEverything() { pending.isForced = true }
@@ -161,6 +255,10 @@ public final class X11Screen: ScreenSource {
         pending.isPointerMoved = true
         pending.isCursorImageStale = true
         isGeometryStale = true
+        geometryDue = MediaInstant(nanoseconds: 0)
+        desktop.isStale = true
+        target.window?.isPixmapStale = true
+        target.window?.isParentStale = true
         listen(connection, true)
     }
 

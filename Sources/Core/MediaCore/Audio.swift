@@ -21,6 +21,25 @@ public protocol AudioSource: AnyObject, Sendable {
 
     /// Stops the capture. No handler runs after it has returned.
     func stop()
+
+    /// Reports what happens to the source beside its samples.
+    /// - Parameter handler: called on the audio thread. It is set before `start`.
+    func observe(_ handler: @escaping @Sendable (AudioSourceChange) -> Void)
+}
+
+extension AudioSource {
+    /// A source that is never interrupted has nothing to report.
+    public func observe(_ handler: @escaping @Sendable (AudioSourceChange) -> Void) {}
+}
+
+/// What happens to an ``AudioSource`` that goes on.
+public enum AudioSourceChange: Equatable, Sendable {
+    /// Nothing is captured until `resumed`.
+    case interrupted(SourceFailure)
+    /// It is captured again, or for the first time; the value is its new summary.
+    case resumed(String)
+    /// A sentence for people.
+    case notice(String)
 }
 
 /// Encodes audio. Confined to one thread.

@@ -4,6 +4,8 @@
 #include <xcb/xfixes.h>
 #include <xcb/randr.h>
 #include <xcb/xinput.h>
+#include <xcb/composite.h>
+#include <xcb/shape.h>
 
 // The ids of extensions are global variables, which Swift 6 does not allow to access. Each function returns NULL when
 // the connection is broken; `present` is 0 if the server lacks the extension.
@@ -28,6 +30,14 @@ static inline const xcb_query_extension_reply_t *cxcb_xinput(xcb_connection_t *c
     return xcb_get_extension_data(c, &xcb_input_id);
 }
 
+static inline const xcb_query_extension_reply_t *cxcb_composite(xcb_connection_t *c) {
+    return xcb_get_extension_data(c, &xcb_composite_id);
+}
+
+static inline const xcb_query_extension_reply_t *cxcb_shape(xcb_connection_t *c) {
+    return xcb_get_extension_data(c, &xcb_shape_id);
+}
+
 /// Sends all queries at once, so that the replies cost one round trip.
 static inline void cxcb_prefetch_extensions(xcb_connection_t *c) {
     xcb_prefetch_extension_data(c, &xcb_shm_id);
@@ -35,6 +45,8 @@ static inline void cxcb_prefetch_extensions(xcb_connection_t *c) {
     xcb_prefetch_extension_data(c, &xcb_xfixes_id);
     xcb_prefetch_extension_data(c, &xcb_randr_id);
     xcb_prefetch_extension_data(c, &xcb_input_id);
+    xcb_prefetch_extension_data(c, &xcb_composite_id);
+    xcb_prefetch_extension_data(c, &xcb_shape_id);
 }
 
 /// Selects motion of all master devices on the root window, or nothing. Raw motion is reported whichever window

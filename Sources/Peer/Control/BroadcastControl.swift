@@ -93,7 +93,9 @@ public final class BroadcastControl: Sendable {
             viewers: statistics.viewers, connected: statistics.connected,
             audio: statistics.audio.compactMap { state in
                 AudioTrackName(rawValue: state.kind.rawValue).map {
-                    .init(track: $0, muted: state.isMuted, captured: state.isCaptured)
+                    .init(
+                        track: $0, muted: state.isMuted, captured: state.isCaptured,
+                        level: state.level.map { ($0 * 10).rounded() / 10 })
                 }
             })
     }

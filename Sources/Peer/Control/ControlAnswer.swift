@@ -45,6 +45,8 @@ public struct BroadcastStatus: Codable, Sendable, Equatable {
         public var muted: Bool
         /// False if the device could not be opened or has gone.
         public var captured: Bool
+        /// How loud it is, in dBFS (-70...0), whether it is muted or not; nil in silence, and from a host of before.
+        public var level: Double?
     }
 
     /// The identifier in the link: 13 characters.

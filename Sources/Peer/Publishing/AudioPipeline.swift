@@ -31,6 +31,7 @@ package final class AudioPipeline: @unchecked Sendable {
     private var pendingSince = MediaInstant(nanoseconds: 0)
     private let packet = UnsafeMutableRawBufferPointer.allocate(byteCount: 1_500, alignment: 16)
     private let activity = Monitor(Activity())
+    private let meter = Monitor(AudioLevelMeter())
     private let loss = Monitor(0.0)
     private var appliedLoss = 0.0
     /// The encoder's bitrate when there is enough bandwidth.
@@ -59,11 +60,21 @@ package final class AudioPipeline: @unchecked Sendable {
     /// - Parameters:
     ///   - packetsReady: called on the source's thread after a packet was queued.
     ///   - ended: called when the source has gone.
+    ///   - changed: called when the source is interrupted or comes back.
     package func start(
-        packetsReady: @escaping @Sendable () -> Void, ended: @escaping @Sendable (SourceFailure) -> Void
+        packetsReady: @escaping @Sendable () -> Void, ended: @escaping @Sendable (SourceFailure) -> Void,
+        changed: @escaping @Sendable (AudioSourceChange) -> Void = { _ in }
     ) throws(SourceFailure) {
         self.packetsReady = packetsReady
         let activity = activity
+        source.observe { change in
+            switch change {
+            case .interrupted: activity.with { $0.isCaptured = false }
+            case .resumed: activity.with { $0.isCaptured = true }
+            case .notice: break
+            }
+            changed(change)
+        }
         activity.with { $0.isCaptured = true }
         do throws(SourceFailure) {
             try source.start(
@@ -117,13 +128,19 @@ package final class AudioPipeline: @unchecked Sendable {
     func setPaused(_ paused: Bool) { activity.with { $0.isPaused = paused } }
 
     package var state: AudioTrackState {
-        activity.with { AudioTrackState(kind: kind, isMuted: $0.isMuted, isCaptured: $0.isCaptured) }
+        let level = meter.with { $0.decibels(at: MonotonicClock.now) }
+        return activity.with {
+            AudioTrackState(kind: kind, isMuted: $0.isMuted, isCaptured: $0.isCaptured, level: level)
+        }
     }
 
     package func stop() { source.stop() }
 
     private func take(_ samples: UnsafeBufferPointer<Int16>, _ captured: MediaInstant) {
-        guard activity.with({ $0.isEncoding }) else {
+        let activity = activity.with { $0 }
+        // A muted microphone shows its level, too: its owner may speak without knowing that it is muted.
+        if !activity.isPaused { meter.with { $0.add(samples, at: MonotonicClock.now) } }
+        guard activity.isEncoding else {
             filled = 0
             return
         }

@@ -28,4 +28,16 @@ public enum BroadcastEvent: Sendable {
     /// A track or a device failed; the session goes on.
     case warning(String)
     case ended(EndReason)
+
+    /// What has happened to an audio track's source.
+    /// - Parameter name: of the track, for people.
+    package static func audioSource(_ name: String, _ change: AudioSourceChange) -> BroadcastEvent {
+        switch change {
+        case .interrupted(let failure):
+            let start = failure.code == .deviceGone ? "the \(name) has gone: " : "without \(name) for now. "
+            return .warning(start + failure.message + (failure.remedy.isEmpty ? "" : " " + failure.remedy))
+        case .resumed(let summary): return .sharing(name + ": " + summary)
+        case .notice(let sentence): return .warning(sentence)
+        }
+    }
 }

@@ -212,10 +212,11 @@ public final class HostSession: Sendable {
         for track in pipelines.audio {
             let name = track.name
             do throws(SourceFailure) {
-                try track.start(packetsReady: { audio.signal() }) { [emit] failure in
-                    emit(.warning("the \(name) has gone: \(failure.message)"))
-                }
-                emit(.sharing(name + ": " + track.summary))
+                try track.start(
+                    packetsReady: { audio.signal() },
+                    ended: { [emit] failure in emit(.warning("the \(name) has gone: \(failure.message)")) },
+                    changed: { [emit] change in emit(.audioSource(name, change)) })
+                if track.state.isCaptured { emit(.sharing(name + ": " + track.summary)) }
             } catch {
                 emit(.warning("without \(name). \(error.message) \(error.remedy)"))
             }

@@ -15,6 +15,7 @@ public final class LocalEncoding: Sendable {
         case audioStarted(_ track: String, summary: String)
         case audioNotStarted(_ track: String, SourceFailure)
         case audioEnded(_ track: String, SourceFailure)
+        case audioChanged(_ track: String, AudioSourceChange)
     }
 
     private struct Sinks {
@@ -55,8 +56,10 @@ public final class LocalEncoding: Sendable {
         for track in pipelines.audio {
             let name = track.name
             do throws(SourceFailure) {
-                try track.start(packetsReady: { [self] in passPackets() }, ended: { report(.audioEnded(name, $0)) })
-                report(.audioStarted(name, summary: track.summary))
+                try track.start(
+                    packetsReady: { [self] in passPackets() }, ended: { report(.audioEnded(name, $0)) },
+                    changed: { report(.audioChanged(name, $0)) })
+                if track.state.isCaptured { report(.audioStarted(name, summary: track.summary)) }
             } catch {
                 report(.audioNotStarted(name, error))
             }

@@ -110,7 +110,8 @@ public final class RelaySession: Sendable {
                     ICEAgentPool(
                         .init(agents: .max, descriptors: descriptors.agents, reserve: descriptors.reserve / 2))
                 }),
-            fanOut: LoopBound(session.loop, making: { FanOut(threads: configuration.sendingThreads, sharing: configuration.sharing) }),
+            fanOut: LoopBound(
+                session.loop, making: { FanOut(threads: configuration.sendingThreads, sharing: configuration.sharing) }),
             decide: admit, viewerLimit: configuration.viewerLimit)
         published.environment.with { $0 = shared }
     }

@@ -28,6 +28,7 @@ final class EncodedUploader: SampleUploader {
             case .audioNotStarted(let name, let failure):
                 emit(.warning("without \(name). \(failure.message) \(failure.remedy)"))
             case .audioEnded(let name, let failure): emit(.warning("the \(name) has gone: \(failure.message)"))
+            case .audioChanged(let name, let change): emit(.audioSource(name, change))
             }
         }
     }

@@ -51,7 +51,17 @@ final class RawUploader: SampleUploader, @unchecked Sendable {
         for (index, input) in audio.enumerated() {
             let track: SampleDescription.AudioTrack = input.kind == .microphoneAudio ? .microphone : .application
             let name = input.kind == .microphoneAudio ? "microphone" : "audio"
+            input.source.observe { [control] change in
+                switch change {
+                case .interrupted: control.with { $0.tracks[index].isCaptured = false }
+                case .resumed: control.with { $0.tracks[index].isCaptured = true }
+                case .notice: break
+                }
+                emit(.audioSource(name, change))
+            }
             do throws(SourceFailure) {
+                // An interruption may be reported before it returns.
+                control.with { $0.tracks[index].isCaptured = true }
                 try input.source.start(
                     handler: { [process, control] samples, time in
                         let (isWanted, tap) = control.with { (!$0.isPaused && !$0.tracks[index].isMuted, $0.tap) }
@@ -67,9 +77,9 @@ final class RawUploader: SampleUploader, @unchecked Sendable {
                         control.with { $0.tracks[index].isCaptured = false }
                         emit(.warning("the \(name) has gone: \(failure.message)"))
                     })
-                control.with { $0.tracks[index].isCaptured = true }
-                emit(.sharing(name + ": " + input.source.summary))
+                if control.with({ $0.tracks[index].isCaptured }) { emit(.sharing(name + ": " + input.source.summary)) }
             } catch {
+                control.with { $0.tracks[index].isCaptured = false }
                 emit(.warning("without \(name). \(error.message) \(error.remedy)"))
             }
         }

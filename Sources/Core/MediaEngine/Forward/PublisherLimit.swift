@@ -38,7 +38,10 @@ public struct PublisherLimit: Sendable {
         isExceeded = bytes > allowed * elapsed.inSeconds
         let over = bytes - 2 * allowed * elapsed.inSeconds
         excess = max(0, excess + over)
-        doubled = over > 0 ? doubled + elapsed : max(.zero, doubled - MediaDuration(nanoseconds: elapsed.nanoseconds / Self.forgiveness))
+        doubled =
+            over > 0
+            ? doubled + elapsed
+            : max(.zero, doubled - MediaDuration(nanoseconds: elapsed.nanoseconds / Self.forgiveness))
         self.begin = (received, now)
         return doubled >= Self.patience || excess > 2 * allowed * Self.burst.inSeconds
     }

@@ -1,0 +1,197 @@
+import CXCB
+import LinuxRuntime
+import MediaCore
+import PixelConversion
+import Testing
+
+@testable import X11Capture
+
+extension X11Tests {
+    /// Windows, regions and monitors, and what is hidden of a screen.
+    @Suite struct SourceTests {
+        private let red: UInt32 = 0xe01010
+        private let green: UInt32 = 0x10c020
+        private let blue: UInt32 = 0x2030d0
+
+        private func failure(_ display: XvfbDisplay, _ source: CaptureSource) -> SourceFailure? {
+            do throws(SourceFailure) {
+                _ = try X11Screen(display: display.name, source: source, converter: YUVConverter())
+                return nil
+            } catch {
+                return error
+            }
+        }
+
+        /// What lies above a window is not in its picture, and moving it changes nothing.
+        @Test func aWindowIsSeenBehindOthersAndWhereItMoves() throws {
+            let display = try XvfbDisplay()
+            let shown = try display.window(x: 40, y: 30, width: 101, height: 80, red, title: "Report")
+            let above = try display.window(x: 20, y: 20, width: 300, height: 300, green, title: "Chat")
+            let watcher = try Watcher(display, .window(.id(shown)))
+            // An odd side loses its last column.
+            #expect(watcher.screen.size == PixelSize(width: 100, height: 80))
+            for (x, y) in [(0, 0), (99, 0), (50, 40), (99, 79)] { #expect(watcher.shows(red, x: x, y: y)) }
+            display.move(shown, x: 300, y: 200)
+            display.move(above, x: 290, y: 190)
+            try watcher.settle()
+            #expect(watcher.shows(red, x: 50, y: 40))
+            display.paint(shown, blue)
+            try watcher.updateUntilChanged()
+            try watcher.settle()
+            #expect(watcher.shows(blue, x: 0, y: 0) && watcher.shows(blue, x: 99, y: 79))
+        }
+
+        @Test func aWindowsNewSizeIsTold() throws {
+            let display = try XvfbDisplay()
+            let shown = try display.window(x: 0, y: 0, width: 100, height: 80, red, title: "Report")
+            let watcher = try Watcher(display, .window(.title("repo")))
+            display.resize(shown, width: 200, height: 60)
+            while try watcher.wait() != .resized(PixelSize(width: 200, height: 60)) { try watcher.update() }
+            watcher.adoptSize()
+            try watcher.update()
+            display.paint(shown, green)
+            try watcher.updateUntilChanged()
+            try watcher.settle()
+            #expect(watcher.shows(green, x: 199, y: 59))
+            // 1 x 1: the least frame is 2 x 2, and what the window lacks is black.
+            display.resize(shown, width: 1, height: 1)
+            while try watcher.wait() != .resized(PixelSize(width: 2, height: 2)) { try watcher.update() }
+        }
+
+        @Test func aClosedWindowIsBlackUntilItIsOpenedAgain() throws {
+            let display = try XvfbDisplay()
+            let said = Monitor<[String]>([])
+            let first = try display.window(x: 0, y: 0, width: 100, height: 80, red, title: "Report")
+            let watcher = try Watcher(display, .window(.id(first))) { text in said.with { $0.append(text) } }
+            display.close(first)
+            try watcher.updateUntilChanged()
+            try watcher.settle()
+            #expect(watcher.shows(0, x: 50, y: 40))
+            // Another window is not shown in its place.
+            let other = try display.window(x: 200, y: 0, width: 100, height: 80, green, title: "Chat")
+            try watcher.settle()
+            #expect(watcher.shows(0, x: 50, y: 40))
+            let again = try display.window(x: 10, y: 10, width: 100, height: 80, blue, title: "Report")
+            while !watcher.shows(blue, x: 50, y: 40) { try watcher.updateUntilChanged() }
+            #expect(said.with { $0.count } == 2)
+            #expect(said.with { $0.first?.contains("was closed") } == true)
+            #expect(said.with { $0.last?.contains("is open again") } == true)
+            display.close(other)
+            display.close(again)
+        }
+
+        @Test func aRegionIsItsPartOfTheScreen() throws {
+            let display = try XvfbDisplay()
+            display.fill(x: 0, y: 0, width: 640, height: 480, green)
+            display.fill(x: 100, y: 50, width: 60, height: 40, red)
+            let watcher = try Watcher(display, .region(PixelRect(x: 100, y: 50, width: 80, height: 60)))
+            #expect(watcher.screen.size == PixelSize(width: 80, height: 60))
+            #expect(watcher.shows(red, x: 0, y: 0) && watcher.shows(red, x: 58, y: 38))
+            #expect(watcher.shows(green, x: 70, y: 20) && watcher.shows(green, x: 20, y: 50))
+            // What is drawn elsewhere wakes nobody.
+            display.fill(x: 300, y: 300, width: 50, height: 50, blue)
+            #expect(try watcher.wait(milliseconds: 100) == .woken)
+            display.fill(x: 170, y: 100, width: 50, height: 50, blue)
+            try watcher.updateUntilChanged()
+            #expect(watcher.shows(blue, x: 76, y: 56))
+        }
+
+        @Test func theMonitorHasANumberAndAName() throws {
+            let display = try XvfbDisplay()
+            let sources = try DesktopSources(display: display.name)
+            #expect(sources.monitors.map(\.number) == [1])
+            let monitor = try #require(sources.monitors.first)
+            #expect(monitor.rect == PixelRect(x: 0, y: 0, width: 640, height: 480))
+            for wanted in [CaptureSource.Monitor.number(1), .name(monitor.name), .name(monitor.name.uppercased())] {
+                let watcher = try Watcher(display, .monitor(wanted))
+                #expect(watcher.screen.size == PixelSize(width: 640, height: 480))
+            }
+            let missing = failure(display, .monitor(.number(7)))
+            #expect(missing?.code == .noSuchDevice && missing?.message == "there is no monitor:7")
+            #expect(missing?.remedy.contains("1 (\(monitor.name), 640 x 480)") == true)
+        }
+
+        @Test func whatIsNotThereIsAnErrorInWords() throws {
+            let display = try XvfbDisplay()
+            _ = try display.window(x: 0, y: 0, width: 50, height: 50, red, title: "Report 1")
+            _ = try display.window(x: 60, y: 0, width: 50, height: 50, red, title: "Report 2")
+            #expect(failure(display, .window(.id(0x1234)))?.message == "there is no window:0x1234")
+            #expect(failure(display, .window(.title("nothing")))?.message.contains("no window has 'nothing'") == true)
+            let several = failure(display, .window(.title("report")))
+            #expect(several?.message.contains("2 windows have 'report'") == true)
+            #expect(several?.remedy.contains("Choose one: window:0x") == true)
+            let outside = failure(display, .region(PixelRect(x: 640, y: 0, width: 10, height: 10)))
+            #expect(outside?.message.contains("is outside of display") == true)
+            let small = try XvfbDisplay(arguments: ["-extension", "Composite"])
+            let window = try small.window(x: 0, y: 0, width: 50, height: 50, red, title: "Report")
+            #expect(failure(small, .window(.id(window)))?.code == .unsupported)
+        }
+
+        @Test func hiddenWindowsAreBlackAlsoWhileTheyMove() throws {
+            let display = try XvfbDisplay()
+            display.fill(x: 0, y: 0, width: 640, height: 480, green)
+            let secret = try display.window(x: 100, y: 100, width: 100, height: 100, red, title: "Passwords - Vault")
+            let pattern = try #require(WindowPattern("vault"))
+            let watcher = try Watcher(display, options: CaptureOptions(hiddenWindows: [pattern]))
+            #expect(watcher.shows(0, x: 110, y: 110) && watcher.shows(0, x: 198, y: 198))
+            #expect(watcher.shows(green, x: 90, y: 110))
+            for step in 1...20 {
+                display.move(secret, x: 100 + step * 10, y: 100 + step * 5)
+                try watcher.update()
+                for x in stride(from: 0, to: 640, by: 10) {
+                    for y in stride(from: 0, to: 480, by: 10) { #expect(!watcher.shows(red, x: x, y: y)) }
+                }
+            }
+            try watcher.settle()
+            #expect(watcher.shows(0, x: 310, y: 210))
+            // A window above it is seen.
+            let above = try display.window(x: 300, y: 200, width: 50, height: 50, blue, title: "Chat")
+            try watcher.updateUntilChanged()
+            try watcher.settle()
+            #expect(watcher.shows(blue, x: 320, y: 220))
+            display.close(above)
+        }
+
+        @Test func aNotificationIsBlack() throws {
+            let display = try XvfbDisplay()
+            display.fill(x: 0, y: 0, width: 640, height: 480, green)
+            let watcher = try Watcher(display)
+            _ = try display.window(
+                x: 100, y: 100, width: 100, height: 100, red, title: "New message",
+                type: "_NET_WM_WINDOW_TYPE_NOTIFICATION")
+            try watcher.updateUntilChanged()
+            try watcher.settle()
+            #expect(watcher.shows(0, x: 150, y: 150))
+            #expect(watcher.shows(green, x: 50, y: 150))
+        }
+
+        @Test func theCursorCanBeLeftOut() throws {
+            let display = try XvfbDisplay()
+            display.fill(x: 0, y: 0, width: 640, height: 480, green)
+            display.setCursor(red)
+            try display.moveMouse(x: 100, y: 100)
+            #expect(try Watcher(display).shows(red, x: 100, y: 100))
+            let without = try Watcher(display, options: CaptureOptions(cursor: .no))
+            #expect(without.shows(green, x: 100, y: 100))
+            // Shown from its first motion on, and gone again after a while.
+            let moving = try Watcher(display, options: CaptureOptions(cursor: .onlyWhenMoving))
+            #expect(moving.shows(green, x: 100, y: 100))
+            try display.moveMouse(x: 200, y: 200)
+            try moving.updateUntilChanged()
+            #expect(moving.shows(red, x: 200, y: 200))
+            while !moving.shows(green, x: 200, y: 200) { try moving.updateUntilChanged() }
+        }
+
+        @Test func programsWindowsAreListed() throws {
+            let display = try XvfbDisplay()
+            let window = try display.window(x: 0, y: 0, width: 120, height: 50, red, title: "Report")
+            let sources = try DesktopSources(display: display.name)
+            #expect(
+                sources.windows == [
+                    DesktopWindow(
+                        id: window, title: "Report", application: "Report",
+                        size: PixelSize(width: 120, height: 50), isHidden: false)
+                ])
+        }
+    }
+}
