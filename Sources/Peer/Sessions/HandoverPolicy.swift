@@ -16,13 +16,15 @@ struct HandoverPolicy {
     private(set) var movesAll = false
     /// The sessions that did not connect.
     private var unreachable: [SessionID: Unreachable] = [:]
+    /// Those of them that have ended; the oldest is first. Their viewers may be on their way to the relay.
+    private var departed: [Unreachable] = []
     /// A viewer that cannot be reached was sent to the relay, and may watch there.
     private var servesUnreachable = false
     private var calmSince: MediaInstant?
     /// Somebody has watched at the relay since the publication began.
     private var wasUsed = false
     /// Those that were sent to the relay and did not come, and from where.
-    private var absent: [(identity: ViewerIdentity, address: String, at: MediaInstant)] = []
+    private var absent: [(identity: ViewerIdentity, address: AddressKey, at: MediaInstant)] = []
 
     /// How long few viewers have to be few until the host serves them itself again.
     static let calmTime = MediaDuration.seconds(60)
@@ -56,7 +58,7 @@ struct HandoverPolicy {
     mutating func noteUnreachable(_ session: SessionID, _ viewer: Viewer, now: MediaInstant) -> Bool {
         absent.removeAll { now - $0.at >= Self.absenceTime }
         guard let identity = viewer.identity, !absent.contains(where: { $0.identity == identity }),
-            absent.count(where: { $0.address == viewer.address }) < Self.absentOfAddress
+            absent.count(where: { $0.address == PeerAddress(viewer.address).key }) < Self.absentOfAddress
         else { return false }
         unreachable[session] = unreachable[session] ?? Unreachable(viewer: viewer, since: now)
         return true
@@ -67,7 +69,11 @@ struct HandoverPolicy {
         unreachable = unreachable.filter { unconnected.contains($0.key) }
     }
 
-    mutating func ended(_ session: SessionID) { unreachable[session] = nil }
+    mutating func ended(_ session: SessionID) {
+        guard let entry = unreachable.removeValue(forKey: session), !wasUsed else { return }
+        if departed.count >= Self.absentLimit { departed.removeFirst() }
+        departed.append(entry)
+    }
 
     var unreachableViewers: [SessionID: Viewer] { unreachable.mapValues(\.viewer) }
 
@@ -78,6 +84,7 @@ struct HandoverPolicy {
     mutating func publicationEnded() {
         movesAll = false
         (servesUnreachable, wasUsed, calmSince) = (false, false, nil)
+        departed = []
     }
 
     /// Called each second while viewers may watch at the relay.
@@ -86,7 +93,7 @@ struct HandoverPolicy {
     ///   - elsewhere: how many watch at the relay.
     /// - Returns: whether the host is to serve all itself again.
     mutating func update(direct: Int, elsewhere: Int, now: MediaInstant) -> Bool {
-        if elsewhere > 0 { wasUsed = true }
+        if elsewhere > 0 { (wasUsed, departed) = (true, []) }
         if !wasUsed { giveUpAbsent(now) }
         guard isCalm(direct: direct, elsewhere: elsewhere) else {
             calmSince = nil
@@ -98,17 +105,22 @@ struct HandoverPolicy {
     }
 
     private func isCalm(direct: Int, elsewhere: Int) -> Bool {
-        guard unreachable.isEmpty, !servesUnreachable || elsewhere == 0 else { return false }
+        guard unreachable.isEmpty, departed.isEmpty, !servesUnreachable || elsewhere == 0 else { return false }
         return movesAll ? direct + elsewhere <= returnLimit : elsewhere == 0
     }
 
     /// Nobody is at the relay, although these were sent there.
     private mutating func giveUpAbsent(_ now: MediaInstant) {
-        for (session, entry) in unreachable where now - entry.since >= Self.arrivalTime {
-            unreachable[session] = nil
-            guard let identity = entry.viewer.identity else { continue }
+        func isLate(_ entry: Unreachable) -> Bool { now - entry.since >= Self.arrivalTime }
+        let late = departed.filter(isLate) + unreachable.values.filter(isLate)
+        departed.removeAll(where: isLate)
+        unreachable = unreachable.filter { !isLate($0.value) }
+        for entry in late {
+            guard let identity = entry.viewer.identity, !absent.contains(where: { $0.identity == identity }) else {
+                continue
+            }
             if absent.count >= Self.absentLimit { absent.removeFirst() }
-            absent.append((identity, entry.viewer.address, now))
+            absent.append((identity, PeerAddress(entry.viewer.address).key, now))
         }
     }
 }

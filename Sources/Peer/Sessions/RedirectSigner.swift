@@ -12,12 +12,14 @@ final class RedirectSigner: Sendable {
 
     private struct State {
         var orders: [KnockID: Order] = [:]
-        var budget: TokenBucket
+        /// Counts from `start`.
+        var budget = TokenBucket(burst: burst, rate: perSecond, now: MediaInstant(nanoseconds: 0))
     }
 
     private let broadcast: BroadcastID
     private let identity: Identity
-    private let state: Monitor<State>
+    private let start: ContinuousClock.Instant
+    private let state = Monitor(State())
 
     /// An order is valid for 30 s.
     private static let reuseTime = Duration.seconds(5)
@@ -26,23 +28,20 @@ final class RedirectSigner: Sendable {
     private static let perSecond = 8.0
 
     /// - Parameter broadcast: the one that the viewers know.
-    init(of broadcast: BroadcastID, identity: Identity) {
+    init(of broadcast: BroadcastID, identity: Identity, now: ContinuousClock.Instant = .now) {
         self.broadcast = broadcast
         self.identity = identity
-        state = Monitor(
-            State(budget: TokenBucket(burst: Self.burst, rate: Self.perSecond, now: MonotonicClock.now)))
+        start = now
     }
 
     /// Returns an order for a viewer.
     /// - Returns: nil if the viewer has not knocked or cannot check orders, or too many were signed.
-    func redirect(
-        of viewer: Viewer, to link: Link, now: ContinuousClock.Instant = .now
-    ) -> SignedRedirect? {
+    func redirect(of viewer: Viewer, to link: Link, now: ContinuousClock.Instant = .now) -> SignedRedirect? {
         guard let knock = viewer.knock, let origin = viewer.origin else { return nil }
         return state.with { state in
             state.orders = state.orders.filter { now - $0.value.signed < Self.reuseTime }
             if let known = state.orders[knock]?.redirect, known.link == link.text { return known }
-            state.budget.refill(MonotonicClock.now)
+            state.budget.refill(MediaInstant(nanoseconds: Int64((now - start) / .nanoseconds(1))))
             guard state.budget.has() else { return nil }
             state.budget.take()
             guard

@@ -59,7 +59,8 @@ final class RelayHandover: BroadcastDelegate, Sendable {
     ///   - calmTime: how long few viewers have to be few until the host serves them itself again.
     init(
         _ core: LoopBound<Broadcast>, of broadcast: BroadcastID, to relay: PairedService, identity: Identity,
-        limit: Int, calmTime: MediaDuration, signaling: BroadcastSignaling, emit: @escaping @Sendable (BroadcastEvent) -> Void,
+        limit: Int, calmTime: MediaDuration, signaling: BroadcastSignaling,
+        emit: @escaping @Sendable (BroadcastEvent) -> Void,
         noteViewersElsewhere: @escaping @Sendable (ViewersElsewhere) -> Void
     ) {
         audience = Throttle(noteViewersElsewhere)

@@ -294,6 +294,10 @@ public final class ViewerSession: Sendable {
     private func enter(_ client: SignalingClient, at link: Link) async throws(EndReason) {
         let (token, hostServers, pass) = try await knock(client)
         emit(.accepted)
+        if link == self.link {
+            let origin = await client.origin
+            redirection.with { $0.noteKnock(origin) }
+        }
         guard await !goesOnAtOnce(client, at: link) else { return }
         let addresses = await find(ownServers + hostServers)
         admission.with { $0 = Admission(token: token, servers: addresses, pass: pass) }
