@@ -234,6 +234,40 @@ struct MetServiceTests {
         await relay.session.stop()
     }
 
+    /// The relay has ended the meeting, and something there has the identifier for a while: the service goes on asking.
+    @Test func aRegistrationSurvivesAnIdentifierInUse() async throws {
+        let opened = Monitor<[SessionID]>([])
+        var configuration = ServiceSession.Configuration(
+            listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1",
+            service: .init(
+                try ServiceDescription(
+                    id: try #require(ServiceID("io.sharekit.relay")), name: "Relay", fields: [])))
+        configuration.takesMeetings = true
+        let relay = ServiceSession(
+            configuration: configuration, identity: try .ephemeral(), decide: { _ in .accepted },
+            makeSink: { _, _ -> any EncodedMediaSink in RecordingSink() },
+            emit: { event in if case .meetingOpened(let id, _, _) = event { opened.change { $0.append(id) } } })
+        let place = try await relay.start()
+        let service = try MetService(place, identity: .ephemeral())
+        let link = try await service.session.start()
+        let meeting = try #require(await waiting(opened) { $0.first })
+        let server = try #require(relay.state.with { $0.server })
+        let handle = try #require(relay.state.with { $0.handle })
+        let other = try server.add(
+            ServiceConfiguration(try ServiceDescription(id: link.id, name: "Other", fields: [])), delegate: relay)
+        handle.finish(meeting, reason: "of the test")
+        #expect(await service.warning("no host can pair now"))
+        let refused = await service.wait {
+            if case .warning(let text) = $0, text.hasPrefix("not registered yet") { text } else { nil }
+        }
+        #expect(refused?.contains("in use") == true, "\(refused ?? "no warning")")
+        await other.remove(reason: "of the test")
+        #expect(await service.warning("registered at the relay again"))
+        #expect(opened.with { $0.count } == 2)
+        await service.session.stop()
+        await relay.stop()
+    }
+
     @Test func aServiceThatTheRelayDoesNotTakeDoesNotStart() async throws {
         let relay = try MeetingRelay(.ephemeral())
         let place = try await relay.session.start()

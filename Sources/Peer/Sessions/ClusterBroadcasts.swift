@@ -85,7 +85,8 @@ final class ClusterBroadcasts: BroadcastFinder {
         let deadline = MonotonicClock.now + Self.fetchTime
         while MonotonicClock.now < deadline {
             if copy.broadcast.link != nil { return true }
-            if copy.state.with({ $0.isEnded }) { return false }
+            // Its publisher may be about to send it here.
+            if copy.state.with({ $0.isEnded && !$0.isPublished }) { return false }
             try? await Task.sleep(for: .milliseconds(10))
         }
         return false
@@ -207,14 +208,15 @@ final class ClusterBroadcasts: BroadcastFinder {
         session?.leave(EndReason(.stopped, "nobody watches"))
     }
 
-    /// Gives a broadcast to its publisher, who goes on at this relay. Its viewers stay.
-    /// - Returns: also how many watch it here; nil if this relay does not have it.
+    /// Gives a broadcast to its publisher, who goes on at this relay. Its viewers stay, and those who wait for it get it
+    /// from the publisher.
+    /// - Returns: also how many watch it here; nil if this relay does not have it, and has not begun to fetch it.
     func publish(_ id: BroadcastID) -> (RelayedBroadcast, viewers: Int)? {
         let copy = state.with { state in
             state.tasks[id] = nil
             return state.copies.removeValue(forKey: id)
         }
-        guard let copy, copy.broadcast.link != nil else { return nil }
+        guard let copy else { return nil }
         let session = copy.state.with { state -> ViewerSession? in
             (state.isEnded, state.isPublished) = (true, true)
             return state.session

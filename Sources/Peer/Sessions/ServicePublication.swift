@@ -31,6 +31,10 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
         var isAskedToMove = false
         /// The relay has ended the broadcast, or this host has.
         var isFinal = false
+        /// A request to list the broadcast is under way, or was a short while ago.
+        var isListing = false
+        /// Another one follows it.
+        var listsAgain = false
         /// The questions about viewers.
         var questions: [KnockID: Task<Void, Never>] = [:]
     }
@@ -46,6 +50,7 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
     private static let restartLimit = 2
     /// The most other relays that one can name.
     private static let relayLimit = 8
+    private static let listingInterval = Duration.seconds(5)
     /// How long the offer waits for candidates.
     private static let gatheringTime = MediaDuration.milliseconds(200)
     /// The same where no candidate can be sent later.
@@ -207,7 +212,7 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
             await core.ifRunning { $0.note(slowest: bitrate, behind: session) }
         case .broadcastURL(let text):
             if let link = try? Link(parsing: text) { state.with { $0.broadcast = link.id } }
-            await list()
+            list()
         case .alternates(let texts): note(texts)
         case .reconnect:
             state.with { $0.isAskedToMove = true }
@@ -242,12 +247,33 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
         state.with { $0.relays = links.filter { $0.id == own?.id } }
     }
 
-    /// A relay tells the viewers' link on each stream of events.
-    private func list() async {
-        do throws(SignalingError) {
-            try await service.list()
-        } catch {
-            onEvent(.warning("\(service.name) does not list this broadcast: \(error)"))
+    /// Has the broadcast listed, once in some seconds at most. A relay tells the viewers' link on each stream of events, and
+    /// may do so as often as it likes.
+    private func list() {
+        let isFirst = state.with { state in
+            defer { if state.isListing { state.listsAgain = true } else { state.isListing = true } }
+            return !state.isListing
+        }
+        guard isFirst else { return }
+        let (service, onEvent, state) = (service, onEvent, state)
+        Task {
+            var known: String?
+            repeat {
+                do throws(SignalingError) {
+                    try await service.list()
+                } catch {
+                    let reason = error.description
+                    if reason != known {
+                        onEvent(.warning("\(service.name) does not list this broadcast: \(reason)"))
+                    }
+                    known = reason
+                }
+                try? await Task.sleep(for: Self.listingInterval)
+            } while state.with { state in
+                state.isListing = state.listsAgain && !state.hasEnded
+                state.listsAgain = false
+                return state.isListing
+            }
         }
     }
 
