@@ -173,6 +173,11 @@ final class ClusterBroadcasts: BroadcastFinder {
         let session = ViewerSession(
             link: link, identity: identity, name: "relay \(own.name)", sink: SharedSink(copy.broadcast), seat: seat(),
             emit: { [weak self] event in
+                switch event {
+                case .broadcastPaused: return copy.broadcast.setPaused(true)
+                case .broadcastResumed: return copy.broadcast.setPaused(false)
+                default: break
+                }
                 guard case .connected = event, let self, let link = copy.broadcast.link else { return }
                 var broadcast = ClusterBroadcast(
                     link: link, path: known.path + [own.name], name: known.name,

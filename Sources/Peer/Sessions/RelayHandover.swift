@@ -314,7 +314,11 @@ final class RelayHandover: BroadcastDelegate, Sendable {
             return
         }
         signaling.broadcast(emitted: event)
-        if case .viewerJoined(_, let viewers) = event { joined(viewers: viewers) }
+        switch event {
+        case .viewerJoined(_, let viewers): joined(viewers: viewers)
+        case .broadcastPaused, .broadcastResumed: state.with { $0.publication }?.notePause()
+        default: break
+        }
     }
 
     func broadcast(foundCandidates fragment: String, of session: SessionID) {

@@ -35,6 +35,11 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
         var isListing = false
         /// Another one follows it.
         var listsAgain = false
+        /// The service is being told whether the broadcast is paused, and has to be told again after that.
+        var isTelling = false
+        var tellsAgain = false
+        /// What it was told last; nil: nothing, and it takes the broadcast as running.
+        var toldPause: Bool?
         /// The questions about viewers.
         var questions: [KnockID: Task<Void, Never>] = [:]
     }
@@ -131,6 +136,7 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
     /// Passes on the service's events until the publication is over.
     /// - Returns: why it is over.
     package func run() async -> EndReason {
+        notePause()
         let listening = Task { await listen() }
         let reason = await outcome.wait()
         listening.cancel()
@@ -277,6 +283,29 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
         }
     }
 
+    /// Tells the service whether the broadcast is paused: its newest state, in one request at a time.
+    func notePause() {
+        let isFirst = state.with { state in
+            defer { if state.isTelling { state.tellsAgain = true } else { state.isTelling = true } }
+            return !state.isTelling
+        }
+        guard isFirst else { return }
+        let (service, core, state) = (service, core, state)
+        Task {
+            repeat {
+                let isPaused = await core.ifRunning { $0.isPaused } ?? false
+                guard isPaused != state.with({ $0.toldPause ?? false }) else { continue }
+                // A service that cannot be told, or has gone, shows the last frame.
+                try? await service.tell(isPaused: isPaused)
+                state.with { $0.toldPause = isPaused }
+            } while state.with { state in
+                state.isTelling = state.tellsAgain && !state.hasEnded
+                state.tellsAgain = false
+                return state.isTelling
+            }
+        }
+    }
+
     /// The most viewers that are asked about at a time. A relay asks about fewer.
     private static let questionLimit = 64
 
@@ -312,6 +341,7 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
         default: onEvent(event)
         }
         switch event {
+        case .broadcastPaused, .broadcastResumed: notePause()
         case .interrupted:
             let isNew = state.with { state in
                 defer { state.isInterrupted = true }

@@ -16,6 +16,13 @@ extension ServiceClient {
         guard answer.status == 204 else { throw http.failure(answer) }
     }
 
+    /// Says that the broadcast is paused, or goes on, so that a relay's viewers are told.
+    /// - Throws: `.gone` if there is no broadcast, or the service takes no pauses; `.timedOut` after 5 s.
+    public func tell(isPaused: Bool) async throws(SignalingError) {
+        let answer = try await http.ask(isPaused ? .PUT : .DELETE, path("/pause"), timeout: Self.listingTimeout)
+        guard answer.status == 204 else { throw http.failure(answer) }
+    }
+
     /// Reads a relay's directory, without a pairing.
     /// - Parameter application: only broadcasts of this application.
     /// - Returns: the broadcasts with the most viewers first, and how many there are in all. Nothing of it is verified.
