@@ -30,16 +30,18 @@ final class TextBesideVideo {
         changed.insert(rect)
     }
 
-    /// Moves the text around the video up by a line.
+    /// Moves the text left of the video and below it up by a line.
     func scroll() {
-        let kept = copyVideo()
         let lines = 13
-        for row in 0..<Self.size.height - lines {
-            (canvas.y + row * canvas.strideY).update(
-                from: canvas.y + (row + lines) * canvas.strideY, count: Self.size.width)
+        let right = Self.video.x
+        for (columns, top) in [(0..<right, 0), (right..<Self.size.width, Self.video.maxY + 2)] {
+            for row in top..<Self.size.height - lines {
+                let line = canvas.y + row * canvas.strideY + columns.lowerBound
+                line.update(from: line + lines * canvas.strideY, count: columns.count)
+            }
+            changed.insert(
+                PixelRect(x: columns.lowerBound, y: top, width: columns.count, height: Self.size.height - top))
         }
-        pasteVideo(kept)
-        changed.fill()
     }
 
     /// The next frame of the video; `changed` are its blocks alone.

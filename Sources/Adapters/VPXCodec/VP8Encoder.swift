@@ -67,7 +67,7 @@ public final class VP8Encoder: VideoEncoder {
             return try refine(core, canvas.frame, plan, at: instant, budget)
         }
         if request.separatesRegions, request.layering == nil, progressiveUpdate.quantizer == nil,
-            let region = planRegions(canvas.frame, at: instant, budget)
+            let region = planRegions(canvas.frame, request.bitrate, at: instant, budget)
         {
             return try encodeRegions(core, canvas.frame, plan, region, at: instant, request.bitrate)
         }
