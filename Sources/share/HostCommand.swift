@@ -47,8 +47,9 @@ struct HostCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "What to share: screen (all of the display; the default), monitor:N, window:ID, region:WxH+X+Y, portal (the default on Wayland), test.",
+            "What to share: screen (all of the display), monitor:N, window:ID, region:WxH+X+Y, portal (the default on Wayland), test.",
             discussion: """
+                If omitted, a list to choose from is shown in a terminal where there is a choice; else screen. \
                 A monitor has a number or a name, a window an id or a part of its title: share sources lists \
                 them. test is a video with a tone, which needs no display.
                 """, valueName: "source"),
@@ -250,12 +251,24 @@ struct HostCommand: ParsableCommand {
         return (token, "SHARE_TOKEN")
     }
 
-    func run() throws {
+    mutating func run() throws {
         do {
+            try chooseSource()
             try host()
         } catch let complaint as Complaint {
             throw complaint.report()
         }
+    }
+
+    /// Asks what to share, in a terminal where there is a choice.
+    private mutating func chooseSource() throws {
+        guard source == nil, chosenSource == .screen, !json, isatty(STDIN_FILENO) == 1, ErrorOutput.isTerminal,
+            let found = try? DesktopSources(display: display), let picker = SourcePicker(found)
+        else { return }
+        guard let choice = picker.pick() else {
+            throw Complaint(sentence: "nothing was chosen to be shared", status: .declined)
+        }
+        source = choice
     }
 
     private func host() throws {

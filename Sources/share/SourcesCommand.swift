@@ -110,7 +110,7 @@ private func thumbnail(_ picture: I420Buffer, _ converter: YUVConverter) -> I420
 }
 
 /// One source of the list.
-private struct SourceLine {
+struct SourceLine {
     /// What `share host` takes.
     let id: String
     /// Of a monitor or a window.
@@ -122,6 +122,19 @@ private struct SourceLine {
     /// For people: "primary", "minimised".
     let note: String?
     var picture: String?
+
+    /// The whole display.
+    init(wholeScreen monitors: [DesktopMonitor]) {
+        source = .screen
+        id = CaptureSource.screen.text
+        kind = "screen"
+        name = monitors.count > 1 ? "the whole screen, all \(monitors.count) monitors" : "the whole screen"
+        application = nil
+        size = PixelSize(
+            width: monitors.map { $0.rect.x + $0.rect.width }.max() ?? 0,
+            height: monitors.map { $0.rect.y + $0.rect.height }.max() ?? 0)
+        note = nil
+    }
 
     init(_ monitor: DesktopMonitor) {
         let source = CaptureSource.monitor(.number(monitor.number))
@@ -178,8 +191,11 @@ private struct SourceLine {
         ])
     }
 
-    var text: String {
-        var text = id.padding(toLength: max(24, id.count), withPad: " ", startingAt: 0) + " " + name
+    var text: String { id.padding(toLength: max(24, id.count), withPad: " ", startingAt: 0) + " " + description }
+
+    /// Without its id.
+    var description: String {
+        var text = kind == "monitor" ? "monitor \(name)" : name
         if let application, application != name { text += " (\(application))" }
         if let size { text += ", \(size.width) x \(size.height)" }
         if let note { text += ", \(UntrustedText.clean(note, limit: 80, fallback: ""))" }

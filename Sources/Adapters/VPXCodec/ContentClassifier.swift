@@ -30,22 +30,33 @@ struct ContentClassifier: Equatable {
             let lines = min(16, frame.size.height - row * 16)
             for column in 0..<columns {
                 if let map, map.blocks[row * columns + column] == 0 { continue }
-                blocks += 1
-                // In the last column the right neighbour would lie outside the frame, so the window moves left by one.
-                let left = min(column * 16, frame.size.width - 17)
-                guard left >= 0 else { continue }
-                var line = 1
-                while line < lines {
-                    let start = UnsafeRawPointer(frame.y + (row * 16 + line) * frame.strideY + left)
-                    let here = start.loadUnaligned(as: SIMD16<UInt8>.self)
-                    let next = start.loadUnaligned(fromByteOffset: 1, as: SIMD16<UInt8>.self)
-                    let difference = pointwiseMax(here, next) &- pointwiseMin(here, next)
-                    activity &+= Int(SIMD16<UInt16>(truncatingIfNeeded: difference).wrappedSum())
-                    let equal = SIMD16<UInt8>(repeating: 0).replacing(with: 1, where: here .== next)
-                    flat &+= Int(equal.wrappedSum())
-                    line += 4
-                }
+                add(frame, row, column, lines)
             }
+        }
+    }
+
+    /// A single block.
+    init(_ frame: I420Frame, block: Int) {
+        let columns = (frame.size.width + 15) / 16
+        let row = block / columns
+        add(frame, row, block % columns, min(16, frame.size.height - row * 16))
+    }
+
+    private mutating func add(_ frame: I420Frame, _ row: Int, _ column: Int, _ lines: Int) {
+        blocks += 1
+        // In the last column the right neighbour would lie outside the frame, so the window moves left by one.
+        let left = min(column * 16, frame.size.width - 17)
+        guard left >= 0 else { return }
+        var line = 1
+        while line < lines {
+            let start = UnsafeRawPointer(frame.y + (row * 16 + line) * frame.strideY + left)
+            let here = start.loadUnaligned(as: SIMD16<UInt8>.self)
+            let next = start.loadUnaligned(fromByteOffset: 1, as: SIMD16<UInt8>.self)
+            let difference = pointwiseMax(here, next) &- pointwiseMin(here, next)
+            activity &+= Int(SIMD16<UInt16>(truncatingIfNeeded: difference).wrappedSum())
+            let equal = SIMD16<UInt8>(repeating: 0).replacing(with: 1, where: here .== next)
+            flat &+= Int(equal.wrappedSum())
+            line += 4
         }
     }
 
