@@ -1,5 +1,7 @@
+import Foundation
 import HTTPTypes
 import HummingbirdCore
+import ICEServers
 import LinuxRuntime
 import MediaCore
 import NIOCore
@@ -21,15 +23,19 @@ private final class MeetingRelay: Sendable {
     let session: RelaySession
     let identity: Identity
 
-    init(_ identity: Identity, port: Int = 0) throws {
+    /// - Parameter secret: of a TURN server that is not there.
+    init(_ identity: Identity, port: Int = 0, secret: TURNSecret? = nil) throws {
         self.identity = identity
         let description = try ServiceDescription(
             id: try #require(ServiceID("io.sharekit.relay")), name: "Relay", fields: [])
         let events = events
+        var service = ServiceConfiguration(description)
+        if secret != nil { service.iceServers = [ICEServer(urls: ["turn:127.0.0.1:9"])] }
+        service.turnSecret = secret
         session = RelaySession(
             configuration: RelaySession.Configuration(
                 service: .init(
-                    listenHost: "127.0.0.1", listenPort: port, linkHost: "127.0.0.1", service: .init(description))),
+                    listenHost: "127.0.0.1", listenPort: port, linkHost: "127.0.0.1", service: service)),
             identity: identity, decide: { _ in .accepted }, admit: { _ in .accepted },
             emit: { event in events.change { $0.append(event) } })
     }
@@ -231,6 +237,30 @@ struct MetServiceTests {
         await (try another.pair(link)).close()
         await another.stop()
         await second.session.stop()
+        await relay.session.stop()
+    }
+
+    /// The credentials of the relay's TURN server are valid for some seconds here: hosts that come later get other ones.
+    @Test func theRelaysCredentialsAreRenewedBeforeTheyExpire() async throws {
+        let relay = try MeetingRelay(.ephemeral(), secret: TURNSecret("north", lifetime: 6))
+        let service = try MetService(try await relay.session.start(), identity: .ephemeral())
+        let link = try await service.session.start()
+        let host = try MeetingHost()
+        func expiry() async throws -> Date {
+            let paired = try await host.pair(link)
+            await paired.close()
+            return try #require(paired.iceServers.expiry)
+        }
+        let first = try await expiry()
+        var last = first
+        let deadline = ContinuousClock.now + .seconds(20)
+        while last == first, ContinuousClock.now < deadline {
+            try await Task.sleep(for: .milliseconds(500))
+            last = try await expiry()
+        }
+        #expect(last > first && last > .now)
+        await host.stop()
+        await service.session.stop()
         await relay.session.stop()
     }
 

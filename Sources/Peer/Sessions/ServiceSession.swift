@@ -112,6 +112,8 @@ public final class ServiceSession: Sendable {
         var questions: [KnockID: PairingRequest] = [:]
         /// Of the STUN and TURN servers.
         var resolver: ICEServerResolver?
+        /// Those whose servers have other credentials now.
+        var formerResolvers: [ICEServerResolver] = []
         var isStopped = false
         /// No further broadcast is taken.
         var isFull = false
@@ -315,7 +317,7 @@ public final class ServiceSession: Sendable {
         // After the events of the end, which go over the relay.
         await state.with { $0.registration }?.stop()
         await server?.stop()
-        await state.with { $0.resolver }?.close()
+        for resolver in state.with({ $0.formerResolvers + ($0.resolver.map { [$0] } ?? []) }) { await resolver.close() }
         state.with { $0.socket }?.perform { $0.close() }
         await loop.stop()
     }
