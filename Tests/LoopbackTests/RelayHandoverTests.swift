@@ -244,7 +244,9 @@ struct RelayHandoverTests {
         let service = try #require(await stage.host.viewers().first { $0.description.kind == "service" })
         await stage.host.core.ifRunning { $0.close(service.id) }
         #expect(await stage.isRouted(overRelay: false))
-        #expect(await viewer.isConnected(times: 3))
+        #expect(
+            await viewer.isConnected(times: 3),
+            "\(viewer.events.with { $0 }), host: \(stage.hostEvents.with { $0 })")
         #expect(await viewer.seesMore())
         #expect(stage.asked.with { $0 } == ["Ann"])
         await stage.stop()
