@@ -96,14 +96,36 @@ struct RelaySessionTests {
 
     /// A viewer of a link, and how its session ends.
     private func watch(
-        _ link: Link, _ seen: RecordedOutput, name: String = "viewer", names: Monitor<[String]> = Monitor([])
+        _ link: Link, _ seen: RecordedOutput, name: String = "viewer", names: Monitor<[String]> = Monitor([]),
+        warnings: Monitor<[String]> = Monitor([])
     ) throws -> (session: ViewerSession, end: Task<EndReason, Never>) {
         let session = ViewerSession(
             link: link, identity: try .ephemeral(), name: name, sink: playback(seen, speaker: nil),
             emit: { event in
                 if case .named(let name) = event { names.change { $0.append(name) } }
+                if case .warning(let text) = event { warnings.change { $0.append(text) } }
             })
         return (session, Task { await session.run() })
+    }
+
+    /// A relay that is full says when to ask again.
+    @Test func aViewerAsksABusyRelayAgain() async throws {
+        let relay = try await Relay(maximumViewers: 1)
+        let host = try await PublishingHost(to: relay)
+        let link = try await relay.live()
+        let (first, second, warnings) = (RecordedOutput(), RecordedOutput(), Monitor<[String]>([]))
+        let ann = try watch(link, first)
+        #expect(await first.wait { $0.counters.count >= 10 })
+        let bob = try watch(link, second, warnings: warnings)
+        let warning = await waiting(warnings) { $0.first { $0.contains("is busy") } }
+        #expect(warning?.contains("asking again in 5 s") == true, "\(warning ?? "nothing was said")")
+        ann.session.leave()
+        #expect(await ann.end.value.code == .stopped)
+        #expect(await second.wait { $0.counters.count >= 10 })
+        bob.session.leave()
+        #expect(await bob.end.value.code == .stopped)
+        await host.stop()
+        await relay.session.stop()
     }
 
     @Test func viewersWatchABroadcastAtTheRelay() async throws {
