@@ -3,13 +3,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/dma-buf.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stddef.h>
 #include <string.h>
+#include <stdbool.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -58,6 +61,21 @@ static inline int clinux_memfd(const char *name) { return memfd_create(name, 0x1
 static inline int clinux_add_seals(int file, int seals) { return fcntl(file, CLINUX_ADD_SEALS, seals); }
 // -1 if `file` has no seals.
 static inline int clinux_seals(int file) { return fcntl(file, CLINUX_GET_SEALS); }
+
+// Before and after the processor reads a DMA-BUF.
+static inline void clinux_sync_dma_buf(int file, bool begins) {
+    struct dma_buf_sync sync = {DMA_BUF_SYNC_READ | (begins ? DMA_BUF_SYNC_START : DMA_BUF_SYNC_END)};
+    ioctl(file, DMA_BUF_IOCTL_SYNC, &sync);
+}
+
+// Sleeps until one of `count` descriptors (negative: none) has something to read or the time has passed; NULL: as long as it takes.
+static inline void clinux_wait_all(const int *files, int count, const struct timespec *time) {
+    struct pollfd descriptors[8];
+    nfds_t n = 0;
+    for (int i = 0; i < count && n < 8; i++)
+        if (files[i] >= 0) descriptors[n++] = (struct pollfd){files[i], POLLIN, 0};
+    ppoll(descriptors, n, time, NULL);
+}
 
 static inline int clinux_pidfd(pid_t process) { return (int)syscall(SYS_pidfd_open, process, 0); }
 static inline int clinux_pidfd_kill(int pidfd) { return (int)syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, 0, 0); }
