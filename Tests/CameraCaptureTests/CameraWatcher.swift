@@ -100,7 +100,7 @@ final class CameraWatcher {
     /// Waits once, and reads what is there.
     @discardableResult
     func update(milliseconds: Int = 500) throws -> ScreenEvent {
-        let event = try screen.wait(until: MonotonicClock.now + .milliseconds(Int64(milliseconds)))
+        let event = try screen.wait(until: MonotonicClock.now + .milliseconds(milliseconds))
         switch event {
         case .damaged: _ = try screen.read(into: canvas, changed: &changed)
         case .resized(let size):
