@@ -161,12 +161,12 @@ extension CameraTests {
 
         @Test func cameraThatIsUsedByOthersIsTriedAgain() throws {
             let bed = try CameraBed()
-            try bed.plug("desk", ["busy"])
+            try bed.plug("desk", ["dumb"])
             let reports = Monitor<[String]>([])
             let watcher = CameraWatcher(
                 CameraOverlay(PaintedScreen(Self.size), try CameraFeed(bed, reports: reports)))
             #expect(try watcher.update { reports.with { !$0.isEmpty } })
-            #expect(reports.with { $0.first?.hasPrefix("the camera desk cannot be used: ") } == true)
+            #expect(reports.with { $0.first?.contains("desk delivers no picture: another program may") } == true)
             bed.unplug("desk")
             try bed.plug("desk", ["colour=c02020"])
             #expect(try watcher.sees(Self.red, x: 560, y: 400))
@@ -190,6 +190,17 @@ extension CameraTests {
             try bed.plug("desk", [size, "colour=c02020"] + rest.split(separator: " ").map(String.init))
             let watcher = CameraWatcher(CameraOverlay(PaintedScreen(Self.size), try CameraFeed(bed)))
             #expect(try watcher.sees(Self.red, x: 600, y: 450))
+        }
+
+        @Test func formatThatIsNotTakenIsSaid() throws {
+            let bed = try CameraBed()
+            try bed.plug("desk", ["format=P010"])
+            let reports = Monitor<[String]>([])
+            let watcher = CameraWatcher(
+                CameraOverlay(PaintedScreen(Self.size), try CameraFeed(bed, reports: reports)))
+            #expect(try watcher.update { reports.with { !$0.isEmpty } })
+            #expect(reports.with { $0.first?.hasPrefix("the camera desk ") } == true)
+            print(reports.with { $0 })
         }
 
         @Test func memoryThatCouldShrinkIsRead() throws {

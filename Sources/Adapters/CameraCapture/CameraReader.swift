@@ -19,8 +19,8 @@ final class CameraReader {
     }
 
     private static let (shortestDelay, longestDelay) = (MediaDuration.milliseconds(250), MediaDuration.seconds(2))
-    /// How long a camera may take to start.
-    private static let patience = MediaDuration.seconds(8)
+    /// How long a camera may take to start. PipeWire does not say that another program has a camera.
+    private static let patience = MediaDuration.seconds(5)
     private static let insetSize = PixelSize(width: 640, height: 480)
     private static let wholeSize = PixelSize(width: 1_280, height: 720)
 
@@ -113,7 +113,10 @@ final class CameraReader {
             failed(SourceFailure(.unsupported, "the camera \(opened.device.name) cannot be used: \(failure)"))
         } else if MonotonicClock.now >= opened.due {
             abandonNext()
-            failed(SourceFailure(.unsupported, "the camera \(opened.device.name) delivers no picture"))
+            failed(
+                SourceFailure(
+                    .unsupported,
+                    "the camera \(opened.device.name) delivers no picture: another program may be using it"))
         }
     }
 

@@ -1,16 +1,15 @@
 // A camera for tests: a node of PipeWire (media.class Video/Source) that plays a picture of four colours, red, green, blue and
 // white from the upper left to the lower right corner, and changes with every frame in its middle.
 //
-//     test-camera NAME [format=YUY2] [size=640x480] [fps=30] [colour=RRGGBB] [padding=BYTES] [busy] [dumb]
+//     test-camera NAME [format=YUY2] [size=640x480] [fps=30] [colour=RRGGBB] [padding=BYTES] [dumb]
 //
-// colour: all of the picture has it, without motion. busy: fails when it is used. dumb: sends no frame.
+// colour: all of the picture has it, without motion. dumb: sends no frame.
 // Prints "ready" when PipeWire has it, and "streaming" and "idle" when it begins and ends.
 
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pipewire/pipewire.h>
 #include <spa/param/video/format-utils.h>
-#include <spa/utils/result.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +23,7 @@ static struct spa_source *timer;
 static int width = 640, height = 480, fps = 30, padding;
 static uint32_t format = SPA_VIDEO_FORMAT_YUY2;
 static long colour = -1;
-static bool is_busy, is_dumb;
+static bool is_dumb;
 static unsigned frames;
 
 static const struct {
@@ -34,6 +33,7 @@ static const struct {
     {"YUY2", SPA_VIDEO_FORMAT_YUY2}, {"UYVY", SPA_VIDEO_FORMAT_UYVY}, {"NV12", SPA_VIDEO_FORMAT_NV12},
     {"I420", SPA_VIDEO_FORMAT_I420}, {"BGRx", SPA_VIDEO_FORMAT_BGRx}, {"RGBA", SPA_VIDEO_FORMAT_RGBA},
     {"RGB", SPA_VIDEO_FORMAT_RGB},   {"BGR", SPA_VIDEO_FORMAT_BGR},   {"GRAY8", SPA_VIDEO_FORMAT_GRAY8},
+    {"P010", SPA_VIDEO_FORMAT_P010_10LE},
 };
 
 static void say(const char *text) {
@@ -190,8 +190,7 @@ static void on_state(void *data, enum pw_stream_state old, enum pw_stream_state 
     }
     if (is_streaming) say("streaming");
     if (old == PW_STREAM_STATE_STREAMING) say("idle");
-    if (is_streaming && is_busy) pw_stream_set_error(stream, -EBUSY, "Device or resource busy");
-    if (state == PW_STREAM_STATE_ERROR && !is_busy) {
+    if (state == PW_STREAM_STATE_ERROR) {
         fprintf(stderr, "%s\n", error ? error : "error");
         exit(1);
     }
@@ -214,8 +213,6 @@ int main(int count, char **arguments) {
                 if (!strcmp(formats[k].name, text + 7)) format = formats[k].format;
         } else if (!strncmp(text, "colour=", 7)) {
             colour = strtol(text + 7, NULL, 16);
-        } else if (!strcmp(text, "busy")) {
-            is_busy = true;
         } else if (!strcmp(text, "dumb")) {
             is_dumb = true;
         } else if (sscanf(text, "size=%dx%d", &width, &height) != 2 && sscanf(text, "fps=%d", &fps) != 1 &&
