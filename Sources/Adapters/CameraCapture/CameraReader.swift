@@ -116,7 +116,9 @@ final class CameraReader {
             failed(
                 SourceFailure(
                     .unsupported,
-                    "the camera \(opened.device.name) delivers no picture: another program may be using it"))
+                    opened.stream.hasFormat
+                        ? "the camera \(opened.device.name) delivers no picture: another program may be using it"
+                        : "the camera \(opened.device.name) has no format that share takes (YUV, RGB or MJPEG)"))
         }
     }
 

@@ -4,6 +4,8 @@ internal import MediaCore
 protocol CameraStream: AnyObject {
     /// Readable when `receive` has something to do.
     var descriptor: Int32 { get }
+    /// Whether a format was agreed on.
+    var hasFormat: Bool { get }
     /// Why it delivers nothing any more, as the end of a sentence; nil while it may.
     var failure: String? { get }
 

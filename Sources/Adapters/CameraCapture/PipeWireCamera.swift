@@ -72,6 +72,8 @@ final class PipeWireCamera: CameraStream {
 
     var descriptor: Int32 { stream.map { cpw_descriptor($0) } ?? -1 }
 
+    var hasFormat: Bool { state.format != nil }
+
     var failure: String? { state.failure }
 
     func receive(_ body: (CameraImage) -> Void) {

@@ -7,6 +7,7 @@ final class V4L2Camera: CameraStream {
     private var camera: UnsafeMutablePointer<cv4l_camera>?
     private let format: CameraImage.Format
     private(set) var failure: String?
+    var hasFormat: Bool { true }
 
     /// What is taken, best first.
     private static let formats: [(UInt32, CameraImage.Format)] = [

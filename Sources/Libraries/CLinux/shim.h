@@ -3,16 +3,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/dma-buf.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stddef.h>
 #include <string.h>
-#include <stdbool.h>
 #include <sys/eventfd.h>
-#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -62,10 +59,16 @@ static inline int clinux_add_seals(int file, int seals) { return fcntl(file, CLI
 // -1 if `file` has no seals.
 static inline int clinux_seals(int file) { return fcntl(file, CLINUX_GET_SEALS); }
 
+// DMA_BUF_IOCTL_SYNC of linux/dma-buf.h, and its flags for reading.
+extern int ioctl(int, unsigned long, ...);
+#define CLINUX_DMA_BUF_SYNC 0x40086200ul
+#define CLINUX_DMA_BUF_READ_START 1
+#define CLINUX_DMA_BUF_READ_END 5
+
 // Before and after the processor reads a DMA-BUF.
-static inline void clinux_sync_dma_buf(int file, bool begins) {
-    struct dma_buf_sync sync = {DMA_BUF_SYNC_READ | (begins ? DMA_BUF_SYNC_START : DMA_BUF_SYNC_END)};
-    ioctl(file, DMA_BUF_IOCTL_SYNC, &sync);
+static inline void clinux_sync_dma_buf(int file, int begins) {
+    unsigned long long flags = begins ? CLINUX_DMA_BUF_READ_START : CLINUX_DMA_BUF_READ_END;
+    ioctl(file, CLINUX_DMA_BUF_SYNC, &flags);
 }
 
 // Sleeps until one of `count` descriptors (negative: none) has something to read or the time has passed; NULL: as long as it takes.

@@ -32,7 +32,7 @@ package final class LentMemory {
         self.kind = kind
         self.descriptor = descriptor
         start = offset
-        let isDevice = Self.isDevice(descriptor)
+        let isDevice = DescriptorKind.isCharacterDevice(descriptor)
         let size: Int
         if isDevice {
             // The kernel checks what is mapped of a device.
@@ -67,7 +67,7 @@ package final class LentMemory {
     /// Makes a part of `bytes` as it is now. DMA_BUF_IOCTL_SYNC makes what a device has drawn visible to the processor.
     /// - Returns: false if the memory has become too small.
     package func load(_ part: Range<Int>) -> Bool {
-        if kind == .dmaBuf { clinux_sync_dma_buf(descriptor, true) }
+        if kind == .dmaBuf { clinux_sync_dma_buf(descriptor, 1) }
         guard mapping == nil else { return true }
         var done = part.lowerBound
         while done < part.upperBound {
@@ -80,17 +80,11 @@ package final class LentMemory {
     }
 
     /// Ends what `load` has begun.
-    package func unload() { if kind == .dmaBuf { clinux_sync_dma_buf(descriptor, false) } }
+    package func unload() { if kind == .dmaBuf { clinux_sync_dma_buf(descriptor, 0) } }
 
     /// Whether a memfd cannot become smaller.
     private static func isSealed(_ descriptor: Int32) -> Bool {
         let seals = clinux_seals(descriptor)
         return seals >= 0 && seals & CLINUX_SEAL_SHRINK != 0
-    }
-
-    /// Whether the memory is that of a camera's driver.
-    private static func isDevice(_ descriptor: Int32) -> Bool {
-        var status = stat()
-        return fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFCHR
     }
 }
