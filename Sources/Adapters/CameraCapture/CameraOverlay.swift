@@ -1,4 +1,3 @@
-internal import Glibc
 internal import LinuxRuntime
 package import MediaCore
 
@@ -111,9 +110,7 @@ package final class CameraOverlay: ScreenSource {
         if let below {
             // The screen's own changes, around the picture.
             copyFresh(from: below, to: canvas, &changed)
-            if let shown, shown != rect {
-                Self.copy(below, from: shown, to: canvas, at: shown, &changed)
-            }
+            if let shown, shown != rect { BlockCopy.copy(below, from: shown, to: canvas, at: shown, &changed) }
         }
         guard let rect, let picture else {
             (below, shown) = (nil, nil)
@@ -125,7 +122,8 @@ package final class CameraOverlay: ScreenSource {
             below = copy
         }
         guard isNew || shown != rect else { return }
-        Self.copy(picture, from: PixelRect(picture.size), to: canvas, at: rect, &changed)
+        BlockCopy.copy(
+            picture, from: PixelRect(picture.size), to: canvas, at: rect, isTolerant: shown == rect, &changed)
         shown = rect
     }
 
@@ -144,61 +142,10 @@ package final class CameraOverlay: ScreenSource {
                 let run = PixelRect(x: first * side, y: row * side, width: (column - first) * side, height: side)
                     .clipped(to: canvas.size)
                 for part in run.parts(outside: shown) {
-                    Self.copyRows(below, part, to: canvas, at: part)
+                    BlockCopy.copyRows(below, part, to: canvas, at: part)
                     changed.insert(part)
                 }
             }
-        }
-    }
-
-    /// Copies what differs, block by block of the canvas. Both rectangles have one size, and even origins and sides.
-    static func copy(
-        _ source: I420Buffer, from: PixelRect, to canvas: I420Buffer, at target: PixelRect, _ changed: inout BlockMap
-    ) {
-        let side = BlockMap.side
-        for row in target.y / side...(target.maxY - 1) / side {
-            for column in target.x / side...(target.maxX - 1) / side {
-                let (left, top) = (max(column * side, target.x), max(row * side, target.y))
-                let part = PixelRect(
-                    x: left, y: top, width: min((column + 1) * side, target.maxX) - left,
-                    height: min((row + 1) * side, target.maxY) - top)
-                var origin = part
-                (origin.x, origin.y) = (part.x - target.x + from.x, part.y - target.y + from.y)
-                guard differs(source, origin, canvas, part) else { continue }
-                copyRows(source, origin, to: canvas, at: part)
-                changed.blocks[row * changed.columns + column] = 1
-            }
-        }
-    }
-
-    private static func differs(_ source: I420Buffer, _ from: PixelRect, _ canvas: I420Buffer, _ at: PixelRect) -> Bool {
-        let width = at.width / 2
-        for row in 0..<at.height {
-            let a = source.y + (from.y + row) * source.strideY + from.x
-            if memcmp(a, canvas.y + (at.y + row) * canvas.strideY + at.x, at.width) != 0 { return true }
-        }
-        for row in 0..<at.height / 2 {
-            let (a, b) = (
-                (from.y / 2 + row) * source.strideC + from.x / 2, (at.y / 2 + row) * canvas.strideC + at.x / 2
-            )
-            if memcmp(source.u + a, canvas.u + b, width) != 0 || memcmp(source.v + a, canvas.v + b, width) != 0 {
-                return true
-            }
-        }
-        return false
-    }
-
-    private static func copyRows(_ source: I420Buffer, _ from: PixelRect, to canvas: I420Buffer, at: PixelRect) {
-        for row in 0..<at.height {
-            (canvas.y + (at.y + row) * canvas.strideY + at.x).update(
-                from: source.y + (from.y + row) * source.strideY + from.x, count: at.width)
-        }
-        for row in 0..<at.height / 2 {
-            let (a, b) = (
-                (from.y / 2 + row) * source.strideC + from.x / 2, (at.y / 2 + row) * canvas.strideC + at.x / 2
-            )
-            (canvas.u + b).update(from: source.u + a, count: at.width / 2)
-            (canvas.v + b).update(from: source.v + a, count: at.width / 2)
         }
     }
 }

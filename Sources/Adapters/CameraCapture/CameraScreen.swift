@@ -67,8 +67,9 @@ package final class CameraScreen: ScreenSource {
             // Another size is reported by the next `wait`.
             guard let picture, picture.size == canvas.size else { return MonotonicClock.now }
             self.serial = serial
-            CameraOverlay.copy(
-                picture, from: PixelRect(picture.size), to: canvas, at: PixelRect(canvas.size), &changed)
+            BlockCopy.copy(
+                picture, from: PixelRect(picture.size), to: canvas, at: PixelRect(canvas.size), isTolerant: !isForced,
+                &changed)
             if isForced { changed.fill() }
             isForced = false
             return captured

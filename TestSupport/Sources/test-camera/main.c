@@ -1,9 +1,10 @@
 // A camera for tests: a node of PipeWire (media.class Video/Source) that plays a picture of four colours, red, green, blue and
 // white from the upper left to the lower right corner, and changes with every frame in its middle.
 //
-//     test-camera NAME [format=YUY2] [size=640x480] [fps=30] [colour=RRGGBB] [padding=BYTES] [dumb]
+//     test-camera NAME [format=YUY2] [size=640x480] [fps=30] [colour=RRGGBB] [padding=BYTES] [noise] [dumb]
 //
-// colour: all of the picture has it, without motion. dumb: sends no frame.
+// colour: all of the picture has it, without motion. noise: brightness varies a little everywhere, as
+// that of a real sensor, and a texture moves in the middle, which is a quarter of the picture (YUY2). dumb: sends no frame.
 // Prints "ready" when PipeWire has it, and "streaming" and "idle" when it begins and ends.
 
 #define _GNU_SOURCE
@@ -23,7 +24,7 @@ static struct spa_source *timer;
 static int width = 640, height = 480, fps = 30, padding;
 static uint32_t format = SPA_VIDEO_FORMAT_YUY2;
 static long colour = -1;
-static bool is_dumb;
+static bool is_noisy, is_dumb;
 static unsigned frames;
 
 static const struct {
@@ -68,7 +69,11 @@ static int frame_bytes(void) {
 static uint32_t colour_at(int x, int y) {
     static const uint32_t quarters[] = {0xc02020, 0x20c020, 0x2020c0, 0xe0e0e0};
     if (colour >= 0) return (uint32_t)colour;
-    int u = x - width / 2, v = y - height / 2, side = height / 8;
+    int u = x - width / 2, v = y - height / 2, side = is_noisy ? height / 4 : height / 8;
+    if (is_noisy && abs(u) < side && abs(v) < side) {
+        uint32_t wave = (uint32_t)((x + (int)frames * 2) / 8 % 16 * 8 + (y + (int)frames) / 8 % 16 * 6);
+        return 0x503020 + wave * 0x010101;
+    }
     if (abs(u) < side && abs(v) < side) return frames * 0x050301 & 0xffffff;
     return quarters[(y >= height / 2 ? 2 : 0) + (x >= width / 2 ? 1 : 0)];
 }
@@ -94,7 +99,7 @@ static void draw(uint8_t *bytes, int reach) {
             convert(rgb, &y, &u, &v);
             switch (format) {
             case SPA_VIDEO_FORMAT_YUY2:
-                line[x * 2] = y;
+                line[x * 2] = y + (is_noisy ? rand() % 9 - 4 : 0);
                 line[x / 2 * 4 + 1 + x % 2 * 2] = x % 2 ? v : u;
                 break;
             case SPA_VIDEO_FORMAT_UYVY:
@@ -130,7 +135,7 @@ static void on_timer(void *data, uint64_t expirations) {
     if (d->data && d->maxsize >= (uint32_t)frame_bytes()) {
         // What does not move is drawn once into each buffer.
         if (!b->user_data) draw(d->data, width + height);
-        else if (colour < 0) draw(d->data, height / 8 + 1);
+        else if (colour < 0) draw(d->data, is_noisy ? height / 4 : height / 8 + 1);
         b->user_data = stream;
         d->chunk->offset = 0;
         d->chunk->size = frame_bytes();
@@ -213,6 +218,8 @@ int main(int count, char **arguments) {
                 if (!strcmp(formats[k].name, text + 7)) format = formats[k].format;
         } else if (!strncmp(text, "colour=", 7)) {
             colour = strtol(text + 7, NULL, 16);
+        } else if (!strcmp(text, "noise")) {
+            is_noisy = true;
         } else if (!strcmp(text, "dumb")) {
             is_dumb = true;
         } else if (sscanf(text, "size=%dx%d", &width, &height) != 2 && sscanf(text, "fps=%d", &fps) != 1 &&
