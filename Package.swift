@@ -190,7 +190,7 @@ let package = Package(
                 "MediaCore", "LinuxRuntime", "Admission", "Broadcasting", "ICEServers", "Signaling", "Transport",
                 "Publishing", "Receiving", "Sessions", "Uploading", "WHIP", "ExtensionChannel", "VPXCodec", "OpusCodec",
                 "PixelConversion", "Recording", "RecordingPage",
-                "InAppCapture", "PulseAudio", "SessionBus",
+                "CameraCapture", "InAppCapture", "PulseAudio", "SessionBus",
             ], path: "Sources/ShareKit", swiftSettings: settings),
         // The code of the tutorial, which its pages show.
         .target(
@@ -355,7 +355,8 @@ let package = Package(
         tests(
             "ShareKitTests",
             [
-                "ShareKit", "ShareKitTutorial", "Admission", "Broadcasting", "InAppCapture", "LinuxRuntime",
+                "ShareKit", "ShareKitTutorial", "Admission", "Broadcasting", "CameraCapture", "InAppCapture",
+                "LinuxRuntime", "test-camera",
                 "MediaCore",
                 "PulseAudio", "SessionBus", "Sessions", "Signaling", "Transport", "BrowserControl", "BusSupport",
                 "TestSupport",

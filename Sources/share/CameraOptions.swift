@@ -87,7 +87,7 @@ struct CameraOptions: ParsableArguments {
         }
         do throws(SourceFailure) {
             return try CameraFeed(choice, settings: settings, isWhole: isWhole, converter: YUVConverter()) {
-                ErrorOutput.writeLine("share: \($0)")
+                ErrorOutput.writeLine("share: \($0.sentence)")
             }
         } catch {
             throw Complaint(sentence: error.message, remedy: error.remedy, status: .noDisplay)

@@ -162,6 +162,6 @@ extension CameraFeed {
     ) throws {
         try self.init(
             choice, settings: settings, isWhole: isWhole, search: CameraSearch(bed), converter: YUVConverter(),
-            report: { report in reports.change { $0.append(report) } })
+            report: { news in reports.change { $0.append(news.sentence) } })
     }
 }

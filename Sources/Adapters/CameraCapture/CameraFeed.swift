@@ -46,8 +46,16 @@ package final class CameraFeed: Sendable {
         package var failure: SourceFailure?
     }
 
-    /// Tells the user of what happens to a camera, in a sentence. Called on the camera's thread.
-    package typealias Report = @Sendable (String) -> Void
+    /// What happens to a camera.
+    package struct News: Sendable {
+        /// For the user.
+        package var sentence: String
+        /// The camera is missing, has gone or cannot be used; false when it is in the picture again.
+        package var isLoss: Bool
+    }
+
+    /// Called on the camera's thread.
+    package typealias Report = @Sendable (News) -> Void
 
     private struct State {
         var settings: Settings
@@ -61,6 +69,11 @@ package final class CameraFeed: Sendable {
         var name: String?
         var size: PixelSize?
         var failure: SourceFailure?
+        var choice: Choice
+        var search: CameraSearch
+
+        /// Whether the camera is to be open.
+        var isWanted: Bool { settings.isEnabled && !isClosed && watchers.values.contains { $0.isActive } }
     }
 
     private struct Watcher {
@@ -74,10 +87,10 @@ package final class CameraFeed: Sendable {
         var isWanted: Bool
         var settings: Settings
         var frame: PixelSize?
+        var choice: Choice
+        var search: CameraSearch
     }
 
-    let choice: Choice
-    let search: CameraSearch
     let converter: any CameraConverter
     let report: Report
     let wakeup: Wakeup
@@ -99,12 +112,10 @@ package final class CameraFeed: Sendable {
                 .unsupported, "no descriptor is left to wait with (errno \(error.code))",
                 remedy: "Raise the limit of open files (ulimit -n).")
         }
-        self.choice = choice
-        self.search = search
         self.converter = converter
         self.report = report
         self.isWhole = isWhole
-        state = Monitor(State(settings: settings))
+        state = Monitor(State(settings: settings, choice: choice, search: search))
     }
 
     /// Closes the camera, for good. Blocks until it is closed.
@@ -119,6 +130,19 @@ package final class CameraFeed: Sendable {
     }
 
     // MARK: What is wanted
+
+    /// Names the cameras anew. A camera that is open stays until the position changes.
+    /// - Parameter search: nil: as before.
+    package func choose(_ choice: Choice, in search: CameraSearch? = nil) {
+        state.change { state in
+            state.choice = choice
+            if let search { state.search = search }
+        }
+        wakeup.signal()
+    }
+
+    /// The cameras that could be shown now.
+    package func available() throws(SourceFailure) -> [CameraDevice] { try state.with { $0.search }.find() }
 
     package var settings: Settings { state.with { $0.settings } }
 
@@ -139,6 +163,7 @@ package final class CameraFeed: Sendable {
             return true
         }
         if isNew {
+            startIfWanted()
             wakeup.signal()
             wakeWatchers()
         }
@@ -163,13 +188,14 @@ package final class CameraFeed: Sendable {
             state.watchers[state.nextWatcher] = Watcher(wake: wake)
             return state.nextWatcher
         }
-        start()
+        startIfWanted()
         wakeup.signal()
         return id
     }
 
     func setActive(_ isActive: Bool, _ watcher: Int) {
         state.change { $0.watchers[watcher]?.isActive = isActive }
+        startIfWanted()
         wakeup.signal()
     }
 
@@ -178,9 +204,10 @@ package final class CameraFeed: Sendable {
         wakeup.signal()
     }
 
-    private func start() {
+    /// A feed that nobody has wanted yet has no thread.
+    private func startIfWanted() {
         let failed = thread.with { thread in
-            guard thread == nil, !state.with({ $0.isClosed }) else { return false }
+            guard thread == nil, state.with({ $0.isWanted }) else { return false }
             thread = try? NamedThread.start("camera") { [self] in CameraReader(self).run() }
             return thread == nil
         }
@@ -189,8 +216,8 @@ package final class CameraFeed: Sendable {
 
     // MARK: The picture
 
-    /// Grows with every change of the picture or the settings.
-    var serial: UInt64 { state.with { $0.serial } }
+    /// Grows with every change of the picture or the settings; `hasPicture`: there is one to show.
+    var now: (serial: UInt64, hasPicture: Bool) { state.with { ($0.serial, $0.picture != nil) } }
 
     /// Calls `body` with the picture, or nil if there is none to show; the picture is lent for the call.
     func withPicture<R>(_ body: (I420Buffer?, Settings, _ serial: UInt64, _ captured: MediaInstant) -> R) -> R {
@@ -213,9 +240,8 @@ package final class CameraFeed: Sendable {
     var wish: Wish {
         state.with { state in
             Wish(
-                isClosed: state.isClosed,
-                isWanted: state.settings.isEnabled && state.watchers.values.contains { $0.isActive },
-                settings: state.settings, frame: state.frame)
+                isClosed: state.isClosed, isWanted: state.isWanted, settings: state.settings, frame: state.frame,
+                choice: state.choice, search: state.search)
         }
     }
 

@@ -8,7 +8,8 @@ package import MediaCore
 /// reported as changed.
 ///
 /// - Isolation: one thread at a time; `wake` from any thread. The feed is used by any.
-package final class CameraOverlay: ScreenSource {
+// SAFETY: `wake` passes to the screen, where it may be called from any thread; all else belongs to the capturing thread.
+package final class CameraOverlay: ScreenSource, @unchecked Sendable {
     private let screen: any ScreenSource
     private let feed: CameraFeed
     private let ownsFeed: Bool
@@ -42,14 +43,20 @@ package final class CameraOverlay: ScreenSource {
     package var limitations: [String] { screen.limitations }
 
     package func wait(until deadline: MediaInstant?) throws(SourceFailure) -> ScreenEvent {
-        if feed.serial != serial { return .damaged }
+        if hasNews { return .damaged }
         switch try screen.wait(until: deadline) {
         case .damaged: return .damaged
         case .resized(let size):
             feed.setFrame(size)
             return .resized(size)
-        case .woken: return feed.serial != serial ? .damaged : .woken
+        case .woken: return hasNews ? .damaged : .woken
         }
+    }
+
+    /// Whether the canvas has to show something else of the camera.
+    private var hasNews: Bool {
+        let now = feed.now
+        return now.serial != serial && (now.hasPicture || shown != nil)
     }
 
     package func read(into canvas: I420Buffer, changed: inout BlockMap) throws(SourceFailure) -> MediaInstant {

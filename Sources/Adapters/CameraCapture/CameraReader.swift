@@ -82,7 +82,7 @@ final class CameraReader {
         if current?.position == position {
             abandonNext()
         } else if next == nil, MonotonicClock.now >= openDue {
-            open(position)
+            open(position, wish)
         }
         receiveNext(wish)
         receiveCurrent(wish)
@@ -106,7 +106,10 @@ final class CameraReader {
             known[opened.position] = opened.device.id
             delay = Self.shortestDelay
             form = nil
-            if lastNews != nil { feed.report("the camera \(opened.device.name) is in the picture") }
+            if lastNews != nil {
+                feed.report(
+                    CameraFeed.News(sentence: "the camera \(opened.device.name) is in the picture", isLoss: false))
+            }
             lastNews = nil
         } else if let failure = opened.stream.failure {
             abandonNext()
@@ -138,15 +141,15 @@ final class CameraReader {
 
     // MARK: Opening
 
-    private func open(_ position: CameraFeed.Position) {
+    private func open(_ position: CameraFeed.Position, _ wish: CameraFeed.Wish) {
         do throws(SourceFailure) {
-            let device = try find(position)
+            let device = try find(position, wish)
             let size = feed.isWhole ? Self.wholeSize : Self.insetSize
             let stream: any CameraStream
             do throws(SourceFailure) {
                 switch device.place {
                 case .node(let serial):
-                    stream = try PipeWireCamera(serial, socket: feed.search.socket, about: size)
+                    stream = try PipeWireCamera(serial, socket: wish.search.socket, about: size)
                 case .path(let path): stream = try V4L2Camera(path, about: size)
                 }
             } catch {
@@ -160,13 +163,13 @@ final class CameraReader {
         }
     }
 
-    private func find(_ position: CameraFeed.Position) throws(SourceFailure) -> CameraDevice {
-        let cameras = try feed.search.find()
+    private func find(_ position: CameraFeed.Position, _ wish: CameraFeed.Wish) throws(SourceFailure) -> CameraDevice {
+        let cameras = try wish.search.find()
         let front = known[.front].map { id in cameras.first { $0.id == id } }
-            ?? CameraDevice.first(feed.choice.front, of: cameras)
+            ?? CameraDevice.first(wish.choice.front, of: cameras)
         switch position {
         case .front:
-            guard let front else { throw Self.missing(feed.choice.front) }
+            guard let front else { throw Self.missing(wish.choice.front) }
             return front
         case .back:
             if let id = known[.back] {
@@ -175,7 +178,7 @@ final class CameraReader {
                 }
                 return camera
             }
-            if let choice = feed.choice.back {
+            if let choice = wish.choice.back {
                 guard let camera = CameraDevice.first(choice, of: cameras) else { throw Self.missing(choice) }
                 return camera
             }
@@ -207,7 +210,7 @@ final class CameraReader {
         let rest =
             current.map { "the picture of \($0.device.name) stays meanwhile" }
             ?? (feed.isWhole ? "the last picture stays until it is back" : "the picture goes on without it")
-        feed.report("\(failure.message); \(rest)")
+        feed.report(CameraFeed.News(sentence: "\(failure.message); \(rest)", isLoss: true))
     }
 
     // MARK: Pictures
