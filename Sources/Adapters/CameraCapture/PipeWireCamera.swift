@@ -51,6 +51,7 @@ final class PipeWireCamera: CameraStream {
             },
             add: { owner, buffer in State.of(owner)?.add(buffer) },
             remove: { owner, buffer in State.of(owner)?.memories[buffer] = nil },
+            started: { _ in },
             failed: { owner, why, isConnection in
                 guard let state = State.of(owner) else { return }
                 let words = why.map { UntrustedText.clean(String(cString: $0), fallback: "") } ?? ""
