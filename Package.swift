@@ -90,6 +90,7 @@ let package = Package(
         library("CGIO", pkgConfig: "gio-unix-2.0", debian: "libglib2.0-dev"),
         library("CNATS", pkgConfig: "libnats", debian: "libnats-dev"),
         .systemLibrary(name: "CMalloc", path: "Sources/Libraries/CMalloc"),
+        .systemLibrary(name: "CV4L2", path: "Sources/Libraries/CV4L2"),
         .systemLibrary(name: "CLinux", path: "Sources/Libraries/CLinux"),
         // L1
         layer("Core", "MediaCore"),
@@ -111,6 +112,7 @@ let package = Package(
         layer("Adapters", "PixelConversion", ["MediaCore", "CYUV"]),
         layer("Adapters", "X11Capture", ["MediaCore", "LinuxRuntime", "FrameDifference", "CXCB"]),
         layer("Adapters", "PortalCapture", ["MediaCore", "LinuxRuntime", "FrameDifference", "CPipeWire"]),
+        layer("Adapters", "CameraCapture", ["MediaCore", "LinuxRuntime", "CPipeWire", "CV4L2"]),
         layer("Adapters", "InAppCapture", ["MediaCore", "LinuxRuntime", "FrameDifference"]),
         layer("Adapters", "PulseAudio", ["MediaCore", "LinuxRuntime", "CPulse"]),
         layer("Adapters", "WindowPlayout", ["MediaCore", "LinuxRuntime", "CSDL", "CFontconfig"]),
@@ -188,7 +190,7 @@ let package = Package(
                 "MediaCore", "LinuxRuntime", "Admission", "Broadcasting", "ICEServers", "Signaling", "Transport",
                 "Publishing", "Receiving", "Sessions", "Uploading", "WHIP", "ExtensionChannel", "VPXCodec", "OpusCodec",
                 "PixelConversion", "Recording", "RecordingPage",
-                "InAppCapture", "PulseAudio", "SessionBus",
+                "CameraCapture", "InAppCapture", "PulseAudio", "SessionBus",
             ], path: "Sources/ShareKit", swiftSettings: settings),
         // The code of the tutorial, which its pages show.
         .target(
@@ -219,8 +221,8 @@ let package = Package(
                 "Publishing", "Receiving", "Recording", "RecordingPage", "RecordingLibrary", "Sessions", "Broadcasting",
                 "Control", "ControlSocket", "VPXCodec",
                 "OpusCodec",
-                "PixelConversion", "X11Capture", "PortalCapture", "PulseAudio", "WindowPlayout", "ImageFile",
-                "TestSource",
+                "PixelConversion", "X11Capture", "PortalCapture", "CameraCapture", "PulseAudio", "WindowPlayout",
+                "ImageFile", "TestSource",
                 "ProcessMemory", "SessionBus", arguments, logging,
             ], path: "Sources/share", swiftSettings: settings),
         // Examples: a package of their own, too.
@@ -273,6 +275,14 @@ let package = Package(
             "X11CaptureTests", ["MediaCore", "LinuxRuntime", "X11Capture", "PixelConversion", "CXCB", "TestSupport"]),
         .executableTarget(
             name: "portal-backend", dependencies: ["CGIO", "CPipeWire"], path: "TestSupport/Sources/portal-backend"),
+        .executableTarget(
+            name: "test-camera", dependencies: ["CPipeWire"], path: "TestSupport/Sources/test-camera"),
+        tests(
+            "CameraCaptureTests",
+            [
+                "MediaCore", "LinuxRuntime", "CameraCapture", "PixelConversion", "TestSource", "TestSupport",
+                "test-camera",
+            ]),
         tests(
             "PortalCaptureTests",
             [
@@ -338,14 +348,15 @@ let package = Package(
             [
                 "share", "share-relay", "CommandSupport", "RelayVerb", "ShareKit", "probe-extension", "ConferenceSetup",
                 "ConferenceUpload", "SnapshotSetup",
-                "SnapshotUpload", "portal-backend", "MediaCore", "ImageFile",
+                "SnapshotUpload", "portal-backend", "test-camera", "MediaCore", "ImageFile",
                 "SessionDescription", "SessionBus", "Admission", "Signaling", "Transport", "BusSupport", "TestSupport",
                 arguments,
             ]),
         tests(
             "ShareKitTests",
             [
-                "ShareKit", "ShareKitTutorial", "Admission", "Broadcasting", "InAppCapture", "LinuxRuntime",
+                "ShareKit", "ShareKitTutorial", "Admission", "Broadcasting", "CameraCapture", "InAppCapture",
+                "LinuxRuntime", "test-camera",
                 "MediaCore",
                 "PulseAudio", "SessionBus", "Sessions", "Signaling", "Transport", "BrowserControl", "BusSupport",
                 "TestSupport",

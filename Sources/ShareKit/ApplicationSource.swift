@@ -31,6 +31,7 @@ public final class ApplicationSource: Sendable {
     let icon: PNGIcon?
     let surface: InAppSurface
     let audio: InAppAudio?
+    let camera: SourceCamera
     /// Whether a recorder captures. One does at a time.
     private let isClaimed = Monitor(false)
     private let captured = StateChanges(false)
@@ -42,7 +43,7 @@ public final class ApplicationSource: Sendable {
     ///   - height: of the first frame in pixels.
     ///   - hasAudio: whether `submitAudio` will be called.
     ///   - icon: the app's icon for services: a PNG file, at most 256 x 256 pixels and 16 KiB.
-    /// - Throws: `.badFrame` for the size, `.badSetup` for an icon that is no such file.
+    /// - Throws: `.badFrame` for the size, `.badSetup` for an icon that is no such file, `.failed` if no descriptor is left.
     public init(
         name: String, width: Int, height: Int, hasAudio: Bool = false, icon: [UInt8]? = nil
     ) throws(ShareKitError) {
@@ -57,6 +58,11 @@ public final class ApplicationSource: Sendable {
                 name: name, size: PixelSize(width: width, height: height), converter: YUVConverter())
         } catch {
             throw ShareKitError(error)
+        }
+        do throws(SourceFailure) {
+            camera = try SourceCamera()
+        } catch {
+            throw ShareKitError(.failed, error.message, remedy: error.remedy)
         }
         audio = hasAudio ? InAppAudio(name: name) : nil
         surface.onCapture { [weak surface, captured] in

@@ -19,7 +19,7 @@ package struct CapturedMedia: @unchecked Sendable {
 
     init(_ source: ApplicationSource) {
         let audio = source.audio.map { AudioInput(.applicationAudio, $0.makeSource()) }
-        self.init(screen: source.surface.makeScreen(), audio: audio.map { [$0] } ?? [])
+        self.init(screen: source.makeScreen(), audio: audio.map { [$0] } ?? [])
     }
 
     /// The screen, for the thread that captures it.

@@ -93,7 +93,7 @@ final class EncodedCapture: RunningCapture {
         let voice = SwitchedMicrophone(makeMicrophone, gone: events.microphoneGone)
         microphone = voice.input
         let audio = source.audio.map { AudioInput(.applicationAudio, $0.makeSource(capacity: .seconds(5))) }
-        let screen = source.surface.makeScreen()
+        let screen = source.makeScreen()
         // The app sees that it is captured before the capture has started.
         screen.resume()
         let media = CapturedMedia(

@@ -1,4 +1,3 @@
-internal import InAppCapture
 internal import LinuxRuntime
 internal import MediaCore
 internal import PixelConversion
@@ -20,7 +19,7 @@ final class FrameSampler {
         }
     }
 
-    private let screen: InAppScreen
+    private let screen: any ScreenSource
     private let queue: SampleQueue
     private let interval: MediaDuration
     private let converter = YUVConverter()
@@ -30,7 +29,7 @@ final class FrameSampler {
     private var frames: [Frame] = []
     private var made = 0
 
-    init(_ screen: InAppScreen, _ queue: SampleQueue, framesPerSecond: Int) {
+    init(_ screen: any ScreenSource, _ queue: SampleQueue, framesPerSecond: Int) {
         self.screen = screen
         self.queue = queue
         interval = .microseconds(1_000_000 / max(framesPerSecond, 1))
@@ -42,7 +41,9 @@ final class FrameSampler {
     func run() {
         var next = MonotonicClock.now
         while queue.waitForRoom(notBefore: next) {
-            switch screen.wait(until: nil) {
+            // The screen of an app does not fail.
+            guard let event = try? screen.wait(until: nil) else { break }
+            switch event {
             case .woken: continue
             case .damaged: break
             case .resized(let size):
@@ -58,8 +59,7 @@ final class FrameSampler {
 
     /// - Returns: false if nothing differs from the last frame, or the size has changed.
     private func read() -> Bool {
-        let captured = screen.read(into: canvas, changed: &changed)
-        guard !changed.isEmpty else { return false }
+        guard let captured = try? screen.read(into: canvas, changed: &changed), !changed.isEmpty else { return false }
         for frame in frames { frame.stale.formUnion(changed) }
         changed.clear()
         let frame = freeFrame()

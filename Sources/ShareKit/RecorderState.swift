@@ -17,6 +17,7 @@ final class RecorderState: Sendable {
         var isStopRequested = false
         var hasConsent = false
         var hasMicrophoneConsent = false
+        var hasCameraConsent = false
     }
 
     private let state = Monitor(State())
@@ -131,14 +132,18 @@ final class RecorderState: Sendable {
 
     // MARK: Consent
 
-    func hasConsent(withMicrophone: Bool) -> Bool {
-        state.with { withMicrophone ? $0.hasMicrophoneConsent : $0.hasConsent }
+    func hasConsent(withMicrophone: Bool, withCamera: Bool) -> Bool {
+        state.with { state in
+            state.hasConsent && (!withMicrophone || state.hasMicrophoneConsent)
+                && (!withCamera || state.hasCameraConsent)
+        }
     }
 
-    func noteConsent(withMicrophone: Bool) {
+    func noteConsent(withMicrophone: Bool, withCamera: Bool) {
         state.with { state in
             state.hasConsent = true
             if withMicrophone { state.hasMicrophoneConsent = true }
+            if withCamera { state.hasCameraConsent = true }
         }
     }
 }

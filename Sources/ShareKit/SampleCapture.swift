@@ -1,3 +1,4 @@
+internal import CameraCapture
 internal import InAppCapture
 internal import LinuxRuntime
 internal import MediaCore
@@ -29,7 +30,7 @@ final class SampleCapture: RunningCapture {
         _ source: ApplicationSource, framesPerSecond: Int, handler: Handler?,
         makeMicrophone: @escaping @Sendable () -> any AudioSource, events: Events
     ) throws(ShareKitError) {
-        let screen = source.surface.makeScreen()
+        let screen = source.makeScreen()
         let isStarted = Monitor(false)
         let queue = SampleQueue { failure in
             if isStarted.with({ $0 }) { events.ended(failure) }

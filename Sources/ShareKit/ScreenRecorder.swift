@@ -1,3 +1,4 @@
+internal import CameraCapture
 internal import LinuxRuntime
 internal import MediaCore
 internal import PulseAudio
@@ -9,7 +10,7 @@ internal import PulseAudio
 /// shared one: an app with two windows has two sources, and a test has its own. One recorder captures a source at a
 /// time; broadcasts of the same source go on beside it.
 ///
-/// The app's user is asked before the first capture, and before the first one with the microphone.
+/// The app's user is asked before the first capture, and before the first one with the microphone or the camera.
 public final class ScreenRecorder: Sendable {
     /// What the user is asked.
     public struct Request: Sendable, Equatable {
@@ -17,6 +18,8 @@ public final class ScreenRecorder: Sendable {
         public let application: String
         /// Whether the microphone is captured, too.
         public let withMicrophone: Bool
+        /// Whether the camera is shown, too.
+        public var withCamera = false
     }
 
     /// Asks the user; returns whether the capture is allowed.
@@ -29,7 +32,9 @@ public final class ScreenRecorder: Sendable {
         /// Whether a capture runs.
         public var isRecording = false
         public var isMicrophoneEnabled = false
-        /// Why the last capture, or its microphone, ended by itself; nil again with the next capture.
+        public var isCameraEnabled = false
+        /// Why the last capture, or its microphone, ended by itself, or why the camera is not in the frames; nil again with the
+        /// next capture, or when the camera is back.
         public var failure: ShareKitError?
     }
 
@@ -38,7 +43,7 @@ public final class ScreenRecorder: Sendable {
     let framesPerSecond: Int
     let makeMicrophone: @Sendable () -> any AudioSource
     let recordings = Monitor(StartedRecordings())
-    private let state: RecorderState
+    let state: RecorderState
     /// Follows the system broadcast; nil: nothing tells about one.
     private let observation: Task<Void, Never>?
 
@@ -46,11 +51,16 @@ public final class ScreenRecorder: Sendable {
     ///   - source: what is captured.
     ///   - maximumFramesPerSecond: 1...240. Frames are captured when the app draws, at most as often as this.
     ///   - microphone: the name of a source of the sound server; nil for the default one.
+    ///   - cameras: parts of the names of the front and the back camera; the first and the second one if there are none.
     ///   - confirm: asks the app's user. The answer holds for this recorder's later captures.
     public convenience init(
         _ source: ApplicationSource, maximumFramesPerSecond: Int = 60, microphone: String? = nil,
-        confirm: @escaping Confirmation
+        cameras: [String] = [], confirm: @escaping Confirmation
     ) {
+        if let front = cameras.first {
+            source.camera.feed.choose(
+                .init(front: .name(front), back: cameras.count > 1 ? .name(cameras[1]) : nil))
+        }
         self.init(
             source, framesPerSecond: maximumFramesPerSecond, makeMicrophone: { Microphone(source: microphone) },
             systemBroadcasts: SystemBroadcastMonitor.shared.broadcasting(), confirm: confirm)
@@ -184,12 +194,12 @@ public final class ScreenRecorder: Sendable {
         return capture
     }
 
-    private func askForConsent(withMicrophone: Bool) async throws(ShareKitError) {
-        if state.hasConsent(withMicrophone: withMicrophone) { return }
-        guard await confirm(Request(application: source.name, withMicrophone: withMicrophone)) else {
-            throw ShareKitError(.declined, "the capture was not allowed")
-        }
-        state.noteConsent(withMicrophone: withMicrophone)
+    func askForConsent(withMicrophone: Bool, withCamera: Bool = false) async throws(ShareKitError) {
+        if state.hasConsent(withMicrophone: withMicrophone, withCamera: withCamera) { return }
+        let request = Request(
+            application: source.name, withMicrophone: withMicrophone, withCamera: withCamera || isCameraEnabled)
+        guard await confirm(request) else { throw ShareKitError(.declined, "the capture was not allowed") }
+        state.noteConsent(withMicrophone: withMicrophone, withCamera: withCamera)
     }
 
     private func end(isDiscarding: Bool) async {

@@ -36,6 +36,8 @@ public struct ShareKitError: Error, Sendable, Equatable, CustomStringConvertible
         case alreadyStarted
         /// There is no sound server or no microphone, or it has gone.
         case noMicrophone
+        /// There is no camera, it has gone, or another program uses it.
+        case noCamera
         /// The app has not taken its samples for so long that audio would be lost.
         case overrun
         /// A system broadcast, which takes precedence, or the app has ended a capture.

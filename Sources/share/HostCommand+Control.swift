@@ -21,7 +21,7 @@ extension HostCommand {
     /// Opens the control socket. Without one the broadcast goes on, and a sentence says so.
     func makeControl(
         _ broadcast: any ControllableBroadcast, id: BroadcastID, source: String, service: String?,
-        clips: ClipControl?, stop: @escaping @Sendable (EndReason) -> Void
+        clips: ClipControl?, camera: CameraControl?, stop: @escaping @Sendable (EndReason) -> Void
     ) -> ControlSocketServer? {
         let asks = accept != .any && isatty(STDIN_FILENO) == 1
         let control = BroadcastControl(
@@ -31,7 +31,7 @@ extension HostCommand {
                 readmission: asks
                     ? "If it was a mistake: they may knock again, and you are asked about them again."
                     : "They are refused until this broadcast ends; a broadcast that asks (--accept ask) could admit them again.",
-                clips: clips),
+                clips: clips, camera: camera),
             stop: stop)
         do throws(ControlSocketFailure) {
             return try ControlSocketServer(

@@ -23,7 +23,7 @@ extension HostCommand {
             paired.title = listed ? title ?? "" : nil
             destination = .service(paired)
         }
-        let media = try makeMedia(until: run.ending)
+        let media = try makeMedia(run)
         let output = run.output
         let notifier = KnockNotifier()
         let prompt = Prompt(notify: { notifier.show($0) })

@@ -1,3 +1,4 @@
+import CameraCapture
 import CommandSupport
 import Foundation
 import LinuxRuntime
@@ -13,10 +14,9 @@ import X11Capture
 
 extension HostCommand {
     /// The sources that a host captures, which it names to its user.
-    /// - Parameter ending: ends the desktop's question what to share.
-    func makeMedia(until ending: Monitor<EndReason?>) throws -> CapturedMedia {
+    func makeMedia(_ run: HostRun) throws -> CapturedMedia {
         var sound: [AudioInput] = []
-        let screen: any ScreenSource
+        var screen: any ScreenSource
         switch chosenSource {
         case .test:
             screen = TestVideoSource()
@@ -30,9 +30,10 @@ extension HostCommand {
             } catch {
                 throw Complaint(sentence: error.message, remedy: error.remedy, status: .noDisplay)
             }
-        case .portal: screen = try makePortalScreen(until: ending)
-        case .camera: throw Complaint(sentence: "\(chosenSource.text) cannot be captured yet", status: .usage)
+        case .portal: screen = try makePortalScreen(until: run.ending)
+        case .camera: screen = try makeCameraScreen(run)
         }
+        if let camera = run.camera, !camera.isWhole { screen = CameraOverlay(screen, camera) }
         switch audio {
         case .system:
             let played: any AudioSource =
@@ -51,7 +52,18 @@ extension HostCommand {
         return CapturedMedia(screen: screen, audio: sound)
     }
 
+    /// Opens the camera that is the whole picture.
+    private func makeCameraScreen(_ run: HostRun) throws -> sending any ScreenSource {
+        do throws(SourceFailure) {
+            guard let camera = run.camera else { throw SourceFailure(.noSuchDevice, "no camera is chosen") }
+            return try CameraScreen(camera)
+        } catch {
+            throw Complaint(sentence: error.message, remedy: error.remedy, status: .noDisplay)
+        }
+    }
+
     /// Asks the desktop's portal for a screen.
+    /// - Parameter ending: ends the desktop's question what to share.
     private func makePortalScreen(until ending: Monitor<EndReason?>) throws -> sending any ScreenSource {
         do throws(SourceFailure) {
             return try PortalSource.open(

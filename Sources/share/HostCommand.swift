@@ -1,6 +1,7 @@
 import Admission
 import ArgumentParser
 import CommandSupport
+import Control
 import ControlSocket
 import Foundation
 import ICEServers
@@ -47,7 +48,7 @@ struct HostCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "What to share: screen (all of the display), monitor:N, window:ID, region:WxH+X+Y, portal (the default on Wayland), test.",
+            "What to share: screen (all of the display), monitor:N, window:ID, region:WxH+X+Y, portal (the default on Wayland), camera:N, test.",
             discussion: """
                 If omitted, a list to choose from is shown in a terminal where there is a choice; else screen. \
                 A monitor has a number or a name, a window an id or a part of its title: share sources lists \
@@ -174,6 +175,8 @@ struct HostCommand: ParsableCommand {
         help: ArgumentHelp("Value for a field that the service asks for; may be repeated.", valueName: "name=value"))
     var field: [String] = []
 
+    @OptionGroup(title: "Camera options") var cameras: CameraOptions
+
     @OptionGroup(title: "Recording options") var keep: KeepOptions
 
     @OptionGroup(title: "Network options") var serverOptions: ServerOptions
@@ -289,7 +292,7 @@ struct HostCommand: ParsableCommand {
         let kept = try KeptMedia(keep, name: name, output)
         let system = try makeSystemBroadcast { reason in ending.change { $0 = $0 ?? reason } }
         defer { system?.close() }
-        let run = HostRun(output: output, ending: ending, system: system, kept: kept)
+        let run = HostRun(output: output, ending: ending, system: system, kept: kept, camera: try cameras.makeFeed(chosenSource))
         let configuration = makeConfiguration(try ListenAddress(listen), try serverOptions.servers())
         let identity = try makeIdentity()
         // Nothing is captured before the user has agreed.
@@ -307,7 +310,7 @@ struct HostCommand: ParsableCommand {
     func broadcastToViewers(
         _ configuration: HostSession.Configuration, _ identity: Identity, _ run: HostRun
     ) throws {
-        let media = try makeMedia(until: run.ending)
+        let media = try makeMedia(run)
         let notifier = KnockNotifier()
         let prompt = Prompt(notify: { notifier.show($0) })
         let admission = AdmissionPolicy(accept, known: KnownViewers(), prompt: prompt)
@@ -347,6 +350,7 @@ struct HostCommand: ParsableCommand {
     ) throws {
         let control = makeControl(
             broadcast, id: id, source: summary, service: service?.name, clips: run.kept.control,
+            camera: run.camera.map { CameraControl($0) },
             stop: { run.stop($0) })
         defer { if let control { blocking { await control.close() } } }
         blocking { await run.kept.record(broadcast) }

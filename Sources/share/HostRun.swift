@@ -1,3 +1,4 @@
+import CameraCapture
 import CommandSupport
 import LinuxRuntime
 import Publishing
@@ -13,6 +14,8 @@ struct HostRun: Sendable {
     let system: SystemBroadcast?
     /// What this host records.
     let kept: KeptMedia
+    /// The camera that it shows.
+    let camera: CameraFeed?
 
     /// Reports an event of the broadcast.
     func handle(_ event: BroadcastEvent) {

@@ -1,5 +1,6 @@
 import Admission
 import ArgumentParser
+import CameraCapture
 import CommandSupport
 import Foundation
 import ImageFile
@@ -11,10 +12,10 @@ import X11Capture
 
 struct SourcesCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "sources", abstract: "List what can be shared: monitors, windows, applications that play.",
+        commandName: "sources", abstract: "List what can be shared: monitors, windows, cameras, applications that play.",
         discussion: """
-            The first word of each line is what 'share host' takes: monitor:N and window:ID for --source, app:NAME for \
-            --audio, and microphones for --mic. On Wayland the desktop's own dialog lists monitors and windows instead \
+            The first word of each line is what 'share host' takes: monitor:N, window:ID and camera:N for --source, \
+            app:NAME for --audio, and microphones for --mic; --camera takes the number of a camera, or a part of its name. On Wayland the desktop's own dialog lists monitors and windows instead \
             (share host --source portal).
             """)
 
@@ -23,7 +24,7 @@ struct SourcesCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Write a picture of each monitor and window into this folder: PNG, at most 320 pixels wide.",
+            "Write a picture of each monitor, window and camera into this folder: PNG, at most 320 pixels wide.",
             valueName: "folder"))
     var pictures: String?
 
@@ -40,6 +41,7 @@ struct SourcesCommand: ParsableCommand {
             } catch {
                 failure = error
             }
+            lines += cameras()
             let sound = blocking { try? await SoundSource.available() } ?? []
             lines += sound.map(SourceLine.init)
             if let failure {
@@ -64,7 +66,19 @@ struct SourcesCommand: ParsableCommand {
     private func screens() throws(SourceFailure) -> [SourceLine] {
         let found = try DesktopSources(display: display)
         var lines = found.monitors.map(SourceLine.init) + found.windows.map(SourceLine.init)
-        guard let pictures else { return lines }
+        writePictures(&lines)
+        return lines
+    }
+
+    private func cameras() -> [SourceLine] {
+        // Without a camera there is no line.
+        var lines = ((try? CameraDevice.all()) ?? []).map { SourceLine($0) }
+        writePictures(&lines)
+        return lines
+    }
+
+    private func writePictures(_ lines: inout [SourceLine]) {
+        guard let pictures else { return }
         for index in lines.indices {
             guard let source = lines[index].source else { continue }
             let path = "\(pictures)/\(source.text.replacing(":", with: "-")).png"
@@ -74,14 +88,21 @@ struct SourcesCommand: ParsableCommand {
                 ErrorOutput.writeLine("share: no picture of \(source.text): \(error.message)")
             }
         }
-        return lines
+    }
+
+    private func open(_ source: CaptureSource, _ converter: YUVConverter) throws(SourceFailure) -> any ScreenSource {
+        guard case .camera(let camera) = source else {
+            return try X11Screen(
+                display: display, source: source, options: CaptureOptions(cursor: .no), converter: converter)
+        }
+        return try CameraScreen(
+            CameraFeed(.init(front: camera), isWhole: true, converter: converter, report: { _ in }))
     }
 
     /// - Returns: false if the file cannot be written.
     private func writePicture(of source: CaptureSource, to path: String) throws(SourceFailure) -> Bool {
         let converter = YUVConverter()
-        let screen = try X11Screen(
-            display: display, source: source, options: CaptureOptions(cursor: .no), converter: converter)
+        let screen = try open(source, converter)
         defer { screen.close() }
         let canvas = I420Buffer(screen.size)
         var changed = BlockMap(screen.size)
@@ -113,7 +134,7 @@ private func thumbnail(_ picture: I420Buffer, _ converter: YUVConverter) -> I420
 struct SourceLine {
     /// What `share host` takes.
     let id: String
-    /// Of a monitor or a window.
+    /// Of a monitor, a window or a camera.
     var source: CaptureSource?
     let kind: String
     let name: String
@@ -156,6 +177,17 @@ struct SourceLine {
         application = UntrustedText.clean(window.application, limit: 40, fallback: "unknown")
         size = window.size
         note = window.isHidden ? "minimised or hidden" : nil
+    }
+
+    init(_ camera: CameraDevice) {
+        let source = CaptureSource.camera(.number(camera.number))
+        self.source = source
+        id = source.text
+        kind = "camera"
+        name = UntrustedText.clean(camera.name, limit: 80, fallback: "camera")
+        application = nil
+        size = nil
+        note = nil
     }
 
     init(_ sound: SoundSource) {

@@ -120,7 +120,7 @@ struct SourcesVerbTests {
     @Test(arguments: [
         ("monitor:7", "there is no monitor:7"), ("window:nothing", "no window has 'nothing'"),
         ("window:0x1", "there is no window:0x1"), ("region:10x10+900+0", "is outside of display"),
-        ("region:0x10+1+1", "is empty"), ("camera:0", "cannot be captured yet"), ("desk", "is no source"),
+        ("region:0x10+1+1", "is empty"), ("camera:200", "there is no camera"), ("desk", "is no source"),
     ])
     func aSourceThatIsNotThereIsASentence(source: String, words: String) throws {
         let display = try VirtualDisplay(width: 800, height: 600)

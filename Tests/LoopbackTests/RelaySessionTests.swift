@@ -160,19 +160,20 @@ struct RelaySessionTests {
         await relay.session.stop()
     }
 
-    /// The host makes temporal layers for the slower viewer of the relay, and stops when that viewer has left.
     @Test func threadsShareTheViewersAndEachGetsTheWholeStream() async throws {
         let relay = try await Relay(threads: 3)
         let host = try await PublishingHost(to: relay, withAudio: true)
         let link = try await relay.live()
         let seen = (0..<6).map { _ in RecordedOutput() }
         let viewers = try seen.map { try watch(link, $0) }
-        for output in seen {
-            #expect(await output.wait { $0.counters.count >= 90 })
-            // The host may leave out some of the first frames.
-            let counters = output.state.counters.filter { $0 > 30 }
-            #expect(zip(counters, counters.dropFirst()).allSatisfy { $1 > $0 }, "\(counters)")
-        }
+        for output in seen { #expect(await output.wait { $0.counters.count >= 90 }) }
+        // A busy host leaves frames out, but for all viewers, and a busy viewer shows a late one not at all.
+        let counters = seen.map { $0.state.counters }
+        let first = counters.compactMap { $0.dropFirst(30).first }.max() ?? 0
+        let last = counters.compactMap(\.last).min() ?? 0
+        let common = counters.map { Set($0.filter { (first...max(last, first)).contains($0) }) }
+        let all = common.reduce(Set()) { $0.union($1) }.count
+        #expect(all > 30 && common.allSatisfy { $0.count * 10 >= all * 9 }, "\(common.map(\.count)) of \(all)")
         for viewer in viewers {
             viewer.session.leave()
             #expect(await viewer.end.value.code == .stopped)
@@ -181,6 +182,7 @@ struct RelaySessionTests {
         await relay.session.stop()
     }
 
+    /// The host makes temporal layers for the slower viewer of the relay, and stops when that viewer has left.
     @Test func theHostLearnsHowSlowTheSlowestViewerIs() async throws {
         let relay = try await Relay(viewerLimit: { .kilobits($0.name == "slow" ? 200 : 550) })
         let host = try await PublishingHost(to: relay)

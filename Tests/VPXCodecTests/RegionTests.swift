@@ -123,6 +123,19 @@ import Testing
         #expect(left.motion == 0 && left.soft == 0)
     }
 
+    /// Also in the last row of blocks, which is half a block high.
+    @Test func textThatScrollsIsNoMotion() throws {
+        let size = PixelSize(width: 640, height: 360)
+        let canvas = I420Buffer(size)
+        let pair = CodecPair()
+        pair.separatesRegions = true
+        for seed in 0..<40 as Range<UInt64> {
+            TextPage.draw(on: canvas, rect: PixelRect(size), seed: seed)
+            _ = try pair.step(canvas, BlockMap(size, filled: true))
+        }
+        #expect(pair.encoder.regions.motion.count == 0)
+    }
+
     @Test func differencesReachTheWantedQuantizers() {
         // libvpx's table of VP8's indices is linear up to 5, and from 42 on in steps of three.
         #expect(VP8Segments.difference(from: 20, to: 20) == 0)

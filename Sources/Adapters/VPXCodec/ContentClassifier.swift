@@ -8,12 +8,20 @@ struct ContentClassifier: Equatable {
     private(set) var activity = 0
     /// Number of horizontal neighbours that are equal.
     private(set) var flat = 0
+    /// Number of horizontal neighbours that were sampled: fewer in the last row of blocks, which may be low.
+    private var pairs = 0
 
     /// Whether the content is text or graphics: most neighbours are equal, and the others differ much.
     /// Natural video is mostly smooth, with small differences, and never quite flat.
     var isDrawn: Bool {
         let pairs = blocks * 4 * 16
         return flat * 20 >= pairs * 19 || (flat * 2 >= pairs && activity >= 16 * (pairs - flat))
+    }
+
+    /// Whether a block is surely of natural video: few neighbours are equal, or the others differ little. Dense text with smooth edges
+    /// is neither this nor `isDrawn`.
+    var isNatural: Bool {
+        flat * 20 < pairs * 19 && (flat * 4 < pairs || activity < 16 * (pairs - flat))
     }
 
     var search: MotionSearch { isDrawn ? .wide : .near }
@@ -56,6 +64,7 @@ struct ContentClassifier: Equatable {
             activity &+= Int(SIMD16<UInt16>(truncatingIfNeeded: difference).wrappedSum())
             let equal = SIMD16<UInt8>(repeating: 0).replacing(with: 1, where: here .== next)
             flat &+= Int(equal.wrappedSum())
+            pairs += 16
             line += 4
         }
     }
@@ -64,5 +73,6 @@ struct ContentClassifier: Equatable {
         sum.blocks += other.blocks
         sum.activity += other.activity
         sum.flat += other.flat
+        sum.pairs += other.pairs
     }
 }

@@ -8,8 +8,7 @@ public enum CaptureSource: Hashable, Sendable {
     case region(PixelRect)
     /// What the user chooses in the dialog of the desktop portal (Wayland).
     case portal
-    /// The camera `/dev/videoN`.
-    case camera(Int)
+    case camera(Camera)
     /// The test video.
     case test
 
@@ -25,6 +24,36 @@ public enum CaptureSource: Hashable, Sendable {
         case id(UInt32)
         /// The window whose title or class contains this text, compared without case.
         case title(String)
+    }
+
+    public enum Camera: Hashable, Sendable {
+        /// Counted from 0, in the order of `share sources`.
+        case number(Int)
+        /// The first camera whose name contains this text, compared without case.
+        case name(String)
+
+        /// Reads `0` or `Webcam`.
+        public init(parsing text: String) throws(ParseFailure) {
+            guard !text.isEmpty else {
+                throw ParseFailure(description: "camera needs a number or a part of the name, such as camera:0")
+            }
+            guard let number = Int(text) else {
+                self = .name(text)
+                return
+            }
+            guard (0...255).contains(number) else {
+                throw ParseFailure(description: "a camera's number is from 0 to 255, not \(text)")
+            }
+            self = .number(number)
+        }
+
+        /// The text that `init(parsing:)` reads.
+        public var text: String {
+            switch self {
+            case .number(let number): "\(number)"
+            case .name(let name): name
+            }
+        }
     }
 
     /// Why a text names no source: a sentence that names what is possible.
@@ -47,12 +76,13 @@ public enum CaptureSource: Hashable, Sendable {
         case ("monitor", let value?) where !value.isEmpty: self = .monitor(try Self.monitor(value))
         case ("window", let value?) where !value.isEmpty: self = .window(Self.window(value))
         case ("region", let value?): self = .region(try Self.region(value))
-        case ("camera", let value?): self = .camera(try Self.camera(value))
+        case ("camera", let value?): self = .camera(try Camera(parsing: value))
         case ("monitor", _): throw ParseFailure(description: "monitor needs a number or a name, such as monitor:1")
         case ("window", _):
             throw ParseFailure(description: "window needs an id or a part of the title, such as window:0x3c00007")
         case ("region", _): throw ParseFailure(description: Self.regionForm)
-        case ("camera", _): throw ParseFailure(description: "camera needs a number, such as camera:0")
+        case ("camera", _): 
+            throw ParseFailure(description: "camera needs a number or a part of the name, such as camera:0")
         default:
             throw ParseFailure(
                 description:
@@ -71,7 +101,7 @@ public enum CaptureSource: Hashable, Sendable {
         case .window(.title(let title)): "window:\(title)"
         case .region(let rect): "region:\(rect.width)x\(rect.height)+\(rect.x)+\(rect.y)"
         case .portal: "portal"
-        case .camera(let number): "camera:\(number)"
+        case .camera(let camera): "camera:\(camera.text)"
         case .test: "test"
         }
     }
@@ -122,12 +152,5 @@ public enum CaptureSource: Hashable, Sendable {
         let rect = PixelRect(x: values[2], y: values[3], width: values[0], height: values[1])
         guard !rect.isEmpty else { throw ParseFailure(description: "a region of \(value) is empty") }
         return rect
-    }
-
-    private static func camera(_ value: String) throws(ParseFailure) -> Int {
-        guard let number = Int(value), (0...255).contains(number) else {
-            throw ParseFailure(description: "camera needs a number from 0 to 255, such as camera:0, not '\(value)'")
-        }
-        return number
     }
 }

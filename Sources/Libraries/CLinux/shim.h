@@ -59,6 +59,27 @@ static inline int clinux_add_seals(int file, int seals) { return fcntl(file, CLI
 // -1 if `file` has no seals.
 static inline int clinux_seals(int file) { return fcntl(file, CLINUX_GET_SEALS); }
 
+// DMA_BUF_IOCTL_SYNC of linux/dma-buf.h, and its flags for reading.
+extern int ioctl(int, unsigned long, ...);
+#define CLINUX_DMA_BUF_SYNC 0x40086200ul
+#define CLINUX_DMA_BUF_READ_START 1
+#define CLINUX_DMA_BUF_READ_END 5
+
+// Before and after the processor reads a DMA-BUF.
+static inline void clinux_sync_dma_buf(int file, int begins) {
+    unsigned long long flags = begins ? CLINUX_DMA_BUF_READ_START : CLINUX_DMA_BUF_READ_END;
+    ioctl(file, CLINUX_DMA_BUF_SYNC, &flags);
+}
+
+// Sleeps until one of `count` descriptors (negative: none) has something to read or the time has passed; NULL: as long as it takes.
+static inline void clinux_wait_all(const int *files, int count, const struct timespec *time) {
+    struct pollfd descriptors[8];
+    nfds_t n = 0;
+    for (int i = 0; i < count && n < 8; i++)
+        if (files[i] >= 0) descriptors[n++] = (struct pollfd){files[i], POLLIN, 0};
+    ppoll(descriptors, n, time, NULL);
+}
+
 static inline int clinux_pidfd(pid_t process) { return (int)syscall(SYS_pidfd_open, process, 0); }
 static inline int clinux_pidfd_kill(int pidfd) { return (int)syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, 0, 0); }
 

@@ -3,13 +3,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/dma-buf.h>
 #include <pipewire/pipewire.h>
 #include <spa/buffer/meta.h>
 #include <spa/param/video/format-utils.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 // A video stream that is received, with PipeWire's macros and varargs around it. One thread at a time uses it, between cpw_enter
@@ -241,12 +239,6 @@ static inline bool cpw_is_corrupted(const struct spa_buffer *_Nonnull buffer) {
     return header && (header->flags & SPA_META_HEADER_FLAG_CORRUPTED);
 }
 
-// Before and after the processor reads a DMA-BUF. Fails for other memory, which does not matter.
-static inline void cpw_sync(int descriptor, bool begins) {
-    struct dma_buf_sync sync = {DMA_BUF_SYNC_READ | (begins ? DMA_BUF_SYNC_START : DMA_BUF_SYNC_END)};
-    ioctl(descriptor, DMA_BUF_IOCTL_SYNC, &sync);
-}
-
 // The transformation that was applied to the picture in the buffer (enum spa_meta_videotransform_value).
 static inline uint32_t cpw_transform(const struct spa_buffer *_Nonnull buffer) {
     const struct spa_meta_videotransform *transform = (const struct spa_meta_videotransform *)spa_buffer_find_meta_data(
@@ -279,12 +271,6 @@ static inline void cpw_swap(uint32_t *_Nonnull target, const uint32_t *_Nonnull 
         uint32_t pixel = source[i];
         target[i] = (pixel & 0xff00ff00) | (pixel >> 16 & 0xff) | (pixel & 0xff) << 16;
     }
-}
-
-// Whether a memfd cannot become smaller: F_GET_SEALS and F_SEAL_SHRINK of linux/fcntl.h.
-static inline bool cpw_is_sealed(int descriptor) {
-    int seals = fcntl(descriptor, 1034);
-    return seals >= 0 && (seals & 2);
 }
 
 // PipeWire's own messages go to stderr only if they are asked for.

@@ -21,12 +21,15 @@ public final class BroadcastControl: Sendable {
         public var readmission: String
         /// Saves clips; nil if none are kept.
         public var clips: ClipControl?
+        /// Changes the camera; nil if none is shown.
+        public var camera: CameraControl?
 
         public init(
             id: BroadcastID, name: String?, source: String, service: String?, readmission: String,
-            clips: ClipControl? = nil
+            clips: ClipControl? = nil, camera: CameraControl? = nil
         ) {
             self.clips = clips
+            self.camera = camera
             self.id = id
             self.name = name
             self.source = source
@@ -71,6 +74,11 @@ public final class BroadcastControl: Sendable {
         case .setMuted(let tracks, let isMuted): answer.changed = try setMuted(tracks, isMuted)
         case .viewers: answer.viewers = await broadcast.viewers().map { ViewerStatus($0) }
         case .remove(let viewer): answer = try await remove(viewer)
+        case .camera(let request):
+            guard let camera = description.camera else {
+                throw ControlError(.unknown, "this broadcast shows no camera: start it with --camera")
+            }
+            if request.isChange { answer.changed = try camera.apply(request) }
         case .clip(let request):
             guard let clips = description.clips else {
                 throw ControlError(.failed, "this host keeps no clips: start it with --clips")
@@ -78,6 +86,7 @@ public final class BroadcastControl: Sendable {
             answer.clip = try await clips.save(request)
         }
         answer.clips = description.clips?.state
+        answer.camera = description.camera?.status()
         answer.broadcast = try await status()
         return answer
     }

@@ -20,6 +20,8 @@ public struct ControlAnswer: Codable, Sendable, Equatable {
     public var clips: ClipStatus?
     /// The clip that was saved.
     public var clip: SavedClip?
+    /// The camera; nil without one.
+    public var camera: CameraStatus?
 
     public init() {}
 

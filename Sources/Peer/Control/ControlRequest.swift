@@ -14,6 +14,8 @@ public struct ControlRequest: Sendable, Equatable {
         case viewers
         /// Removes the viewer with this name, number, or beginning of the fingerprint.
         case remove(String)
+        /// Changes the camera, or asks for its state.
+        case camera(CameraRequest)
         /// Saves the last seconds to a file.
         case clip(ClipRequest)
     }
@@ -33,6 +35,7 @@ public struct ControlRequest: Sendable, Equatable {
         var tracks: [AudioTrackName]?
         var viewer: String?
         var clip: ClipRequest?
+        var camera: CameraRequest?
     }
 
     /// One line, without its end.
@@ -50,6 +53,9 @@ public struct ControlRequest: Sendable, Equatable {
         case .remove(let viewer):
             document.command = "remove"
             document.viewer = viewer
+        case .camera(let camera):
+            document.command = "camera"
+            document.camera = camera
         case .clip(let clip):
             document.command = "clip"
             document.clip = clip
@@ -78,6 +84,7 @@ public struct ControlRequest: Sendable, Equatable {
                 throw ControlError(.malformed, "the request names no viewer")
             }
             command = .remove(viewer)
+        case "camera": command = .camera(document.camera ?? CameraRequest())
         case "clip":
             guard let clip = document.clip, clip.isValid else {
                 throw ControlError(.malformed, "the request names no absolute path, or no length of a clip")

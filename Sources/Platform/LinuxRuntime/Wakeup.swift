@@ -49,4 +49,13 @@ public final class Wakeup: Sendable {
         var time = timespec(tv_sec: Int(left / 1_000_000_000), tv_nsec: Int(left % 1_000_000_000))
         return clinux_wait(descriptor, other, &time) != 0
     }
+
+    /// The same with any number of other descriptors, up to 7; negative ones count as none.
+    package func wait(orAnyOf others: [Int32], until deadline: MediaInstant?) {
+        let all = [descriptor] + others
+        guard let deadline else { return clinux_wait_all(all, Int32(all.count), nil) }
+        let left = max((deadline - MonotonicClock.now).nanoseconds, 0)
+        var time = timespec(tv_sec: Int(left / 1_000_000_000), tv_nsec: Int(left % 1_000_000_000))
+        clinux_wait_all(all, Int32(all.count), &time)
+    }
 }
