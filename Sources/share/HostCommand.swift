@@ -292,7 +292,8 @@ struct HostCommand: ParsableCommand {
         let kept = try KeptMedia(keep, name: name, output)
         let system = try makeSystemBroadcast { reason in ending.change { $0 = $0 ?? reason } }
         defer { system?.close() }
-        let run = HostRun(output: output, ending: ending, system: system, kept: kept, camera: try cameras.makeFeed(chosenSource))
+        let run = HostRun(
+            output: output, ending: ending, system: system, kept: kept, camera: try cameras.makeFeed(chosenSource))
         let configuration = makeConfiguration(try ListenAddress(listen), try serverOptions.servers())
         let identity = try makeIdentity()
         // Nothing is captured before the user has agreed.

@@ -12,7 +12,8 @@ import X11Capture
 
 struct SourcesCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "sources", abstract: "List what can be shared: monitors, windows, cameras, applications that play.",
+        commandName: "sources",
+        abstract: "List what can be shared: monitors, windows, cameras, applications that play.",
         discussion: """
             The first word of each line is what 'share host' takes: monitor:N, window:ID and camera:N for --source, \
             app:NAME for --audio, and microphones for --mic; --camera takes the number of a camera, or a part of its name. On Wayland the desktop's own dialog lists monitors and windows instead \

@@ -91,7 +91,8 @@ final class PipeWireCamera: CameraStream {
         guard let newest else { return }
         defer { pw_stream_queue_buffer(pipe, newest) }
         var (offset, size, stride): (UInt32, UInt32, Int32) = (0, 0, 0)
-        guard let inner = newest.pointee.buffer, let memory = state.memories[newest], let (format, sides) = state.format,
+        guard let inner = newest.pointee.buffer, let memory = state.memories[newest],
+            let (format, sides) = state.format,
             cpw_camera_chunk(inner, &offset, &size, &stride), stride >= 0, Int(offset) < memory.bytes.count
         else { return }
         let count = min(Int(size), memory.bytes.count - Int(offset))
