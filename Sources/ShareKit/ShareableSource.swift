@@ -1,45 +1,44 @@
 internal import Foundation
 
-/// A monitor or a window that can be broadcast: what ``SystemBroadcastPicker/sources(pictures:)`` lists.
+/// A monitor, a window or a camera that can be broadcast: what ``SystemBroadcastPicker/sources(pictures:)`` lists.
 public struct ShareableSource: Sendable, Hashable {
     public enum Kind: String, Sendable, Hashable {
-        case monitor, window
+        case monitor, window, camera
     }
 
     public let kind: Kind
     /// For ``SystemBroadcastPicker/source``, such as "monitor:1" and "window:0x3c00007".
     public let id: String
-    /// The name of the monitor, or the title of the window.
+    /// The name of the monitor or the camera, or the title of the window.
     public let name: String
-    /// The program of a window; nil for a monitor.
+    /// The program of a window; nil for the others.
     public let application: String?
-    /// In pixels.
-    public let width: Int
-    public let height: Int
+    /// In pixels; nil for a camera.
+    public let width: Int?
+    public let height: Int?
     /// A PNG file of it, at most 320 pixels wide and high; nil if none was asked for or could be written.
     public let picture: String?
 
     /// Reads a line of `share sources --json`.
-    /// - Returns: nil for what is neither a monitor nor a window.
+    /// - Returns: nil for what has no picture.
     init?(line: Substring) {
         guard
             let value = try? JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any],
             let kind = (value["kind"] as? String).flatMap({ Kind(rawValue: $0) }),
-            let id = value["id"] as? String, let name = value["name"] as? String,
-            let width = value["width"] as? Int, let height = value["height"] as? Int
+            let id = value["id"] as? String, let name = value["name"] as? String
         else { return nil }
         self.kind = kind
         self.id = id
         self.name = name
         application = value["application"] as? String
-        self.width = width
-        self.height = height
+        width = value["width"] as? Int
+        height = value["height"] as? Int
         picture = value["picture"] as? String
     }
 }
 
 extension SystemBroadcastPicker {
-    /// What can be broadcast now: monitors, and windows from the topmost down, as `share sources` lists them. On Wayland these are
+    /// What can be broadcast now: monitors, windows from the topmost down, and cameras, as `share sources` lists them. On Wayland these are
     /// the windows of X11 programs; the desktop's own dialog asks for the others when the broadcast starts.
     /// - Parameter pictures: a folder for a picture of each; it is created if it does not exist.
     /// - Throws: `.failed` if there is no X11 display, or no program `share`.

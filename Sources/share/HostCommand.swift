@@ -266,7 +266,8 @@ struct HostCommand: ParsableCommand {
     /// Asks what to share, in a terminal where there is a choice.
     private mutating func chooseSource() throws {
         guard source == nil, chosenSource == .screen, !json, isatty(STDIN_FILENO) == 1, ErrorOutput.isTerminal,
-            let found = try? DesktopSources(display: display), let picker = SourcePicker(found)
+            let found = try? DesktopSources(display: display),
+            let picker = SourcePicker(found, cameras: { SourceLine.cameras })
         else { return }
         guard let choice = picker.pick() else {
             throw Complaint(sentence: "nothing was chosen to be shared", status: .declined)

@@ -8,14 +8,15 @@ struct SourcePicker {
     /// The first one is the answer if the user presses Enter.
     let choices: [SourceLine]
 
-    /// The whole screen, each monitor if there are several, and the windows.
+    /// The whole screen, each monitor if there are several, the windows, and the cameras.
+    /// - Parameter cameras: finds them; only called if there is a choice.
     /// - Returns: nil if there is only the screen.
-    init?(_ found: DesktopSources) {
+    init?(_ found: DesktopSources, cameras: () -> [SourceLine]) {
         var monitors = found.monitors.map(SourceLine.init)
         if monitors.count < 2 { monitors = [] }
         let all = monitors + found.windows.map(SourceLine.init)
         guard !all.isEmpty else { return nil }
-        choices = [SourceLine(wholeScreen: found.monitors)] + all
+        choices = [SourceLine(wholeScreen: found.monitors)] + all + cameras()
     }
 
     /// - Returns: nil if the user has ended the input.

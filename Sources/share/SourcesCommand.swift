@@ -42,7 +42,8 @@ struct SourcesCommand: ParsableCommand {
             } catch {
                 failure = error
             }
-            lines += cameras()
+            lines += SourceLine.cameras
+            let areWritten = writePictures(&lines)
             let sound = blocking { try? await SoundSource.available() } ?? []
             lines += sound.map(SourceLine.init)
             if let failure {
@@ -53,6 +54,9 @@ struct SourcesCommand: ParsableCommand {
             }
             let output = DataOutput(isJSON: false)
             for line in lines { output.line(json ? line.json.text : line.text) }
+            if !areWritten {
+                throw Complaint(sentence: "not all pictures could be written", status: .cannotWrite)
+            }
         }
     }
 
@@ -66,29 +70,27 @@ struct SourcesCommand: ParsableCommand {
 
     private func screens() throws(SourceFailure) -> [SourceLine] {
         let found = try DesktopSources(display: display)
-        var lines = found.monitors.map(SourceLine.init) + found.windows.map(SourceLine.init)
-        writePictures(&lines)
-        return lines
+        return found.monitors.map(SourceLine.init) + found.windows.map(SourceLine.init)
     }
 
-    private func cameras() -> [SourceLine] {
-        // Without a camera there is no line.
-        var lines = ((try? CameraDevice.all()) ?? []).map { SourceLine($0) }
-        writePictures(&lines)
-        return lines
-    }
-
-    private func writePictures(_ lines: inout [SourceLine]) {
-        guard let pictures else { return }
+    /// - Returns: false if a picture could not be written.
+    private func writePictures(_ lines: inout [SourceLine]) -> Bool {
+        guard let pictures else { return true }
+        var areWritten = true
         for index in lines.indices {
             guard let source = lines[index].source else { continue }
             let path = "\(pictures)/\(source.text.replacing(":", with: "-")).png"
             do throws(SourceFailure) {
-                if try writePicture(of: source, to: path) { lines[index].picture = path }
+                if try writePicture(of: source, to: path) {
+                    lines[index].picture = path
+                } else {
+                    areWritten = false
+                }
             } catch {
                 ErrorOutput.writeLine("share: no picture of \(source.text): \(error.message)")
             }
         }
+        return areWritten
     }
 
     private func open(_ source: CaptureSource, _ converter: YUVConverter) throws(SourceFailure) -> any ScreenSource {
@@ -133,6 +135,9 @@ private func thumbnail(_ picture: I420Buffer, _ converter: YUVConverter) -> I420
 
 /// One source of the list.
 struct SourceLine {
+    /// The cameras; none if they cannot be listed.
+    static var cameras: [SourceLine] { ((try? CameraDevice.all()) ?? []).map { SourceLine($0) } }
+
     /// What `share host` takes.
     let id: String
     /// Of a monitor, a window or a camera.

@@ -45,6 +45,19 @@ struct SourcesVerbTests {
         #expect(picture.isColor(0x2060c0, x: picture.width - 10, y: picture.height - 10))
     }
 
+    @Test func picturesThatCannotBeWrittenAreAnError() throws {
+        let display = try VirtualDisplay(width: 640, height: 480)
+        let folder = try TemporaryFolder()
+        // A folder in the place of the picture.
+        try FileManager.default.createDirectory(
+            atPath: folder.file("pictures/monitor-1.png"), withIntermediateDirectories: true)
+        let list = try ShareProcess(
+            ["sources", "--display", display.name, "--pictures", folder.file("pictures")], in: folder)
+        #expect(list.exitCode() == 73)
+        #expect(list.lines.contains { $0.hasPrefix("monitor:1") })
+        #expect(list.errorText.contains("not all pictures could be written"), "\(list.errorText)")
+    }
+
     /// In a terminal, without `--source`.
     @Test func aListIsOfferedWhereThereIsAChoice() throws {
         let display = try VirtualDisplay(width: 800, height: 600)

@@ -187,6 +187,22 @@ extension X11Tests {
             display.close(above)
         }
 
+        /// A window that covers a hidden one moves away; nothing was black before.
+        @Test func whatAnotherWindowCoveredIsBlackWhenThatMoves() throws {
+            let display = try XvfbDisplay()
+            display.fill(x: 0, y: 0, width: 640, height: 480, blue)
+            _ = try display.window(x: 100, y: 100, width: 100, height: 80, red, title: "Password")
+            let above = try display.window(x: 90, y: 90, width: 150, height: 150, green, title: "Chat")
+            let pattern = try #require(WindowPattern("password"))
+            let watcher = try Watcher(display, options: CaptureOptions(hiddenWindows: [pattern]))
+            #expect(watcher.shows(green, x: 150, y: 140))
+            try watcher.settle()
+            display.move(above, x: 400, y: 200)
+            try watcher.updateUntilChanged()
+            try watcher.settle()
+            #expect(watcher.shows(0, x: 150, y: 140) && watcher.shows(green, x: 450, y: 250))
+        }
+
         @Test func aNotificationIsBlack() throws {
             let display = try XvfbDisplay()
             display.fill(x: 0, y: 0, width: 640, height: 480, green)
