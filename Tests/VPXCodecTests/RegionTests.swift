@@ -96,6 +96,20 @@ import Testing
         #expect(typing.framesPerSecond > 29)
     }
 
+    /// At 300 kbit/s a page takes seconds, but no frame holds the others up, and the video goes on.
+    @Test func onASlowPathAPageComesInSmallFrames() throws {
+        let session = Session(separatesRegions: true)
+        try session.step()
+        try session.play(60)
+        session.pair.bitrate = .kilobits(300)
+        try session.play(60)
+        _ = try session.measure(seconds: 2)
+        try session.play(300) { if $0 == 0 { session.scene.drawText(2) } }
+        let page = try session.measure(seconds: 10)
+        #expect(page.similarity > 0.97 && page.framesPerSecond >= 5, "\(page)")
+        #expect(page.kilobits < 345 && page.largest < 12_000, "\(page)")
+    }
+
     /// With --mode text or motion all blocks of a frame have one quantizer.
     @Test func regionsAreSeparatedOnRequestOnly() throws {
         let session = Session(separatesRegions: false)

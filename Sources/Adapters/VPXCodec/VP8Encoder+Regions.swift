@@ -63,7 +63,9 @@ extension VP8Encoder {
         let share = Int(Double(bytes) * Self.filmShare)
         let reserved = film.blocks == 0 ? 0 : isFilmDue ? max(leastFilm, share) : share
 
-        var plan = Regions(text: planText(input, bitrate, bytes: bytes, room: bytes - reserved, at: instant))
+        // Text goes on by a row at least, whatever the video needs.
+        let textRoom = max(bytes - reserved, bytes / 4, 1)
+        var plan = Regions(text: planText(input, bitrate, bytes: bytes, room: textRoom, at: instant))
         planRefinement(&plan, room: min(bytes - share, bytes - reserved - plan.text.bytes), at: instant)
         guard plan.text.content.blocks > 0 || plan.refined.blocks > 0 else { return nil }
         let room = bytes - plan.text.bytes - plan.refined.bytes
