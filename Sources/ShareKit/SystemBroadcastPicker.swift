@@ -9,13 +9,16 @@ internal import Foundation
 public struct SystemBroadcastPicker: Sendable {
     /// The identifier of the only service that is offered; nil: the user chooses among the installed ones.
     public var preferredExtension: String?
+    /// What is broadcast: the `id` of a ``ShareableSource``; nil: the whole screen, or on Wayland what the user chooses in the
+    /// desktop's own dialog.
+    public var source: String?
     /// Whether the microphone is shared, too.
     public var sharesMicrophone = false
     /// The program `share`, to be found in PATH, or a path to it.
     public var program: String
 
     private let monitor: SystemBroadcastMonitor
-    private let environment: [String: String]
+    let environment: [String: String]
 
     public init(preferredExtension: String? = nil, program: String = "share") {
         self.init(preferredExtension: preferredExtension, program: program, monitor: .shared)
@@ -53,6 +56,8 @@ public struct SystemBroadcastPicker: Sendable {
             }
             arguments.append(service.text)
         }
+        // In one argument, so that no value is taken for an option.
+        if let source { arguments.append("--source=\(source)") }
         if sharesMicrophone { arguments.append("--mic") }
         let host = try HostProcess(program, arguments, environment: environment)
         let start = await withTaskCancellationHandler {

@@ -48,8 +48,9 @@ struct HostCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "What to share: screen (all of the display; the default), monitor:N, window:ID, region:WxH+X+Y, portal (the default on Wayland), camera:N, test.",
+            "What to share: screen (all of the display), monitor:N, window:ID, region:WxH+X+Y, portal (the default on Wayland), camera:N, test.",
             discussion: """
+                If omitted, a list to choose from is shown in a terminal where there is a choice; else screen. \
                 A monitor has a number or a name, a window an id or a part of its title: share sources lists \
                 them. test is a video with a tone, which needs no display.
                 """, valueName: "source"),
@@ -253,12 +254,25 @@ struct HostCommand: ParsableCommand {
         return (token, "SHARE_TOKEN")
     }
 
-    func run() throws {
+    mutating func run() throws {
         do {
+            try chooseSource()
             try host()
         } catch let complaint as Complaint {
             throw complaint.report()
         }
+    }
+
+    /// Asks what to share, in a terminal where there is a choice.
+    private mutating func chooseSource() throws {
+        guard source == nil, chosenSource == .screen, !json, isatty(STDIN_FILENO) == 1, ErrorOutput.isTerminal,
+            let found = try? DesktopSources(display: display),
+            let picker = SourcePicker(found, cameras: { SourceLine.cameras })
+        else { return }
+        guard let choice = picker.pick() else {
+            throw Complaint(sentence: "nothing was chosen to be shared", status: .declined)
+        }
+        source = choice
     }
 
     private func host() throws {
@@ -279,7 +293,8 @@ struct HostCommand: ParsableCommand {
         let kept = try KeptMedia(keep, name: name, output)
         let system = try makeSystemBroadcast { reason in ending.change { $0 = $0 ?? reason } }
         defer { system?.close() }
-        let run = HostRun(output: output, ending: ending, system: system, kept: kept, camera: try cameras.makeFeed(chosenSource))
+        let run = HostRun(
+            output: output, ending: ending, system: system, kept: kept, camera: try cameras.makeFeed(chosenSource))
         let configuration = makeConfiguration(try ListenAddress(listen), try serverOptions.servers())
         let identity = try makeIdentity()
         // Nothing is captured before the user has agreed.

@@ -44,6 +44,7 @@ struct Share: ParsableCommand {
             KnownCommand.self,
             ServiceCommand.self, ExtensionCommand.self, ServicesCommand.self, PairCommand.self, StatusCommand.self,
             StopCommand.self, PauseCommand.self, ResumeCommand.self, MuteCommand.self,
-            UnmuteCommand.self, CameraCommand.self, ViewersCommand.self, RemoveCommand.self, PaintCommand.self, UploadCommand.self,
+            UnmuteCommand.self, CameraCommand.self, ViewersCommand.self, RemoveCommand.self, PaintCommand.self,
+            UploadCommand.self,
         ])
 }

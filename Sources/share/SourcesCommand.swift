@@ -12,7 +12,8 @@ import X11Capture
 
 struct SourcesCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "sources", abstract: "List what can be shared: monitors, windows, cameras, applications that play.",
+        commandName: "sources",
+        abstract: "List what can be shared: monitors, windows, cameras, applications that play.",
         discussion: """
             The first word of each line is what 'share host' takes: monitor:N, window:ID and camera:N for --source, \
             app:NAME for --audio, and microphones for --mic; --camera takes the number of a camera, or a part of its name. On Wayland the desktop's own dialog lists monitors and windows instead \
@@ -41,7 +42,8 @@ struct SourcesCommand: ParsableCommand {
             } catch {
                 failure = error
             }
-            lines += cameras()
+            lines += SourceLine.cameras
+            let areWritten = writePictures(&lines)
             let sound = blocking { try? await SoundSource.available() } ?? []
             lines += sound.map(SourceLine.init)
             if let failure {
@@ -52,6 +54,9 @@ struct SourcesCommand: ParsableCommand {
             }
             let output = DataOutput(isJSON: false)
             for line in lines { output.line(json ? line.json.text : line.text) }
+            if !areWritten {
+                throw Complaint(sentence: "not all pictures could be written", status: .cannotWrite)
+            }
         }
     }
 
@@ -65,29 +70,27 @@ struct SourcesCommand: ParsableCommand {
 
     private func screens() throws(SourceFailure) -> [SourceLine] {
         let found = try DesktopSources(display: display)
-        var lines = found.monitors.map(SourceLine.init) + found.windows.map(SourceLine.init)
-        writePictures(&lines)
-        return lines
+        return found.monitors.map(SourceLine.init) + found.windows.map(SourceLine.init)
     }
 
-    private func cameras() -> [SourceLine] {
-        // Without a camera there is no line.
-        var lines = ((try? CameraDevice.all()) ?? []).map { SourceLine($0) }
-        writePictures(&lines)
-        return lines
-    }
-
-    private func writePictures(_ lines: inout [SourceLine]) {
-        guard let pictures else { return }
+    /// - Returns: false if a picture could not be written.
+    private func writePictures(_ lines: inout [SourceLine]) -> Bool {
+        guard let pictures else { return true }
+        var areWritten = true
         for index in lines.indices {
             guard let source = lines[index].source else { continue }
             let path = "\(pictures)/\(source.text.replacing(":", with: "-")).png"
             do throws(SourceFailure) {
-                if try writePicture(of: source, to: path) { lines[index].picture = path }
+                if try writePicture(of: source, to: path) {
+                    lines[index].picture = path
+                } else {
+                    areWritten = false
+                }
             } catch {
                 ErrorOutput.writeLine("share: no picture of \(source.text): \(error.message)")
             }
         }
+        return areWritten
     }
 
     private func open(_ source: CaptureSource, _ converter: YUVConverter) throws(SourceFailure) -> any ScreenSource {
@@ -131,7 +134,10 @@ private func thumbnail(_ picture: I420Buffer, _ converter: YUVConverter) -> I420
 }
 
 /// One source of the list.
-private struct SourceLine {
+struct SourceLine {
+    /// The cameras; none if they cannot be listed.
+    static var cameras: [SourceLine] { ((try? CameraDevice.all()) ?? []).map { SourceLine($0) } }
+
     /// What `share host` takes.
     let id: String
     /// Of a monitor, a window or a camera.
@@ -143,6 +149,19 @@ private struct SourceLine {
     /// For people: "primary", "minimised".
     let note: String?
     var picture: String?
+
+    /// The whole display.
+    init(wholeScreen monitors: [DesktopMonitor]) {
+        source = .screen
+        id = CaptureSource.screen.text
+        kind = "screen"
+        name = monitors.count > 1 ? "the whole screen, all \(monitors.count) monitors" : "the whole screen"
+        application = nil
+        size = PixelSize(
+            width: monitors.map { $0.rect.x + $0.rect.width }.max() ?? 0,
+            height: monitors.map { $0.rect.y + $0.rect.height }.max() ?? 0)
+        note = nil
+    }
 
     init(_ monitor: DesktopMonitor) {
         let source = CaptureSource.monitor(.number(monitor.number))
@@ -210,8 +229,11 @@ private struct SourceLine {
         ])
     }
 
-    var text: String {
-        var text = id.padding(toLength: max(24, id.count), withPad: " ", startingAt: 0) + " " + name
+    var text: String { id.padding(toLength: max(24, id.count), withPad: " ", startingAt: 0) + " " + description }
+
+    /// Without its id.
+    var description: String {
+        var text = kind == "monitor" ? "monitor \(name)" : name
         if let application, application != name { text += " (\(application))" }
         if let size { text += ", \(size.width) x \(size.height)" }
         if let note { text += ", \(UntrustedText.clean(note, limit: 80, fallback: ""))" }

@@ -136,12 +136,12 @@ extension CameraTests {
             #expect(try watcher.sees(Self.red, x: 560, y: 400))
             bed.unplug("desk")
             #expect(try watcher.update { !watcher.shows(Self.red, x: 560, y: 400) })
-            #expect(reports.with { $0.contains { $0.contains("the camera desk has gone") } })
+            #expect(try watcher.update { reports.with { $0.contains { $0.contains("the camera desk has gone") } } })
             // No other camera takes its place.
             #expect(!watcher.shows(Self.blue, x: 560, y: 400))
             try bed.plug("desk", ["colour=c02020"])
             #expect(try watcher.sees(Self.red, x: 560, y: 400))
-            #expect(reports.with { $0.last } == "the camera desk is in the picture")
+            #expect(try watcher.update { reports.with { $0.last } == "the camera desk is in the picture" })
         }
 
         @Test func cameraComesBackWithPipeWire() throws {
@@ -153,7 +153,10 @@ extension CameraTests {
             #expect(try watcher.sees(Self.red, x: 560, y: 400))
             bed.endPipeWire()
             #expect(try watcher.update { !watcher.shows(Self.red, x: 560, y: 400) })
-            #expect(reports.with { $0.first?.contains("the camera desk has gone (PipeWire has ended)") } == true)
+            #expect(
+                try watcher.update {
+                    reports.with { $0.first?.contains("the camera desk has gone (PipeWire has ended)") } == true
+                })
             try bed.startPipeWire()
             try bed.plug("desk", ["colour=c02020"])
             #expect(try watcher.sees(Self.red, x: 560, y: 400))

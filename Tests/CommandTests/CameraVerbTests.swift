@@ -100,7 +100,8 @@ struct CameraVerbTests {
     }
 
     @Test(arguments: [
-        (["--camera-at", "middle", "--camera", "0"], "is no place"), (["--camera-size", "1%", "--camera", "0"], "is no size"),
+        (["--camera-at", "middle", "--camera", "0"], "is no place"),
+        (["--camera-size", "1%", "--camera", "0"], "is no size"),
         (["--camera-at", "top-left"], "are for --camera"), (["--camera", ""], "needs a number"),
         (["--camera", "0", "--camera", "1", "--camera", "2"], "twice at most"),
         (["--camera", "0", "--camera", "1", "--source", "camera:2"], "is given once"),

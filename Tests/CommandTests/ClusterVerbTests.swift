@@ -185,6 +185,30 @@ struct ClusterVerbTests {
         #expect(carl.event("first-picture") != nil, "\(carl.errorText)")
     }
 
+    /// The publisher's pause reaches those who watch at its relay, and at another one that fetches it from there.
+    @Test func aPauseReachesTheViewersOfAllRelays() throws {
+        let server = try NATSServer()
+        let (a, b) = (try Relay("a", server.url), try Relay("b", server.url))
+        #expect(a.waitFor("b") && b.waitFor("a"))
+        let host = try host(a)
+        let (ann, bob) = (try watch(try link(at: a)), try watch(try link(at: b)))
+        for viewer in [ann, bob] { #expect(viewer.event("first-picture") != nil, "\(viewer.errorText)") }
+        func control(_ verb: String) throws {
+            let control = try ShareProcess([verb], in: host.hostFolder)
+            #expect(control.exitCode() == 0, "\(control.errorText)")
+        }
+        try control("pause")
+        for viewer in [ann, bob] { #expect(viewer.event("paused") != nil, "\(viewer.errorText)") }
+        // Whoever comes during the pause is told, too.
+        let carl = try watch(try link(at: b))
+        #expect(carl.event("paused") != nil, "\(carl.errorText)")
+        try control("resume")
+        for viewer in [ann, bob, carl] {
+            #expect(viewer.event("resumed") != nil, "\(viewer.errorText)")
+            #expect(plays(viewer), "\(viewer.errorText)")
+        }
+    }
+
     @Test func theHostDecidesAboutViewersOfOtherRelays() throws {
         let server = try NATSServer()
         let (a, b) = (try Relay("a", server.url), try Relay("b", server.url))

@@ -45,6 +45,47 @@ struct SourcesVerbTests {
         #expect(picture.isColor(0x2060c0, x: picture.width - 10, y: picture.height - 10))
     }
 
+    @Test func picturesThatCannotBeWrittenAreAnError() throws {
+        let display = try VirtualDisplay(width: 640, height: 480)
+        let folder = try TemporaryFolder()
+        // A folder in the place of the picture.
+        try FileManager.default.createDirectory(
+            atPath: folder.file("pictures/monitor-1.png"), withIntermediateDirectories: true)
+        let list = try ShareProcess(
+            ["sources", "--display", display.name, "--pictures", folder.file("pictures")], in: folder)
+        #expect(list.exitCode() == 73)
+        #expect(list.lines.contains { $0.hasPrefix("monitor:1") })
+        #expect(list.errorText.contains("not all pictures could be written"), "\(list.errorText)")
+    }
+
+    /// In a terminal, without `--source`.
+    @Test func aListIsOfferedWhereThereIsAChoice() throws {
+        let display = try VirtualDisplay(width: 800, height: 600)
+        let folder = try TemporaryFolder()
+        let shown = try terminal("Report", color: "#2060c0", on: display, in: folder)
+        defer { shown.program.kill() }
+        let arguments = ["host", "--display", display.name, "--audio", "none", "--listen", "127.0.0.1:0"]
+        let host = try Terminal(arguments)
+        #expect(host.waitUntil { $0.hasSuffix("Number, 1 to 2 (Enter: 1):") }, "\(host.screen())")
+        #expect(host.screen().contains("1  the whole screen, 800 x 600"))
+        #expect(host.screen().contains("2  Report (XTerm), "))
+        // What is no number of the list is asked for again.
+        try host.type("7", "Enter")
+        #expect(host.waitUntil { $0.hasSuffix("1): 7\n  Number, 1 to 2 (Enter: 1):") }, "\(host.screen())")
+        try host.type("2", "Enter")
+        let link = try #require(host.waitFor { $0.firstLink }, "\(host.screen())")
+        let viewer = try host.join(link, name: "Dora")
+        _ = try #require(host.waitFor { $0.takesAnswer(about: "Dora") }, "\(host.screen())")
+        try host.type("y")
+        let first = try #require(viewer.event("first-picture"), "\(viewer.errorText)")
+        #expect(first["width"] as? Int == shown.source["width"] as? Int)
+        // The end of the input.
+        let none = try Terminal(arguments)
+        #expect(none.waitUntil { $0.hasSuffix("(Enter: 1):") }, "\(none.screen())")
+        try none.type("C-d")
+        #expect(none.waitUntil { $0.contains("nothing was chosen to be shared") }, "\(none.screen())")
+    }
+
     /// What lies above it is not in the picture, and it comes back after it was closed.
     @Test func aWindowIsSharedAlone() throws {
         let display = try VirtualDisplay(width: 800, height: 600)

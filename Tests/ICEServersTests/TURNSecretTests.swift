@@ -3,6 +3,17 @@ import ICEServers
 import Testing
 
 @Suite struct TURNSecretTests {
+    @Test func credentialsSayWhenTheyExpire() {
+        let time = Date(timeIntervalSince1970: 1_700_000_000)
+        let servers = [ICEServer(urls: ["turn:a.example"]), ICEServer(urls: ["stun:a.example"])]
+        #expect(servers.expiry == nil)
+        #expect(servers.issued(with: TURNSecret("north"), to: "bob", at: time).expiry == time + TURNSecret.lifetime)
+        #expect(servers.issued(with: TURNSecret("north", lifetime: 60), to: "bob", at: time).expiry == time + 60)
+        for name in ["bob", "x:bob", "-1:bob", "99999999999999999999:bob", ":", ""] {
+            #expect(ICEServer(urls: ["turn:a.example"], username: name, credential: "x").expiry == nil)
+        }
+    }
+
     /// By: printf 1700043200:alice | openssl dgst -sha1 -hmac north -binary | base64
     @Test func credentialsAreThoseOfCoturn() {
         let made = TURNSecret("north").credentials(for: "alice", at: Date(timeIntervalSince1970: 1_700_000_000))

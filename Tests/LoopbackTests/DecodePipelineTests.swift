@@ -84,6 +84,16 @@ import Testing
         }
     }
 
+    /// What a relay has sent since its last key frame arrives at once.
+    @Test func whatARelaySendsANewViewerAtOnceIsDecodedWithoutAKeyFrame() {
+        let stage = Stage()
+        stage.push(1, isKeyframe: true)
+        stage.push(239)
+        stage.gate.open(for: .max)
+        stage.gate.waitForBeginning(of: 240)
+        #expect(stage.requests.with { $0 } == 0)
+    }
+
     /// One second of video at 60 frames/s arrives at once, with the one packet that was missing.
     @Test func framesThatWaitedForARepairAreDecodedWithoutAKeyFrame() {
         let stage = Stage()
@@ -99,14 +109,14 @@ import Testing
         stage.push(1, isKeyframe: true)
         stage.gate.waitForBeginning(of: 1)
         // The frame that is being decoded takes a buffer as well.
-        stage.push(64)
+        stage.push(256)
         #expect(stage.requests.with { $0 } == 1)
-        stage.gate.open(for: 64)
-        stage.gate.waitForBeginning(of: 64)
+        stage.gate.open(for: 256)
+        stage.gate.waitForBeginning(of: 256)
         stage.push(1)
         stage.push(1, isKeyframe: true)
         stage.gate.open(for: .max)
-        stage.gate.waitForBeginning(of: 65)
+        stage.gate.waitForBeginning(of: 257)
         #expect(stage.pipeline.takeStatistics().overflows == 1)
     }
 

@@ -8,7 +8,10 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct PlaybackSinkTests {
     private final class GreyDecoder: VideoDecoder {
         private let canvas = I420Buffer(PixelSize(width: 32, height: 16))
-        func decode(_ frame: UnsafeRawBufferPointer) throws(CodecFailure) -> I420Frame? { canvas.frame }
+        func decode(_ frame: UnsafeRawBufferPointer) throws(CodecFailure) -> I420Frame? {
+            if frame[0] == 0 { throw CodecFailure(code: 1, message: "no frame") }
+            return canvas.frame
+        }
     }
 
     /// Decodes each packet to one sample.
@@ -62,8 +65,8 @@ import Testing
 
         deinit { sink.close {} }
 
-        func video(captured: MediaInstant?) {
-            [1, 2, 3].withUnsafeBytes { bytes in
+        func video(captured: MediaInstant? = nil, _ bytes: [UInt8] = [1, 2, 3]) {
+            bytes.withUnsafeBytes { bytes in
                 sink.receive(
                     EncodedVideoFrame(
                         bytes: EncodedFrameBytes(bytes), codec: .vp8, isKeyframe: true, captured: captured))
@@ -94,6 +97,16 @@ import Testing
         stage.events.wait { $0.isEmpty ? nil : () }
         guard case .firstFrame(let size) = stage.events.with({ $0[0] }) else { throw NotAccepted() }
         #expect(size == PixelSize(width: 32, height: 16))
+    }
+
+    /// The session at one server has handed the sink to that at another one.
+    @Test func aFrameThatCannotBeDecodedIsTheMatterOfTheSessionThatSendsNow() throws {
+        let stage = try Stage(Output())
+        let requests = Monitor(0)
+        try stage.sink.start(
+            EncodedMediaFormat(video: .vp8, audio: [nil]), requestKeyframe: { _ in requests.change { $0 += 1 } })
+        stage.video([0])
+        requests.wait { $0 == 1 ? () : nil }
     }
 
     @Test func lostPacketsAreRestoredOrConcealed() throws {

@@ -26,7 +26,7 @@ struct RelayHandoverTests {
         let identity: Identity
         let link: Link
 
-        init(directViewers: Int) async throws {
+        init(directViewers: Int, calmTime: MediaDuration = HandoverPolicy.calmTime) async throws {
             let description = try ServiceDescription(
                 id: try #require(ServiceID("io.sharekit.relay")), name: "Relay", fields: [])
             let (relayEvents, hostEvents, asked) = (relayEvents, hostEvents, asked)
@@ -46,6 +46,7 @@ struct RelayHandoverTests {
                 maximumBitrate: .kilobits(4_000), contentHint: nil)
             configuration.meeting = paired
             configuration.directViewers = directViewers
+            configuration.calmTime = calmTime
             host = try HostSession(
                 configuration: configuration, identity: identity, source: TestVideoSource(framesPerSecond: 30),
                 encoder: VP8Encoder(), audio: [],
@@ -198,11 +199,20 @@ struct RelayHandoverTests {
         #expect(await viewer.seesMore())
         let session = try #require(await stage.host.viewers().first).id
         let other = try Identity.ephemeral()
+        let host = stage.host
+        let knock = try #require(await host.core.ifRunning { $0.viewer(of: session)?.0.origin } ?? nil)
+        func order(
+            of broadcast: BroadcastID? = nil, for viewer: Identity? = nil, knock other: KnockOrigin? = nil,
+            by signer: Identity? = nil
+        ) throws -> SignedRedirect {
+            try SignedRedirect(
+                to: trap, of: broadcast ?? stage.link.id, viewer: (viewer ?? identity).fingerprint,
+                knock: other ?? knock, signedBy: signer ?? stage.identity)
+        }
         let forged = [
-            try SignedRedirect(to: trap, of: stage.link.id, viewer: identity.fingerprint, signedBy: other),
-            // The host's own order for another viewer, and one of another broadcast of this host.
-            try SignedRedirect(to: trap, of: stage.link.id, viewer: other.fingerprint, signedBy: stage.identity),
-            try SignedRedirect(to: trap, of: .random(), viewer: identity.fingerprint, signedBy: stage.identity),
+            try order(by: other),
+            // The host's own order for another viewer, one of another broadcast, one after another knock.
+            try order(for: other), try order(of: .random()), try order(knock: .random()),
         ]
         for redirect in forged { stage.host.signaling.send(redirect: redirect, to: session) }
         // A relay may have learned the secret: the host has listed its link there.
@@ -215,9 +225,8 @@ struct RelayHandoverTests {
         #expect(await attacker.viewers().isEmpty)
         #expect(await stage.host.viewers().map(\.id) == [session])
         // The real one is followed.
-        stage.host.signaling.send(
-            redirect: try SignedRedirect(
-                to: trap, of: stage.link.id, viewer: identity.fingerprint, signedBy: stage.identity), to: session)
+        let real = try order()
+        stage.host.signaling.send(redirect: real, to: session)
         #expect(await viewer.isConnected(times: 2))
         #expect(await attacker.viewers().count == 1)
         viewer.session.leave()
@@ -235,11 +244,64 @@ struct RelayHandoverTests {
         let service = try #require(await stage.host.viewers().first { $0.description.kind == "service" })
         await stage.host.core.ifRunning { $0.close(service.id) }
         #expect(await stage.isRouted(overRelay: false))
-        #expect(await viewer.isConnected(times: 3))
+        #expect(
+            await viewer.isConnected(times: 3),
+            "\(viewer.events.with { $0 }), host: \(stage.hostEvents.with { $0 })")
         #expect(await viewer.seesMore())
         #expect(stage.asked.with { $0 } == ["Ann"])
         await stage.stop()
         #expect(await viewer.end.value.code == .hostEnded)
+    }
+
+    /// Few viewers are left: the host serves them itself again, and goes to the relay again for more.
+    @Test func theHostServesFewViewersItselfAgain() async throws {
+        let stage = try await Stage(directViewers: 2, calmTime: .seconds(1))
+        let ann = try Watching(stage.link, name: "Ann")
+        let others = try ["Bob", "Cleo"].map { try Watching(stage.link, name: $0) }
+        for viewer in [ann] + others {
+            #expect(await viewer.isConnected(times: 2))
+            #expect(await viewer.seesMore())
+        }
+        #expect(stage.hostEvents.with { !$0.contains { if case .routeChanged(false, _) = $0 { true } else { false } } })
+        for viewer in others {
+            viewer.session.leave()
+            #expect(await viewer.end.value.code == .stopped)
+        }
+        #expect(await stage.isRouted(overRelay: false))
+        #expect(await ann.isConnected(times: 3))
+        #expect(await ann.seesMore())
+        #expect(await stage.host.viewers().map(\.description.name) == ["Ann"])
+        #expect(stage.asked.with { Set($0) == ["Ann", "Bob", "Cleo"] && $0.count == 3 })
+        await stage.stop()
+        #expect(await ann.end.value.code == .hostEnded)
+    }
+
+    /// The relay takes a viewer's knock, and never answers: the viewer is at the host after the time limit, and told.
+    @Test func aViewerThatIsSentToAServerThatDoesNotAnswerWatchesAtTheHost() async throws {
+        let stage = try await Stage(directViewers: 3)
+        let silent = try HostSession(
+            configuration: .init(
+                listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1", fixedToken: nil, framesPerSecond: 30,
+                maximumBitrate: .kilobits(4_000), contentHint: nil),
+            identity: try .ephemeral(), source: TestVideoSource(framesPerSecond: 30), encoder: VP8Encoder(), audio: [],
+            decide: { _ in
+                try? await Task.sleep(for: .seconds(50))
+                return .unanswered
+            }, emit: { _ in })
+        let place = try await silent.start()
+        let signer = RedirectSigner(of: stage.link.id, identity: stage.identity)
+        stage.host.signaling.redirect { signer.redirect(of: $0, to: place) }
+        let viewer = try Watching(stage.link, name: "Ann")
+        #expect(await viewer.seesMore())
+        let warnings = viewer.events.with { events in
+            events.compactMap { if case .warning(let text) = $0 { text } else { nil } }
+        }
+        #expect(warnings.contains { $0.contains("no frame came within 10 s") }, "\(warnings)")
+        #expect(await stage.host.viewers().map(\.description.name) == ["Ann"])
+        viewer.session.leave()
+        #expect(await viewer.end.value.code == .stopped)
+        await silent.stop(EndReason(.stopped, "done"))
+        await stage.stop()
     }
 
     /// A relay that refuses everybody, or does not answer, costs viewers nothing.

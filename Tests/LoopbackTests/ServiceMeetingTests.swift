@@ -1,5 +1,7 @@
+import Foundation
 import HTTPTypes
 import HummingbirdCore
+import ICEServers
 import LinuxRuntime
 import MediaCore
 import NIOCore
@@ -21,15 +23,19 @@ private final class MeetingRelay: Sendable {
     let session: RelaySession
     let identity: Identity
 
-    init(_ identity: Identity, port: Int = 0) throws {
+    /// - Parameter secret: of a TURN server that is not there.
+    init(_ identity: Identity, port: Int = 0, secret: TURNSecret? = nil) throws {
         self.identity = identity
         let description = try ServiceDescription(
             id: try #require(ServiceID("io.sharekit.relay")), name: "Relay", fields: [])
         let events = events
+        var service = ServiceConfiguration(description)
+        if secret != nil { service.iceServers = [ICEServer(urls: ["turn:127.0.0.1:9"])] }
+        service.turnSecret = secret
         session = RelaySession(
             configuration: RelaySession.Configuration(
                 service: .init(
-                    listenHost: "127.0.0.1", listenPort: port, linkHost: "127.0.0.1", service: .init(description))),
+                    listenHost: "127.0.0.1", listenPort: port, linkHost: "127.0.0.1", service: service)),
             identity: identity, decide: { _ in .accepted }, admit: { _ in .accepted },
             emit: { event in events.change { $0.append(event) } })
     }
@@ -232,6 +238,64 @@ struct MetServiceTests {
         await another.stop()
         await second.session.stop()
         await relay.session.stop()
+    }
+
+    /// The credentials of the relay's TURN server are valid for some seconds here: hosts that come later get other ones.
+    @Test func theRelaysCredentialsAreRenewedBeforeTheyExpire() async throws {
+        let relay = try MeetingRelay(.ephemeral(), secret: TURNSecret("north", lifetime: 6))
+        let service = try MetService(try await relay.session.start(), identity: .ephemeral())
+        let link = try await service.session.start()
+        let host = try MeetingHost()
+        func expiry() async throws -> Date {
+            let paired = try await host.pair(link)
+            await paired.close()
+            return try #require(paired.iceServers.expiry)
+        }
+        let first = try await expiry()
+        var last = first
+        let deadline = ContinuousClock.now + .seconds(20)
+        while last == first, ContinuousClock.now < deadline {
+            try await Task.sleep(for: .milliseconds(500))
+            last = try await expiry()
+        }
+        #expect(last > first && last > .now)
+        await host.stop()
+        await service.session.stop()
+        await relay.session.stop()
+    }
+
+    /// The relay has ended the meeting, and something there has the identifier for a while: the service goes on asking.
+    @Test func aRegistrationSurvivesAnIdentifierInUse() async throws {
+        let opened = Monitor<[SessionID]>([])
+        var configuration = ServiceSession.Configuration(
+            listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1",
+            service: .init(
+                try ServiceDescription(
+                    id: try #require(ServiceID("io.sharekit.relay")), name: "Relay", fields: [])))
+        configuration.takesMeetings = true
+        let relay = ServiceSession(
+            configuration: configuration, identity: try .ephemeral(), decide: { _ in .accepted },
+            makeSink: { _, _ -> any EncodedMediaSink in RecordingSink() },
+            emit: { event in if case .meetingOpened(let id, _, _) = event { opened.change { $0.append(id) } } })
+        let place = try await relay.start()
+        let service = try MetService(place, identity: .ephemeral())
+        let link = try await service.session.start()
+        let meeting = try #require(await waiting(opened) { $0.first })
+        let server = try #require(relay.state.with { $0.server })
+        let handle = try #require(relay.state.with { $0.handle })
+        let other = try server.add(
+            ServiceConfiguration(try ServiceDescription(id: link.id, name: "Other", fields: [])), delegate: relay)
+        handle.finish(meeting, reason: "of the test")
+        #expect(await service.warning("no host can pair now"))
+        let refused = await service.wait {
+            if case .warning(let text) = $0, text.hasPrefix("not registered yet") { text } else { nil }
+        }
+        #expect(refused?.contains("in use") == true, "\(refused ?? "no warning")")
+        await other.remove(reason: "of the test")
+        #expect(await service.warning("registered at the relay again"))
+        #expect(opened.with { $0.count } == 2)
+        await service.session.stop()
+        await relay.stop()
     }
 
     @Test func aServiceThatTheRelayDoesNotTakeDoesNotStart() async throws {

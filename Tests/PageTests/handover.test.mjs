@@ -2,12 +2,15 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import './fake-page.mjs';
 import { concatenate, decodeBase64URL, encodeBase64URL, utf8 } from '../../Sources/Peer/ViewerPage/Page/Script/bytes.js';
-import { redirectedLink } from '../../Sources/Peer/ViewerPage/Page/Script/handover.js';
+import { Handover, redirectedLink } from '../../Sources/Peer/ViewerPage/Page/Script/handover.js';
 import { link, range, viewerFingerprint } from './support.mjs';
 
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256' };
 const hash = async bytes => new Uint8Array(await crypto.subtle.digest('SHA-256', bytes));
 const target = 'https://relay.example:8443/ABCDEFGH01234#' + encodeBase64URL(concatenate(Uint8Array.of(1), range(80, 96), range(96, 128)));
+
+// The viewer's knock, so many milliseconds ago.
+const knock = (elapsed = 200, followed = -1) => ({ nonce: encodeBase64URL(range(160, 176)), at: Date.now() - elapsed, followed });
 
 // A host, its link, and what it signs.
 async function makeHost() {
@@ -16,17 +19,17 @@ async function makeHost() {
     // Only the key is read from a certificate whose hash is the link's.
     const certificate = concatenate(range(0, 90), key, range(0, 80));
     const known = { ...link, hostFingerprint: await hash(certificate) };
-    async function redirect(text, viewer = viewerFingerprint, id = link.id) {
-        const message = concatenate(utf8('share v1 redirect'), utf8(id), known.hostFingerprint, viewer, utf8(text));
+    async function redirect(text, { viewer = viewerFingerprint, id = link.id, nonce = range(160, 176), age = 100 } = {}) {
+        const message = concatenate(utf8('share v1 redirect'), utf8(id), known.hostFingerprint, viewer, nonce, utf8(`${age} ${text}`));
         const signature = new Uint8Array(await crypto.subtle.sign({ name: 'ECDSA', hash: 'SHA-256' }, privateKey, message));
-        return { type: 'reconnect', link: text, certificate: encodeBase64URL(certificate), signature: encodeBase64URL(signature) };
+        return { type: 'reconnect', link: text, age, certificate: encodeBase64URL(certificate), signature: encodeBase64URL(signature) };
     }
     return { known, redirect };
 }
 
 test('a redirect that the host has signed for this viewer is followed', async () => {
     const { known, redirect } = await makeHost();
-    const found = await redirectedLink(await redirect(target), known, viewerFingerprint);
+    const found = await redirectedLink(await redirect(target), known, viewerFingerprint, knock());
     assert.equal(found.id, 'ABCDEFGH01234');
     assert.deepEqual(found.hostFingerprint, range(96, 128));
 });
@@ -36,9 +39,71 @@ test('nobody but the host sends a viewer elsewhere', async () => {
     const good = await redirect(target);
     const refused = [
         await other.redirect(target), { ...good, certificate: (await other.redirect(target)).certificate },
-        { ...good, link: target.replace('relay', 'other') }, await redirect(target, range(1, 33)), await redirect(target, viewerFingerprint, '0123456789ABD'),
+        { ...good, link: target.replace('relay', 'other') }, await redirect(target, { viewer: range(1, 33) }), await redirect(target, { id: '0123456789ABD' }), await redirect(target, { nonce: range(161, 177) }),
         { ...good, signature: encodeBase64URL(range(0, 64)) }, { ...good, signature: '' }, { ...good, certificate: '' },
-        { ...good, certificate: encodeBase64URL(decodeBase64URL(good.certificate).slice(1)) }, { ...good, link: null }, {}, await redirect('nonsense'),
+        { ...good, certificate: encodeBase64URL(decodeBase64URL(good.certificate).slice(1)) }, { ...good, link: null }, { ...good, age: 101 }, { ...good, age: '100' }, { ...good, age: undefined }, {}, await redirect('nonsense'),
     ];
-    for (const event of refused) assert.equal(await redirectedLink(event, known, viewerFingerprint), null, JSON.stringify(event));
+    for (const event of refused) assert.equal(await redirectedLink(event, known, viewerFingerprint, knock()), null, JSON.stringify(event));
+});
+
+test('an order is followed for 30 s, and if it is newer than the last one', async () => {
+    const { known, redirect } = await makeHost();
+    const isFollowed = async (age, elapsed, followed) =>
+        await redirectedLink(await redirect(target, { age }), known, viewerFingerprint, knock(elapsed, followed)) !== null;
+    assert.ok(await isFollowed(0, 29000));
+    assert.ok(!await isFollowed(0, 32000));
+    assert.ok(await isFollowed(3600000, 3625000));
+    assert.ok(!await isFollowed(3600000, 3640000));
+    assert.ok(await isFollowed(101, 200, 100));
+    assert.ok(!await isFollowed(100, 200, 100));
+    assert.ok(!await isFollowed(-1, 200));
+    // A page that was loaded before pages knew of it.
+    assert.equal(await redirectedLink(await redirect(target), known, viewerFingerprint, undefined), null);
+});
+
+// A session at a host that has sent it elsewhere, whose requests are answered by `answer`.
+async function watching(answer, makePeer = () => ({ close() { this.isClosed = true; } })) {
+    const { known, redirect } = await makeHost(), requests = [];
+    globalThis.fetch = (path, options = {}) => {
+        requests.push(`${options.method || 'GET'} ${path}`);
+        return new Promise((resolve, fail) => {
+            if (options.signal) options.signal.addEventListener('abort', () => fail(new Error('aborted')));
+            const found = answer(path);
+            if (found) resolve(found);
+        });
+    };
+    const keys = await crypto.subtle.generateKey(algorithm, false, ['sign', 'verify']);
+    const session = {
+        link: known, fingerprint: viewerFingerprint, abort: new AbortController(), client: { instance: 'i' }, name: 'Ann', isOver: false,
+        identity: { keys, isStored: false }, admissions: { current: { token: 't', knock: knock() } }, makePeer,
+    };
+    return { session, order: await redirect(target), requests };
+}
+
+test('a place that does not answer costs its time limit at most, and the session stays', async () => {
+    const { session, order, requests } = await watching(() => null);
+    const handover = new Handover(session, 50);
+    assert.equal(await handover.followAtOnce(order), false);
+    assert.deepEqual(requests, ['POST /ABCDEFGH01234/knock']);
+    assert.equal(handover.home, null);
+    assert.equal(session.client.token, 't');
+    assert.equal(session.admissions.current.knock.followed, 100);
+});
+
+test('a knock that nobody answers in time is withdrawn', async () => {
+    const { session, order, requests } = await watching(path => {
+        if (path.endsWith('/knock')) {
+            return new Response(JSON.stringify({ nonce: encodeBase64URL(range(64, 80)) }), { status: 202, headers: { Location: '/k' } });
+        }
+        return requests.at(-1) === 'PUT /k' ? new Response(null, { status: 204 }) : null;
+    });
+    assert.equal(await new Handover(session, 200).followAtOnce(order), false);
+    assert.deepEqual(requests, ['POST /ABCDEFGH01234/knock', 'PUT /k', 'GET /k', 'DELETE /k']);
+});
+
+test('a browser that makes no other connection leaves the session where it is', async () => {
+    const { session, order, requests } = await watching(() => null, () => { throw new Error('too many connections'); });
+    const handover = new Handover(session);
+    assert.equal(await handover.followAtOnce(order), false);
+    assert.deepEqual([requests, handover.isBusy], [[], false]);
 });

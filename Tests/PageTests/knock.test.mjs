@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { element, root } from './fake-page.mjs';
 import { link, range, viewerFingerprint } from './support.mjs';
-import { encodeBase64URL } from '../../Sources/Peer/ViewerPage/Page/Script/bytes.js';
+import { decodeBase64URL, encodeBase64URL } from '../../Sources/Peer/ViewerPage/Page/Script/bytes.js';
 import { requestAdmission } from '../../Sources/Peer/ViewerPage/Page/Script/knock.js';
 
 const challenge = () => new Response(JSON.stringify({ nonce: encodeBase64URL(range(64, 80)) }), { status: 202, headers: { Location: '/k' } });
@@ -30,7 +30,11 @@ async function knockWith(answers, { name = 'Marie' } = {}) {
 test('an accepted knock yields the token, after signature and words', async () => {
     const { result, requests, client } = await knockWith(
         [challenge(), new Response(null, { status: 204 }), new Response('', { status: 202 }), new Response('{"token":"t"}', { status: 200 })]);
-    assert.deepEqual(await result, { token: 't' });
+    const { token, knock } = await result;
+    assert.equal(token, 't');
+    assert.equal(knock.nonce, requests[0].body.nonce);
+    assert.equal(decodeBase64URL(knock.nonce).length, 16);
+    assert.ok(knock.at <= Date.now() && knock.at > Date.now() - 10000 && knock.followed === -1);
     assert.deepEqual(requests.map(({ method, path }) => `${method} ${path}`), ['POST /knock', 'PUT /k', 'GET /k', 'GET /k']);
     assert.equal(requests[0].body.name, 'Marie');
     assert.equal(requests[1].body.signature.length, 86);
@@ -49,6 +53,7 @@ test('a knock that was withdrawn is repeated', async () => {
         [challenge(), new Response(null, { status: 204 }), problem(410, 'not-found'), problem(403, 'wrong-proof')]);
     await assert.rejects(result, { state: 'refused', button: '' });
     assert.deepEqual(requests.map(({ method }) => method), ['POST', 'PUT', 'GET', 'POST']);
+    assert.notEqual(requests[0].body.nonce, requests[3].body.nonce);
 });
 
 test('a refusal ends it, at each step', async () => {

@@ -121,11 +121,21 @@ extension PortalTests {
             #expect(try watcher.sees(0x3070b0, x: 320, y: 240))
         }
 
-        @Test func firstFrameThatIsLostIsSentAgain() throws {
+        @Test(arguments: [1, 3]) func firstFramesThatAreLostAreSentAgain(count: Int) throws {
             let watcher = try PortalWatcher()
-            try watcher.bed.tell("lose")
+            try watcher.bed.tell("lose \(count)")
             try watcher.bed.tell("size 800 600")
             #expect(try watcher.update { watcher.canvas.size == PixelSize(width: 800, height: 600) })
+        }
+
+        @Test func frameThatIsLostAfterAPauseIsSentAgain() throws {
+            let watcher = try PortalWatcher()
+            try watcher.settle()
+            try watcher.bed.tell("pause")
+            try watcher.bed.tell("fill b07030 0 0 640 480")
+            try watcher.bed.tell("lose 2")
+            try watcher.bed.tell("play")
+            #expect(try watcher.sees(0xb07030, x: 320, y: 240))
         }
 
         @Test func pausedStreamKeepsItsLastPictureAndGoesOn() throws {

@@ -53,6 +53,36 @@ struct SystemBroadcastPickerTests {
         object.close()
     }
 
+    @Test func theSourcesAreListedAndOneIsBroadcast() async throws {
+        let lines = [
+            #"{"id": "monitor:1", "kind": "monitor", "name": "DP-1", "application": null, "width": 800, "height": 600}"#,
+            #"{"id": "window:0x3c", "kind": "window", "name": "It is -- fine", "application": "XTerm", "width": 9, "height": 7, "picture": "p.png"}"#,
+            #"{"id": "system", "kind": "output", "name": "Speakers", "width": null}"#, "nonsense",
+        ]
+        var listing = try picker("com.example.conference", lines.map { "echo '\($0)'" }.joined(separator: "\n"))
+        let found = try await listing.sources(pictures: "/p q")
+        #expect(found.map(\.id) == ["monitor:1", "window:0x3c"])
+        #expect(found[0].kind == .monitor && found[0].application == nil && found[0].width == 800)
+        #expect(found[1].application == "XTerm" && found[1].picture == "p.png" && found[1].name == "It is -- fine")
+        let arguments = try String(contentsOfFile: folder.file("arguments"), encoding: .utf8)
+        #expect(arguments == "sources --json --pictures /p q\n")
+        listing.source = found[1].id
+        try? await listing.startBroadcast()
+        let started = try String(contentsOfFile: folder.file("arguments"), encoding: .utf8)
+        #expect(started == "host --preferred-extension com.example.conference --source=window:0x3c\n")
+    }
+
+    @Test func aListThatFailsSaysWhy() async throws {
+        let words = try picker(nil, "echo 'share: cannot open display :9' >&2; echo '  Set DISPLAY.' >&2; exit 3")
+        await #expect(throws: ShareKitError(.failed, "cannot open display :9", remedy: "Set DISPLAY.")) {
+            try await words.sources()
+        }
+        let missing = SystemBroadcastPicker(
+            preferredExtension: nil, program: folder.file("nothing"),
+            monitor: SystemBroadcastMonitor(busAddress: bus.address))
+        await #expect(throws: ShareKitError.self) { try await missing.sources() }
+    }
+
     @Test(arguments: [
         (67, ShareKitError.Code.unknownService), (71, .busy), (75, .unanswered), (77, .refused), (78, .declined),
         (79, .alreadyBroadcasting), (1, .failed), (0, .failed),

@@ -209,6 +209,22 @@ struct DirectoryRouteTests {
         }
     }
 
+    @Test func onlyAPairedHostPausesItsBroadcast() async throws {
+        try await ServiceFixture.with(configure: { $0.service.fixedToken = "a-token-of-tools-for-tests" }) { stage in
+            let place = stage.link.path + "/pause"
+            try await stage.wire { wire in
+                #expect(try await wire.ask(.PUT, place).status == 401)
+                #expect(try await wire.ask(.PUT, place, [bearer("a-token-of-tools-for-tests")]).status == 404)
+                let token = bearer(try await RawHost(stage: stage, wire: wire, identity: .ephemeral()).token())
+                #expect(try await wire.ask(.POST, place, [token]).status == 405)
+                #expect(stage.delegate.seen.pauses.isEmpty)
+                #expect(try await wire.ask(.PUT, place, [token]).status == 204)
+                #expect(try await wire.ask(.DELETE, place, [token]).status == 204)
+                #expect(stage.delegate.seen.pauses == [true, false])
+            }
+        }
+    }
+
     @Test func aRelayWithoutADirectorySaysSo() async throws {
         try await ServiceFixture.with { stage in
             try await stage.client { client in

@@ -19,6 +19,7 @@ final class FakeService: ServiceDelegate {
         var closed: [SessionID] = []
         var meetings: [MeetingID] = []
         var listings: [Listing] = []
+        var pauses: [Bool] = []
     }
 
     private let state = Mutex(Seen())
@@ -82,6 +83,11 @@ final class FakeService: ServiceDelegate {
     ) async -> ListingOutcome {
         state.withLock { $0.listings.append(listing) }
         return .listed
+    }
+
+    func notePause(_ isPaused: Bool, by sessions: [SessionID]) async -> Bool {
+        state.withLock { $0.pauses.append(isPaused) }
+        return true
     }
 
     func closeSession(_ session: SessionID) async {

@@ -8,6 +8,7 @@ final class CodecPair {
     let decoder = VP8Decoder()
     var bitrate = Bitrate.kilobits(20_000)
     var byteBudget: Int?
+    var separatesRegions = false
     private(set) var now = MediaInstant(nanoseconds: 5_000_000_000)
 
     /// The result of a step; a step returns nil if the frame was dropped.
@@ -25,8 +26,9 @@ final class CodecPair {
         after time: MediaDuration = .milliseconds(33)
     ) throws -> Step? {
         now = now + time
-        let request = VideoEncodeRequest(
+        var request = VideoEncodeRequest(
             bitrate: bitrate, isKeyframeRequested: isKeyframe, isRefinement: isRefinement, byteBudget: byteBudget)
+        request.separatesRegions = separatesRegions
         guard let frame = try encoder.encode(canvas, changed: changed, at: now, request) else { return nil }
         let decoded = try #require(try decoder.decode(frame.bytes))
         return Step(frame: frame, decoded: decoded, bytes: Array(frame.bytes), owner: self)

@@ -111,6 +111,41 @@ extension X11Tests {
             #expect(missing?.remedy.contains("1 (\(monitor.name), 640 x 480)") == true)
         }
 
+        /// Monitors of Xvfb are set by hand: two beside each other, one of which is unplugged and plugged again.
+        @Test func oneOfTwoMonitorsIsSharedAndSurvivesThatItIsUnplugged() throws {
+            let display = try XvfbDisplay()
+            try display.setMonitor("LEFT", PixelRect(x: 0, y: 0, width: 400, height: 480), hasOutput: true)
+            try display.setMonitor("RIGHT", PixelRect(x: 400, y: 0, width: 240, height: 480))
+            display.fill(x: 0, y: 0, width: 400, height: 480, red)
+            display.fill(x: 400, y: 0, width: 240, height: 480, green)
+            let monitors = try DesktopSources(display: display.name).monitors
+            #expect(Set(monitors.map(\.name)) == ["LEFT", "RIGHT"] && monitors.map(\.number) == [1, 2])
+            let said = Monitor<[String]>([])
+            let right = try Watcher(display, .monitor(.name("right"))) { text in said.with { $0.append(text) } }
+            #expect(right.screen.size == PixelSize(width: 240, height: 480))
+            #expect(right.shows(green, x: 0, y: 0) && right.shows(green, x: 239, y: 479))
+            let left = try Watcher(display, .monitor(.name("LEFT")))
+            #expect(left.screen.size == PixelSize(width: 400, height: 480))
+            #expect(left.shows(red, x: 399, y: 479))
+            // What changes on the other monitor wakes nobody.
+            display.fill(x: 0, y: 0, width: 400, height: 480, blue)
+            #expect(try right.wait(milliseconds: 100) == .woken)
+            // Unplugged: black. Xvfb tells of monitors with the next change of its screen only.
+            try display.deleteMonitor("RIGHT")
+            try display.resize(width: 640, height: 470)
+            while !right.shows(0, x: 120, y: 240) { try right.updateUntilChanged() }
+            #expect(said.with { $0.last?.hasPrefix("monitor RIGHT was disconnected") } == true)
+            // Plugged with another resolution.
+            try display.setMonitor("RIGHT", PixelRect(x: 400, y: 0, width: 200, height: 300))
+            try display.resize(width: 640, height: 480)
+            while try right.wait() != .resized(PixelSize(width: 200, height: 300)) { try right.update() }
+            right.adoptSize()
+            // The server has cleared the screen.
+            display.fill(x: 400, y: 0, width: 200, height: 300, green)
+            while !right.shows(green, x: 100, y: 100) { try right.updateUntilChanged() }
+            #expect(said.with { $0.last } == "monitor RIGHT is back")
+        }
+
         @Test func whatIsNotThereIsAnErrorInWords() throws {
             let display = try XvfbDisplay()
             _ = try display.window(x: 0, y: 0, width: 50, height: 50, red, title: "Report 1")
@@ -150,6 +185,22 @@ extension X11Tests {
             try watcher.settle()
             #expect(watcher.shows(blue, x: 320, y: 220))
             display.close(above)
+        }
+
+        /// A window that covers a hidden one moves away; nothing was black before.
+        @Test func whatAnotherWindowCoveredIsBlackWhenThatMoves() throws {
+            let display = try XvfbDisplay()
+            display.fill(x: 0, y: 0, width: 640, height: 480, blue)
+            _ = try display.window(x: 100, y: 100, width: 100, height: 80, red, title: "Password")
+            let above = try display.window(x: 90, y: 90, width: 150, height: 150, green, title: "Chat")
+            let pattern = try #require(WindowPattern("password"))
+            let watcher = try Watcher(display, options: CaptureOptions(hiddenWindows: [pattern]))
+            #expect(watcher.shows(green, x: 150, y: 140))
+            try watcher.settle()
+            display.move(above, x: 400, y: 200)
+            try watcher.updateUntilChanged()
+            try watcher.settle()
+            #expect(watcher.shows(0, x: 150, y: 140) && watcher.shows(green, x: 450, y: 250))
         }
 
         @Test func aNotificationIsBlack() throws {

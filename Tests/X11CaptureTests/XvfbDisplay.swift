@@ -1,5 +1,6 @@
 import CXCB
 import Foundation
+import MediaCore
 import TestSupport
 
 /// A private X server with a connection for drawing; it ends with this object.
@@ -168,6 +169,17 @@ final class XvfbDisplay: @unchecked Sendable {
             throw Program.Failure("the server did not change its size: error \(error.pointee.error_code)")
         }
     }
+
+    // MARK: Monitors
+
+    /// Adds a monitor, or changes its place. The server has it until its last connection ends.
+    /// - Parameter hasOutput: it is what the only output of the server shows, instead of a monitor of the server's own.
+    func setMonitor(_ name: String, _ rect: PixelRect, hasOutput: Bool = false) throws {
+        let place = "\(rect.width)/100x\(rect.height)/100+\(rect.x)+\(rect.y)"
+        try display.run("xrandr", ["--setmonitor", name, place, hasOutput ? "screen" : "none"])
+    }
+
+    func deleteMonitor(_ name: String) throws { try display.run("xrandr", ["--delmonitor", name]) }
 
     private func sync() { free(xcb_get_input_focus_reply(connection, xcb_get_input_focus(connection), nil)) }
 }

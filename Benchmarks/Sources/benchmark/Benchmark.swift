@@ -31,7 +31,7 @@ struct Benchmark {
         }
         let withoutChromium = flag("--without-chromium")
         let withoutGStreamer = flag("--without-gstreamer")
-        let scenes = scene.map { Scene(rawValue: $0).map { [$0] } ?? [] } ?? Scene.allCases
+        let scenes = scene.map { Scene(rawValue: $0).map { [$0] } ?? [] } ?? Scene.allCases.filter { $0 != .film }
         guard let binary = arguments.first, arguments.count == 1, !scenes.isEmpty, seconds > 0 else {
             complain(usage)
             exit(64)

@@ -10,7 +10,8 @@ import Synchronization
 ///
 /// B broadcasts to SERVICE, the identifier of an installed service, or to the preferred one (share pair ID); C lets you
 /// choose a service; P pauses and resumes, F finishes, Q quits. R begins and ends a recording, K keeps the last 15 s, and
-/// S saves them. With --demo, where nobody is there to answer, it broadcasts at once.
+/// S saves them. V shows the camera in a corner of what is captured and removes it, W moves it to the next corner, and X
+/// exchanges the front camera for the back one. With --demo, where nobody is there to answer, it broadcasts at once.
 @main @MainActor
 struct Budget {
     private static let account = "4711 0815"
@@ -36,7 +37,9 @@ struct Budget {
         let changes = source.captureChanges
         Task.detached { for await _ in changes { Window.wake() } }
         let recorder = ScreenRecorder(source) { request in
-            await MainActor.run { window.ask("Budget", "Record \(request.application)?") }
+            await MainActor.run {
+                window.ask("Budget", "Record \(request.application)\(request.withCamera ? " with the camera" : "")?")
+            }
         }
         try draw(window, source, showingNumber: true)
         var controller = Options.has("demo") ? await broadcast(source, window, choosing: false) : nil
@@ -51,6 +54,7 @@ struct Budget {
                 if await controller?.pauseBroadcast() == false { await controller?.resumeBroadcast() }
             case .key("f"): await controller?.finishBroadcast()
             case .key(let key) where ["r", "k", "s"].contains(key): await record(key, recorder)
+            case .key(let key) where ["v", "w", "x"].contains(key): await changeCamera(key, recorder)
             case .woken, .key, .pen: break
             }
             source.setHidden(window.isHidden)
@@ -84,6 +88,21 @@ struct Budget {
             default:
                 let clip = try await recorder.exportClip(to: name)
                 report("the last \(clip.duration) are in \(name)")
+            }
+        } catch {
+            report("\(error)")
+        }
+    }
+
+    private static func changeCamera(_ key: Character, _ recorder: ScreenRecorder) async {
+        do throws(ShareKitError) {
+            switch key {
+            case "v": try await recorder.setCameraEnabled(!recorder.isCameraEnabled)
+            case "x": recorder.cameraPosition = recorder.cameraPosition == .front ? .back : .front
+            default:
+                let corners: [CameraPreview.Place] = [.bottomRight, .bottomLeft, .topLeft, .topRight]
+                let next = (corners.firstIndex(of: recorder.cameraPreview.place) ?? 3) + 1
+                recorder.cameraPreview.place = corners[next % corners.count]
             }
         } catch {
             report("\(error)")

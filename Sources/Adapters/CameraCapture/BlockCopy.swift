@@ -46,7 +46,8 @@ enum BlockCopy {
         }
     }
 
-    private static func differs(_ source: I420Buffer, _ from: PixelRect, _ canvas: I420Buffer, _ at: PixelRect) -> Bool {
+    private static func differs(_ source: I420Buffer, _ from: PixelRect, _ canvas: I420Buffer, _ at: PixelRect) -> Bool
+    {
         let width = at.width / 2
         for row in 0..<at.height {
             let a = source.y + (from.y + row) * source.strideY + from.x

@@ -165,7 +165,8 @@ final class CameraReader {
 
     private func find(_ position: CameraFeed.Position, _ wish: CameraFeed.Wish) throws(SourceFailure) -> CameraDevice {
         let cameras = try wish.search.find()
-        let front = known[.front].map { id in cameras.first { $0.id == id } }
+        let front =
+            known[.front].map { id in cameras.first { $0.id == id } }
             ?? CameraDevice.first(wish.choice.front, of: cameras)
         switch position {
         case .front:

@@ -51,6 +51,7 @@ final class PipeWireCamera: CameraStream {
             },
             add: { owner, buffer in State.of(owner)?.add(buffer) },
             remove: { owner, buffer in State.of(owner)?.memories[buffer] = nil },
+            started: { _ in },
             failed: { owner, why, isConnection in
                 guard let state = State.of(owner) else { return }
                 let words = why.map { UntrustedText.clean(String(cString: $0), fallback: "") } ?? ""
@@ -90,7 +91,8 @@ final class PipeWireCamera: CameraStream {
         guard let newest else { return }
         defer { pw_stream_queue_buffer(pipe, newest) }
         var (offset, size, stride): (UInt32, UInt32, Int32) = (0, 0, 0)
-        guard let inner = newest.pointee.buffer, let memory = state.memories[newest], let (format, sides) = state.format,
+        guard let inner = newest.pointee.buffer, let memory = state.memories[newest],
+            let (format, sides) = state.format,
             cpw_camera_chunk(inner, &offset, &size, &stride), stride >= 0, Int(offset) < memory.bytes.count
         else { return }
         let count = min(Int(size), memory.bytes.count - Int(offset))

@@ -24,6 +24,7 @@ final class ReceivedStream {
     private final class State {
         var format: StreamFormat?
         var isFormatNew = false
+        var hasStarted = false
         var failure: Failure?
         var memories: [UnsafeMutablePointer<pw_buffer>: FrameMemory] = [:]
         var held: (buffer: UnsafeMutablePointer<pw_buffer>, frame: Frame)?
@@ -54,10 +55,13 @@ final class ReceivedStream {
     }
 
     private let state = State()
-    /// When a sender that has begun has to have sent a frame. PipeWire may lose the first frame of a new format, which is sent
-    /// while the other side gets its buffers, and a screen that does not change is not sent again.
+    /// When a sender that has begun has to have sent a frame. PipeWire may lose the first frame after a start or of a new format,
+    /// which is sent while the other side gets its buffers, and a screen that does not change is not sent again.
     private(set) var frameDue: MediaInstant?
     private static let framePatience = MediaDuration.milliseconds(400)
+    /// How often the sender was made to begin again since the last frame or format. A sender that has nothing to send is left alone.
+    private var restarts = 0
+    private static let mostRestarts = 4
     private var stream: UnsafeMutablePointer<cpw_stream>?
 
     /// - Parameter descriptor: a connection to PipeWire; closed in any case.
@@ -75,6 +79,7 @@ final class ReceivedStream {
             },
             add: { owner, buffer in State.of(owner)?.add(buffer) },
             remove: { owner, buffer in State.of(owner)?.remove(buffer) },
+            started: { owner in State.of(owner)?.hasStarted = true },
             failed: { owner, why, isConnection in
                 guard let state = State.of(owner) else { return }
                 let words = why.map { UntrustedText.clean(String(cString: $0), fallback: "no reason") } ?? "it ended"
@@ -106,15 +111,14 @@ final class ReceivedStream {
     func receive(_ body: (ReceivedBuffer) -> Void) {
         inLoop { stream in
             cpw_iterate(stream)
-            if state.isFormatNew {
-                state.isFormatNew = false
-                frameDue = MonotonicClock.now + Self.framePatience
-            }
+            if state.isFormatNew { restarts = 0 }
+            if state.isFormatNew || state.hasStarted && frameDue == nil { expectFrame() }
+            (state.isFormatNew, state.hasStarted) = (false, false)
             while let pipe = stream.pointee.stream, let buffer = pw_stream_dequeue_buffer(pipe) {
                 guard let inner = buffer.pointee.buffer else { continue }
                 let received = ReceivedBuffer(
                     buffer: inner, memory: state.memories[buffer], arrived: MonotonicClock.now)
-                if received.content != .none { frameDue = nil }
+                if received.content != .none { (frameDue, restarts) = (nil, 0) }
                 body(received)
                 if let frame = received.frame {
                     if let old = state.held { pw_stream_queue_buffer(pipe, old.buffer) }
@@ -138,14 +142,21 @@ final class ReceivedStream {
     /// Has the sender begin again if its first frame is overdue.
     func begin(at now: MediaInstant) {
         guard let due = frameDue, now >= due else { return }
+        restarts += 1
         setActive(false)
         setActive(true)
-        frameDue = nil
+    }
+
+    /// Each time with twice the patience of the time before, as a busy machine may lose several frames in a row.
+    private func expectFrame() {
+        frameDue =
+            restarts < Self.mostRestarts
+            ? MonotonicClock.now + Self.framePatience * (1 << restarts) : nil
     }
 
     /// Has the sender stop, or begin.
     func setActive(_ isActive: Bool) {
-        frameDue = isActive ? MonotonicClock.now + Self.framePatience : nil
+        if isActive { expectFrame() } else { frameDue = nil }
         inLoop { stream in
             guard let pipe = stream.pointee.stream else { return }
             pw_stream_set_active(pipe, isActive)

@@ -8,12 +8,20 @@ struct ContentClassifier: Equatable {
     private(set) var activity = 0
     /// Number of horizontal neighbours that are equal.
     private(set) var flat = 0
+    /// Number of horizontal neighbours that were sampled: fewer in the last row of blocks, which may be low.
+    private var pairs = 0
 
     /// Whether the content is text or graphics: most neighbours are equal, and the others differ much.
     /// Natural video is mostly smooth, with small differences, and never quite flat.
     var isDrawn: Bool {
         let pairs = blocks * 4 * 16
         return flat * 20 >= pairs * 19 || (flat * 2 >= pairs && activity >= 16 * (pairs - flat))
+    }
+
+    /// Whether a block is surely of natural video: few neighbours are equal, or the others differ little. Dense text with smooth edges
+    /// is neither this nor `isDrawn`.
+    var isNatural: Bool {
+        flat * 20 < pairs * 19 && (flat * 4 < pairs || activity < 16 * (pairs - flat))
     }
 
     var search: MotionSearch { isDrawn ? .wide : .near }
@@ -30,22 +38,34 @@ struct ContentClassifier: Equatable {
             let lines = min(16, frame.size.height - row * 16)
             for column in 0..<columns {
                 if let map, map.blocks[row * columns + column] == 0 { continue }
-                blocks += 1
-                // In the last column the right neighbour would lie outside the frame, so the window moves left by one.
-                let left = min(column * 16, frame.size.width - 17)
-                guard left >= 0 else { continue }
-                var line = 1
-                while line < lines {
-                    let start = UnsafeRawPointer(frame.y + (row * 16 + line) * frame.strideY + left)
-                    let here = start.loadUnaligned(as: SIMD16<UInt8>.self)
-                    let next = start.loadUnaligned(fromByteOffset: 1, as: SIMD16<UInt8>.self)
-                    let difference = pointwiseMax(here, next) &- pointwiseMin(here, next)
-                    activity &+= Int(SIMD16<UInt16>(truncatingIfNeeded: difference).wrappedSum())
-                    let equal = SIMD16<UInt8>(repeating: 0).replacing(with: 1, where: here .== next)
-                    flat &+= Int(equal.wrappedSum())
-                    line += 4
-                }
+                add(frame, row, column, lines)
             }
+        }
+    }
+
+    /// A single block.
+    init(_ frame: I420Frame, block: Int) {
+        let columns = (frame.size.width + 15) / 16
+        let row = block / columns
+        add(frame, row, block % columns, min(16, frame.size.height - row * 16))
+    }
+
+    private mutating func add(_ frame: I420Frame, _ row: Int, _ column: Int, _ lines: Int) {
+        blocks += 1
+        // In the last column the right neighbour would lie outside the frame, so the window moves left by one.
+        let left = min(column * 16, frame.size.width - 17)
+        guard left >= 0 else { return }
+        var line = 1
+        while line < lines {
+            let start = UnsafeRawPointer(frame.y + (row * 16 + line) * frame.strideY + left)
+            let here = start.loadUnaligned(as: SIMD16<UInt8>.self)
+            let next = start.loadUnaligned(fromByteOffset: 1, as: SIMD16<UInt8>.self)
+            let difference = pointwiseMax(here, next) &- pointwiseMin(here, next)
+            activity &+= Int(SIMD16<UInt16>(truncatingIfNeeded: difference).wrappedSum())
+            let equal = SIMD16<UInt8>(repeating: 0).replacing(with: 1, where: here .== next)
+            flat &+= Int(equal.wrappedSum())
+            pairs += 16
+            line += 4
         }
     }
 
@@ -53,5 +73,6 @@ struct ContentClassifier: Equatable {
         sum.blocks += other.blocks
         sum.activity += other.activity
         sum.flat += other.flat
+        sum.pairs += other.pairs
     }
 }

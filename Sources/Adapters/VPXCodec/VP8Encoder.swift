@@ -22,6 +22,7 @@ public final class VP8Encoder: VideoEncoder {
     var continuousChange = ContinuousChangeDetector()
     var progressiveUpdate = ProgressiveUpdate()
     var longTermReferences = LongTermReferences()
+    var regions = RegionPlan()
 
     /// - Parameter threads: 1...4. libvpx's threads wait for each other by spinning: on two busy cores a frame took
     ///   250 ms with two threads, 3 ms with one.
@@ -49,6 +50,7 @@ public final class VP8Encoder: VideoEncoder {
         base.bucket.fill(at: instant, bitrate: baseBitrate, capacity: budget.burst)
         blockQuality?.noteChange(changed, at: instant)
         base.note(changed)
+        if request.separatesRegions { regions.motion.note(changed, canvas.frame, at: instant) }
         longTermReferences.noteChange(changed)
         if request.isKeyframeRequested || core.isFresh {
             return try encodeKeyframe(core, canvas.frame, at: instant, budget)
@@ -63,6 +65,11 @@ public final class VP8Encoder: VideoEncoder {
         if plan.source != nil { return try recover(core, canvas.frame, plan, at: instant, budget) }
         if request.isRefinement, changed.isEmpty, !base.hasUncodedChanges {
             return try refine(core, canvas.frame, plan, at: instant, budget)
+        }
+        if request.separatesRegions, request.layering == nil, progressiveUpdate.quantizer == nil,
+            let region = planRegions(canvas.frame, request.bitrate, at: instant, budget)
+        {
+            return try encodeRegions(core, canvas.frame, plan, region, at: instant, request.bitrate)
         }
         return try encodeChange(core, canvas.frame, changed, plan, at: instant, request, budget)
     }
@@ -81,6 +88,7 @@ public final class VP8Encoder: VideoEncoder {
         blockQuality = BlockQualityMap(size, sharpQuantizer: Self.sharpQuantizer)
         active = BlockMap(size)
         base.restart(size)
+        regions.restart(size)
         progressiveUpdate.end()
         longTermReferences = LongTermReferences(size, next: longTermReferences.nextNumber)
         return new

@@ -30,6 +30,31 @@ struct VP8FrameSettings: Equatable {
     var refreshesEntropy = true
 }
 
+/// The quantizers of a frame's regions (segments, RFC 6386 section 9.3).
+struct VP8Segments {
+    /// The segment of each block, 0...3.
+    var map: [UInt8]
+    /// Of the four segments, 0...63; the first one is the frame's.
+    var quantizers: [Int]
+
+    /// VP8's quantizer index of libvpx's 0...63 (vp8/encoder/onyx_if.c, q_trans).
+    private static let indices: [Int] = [
+        0, 1, 2, 3, 4, 5, 7, 8, 9, 10, 12, 13, 15, 17, 18, 19, 20, 21, 23, 24, 25, 26, 27, 28, 29, 30, 31, 33, 35, 37,
+        39,
+        41, 43, 45, 47, 49, 51, 53, 55, 57, 59, 61, 64, 67, 70, 73, 76, 79, 82, 85, 88, 91, 94, 97, 100, 103, 106, 109,
+        112,
+        115, 118, 121, 124, 127,
+    ]
+
+    /// The difference that libvpx translates into about the wanted one, as it translates quantizers and differences by the same
+    /// table, which is not linear.
+    static func difference(from base: Int, to wanted: Int) -> Int {
+        let gap = indices[min(max(wanted, 0), 63)] - indices[min(max(base, 0), 63)]
+        let steps = indices.indices.min { abs(indices[$0] - abs(gap)) < abs(indices[$1] - abs(gap)) } ?? 0
+        return gap < 0 ? -steps : steps
+    }
+}
+
 /// One libvpx encoder for one frame size, with the quantizer set for each frame. libvpx's own rate control is bypassed,
 /// as it ignores how much of the frame is active.
 final class VP8EncoderCore {
@@ -41,6 +66,8 @@ final class VP8EncoderCore {
     private let rows: Int
     private var lastPTS: Int64 = -1
     private var search = MotionSearch.wide
+    /// The last frame had segments.
+    private var hasSegments = false
     /// Before the first frame and after a failure; the next frame must be a key frame.
     private(set) var isFresh = true
 
@@ -98,16 +125,21 @@ final class VP8EncoderCore {
     }
 
     /// Encodes one frame. Its bytes are valid until the next call.
-    /// - Parameter active: the blocks to code; nil for all.
+    /// - Parameters:
+    ///   - active: the blocks to code; nil for all.
+    ///   - segments: quantizers of regions; nil: all blocks have that of the frame.
     /// - Returns: nil if libvpx produced no frame.
     func encode(
-        _ input: I420Frame, active: BlockMap?, at instant: MediaInstant, _ settings: VP8FrameSettings
+        _ input: I420Frame, active: BlockMap?, segments: VP8Segments? = nil, at instant: MediaInstant,
+        _ settings: VP8FrameSettings
     ) throws(CodecFailure) -> EncodedFrame? {
         precondition(input.size == size, "encoder of \(size) got a picture of \(input.size)")
         precondition(active == nil || active?.size == size, "the map is of another size than the picture")
         try apply(settings)
         let code = setActive(active)
         guard code == VPX_CODEC_OK else { throw .vpx(code, context, "take the map of changed blocks") }
+        let segmented = setSegments(segments, settings.quantizer)
+        guard segmented == VPX_CODEC_OK else { throw .vpx(segmented, context, "take the map of segments") }
 
         var image = vpx_image_t()
         vpx_img_wrap(
@@ -166,6 +198,23 @@ final class VP8EncoderCore {
         configuration.rc_max_quantizer = quantizer
         let code = vpx_codec_enc_config_set(context, &configuration)
         guard code == VPX_CODEC_OK else { throw .vpx(code, context, "set the quantizer to \(quantizer)") }
+    }
+
+    /// libvpx keeps segments for later frames. Each frame with segments has its own map and quantizers here, so that a decoder
+    /// needs no frame of layer 1 for them.
+    private func setSegments(_ segments: VP8Segments?, _ quantizer: Int) -> vpx_codec_err_t {
+        guard let segments else {
+            guard hasSegments else { return VPX_CODEC_OK }
+            hasSegments = false
+            return cvpx_set_segments(context, nil, UInt32(rows), UInt32(columns), nil)
+        }
+        precondition(segments.map.count == columns * rows, "a map of another size")
+        let differences = segments.quantizers.map { Int32(VP8Segments.difference(from: quantizer, to: $0)) }
+        // libvpx turns segments off if none differs.
+        hasSegments = differences.contains { $0 != 0 }
+        return segments.map.withUnsafeBufferPointer {
+            cvpx_set_segments(context, $0.baseAddress, UInt32(rows), UInt32(columns), differences)
+        }
     }
 
     private func setActive(_ active: BlockMap?) -> vpx_codec_err_t {

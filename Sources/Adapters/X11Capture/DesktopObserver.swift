@@ -9,6 +9,8 @@ final class DesktopObserver {
     private(set) var concealed = ConcealedAreas()
     /// Windows have changed since they were last looked at.
     var isStale = true
+    /// Whether there was a window to conceal when they were last looked at. Otherwise one that moves changes nothing.
+    private(set) var hasConcealed = true
     /// The windows whose properties are observed.
     private var observed: Set<xcb_window_t> = []
 
@@ -62,6 +64,8 @@ final class DesktopObserver {
     func updateConcealed(_ connection: X11Connection, at now: MediaInstant) -> [PixelRect] {
         isStale = false
         let tree = scan(connection)
+        // Also one that others cover now.
+        hasConcealed = tree.topLevels.contains { rule.conceals($0) }
         return concealed.update(rule.areas(of: tree), isComposited: tree.isComposited, at: now)
     }
 

@@ -129,7 +129,11 @@ extension X11Screen {
         switch type {
         case UInt8(XCB_CONFIGURE_NOTIFY):
             let window = raw.load(as: xcb_configure_notify_event_t.self).window
-            if window == connection.root { isGeometryStale = true } else { noteChange(of: window, isMove: true) }
+            if window == connection.root {
+                isGeometryStale = true
+            } else {
+                noteChange(of: window, isMove: true, isOnlyMove: true)
+            }
         case UInt8(XCB_MAP_NOTIFY): noteChange(of: raw.load(as: xcb_map_notify_event_t.self).window)
         case UInt8(XCB_UNMAP_NOTIFY): noteChange(of: raw.load(as: xcb_unmap_notify_event_t.self).window)
         case UInt8(XCB_DESTROY_NOTIFY): noteChange(of: raw.load(as: xcb_destroy_notify_event_t.self).window)
@@ -147,9 +151,11 @@ extension X11Screen {
     }
 
     /// A window was mapped, moved or closed, or has another title.
-    /// - Parameter isMove: its pixmap is the same one, unless its size has changed.
-    private func noteChange(of window: xcb_window_t, isMove: Bool = false) {
-        desktop.isStale = true
+    /// - Parameters:
+    ///   - isMove: its pixmap is the same one, unless its size has changed.
+    ///   - isOnlyMove: its properties are the same as well.
+    private func noteChange(of window: xcb_window_t, isMove: Bool = false, isOnlyMove: Bool = false) {
+        if !isOnlyMove || desktop.hasConcealed { desktop.isStale = true }
         guard let tracker = target.window else { return }
         if tracker.id == 0 {
             isGeometryStale = true

@@ -41,6 +41,17 @@ public struct BlockMap: Equatable, Sendable {
         for i in blocks.indices where other.blocks[i] != 0 { blocks[i] = 0 }
     }
 
+    /// Whether it has all blocks of the other set.
+    public func isSuperset(of other: BlockMap) -> Bool {
+        precondition(other.blocks.count == blocks.count, "maps of different sizes")
+        return !blocks.indices.contains { other.blocks[$0] & ~blocks[$0] != 0 }
+    }
+
+    public mutating func formIntersection(_ other: BlockMap) {
+        precondition(other.blocks.count == blocks.count, "maps of different sizes")
+        for i in blocks.indices { blocks[i] &= other.blocks[i] }
+    }
+
     /// Removes all blocks outside these rows of blocks.
     public mutating func formIntersection(rows kept: Range<Int>) {
         for i in blocks.indices where !kept.contains(i / columns) { blocks[i] = 0 }

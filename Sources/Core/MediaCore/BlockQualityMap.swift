@@ -15,7 +15,7 @@ public struct BlockQualityMap: Sendable {
     public private(set) var quantizers: [UInt8]
     private var changes: [MediaInstant]
     /// The cost of refining a block, by the last batches.
-    private var bytesPerBlock = 40.0
+    public private(set) var bytesPerBlock = 40.0
 
     /// Begins with no block encoded, so all are unrefined.
     public init(_ size: PixelSize, sharpQuantizer: Int = 8, stillTime: MediaDuration = .milliseconds(100)) {

@@ -81,7 +81,7 @@ public enum CaptureSource: Hashable, Sendable {
         case ("window", _):
             throw ParseFailure(description: "window needs an id or a part of the title, such as window:0x3c00007")
         case ("region", _): throw ParseFailure(description: Self.regionForm)
-        case ("camera", _): 
+        case ("camera", _):
             throw ParseFailure(description: "camera needs a number or a part of the name, such as camera:0")
         default:
             throw ParseFailure(

@@ -23,6 +23,8 @@ public struct VideoEncodeRequest: Equatable, Sendable {
     public var byteBudget: Int?
     /// nil: all frames are of the base layer.
     public var layering: Layering?
+    /// Natural video that plays and the text beside it get quantizers of their own: text is sharp first.
+    public var separatesRegions = false
     /// Some viewer can recover from a long-term reference. The encoder then makes that possible, which costs a few
     /// bytes a frame.
     public var allowsRecoveryFrames = false

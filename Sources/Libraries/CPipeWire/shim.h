@@ -22,6 +22,8 @@ typedef struct {
     void (*_Nonnull format)(void *_Nullable owner, uint32_t format, uint32_t width, uint32_t height, bool has_modifier);
     void (*_Nonnull add)(void *_Nullable owner, struct pw_buffer *_Nonnull buffer);
     void (*_Nonnull remove)(void *_Nullable owner, struct pw_buffer *_Nonnull buffer);
+    // The sender has begun, or goes on.
+    void (*_Nonnull started)(void *_Nullable owner);
     // The stream has failed, or the whole connection.
     void (*_Nonnull failed)(void *_Nullable owner, const char *_Nullable why, bool is_connection);
 } cpw_handler;
@@ -54,6 +56,8 @@ static inline void cpw_on_state(void *_Nullable data, enum pw_stream_state old, 
     (void)old;
     if (state == PW_STREAM_STATE_ERROR || state == PW_STREAM_STATE_UNCONNECTED)
         s->handler.failed(s->handler.owner, error, false);
+    else if (state == PW_STREAM_STATE_STREAMING)
+        s->handler.started(s->handler.owner);
 }
 
 static inline void cpw_on_param(void *_Nullable data, uint32_t id, const struct spa_pod *_Nullable param) {

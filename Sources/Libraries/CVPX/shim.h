@@ -21,6 +21,18 @@ static inline vpx_codec_err_t cvpx_set_active_map(vpx_codec_ctx_t *context, vpx_
     return vpx_codec_control_(context, VP8E_SET_ACTIVEMAP, map);
 }
 
+// Gives each block one of four segments, whose quantizers differ from that of the frame by `differences`, in steps of 0 ... 63 that
+// libvpx translates into those of VP8. NULL: the frame has no segments.
+static inline vpx_codec_err_t cvpx_set_segments(vpx_codec_ctx_t *context, const unsigned char *map, unsigned rows,
+                                                unsigned columns, const int differences[4]) {
+    vpx_roi_map_t regions = {0};
+    regions.roi_map = (unsigned char *)map;
+    regions.rows = rows;
+    regions.cols = columns;
+    for (int i = 0; map && i < 4; i++) regions.delta_q[i] = differences[i];
+    return vpx_codec_control_(context, VP8E_SET_ROI_MAP, &regions);
+}
+
 static inline int cvpx_last_quantizer(vpx_codec_ctx_t *context) {
     int quantizer = -1;
     vpx_codec_control_(context, VP8E_GET_LAST_QUANTIZER_64, &quantizer);

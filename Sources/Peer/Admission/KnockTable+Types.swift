@@ -106,11 +106,13 @@ extension KnockTable {
         /// Another server of the broadcast has admitted the viewer.
         package var hasPass: Bool
         package var challenge: KnockChallenge
+        /// Nil if the viewer has sent no nonce.
+        package var origin: KnockOrigin?
         package var identity: ViewerIdentity { challenge.identity }
 
         package init(
             name: String, kind: String, address: PeerAddress, records: Bool = false, hasPass: Bool = false,
-            challenge: KnockChallenge
+            challenge: KnockChallenge, origin: KnockOrigin? = nil
         ) {
             self.name = name
             self.kind = kind
@@ -118,6 +120,7 @@ extension KnockTable {
             self.records = records
             self.hasPass = hasPass
             self.challenge = challenge
+            self.origin = origin
         }
     }
 }

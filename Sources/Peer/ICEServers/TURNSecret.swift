@@ -5,22 +5,42 @@ public import Foundation
 /// (draft-uberti-behave-turn-rest-00 section 2.2; coturn's `use-auth-secret`).
 public struct TURNSecret: Sendable {
     private let key: SymmetricKey
+    /// How long credentials are valid, in seconds.
+    private let lifetime: TimeInterval
 
     /// As long as a session may take: coturn checks a credential again with each allocation and permission.
     public static let lifetime: TimeInterval = 12 * 3_600
 
-    /// - Parameter text: as in the TURN server's configuration.
-    public init(_ text: String) { key = SymmetricKey(data: Array(text.utf8)) }
+    /// - Parameters:
+    ///   - text: as in the TURN server's configuration.
+    ///   - lifetime: how long credentials are valid, in seconds.
+    public init(_ text: String, lifetime: TimeInterval = Self.lifetime) {
+        key = SymmetricKey(data: Array(text.utf8))
+        self.lifetime = lifetime
+    }
 
     /// The user name with its end in Unix seconds, and the base64 HMAC-SHA1 of it.
     public func credentials(for user: String, at time: Date) -> (username: String, credential: String) {
-        let username = "\(Int((time + Self.lifetime).timeIntervalSince1970)):\(user)"
+        let username = "\(Int((time + lifetime).timeIntervalSince1970)):\(user)"
         let code = HMAC<Insecure.SHA1>.authenticationCode(for: Array(username.utf8), using: key)
         return (username, Data(code).base64EncodedString())
     }
 }
 
+extension ICEServer {
+    /// When credentials that a ``TURNSecret`` has made expire; nil for other ones.
+    public var expiry: Date? {
+        guard credential != nil, let username, let end = username.firstIndex(of: ":"),
+            let seconds = UInt32(username[..<end])
+        else { return nil }
+        return Date(timeIntervalSince1970: TimeInterval(seconds))
+    }
+}
+
 extension [ICEServer] {
+    /// When the first of their credentials expires; nil: none does.
+    public var expiry: Date? { compactMap(\.expiry).min() }
+
     /// The servers as one peer gets them: TURN servers without a user name get credentials of their own.
     /// - Parameter secret: nil: the servers stay as they are.
     public func issued(with secret: TURNSecret?, to user: String, at time: Date) -> [ICEServer] {

@@ -77,6 +77,7 @@ final class EncodingStage {
         var request = VideoEncodeRequest(
             bitrate: control.target.bitrate, isKeyframeRequested: work.isKeyframe, isRefinement: work.isRefinement,
             byteBudget: budget, layering: control.target.layering)
+        request.separatesRegions = contentHint == nil
         request.allowsRecoveryFrames = control.referencePolicy.allowsRecoveryFrames
         request.storesLongTermReference =
             control.referencePolicy.mayStore && now - encoding.lastStored >= Self.storingInterval

@@ -66,9 +66,9 @@ final class DecodePipeline: @unchecked Sendable {
     private let clock: @Sendable () -> MediaInstant
     private let requestKeyframe: @Sendable () -> Void
     private let onFirstFrame: @Sendable (PixelSize) -> Void
-    /// The frames for the decode thread. Its capacity covers a loss that is repaired late, after which many frames
-    /// arrive at once.
-    private let frames = FrameQueue<WaitingFrame>(capacity: 64, bytes: 8_192)
+    /// The frames for the decode thread. Its capacity covers a loss that is repaired late, and what a relay sends a new
+    /// viewer at once (240 frames at most, see `ForwardedStream`).
+    private let frames = FrameQueue<WaitingFrame>(capacity: 256, bytes: 2_048)
     private let counters = Monitor(DecodeStatistics())
     private var thread: NamedThread?
     /// Frames are dropped until the next key frame. Used on the network thread only.

@@ -39,6 +39,8 @@ public final class PlaybackSink: EncodedMediaSink {
     private let audioDecoder: @Sendable () throws(CodecFailure) -> any AudioDecoder
     private let makeSpeaker: @Sendable () throws(SourceFailure) -> (any AudioSink)?
     private let emit: @Sendable (PlaybackEvent) -> Void
+    /// Of the session that the sink gets its media from now.
+    private let requestKeyframe = Monitor<(@Sendable (KeyframeRequest) -> Void)?>(nil)
     /// Pipelines are added and removed on the network thread only.
     private let state = Monitor(State())
 
@@ -65,6 +67,7 @@ public final class PlaybackSink: EncodedMediaSink {
         _ format: EncodedMediaFormat, requestKeyframe: @escaping @Sendable (KeyframeRequest) -> Void
     ) throws(MediaSinkFailure) {
         state.with { $0.lipSync = LipSync() }
+        self.requestKeyframe.with { $0 = requestKeyframe }
         guard let codec = format.video, state.with({ $0.video == nil }) else { return }
         guard videoCodecs.contains(codec) else {
             return emit(.warning("\(codec.rawValue) video cannot be shown here"))
@@ -73,8 +76,8 @@ public final class PlaybackSink: EncodedMediaSink {
         do throws(CodecFailure) {
             video = DecodePipeline(
                 decoder: try decoder(), sink: videoSink, clock: { MonotonicClock.now },
-                requestKeyframe: { requestKeyframe(.cannotContinue) }, onFirstFrame: { [emit] in emit(.firstFrame($0)) }
-            )
+                requestKeyframe: { [current = self.requestKeyframe] in current.with { $0 }?(.cannotContinue) },
+                onFirstFrame: { [emit] in emit(.firstFrame($0)) })
         } catch {
             throw MediaSinkFailure("there is no video decoder: \(error.message) (\(error.code))")
         }

@@ -5,19 +5,26 @@ package import MediaCore
 /// Hands one sink from the session at one server to the session at the next without a gap: the sink gets the media of the
 /// former session until the next one has a frame to show (make-before-break).
 package final class SinkHandover: Sendable {
+    private struct State {
+        var count = 0
+        /// The input whose media the sink gets.
+        var active = 1
+        /// The sink is closed: no other input gets it.
+        var isClosed = false
+    }
+
     private let sink: any EncodedMediaSink
-    private let count = Monitor(0)
-    /// The input whose media the sink gets. Changed on the network loop only.
-    private let active = Monitor(1)
+    /// Changed on the network loop only, but for the count.
+    private let state = Monitor(State())
 
     package init(_ sink: any EncodedMediaSink) { self.sink = sink }
 
     /// Makes the input of another session. The sink gets the media of the first at once. Call it on the network loop.
     /// - Parameter onTakeover: called on the loop when the sink begins to get this input's media in place of another's.
     package func makeInput(_ loop: EventLoop, onTakeover: @escaping () -> Void = {}) -> SinkInput {
-        let number = count.with { count in
-            count += 1
-            return count
+        let number = state.with { state in
+            state.count += 1
+            return state.count
         }
         return SinkInput(self, number, loop, onTakeover: onTakeover)
     }
@@ -25,10 +32,23 @@ package final class SinkHandover: Sendable {
     fileprivate enum Turn { case waiting, active, over }
 
     fileprivate func turn(of number: Int) -> Turn {
-        active.with { active in number == active ? .active : number > active ? .waiting : .over }
+        state.with { state in
+            guard !state.isClosed else { return .over }
+            return number == state.active ? .active : number > state.active ? .waiting : .over
+        }
     }
 
-    fileprivate func begin(_ number: Int) { active.with { $0 = number } }
+    fileprivate func begin(_ number: Int) { state.with { $0.active = number } }
+
+    /// Closes the sink, if this input's media goes there.
+    fileprivate func close(_ number: Int, _ done: @escaping @Sendable () -> Void) {
+        let isLast = state.with { state in
+            guard !state.isClosed, number == state.active else { return false }
+            state.isClosed = true
+            return true
+        }
+        if isLast { sink.close(done) } else { done() }
+    }
 
     fileprivate var target: any EncodedMediaSink { sink }
 }
@@ -135,9 +155,19 @@ package final class SinkInput: EncodedMediaSink, @unchecked Sendable {
         onTakeover()
     }
 
+    /// Gives up the claim to the sink. Call it on the network loop.
+    /// - Returns: false if the sink has this input's media already.
+    package func withdraw() -> Bool {
+        guard handover.turn(of: number) != .active else { return false }
+        hasFailed = true
+        frames = []
+        timer.set(nil)
+        return true
+    }
+
     package func close(_ done: @escaping @Sendable () -> Void) {
         timer.close()
         frames = []
-        if isActive { handover.target.close(done) } else { done() }
+        handover.close(number, done)
     }
 }

@@ -13,6 +13,8 @@ final class BroadcastSignaling: SignalingServerDelegate, BroadcastDelegate {
     private let onEvent: @Sendable (BroadcastEvent) -> Void
     /// Called when the session of a viewer was opened.
     let onOpen = Monitor<(@Sendable (SessionID, Viewer) -> Void)?>(nil)
+    /// Called when a viewer with these sessions has opened a stream of events.
+    let onStream = Monitor<(@Sendable ([SessionID]) -> Void)?>(nil)
     /// Those that watch at a relay to which this host publishes, too.
     let viewersElsewhere: Monitor<ViewersElsewhere>
     /// The server's handle of this broadcast.
@@ -99,6 +101,7 @@ final class BroadcastSignaling: SignalingServerDelegate, BroadcastDelegate {
 
     func eventStreamChanged(isOpen: Bool, sessions: [SessionID]) async {
         await core.ifRunning { $0.eventStreamChanged(isOpen: isOpen, sessions: sessions) }
+        if isOpen { onStream.with { $0 }?(sessions) }
     }
 
     func closeSession(_ session: SessionID) async { await core.ifRunning { $0.close(session) } }

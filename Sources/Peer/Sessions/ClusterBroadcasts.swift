@@ -85,7 +85,8 @@ final class ClusterBroadcasts: BroadcastFinder {
         let deadline = MonotonicClock.now + Self.fetchTime
         while MonotonicClock.now < deadline {
             if copy.broadcast.link != nil { return true }
-            if copy.state.with({ $0.isEnded }) { return false }
+            // Its publisher may be about to send it here.
+            if copy.state.with({ $0.isEnded && !$0.isPublished }) { return false }
             try? await Task.sleep(for: .milliseconds(10))
         }
         return false
@@ -172,6 +173,11 @@ final class ClusterBroadcasts: BroadcastFinder {
         let session = ViewerSession(
             link: link, identity: identity, name: "relay \(own.name)", sink: SharedSink(copy.broadcast), seat: seat(),
             emit: { [weak self] event in
+                switch event {
+                case .broadcastPaused: return copy.broadcast.setPaused(true)
+                case .broadcastResumed: return copy.broadcast.setPaused(false)
+                default: break
+                }
                 guard case .connected = event, let self, let link = copy.broadcast.link else { return }
                 var broadcast = ClusterBroadcast(
                     link: link, path: known.path + [own.name], name: known.name,
@@ -207,14 +213,15 @@ final class ClusterBroadcasts: BroadcastFinder {
         session?.leave(EndReason(.stopped, "nobody watches"))
     }
 
-    /// Gives a broadcast to its publisher, who goes on at this relay. Its viewers stay.
-    /// - Returns: also how many watch it here; nil if this relay does not have it.
+    /// Gives a broadcast to its publisher, who goes on at this relay. Its viewers stay, and those who wait for it get it
+    /// from the publisher.
+    /// - Returns: also how many watch it here; nil if this relay does not have it, and has not begun to fetch it.
     func publish(_ id: BroadcastID) -> (RelayedBroadcast, viewers: Int)? {
         let copy = state.with { state in
             state.tasks[id] = nil
             return state.copies.removeValue(forKey: id)
         }
-        guard let copy, copy.broadcast.link != nil else { return nil }
+        guard let copy else { return nil }
         let session = copy.state.with { state -> ViewerSession? in
             (state.isEnded, state.isPublished) = (true, true)
             return state.session

@@ -26,6 +26,8 @@ extension HostSession {
         /// Of those who meet this host at a relay: how many it sends to itself. With more, it publishes to the relay, which
         /// sends to all. Nil: it never does.
         public var directViewers: Int?
+        /// How long few viewers have to be few until the host sends to all of them itself again.
+        var calmTime = HandoverPolicy.calmTime
         /// STUN and TURN servers for this host and its viewers. Viewers get the credentials, too.
         public var iceServers: [ICEServer] = []
         /// Asks the router to forward ports.

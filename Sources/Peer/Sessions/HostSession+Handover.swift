@@ -10,7 +10,8 @@ extension HostSession {
     func startHandover(to relay: PairedService, of broadcast: BroadcastID, beyond limit: Int) {
         let (core, signaling, meeting) = (core, signaling, meeting)
         let handover = RelayHandover(
-            core, of: broadcast, to: relay, identity: identity, limit: limit, signaling: signaling,
+            core, of: broadcast, to: relay, identity: identity, limit: limit, calmTime: configuration.calmTime,
+            signaling: signaling,
             emit: { [emit, servers] event in
                 emit(event)
                 servers.check(after: event)

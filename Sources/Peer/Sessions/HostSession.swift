@@ -17,7 +17,7 @@ public import Transport
 public final class HostSession: Sendable {
     public typealias KnockPolicy = @Sendable (Knock) async -> KnockDecision
 
-    private let configuration: Configuration
+    let configuration: Configuration
     let identity: Identity
     private let loop: EventLoop
     let core: LoopBound<Broadcast>

@@ -33,5 +33,7 @@ struct MeetingPublication: PublishingEndpoint {
         await relay.client.decide(decision, about: knock)
     }
 
+    func tell(isPaused: Bool) async throws(SignalingError) { try await relay.client.tell(isPaused: isPaused) }
+
     func close() async { await relay.client.leave() }
 }

@@ -30,6 +30,8 @@ public protocol PublishingEndpoint: Sendable {
     func decide(_ decision: KnockDecision, about knock: KnockID) async
     /// Has the broadcast listed, if its host wants that. Called when it can be watched.
     func list() async throws(SignalingError)
+    /// Says that the broadcast is paused, or goes on. Endpoints that cannot be told are not.
+    func tell(isPaused: Bool) async throws(SignalingError)
     /// Ends the session, and closes all connections. May be called more than once.
     func close() async
 }
@@ -39,6 +41,7 @@ extension PublishingEndpoint {
 
     public func decide(_ decision: KnockDecision, about knock: KnockID) async {}
     public func list() async throws(SignalingError) {}
+    public func tell(isPaused: Bool) async throws(SignalingError) {}
 }
 
 extension PairedService: PublishingEndpoint {
@@ -59,6 +62,8 @@ extension PairedService: PublishingEndpoint {
         guard let title else { return }
         try await client.list(Listing(title: title))
     }
+
+    public func tell(isPaused: Bool) async throws(SignalingError) { try await client.tell(isPaused: isPaused) }
 
     public func trickle(_ fragment: String) async throws(SignalingError) { try await client.trickle(fragment) }
 

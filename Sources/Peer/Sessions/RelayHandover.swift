@@ -7,8 +7,8 @@ import Signaling
 import Transport
 
 /// Serves the first viewers of a met broadcast directly. When there are more, publishes it to the relay, once, and sends
-/// all viewers there (`--route auto`). It stays at the relay until that fails. Without that, a viewer that no media
-/// reaches is sent there alone. Safe from any thread.
+/// all viewers there (`--route auto`). It stays at the relay until that fails, or few viewers are left (``HandoverPolicy``).
+/// Without that, a viewer that no media reaches is sent there alone. Safe from any thread.
 ///
 /// Passes the reports of the broadcast to the signalling of its own viewers, and to the publication.
 final class RelayHandover: BroadcastDelegate, Sendable {
@@ -23,56 +23,64 @@ final class RelayHandover: BroadcastDelegate, Sendable {
         /// Publications in a row that no viewer could use, and why the last one failed.
         var failures = 0
         var failure = ""
-        /// There were too many viewers to serve them directly.
-        var movesAll = false
-        /// The sessions that did not connect.
-        var unreachable: [SessionID: Viewer] = [:]
+        var policy: HandoverPolicy
+        /// How many watch at the relay.
+        var elsewhere = 0
+        /// The publication ends because few viewers are left.
+        var isReturning = false
         var hasEnded = false
     }
 
     private let core: LoopBound<Broadcast>
     /// Where viewers meet this host.
     private let relay: PairedService
-    private let broadcast: BroadcastID
-    private let identity: Identity
-    /// The most viewers that are served directly.
-    private let limit: Int
+    private let signer: RedirectSigner
     private let signaling: BroadcastSignaling
     private let emit: @Sendable (BroadcastEvent) -> Void
-    private let noteViewersElsewhere: @Sendable (ViewersElsewhere) -> Void
-    private let state = Monitor(State())
+    /// Passes on how many watch at the relay, not as often as the relay may tell.
+    private let audience: Throttle<ViewersElsewhere>
+    /// Sends the viewers to another link, not as often as the relay may name one.
+    private let links = Monitor<Throttle<Link>?>(nil)
+    private let state: Monitor<State>
 
     /// After a publication that failed; twice as long after each other one, up to 160 s.
     private static let retryInterval = Duration.seconds(10)
     private static let doublingLimit = 4
     /// After that, a session that is not connected counts as unreachable.
     private static let connectTime = Duration.seconds(4)
+    /// Between two links to which viewers are sent.
+    private static let linkInterval = MediaDuration.seconds(5)
+    /// Between two reports of how many watch at the relay.
+    private static let audienceInterval = MediaDuration.milliseconds(250)
 
     /// - Parameters:
     ///   - emit: called with the events of the publication.
     ///   - noteViewersElsewhere: called with the number of viewers at the relay.
+    ///   - calmTime: how long few viewers have to be few until the host serves them itself again.
     init(
         _ core: LoopBound<Broadcast>, of broadcast: BroadcastID, to relay: PairedService, identity: Identity,
-        limit: Int, signaling: BroadcastSignaling, emit: @escaping @Sendable (BroadcastEvent) -> Void,
+        limit: Int, calmTime: MediaDuration, signaling: BroadcastSignaling,
+        emit: @escaping @Sendable (BroadcastEvent) -> Void,
         noteViewersElsewhere: @escaping @Sendable (ViewersElsewhere) -> Void
     ) {
-        self.noteViewersElsewhere = noteViewersElsewhere
+        audience = Throttle(noteViewersElsewhere)
+        state = Monitor(State(policy: HandoverPolicy(limit: limit, calmTime: calmTime)))
         self.core = core
-        self.broadcast = broadcast
+        signer = RedirectSigner(of: broadcast, identity: identity)
         var relay = relay
         // It is asked about viewers, and the meeting is what is listed.
         (relay.decidesOnViewers, relay.title) = (true, nil)
         self.relay = relay
-        self.identity = identity
-        self.limit = limit
         self.signaling = signaling
         self.emit = emit
     }
 
     func start() {
+        links.with { $0 = Throttle { [weak self] link in Task { await self?.send(to: link) } } }
         signaling.onOpen.with { $0 = { [weak self] in self?.opened($0, $1) } }
+        signaling.onStream.with { $0 = { [weak self] sessions in Task { await self?.repeatOrders(to: sessions) } } }
         signaling.redirect { [weak self] viewer in
-            guard let self, let link = state.with({ $0.movesAll ? $0.link : nil }) else { return nil }
+            guard let self, let link = commonLink else { return nil }
             return redirect(of: viewer, to: link)
         }
         core.perform { [weak self] in $0.delegate = self }
@@ -89,14 +97,14 @@ final class RelayHandover: BroadcastDelegate, Sendable {
 
     // MARK: The publication
 
+    /// Where all viewers are sent; nil: the host serves them.
+    private var commonLink: Link? { state.with { $0.policy.movesAll ? $0.link : nil } }
+
     /// There is one more viewer.
     /// - Parameter viewers: those that are served directly.
     private func joined(viewers: Int) {
-        guard viewers > limit else { return }
-        let link = state.with { state in
-            defer { state.movesAll = true }
-            return state.movesAll ? nil : state.link
-        }
+        let (isNew, link) = state.with { ($0.policy.joined(viewers: viewers), $0.link) }
+        guard isNew else { return }
         publish()
         if let link { Task { await redirectAll(to: link) } }
     }
@@ -133,6 +141,9 @@ final class RelayHandover: BroadcastDelegate, Sendable {
     }
 
     private func run(_ publication: ServicePublication) async {
+        let watching = Task { [weak self] in
+            while (try? await Task.sleep(for: .seconds(1))) != nil { await self?.returnIfCalm() }
+        }
         let reason: EndReason
         do throws(EndReason) {
             try await publication.open()
@@ -140,18 +151,20 @@ final class RelayHandover: BroadcastDelegate, Sendable {
         } catch {
             reason = error
         }
+        watching.cancel()
         await state.with { $0.publication }?.abandon(reason)
         let (wasUsed, isNews, pause): (Bool, Bool, Duration?) = state.with { state in
-            let wasUsed = state.link != nil
-            let isNews = wasUsed || state.failure != reason.sentence
+            let wasUsed = state.link != nil || state.isReturning
+            let isNews = !state.isReturning && (wasUsed || state.failure != reason.sentence)
             state.failures = wasUsed ? 0 : state.failures + 1
             state.failure = reason.sentence
             let pause = Self.retryInterval * (1 << min(max(state.failures - 1, 0), Self.doublingLimit))
             (state.publication, state.place, state.link, state.retry) = (nil, nil, nil, .now + pause)
-            state.movesAll = false
+            (state.elsewhere, state.isReturning) = (0, false)
+            state.policy.publicationEnded()
             return (wasUsed, isNews, state.hasEnded ? nil : pause)
         }
-        noteViewersElsewhere(ViewersElsewhere())
+        audience.pass(ViewersElsewhere(), interval: .zero)
         guard let pause else { return }
         if isNews { emit(.warning("\(relay.name) does not send to the viewers: \(reason.sentence)")) }
         if wasUsed {
@@ -163,7 +176,25 @@ final class RelayHandover: BroadcastDelegate, Sendable {
         try? await Task.sleep(for: pause)
         guard let audience = await core.ifRunning({ $0.audience }) else { return }
         joined(viewers: audience.viewers)
-        if state.with({ !$0.unreachable.isEmpty }) { publish() }
+        if !(await unreachableViewers()).isEmpty { publish() }
+    }
+
+    /// Ends the publication when few viewers are left, for a while. They come back by themselves.
+    private func returnIfCalm() async {
+        guard state.with({ $0.link }) != nil, let audience = await core.ifRunning({ $0.audience }) else { return }
+        _ = await unreachableViewers()
+        let publication = state.with { state -> ServicePublication? in
+            guard
+                state.policy.update(
+                    direct: audience.viewers, elsewhere: state.elsewhere, now: MonotonicClock.now)
+            else { return nil }
+            // Nobody is sent there any more, also none of those who come back.
+            state.link = nil
+            state.policy.publicationEnded()
+            state.isReturning = true
+            return state.publication
+        }
+        await publication?.close(EndReason(.stopped, "few viewers are left"))
     }
 
     private func handle(_ event: ServiceEvent) {
@@ -172,8 +203,12 @@ final class RelayHandover: BroadcastDelegate, Sendable {
         case .serviceInfo(let info):
             guard let count = info.viewers else { return }
             var elsewhere = ViewersElsewhere()
-            (elsewhere.count, elsewhere.isForAll) = (count, state.with { $0.movesAll })
-            noteViewersElsewhere(elsewhere)
+            elsewhere.count = max(0, count)
+            elsewhere.isForAll = state.with { state in
+                state.elsewhere = elsewhere.count
+                return state.policy.movesAll
+            }
+            audience.pass(elsewhere, interval: Self.audienceInterval)
         default: break
         }
     }
@@ -182,22 +217,31 @@ final class RelayHandover: BroadcastDelegate, Sendable {
     private func published(_ text: String) {
         guard let link = try? Link(parsing: text), link.relay == nil else { return }
         let (isNew, isFirst) = state.with { state in
-            guard let place = state.place, link.fingerprint == place.fingerprint, !state.hasEnded, state.link != link
+            guard let place = state.place, link.fingerprint == place.fingerprint, !state.hasEnded, !state.isReturning,
+                state.link != link
             else { return (false, false) }
             defer { state.link = link }
             return (true, state.link == nil)
         }
         guard isNew else { return }
         if isFirst { emit(.routeChanged(isOverRelay: true, relay: relay.name)) }
-        let (movesAll, unreachable) = state.with { ($0.movesAll, $0.unreachable) }
-        guard movesAll else { return unreachable.forEach { redirect($1, $0, to: link) } }
-        Task { await redirectAll(to: link) }
+        links.with { $0 }?.pass(link, interval: Self.linkInterval)
+    }
+
+    /// Sends those to the relay who are to watch there.
+    private func send(to link: Link) async {
+        guard state.with({ $0.link }) == link else { return }
+        guard state.with({ $0.policy.movesAll }) else {
+            for (session, viewer) in await unreachableViewers() { redirect(viewer, session, to: link) }
+            return state.with { $0.policy.noteSent() }
+        }
+        await redirectAll(to: link)
     }
 
     // MARK: The viewers
 
     private func opened(_ session: SessionID, _ viewer: Viewer) {
-        if let link = state.with({ $0.movesAll ? $0.link : nil }) { return redirect(viewer, session, to: link) }
+        if let link = commonLink { return redirect(viewer, session, to: link) }
         Task { [weak self] in
             try? await Task.sleep(for: Self.connectTime)
             await self?.checkConnection(of: session, viewer)
@@ -206,21 +250,47 @@ final class RelayHandover: BroadcastDelegate, Sendable {
 
     /// Sends a viewer to the relay if no media reaches it.
     private func checkConnection(of session: SessionID, _ viewer: Viewer) async {
-        let isUnreachable = await core.ifRunning { broadcast in
-            broadcast.watchingViewers.contains { $0.id == session && $0.connectedFor == nil }
+        let isUnreachable = await core.ifRunning { [state] broadcast in
+            // The end of the session is reported on this thread, too, so no entry outlives it.
+            guard broadcast.unconnected.contains(session) else { return false }
+            return state.with { $0.policy.noteUnreachable(session, viewer, now: MonotonicClock.now) }
         }
         guard isUnreachable == true else { return }
-        let link = state.with { state in
-            state.unreachable[session] = viewer
-            return state.link
-        }
-        if let link { redirect(viewer, session, to: link) } else { publish() }
+        guard let link = state.with({ $0.link }) else { return publish() }
+        redirect(viewer, session, to: link)
+        state.with { $0.policy.noteSent() }
+    }
+
+    /// Those of the unreachable viewers that have not been connected meanwhile.
+    private func unreachableViewers() async -> [SessionID: Viewer] {
+        guard !state.with({ $0.policy.unreachableViewers.isEmpty }) else { return [:] }
+        return await core.ifRunning { [state] broadcast in
+            let unconnected = broadcast.unconnected
+            return state.with { state in
+                state.policy.keepUnreachable(unconnected)
+                return state.policy.unreachableViewers
+            }
+        } ?? [:]
     }
 
     private func redirectAll(to link: Link) async {
-        for viewer in await core.ifRunning({ $0.watchingViewers }) ?? [] {
-            guard let known = await core.ifRunning({ $0.viewer(of: viewer.id) }) ?? nil else { continue }
-            redirect(known.0, viewer.id, to: link)
+        await redirect((await core.ifRunning { $0.watchingViewers } ?? []).map(\.id), to: link)
+    }
+
+    private func redirect(_ sessions: [SessionID], to link: Link) async {
+        for session in sessions {
+            guard let known = await core.ifRunning({ $0.viewer(of: session) }) ?? nil else { continue }
+            redirect(known.0, session, to: link)
+        }
+    }
+
+    /// A viewer that opens a stream of events may have missed its order, and an old one is not valid any more.
+    private func repeatOrders(to sessions: [SessionID]) async {
+        if let link = commonLink { return await redirect(sessions, to: link) }
+        guard let link = state.with({ $0.link }) else { return }
+        let unreachable = await unreachableViewers()
+        for session in sessions {
+            if let viewer = unreachable[session] { redirect(viewer, session, to: link) }
         }
     }
 
@@ -231,11 +301,8 @@ final class RelayHandover: BroadcastDelegate, Sendable {
     }
 
     private func redirect(of viewer: Viewer, to link: Link) -> SignedRedirect? {
-        guard let viewerIdentity = viewer.identity,
-            let redirect = try? SignedRedirect(
-                to: link, of: broadcast, viewer: viewer.fingerprint, signedBy: identity)
-        else { return nil }
-        signaling.knocks.noteRedirect(of: viewerIdentity, records: viewer.records)
+        guard let identity = viewer.identity, let redirect = signer.redirect(of: viewer, to: link) else { return nil }
+        signaling.knocks.noteRedirect(of: identity, records: viewer.records)
         return redirect
     }
 
@@ -247,7 +314,11 @@ final class RelayHandover: BroadcastDelegate, Sendable {
             return
         }
         signaling.broadcast(emitted: event)
-        if case .viewerJoined(_, let viewers) = event { joined(viewers: viewers) }
+        switch event {
+        case .viewerJoined(_, let viewers): joined(viewers: viewers)
+        case .broadcastPaused, .broadcastResumed: state.with { $0.publication }?.notePause()
+        default: break
+        }
     }
 
     func broadcast(foundCandidates fragment: String, of session: SessionID) {
@@ -258,9 +329,16 @@ final class RelayHandover: BroadcastDelegate, Sendable {
     func broadcast(changed audience: Audience) { signaling.broadcast(changed: audience) }
 
     func broadcast(ended session: SessionID, audience: Audience) {
-        state.with { $0.unreachable[session] = nil }
+        state.with { $0.policy.ended(session) }
         signaling.broadcast(ended: session, audience: audience)
         state.with { $0.publication }?.broadcast(ended: session, audience: audience)
+    }
+}
+
+extension Broadcast {
+    /// The sessions of viewers to which no media flows yet.
+    fileprivate var unconnected: Set<SessionID> {
+        Set(watchingViewers.lazy.filter { $0.connectedFor == nil }.map(\.id))
     }
 }
 

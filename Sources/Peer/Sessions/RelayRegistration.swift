@@ -1,4 +1,5 @@
 import Admission
+import FoundationEssentials
 import ICEServers
 import ICETransport
 import Signaling
@@ -16,6 +17,11 @@ actor RelayRegistration {
     private let emit: @Sendable (ServiceSessionEvent) -> Void
     private var paired: PairedService?
     private var meeting: MeetingSession?
+    /// Of the present pairing.
+    private var client: ServiceClient?
+    /// Gets the relay's STUN and TURN servers anew before their credentials expire.
+    private var refresh: Task<Void, Never>?
+    private let useServers: @Sendable ([ICEServer]) async -> Void
     private var renewal: Task<Void, Never>?
     private var isStopped = false
     /// Until the next attempt to register again.
@@ -32,10 +38,13 @@ actor RelayRegistration {
     /// - Parameters:
     ///   - identity: pairs with the relay.
     ///   - fingerprint: of the service's certificate.
+    ///   - useServers: gets the relay's STUN and TURN servers when they have changed.
     init(
         at relay: ServiceLink, as identity: Identity, of service: ServiceDescription, fingerprint: [UInt8],
+        useServers: @escaping @Sendable ([ICEServer]) async -> Void,
         emit: @escaping @Sendable (ServiceSessionEvent) -> Void
     ) {
+        self.useServers = useServers
         self.fingerprint = fingerprint
         self.relay = relay
         self.service = service
@@ -72,6 +81,8 @@ actor RelayRegistration {
     func open(on server: SignalingServer) async throws(SignalingError) {
         guard let paired else { throw SignalingError(.gone, "there is no pairing") }
         self.paired = nil
+        client = paired.client
+        keepServersValid(paired.iceServers)
         let name = paired.name
         let meeting = MeetingSession(
             .service(service.id), client: paired.client, server: server,
@@ -99,9 +110,41 @@ actor RelayRegistration {
     func stop() async {
         isStopped = true
         renewal?.cancel()
+        refresh?.cancel()
         await meeting?.stop()
         await paired?.close()
-        (meeting, paired) = (nil, nil)
+        (meeting, paired, client) = (nil, nil, nil)
+    }
+
+    /// After half of the time for which credentials are still valid they are got anew; after a failure, and at the
+    /// earliest, after this.
+    private static let shortestRefresh = Duration.seconds(1)
+    private static let failedRefresh = Duration.seconds(60)
+
+    private func keepServersValid(_ servers: [ICEServer]) {
+        refresh?.cancel()
+        refresh = nil
+        guard let expiry = servers.expiry, let client else { return }
+        refresh = Task { [weak self] in
+            var expiry = expiry
+            var wait = Self.refreshTime(of: expiry)
+            while (try? await Task.sleep(for: wait)) != nil {
+                do throws(SignalingError) {
+                    let servers = try await client.iceServers()
+                    await self?.useServers(servers)
+                    guard let next = servers.expiry else { return }
+                    expiry = next
+                    wait = Self.refreshTime(of: expiry)
+                } catch {
+                    // The relay may have gone for a while; an older one does not tell its servers.
+                    wait = Self.failedRefresh
+                }
+            }
+        }
+    }
+
+    private static func refreshTime(of expiry: Date) -> Duration {
+        max(shortestRefresh, .seconds(max(0, expiry.timeIntervalSinceNow) / 2))
     }
 
     /// Handles that the relay has ended the meeting: it has stopped, or has started anew.
@@ -144,7 +187,7 @@ actor RelayRegistration {
     ///   that is about to stop, another server at its address, a meeting of before that has not ended yet.
     private func register(_ server: SignalingServer) async -> PairingFailure? {
         do throws(PairingFailure) {
-            _ = try await pair()
+            await useServers(try await pair())
         } catch {
             if case .refused(let reason) = error { return .unreachable(reason) }
             return error

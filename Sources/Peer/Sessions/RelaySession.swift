@@ -84,6 +84,7 @@ public final class RelaySession: Sendable {
             service.finder = published.cluster
             service.noteListing = { id, entry in published.cluster.member?.update(id) { $0.listing = entry } }
         }
+        service.notePause = { published.broadcast(of: $0)?.setPaused($1) }
         session = ServiceSession(
             configuration: service, identity: identity,
             decide: { request in

@@ -55,6 +55,8 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
         var isForwarding = false
         var served: Served?
         var link: Link?
+        /// The publisher has paused it.
+        var isPaused = false
         var isClosed = false
     }
 
@@ -107,6 +109,16 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
     /// Tells all viewers. Lost before media was negotiated.
     func send(_ event: HostEvent) { state.with { $0.served }?.signaling.send(event) }
 
+    /// Tells the viewers, also those who come later, that the publisher has paused the broadcast, or goes on with it.
+    func setPaused(_ isPaused: Bool) {
+        let served = state.with { state -> Served? in
+            guard state.isPaused != isPaused else { return nil }
+            state.isPaused = isPaused
+            return state.served
+        }
+        served?.signaling.send(isPaused ? .paused : .resumed)
+    }
+
     var id: BroadcastID { configuration.id }
 
     /// Of the viewers' passes for other relays; nil: there are none.
@@ -127,6 +139,8 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
     func start(
         _ format: EncodedMediaFormat, requestKeyframe: @escaping @Sendable (KeyframeRequest) -> Void
     ) throws(MediaSinkFailure) {
+        // A session that begins paused says so.
+        setPaused(false)
         let isFirst = state.with { state in
             state.requestKeyframe = requestKeyframe
             state.clock = RelayClock()

@@ -31,6 +31,15 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
         var isAskedToMove = false
         /// The relay has ended the broadcast, or this host has.
         var isFinal = false
+        /// A request to list the broadcast is under way, or was a short while ago.
+        var isListing = false
+        /// Another one follows it.
+        var listsAgain = false
+        /// The service is being told whether the broadcast is paused, and has to be told again after that.
+        var isTelling = false
+        var tellsAgain = false
+        /// What it was told last; nil: nothing, and it takes the broadcast as running.
+        var toldPause: Bool?
         /// The questions about viewers.
         var questions: [KnockID: Task<Void, Never>] = [:]
     }
@@ -46,6 +55,7 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
     private static let restartLimit = 2
     /// The most other relays that one can name.
     private static let relayLimit = 8
+    private static let listingInterval = Duration.seconds(5)
     /// How long the offer waits for candidates.
     private static let gatheringTime = MediaDuration.milliseconds(200)
     /// The same where no candidate can be sent later.
@@ -126,6 +136,7 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
     /// Passes on the service's events until the publication is over.
     /// - Returns: why it is over.
     package func run() async -> EndReason {
+        notePause()
         let listening = Task { await listen() }
         let reason = await outcome.wait()
         listening.cancel()
@@ -207,7 +218,7 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
             await core.ifRunning { $0.note(slowest: bitrate, behind: session) }
         case .broadcastURL(let text):
             if let link = try? Link(parsing: text) { state.with { $0.broadcast = link.id } }
-            await list()
+            list()
         case .alternates(let texts): note(texts)
         case .reconnect:
             state.with { $0.isAskedToMove = true }
@@ -242,12 +253,56 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
         state.with { $0.relays = links.filter { $0.id == own?.id } }
     }
 
-    /// A relay tells the viewers' link on each stream of events.
-    private func list() async {
-        do throws(SignalingError) {
-            try await service.list()
-        } catch {
-            onEvent(.warning("\(service.name) does not list this broadcast: \(error)"))
+    /// Has the broadcast listed, once in some seconds at most. A relay tells the viewers' link on each stream of events, and
+    /// may do so as often as it likes.
+    private func list() {
+        let isFirst = state.with { state in
+            defer { if state.isListing { state.listsAgain = true } else { state.isListing = true } }
+            return !state.isListing
+        }
+        guard isFirst else { return }
+        let (service, onEvent, state) = (service, onEvent, state)
+        Task {
+            var known: String?
+            repeat {
+                do throws(SignalingError) {
+                    try await service.list()
+                } catch {
+                    let reason = error.description
+                    if reason != known {
+                        onEvent(.warning("\(service.name) does not list this broadcast: \(reason)"))
+                    }
+                    known = reason
+                }
+                try? await Task.sleep(for: Self.listingInterval)
+            } while state.with { state in
+                state.isListing = state.listsAgain && !state.hasEnded
+                state.listsAgain = false
+                return state.isListing
+            }
+        }
+    }
+
+    /// Tells the service whether the broadcast is paused: its newest state, in one request at a time.
+    func notePause() {
+        let isFirst = state.with { state in
+            defer { if state.isTelling { state.tellsAgain = true } else { state.isTelling = true } }
+            return !state.isTelling
+        }
+        guard isFirst else { return }
+        let (service, core, state) = (service, core, state)
+        Task {
+            repeat {
+                let isPaused = await core.ifRunning { $0.isPaused } ?? false
+                guard isPaused != state.with({ $0.toldPause ?? false }) else { continue }
+                // A service that cannot be told, or has gone, shows the last frame.
+                try? await service.tell(isPaused: isPaused)
+                state.with { $0.toldPause = isPaused }
+            } while state.with { state in
+                state.isTelling = state.tellsAgain && !state.hasEnded
+                state.tellsAgain = false
+                return state.isTelling
+            }
         }
     }
 
@@ -286,6 +341,7 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
         default: onEvent(event)
         }
         switch event {
+        case .broadcastPaused, .broadcastResumed: notePause()
         case .interrupted:
             let isNew = state.with { state in
                 defer { state.isInterrupted = true }

@@ -1,4 +1,5 @@
 import Admission
+import ICEServers
 import LinuxRuntime
 import Signaling
 import Transport
@@ -12,7 +13,8 @@ extension ServiceSession {
         service.fixedToken = nil
         let registration = RelayRegistration(
             at: relay, as: configuration.relayIdentity ?? identity, of: service.description,
-            fingerprint: identity.fingerprint, emit: emit)
+            fingerprint: identity.fingerprint,
+            useServers: { [weak self, own = service.iceServers] in await self?.use(own + $0) }, emit: emit)
         let isRunning = state.with { state in
             if !state.isStopped { state.registration = registration }
             return !state.isStopped
@@ -24,5 +26,20 @@ extension ServiceSession {
             throw EndReason(registering: error)
         }
         return registration
+    }
+
+    /// Uses these STUN and TURN servers for the broadcasts that come from now on.
+    private func use(_ servers: [ICEServer]) async {
+        let resolver = ICEServerResolver(servers)
+        let addresses = await resolver.addresses()
+        let isRunning = state.with { state in
+            guard !state.isStopped else { return false }
+            // Sessions may use what the former one has opened.
+            if let former = state.resolver { state.formerResolvers.append(former) }
+            (state.resolver, state.servers) = (resolver, addresses)
+            state.handle?.use(servers)
+            return true
+        }
+        guard isRunning else { return await resolver.close() }
     }
 }

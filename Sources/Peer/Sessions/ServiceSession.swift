@@ -58,6 +58,8 @@ public final class ServiceSession: Sendable {
         var finder: (any BroadcastFinder)?
         /// Called when a broadcast is listed, with each change of that, and when it is not any more.
         var noteListing: (@Sendable (BroadcastID, DirectoryEntry?) -> Void)?
+        /// Called when a publisher says that its broadcast is paused, or goes on.
+        var notePause: (@Sendable (SessionID, Bool) -> Void)?
         /// Paired hosts may be reached over this server, beside or instead of publishing.
         var takesMeetings = false
         /// The sinks forward packets, and can make no use of long-term references.
@@ -110,6 +112,8 @@ public final class ServiceSession: Sendable {
         var questions: [KnockID: PairingRequest] = [:]
         /// Of the STUN and TURN servers.
         var resolver: ICEServerResolver?
+        /// Those whose servers have other credentials now.
+        var formerResolvers: [ICEServerResolver] = []
         var isStopped = false
         /// No further broadcast is taken.
         var isFull = false
@@ -313,7 +317,7 @@ public final class ServiceSession: Sendable {
         // After the events of the end, which go over the relay.
         await state.with { $0.registration }?.stop()
         await server?.stop()
-        await state.with { $0.resolver }?.close()
+        for resolver in state.with({ $0.formerResolvers + ($0.resolver.map { [$0] } ?? []) }) { await resolver.close() }
         state.with { $0.socket }?.perform { $0.close() }
         await loop.stop()
     }
@@ -445,6 +449,12 @@ extension ServiceSession: ServiceDelegate {
         }
         if isTaken { emit(.meetingOpened(session, publisher, id)) }
         return isTaken
+    }
+
+    public func notePause(_ isPaused: Bool, by sessions: [SessionID]) async -> Bool {
+        let known = state.with { state in sessions.filter { state.broadcasts[$0] != nil } }
+        for session in known { configuration.notePause?(session, isPaused) }
+        return !known.isEmpty
     }
 
     /// A publisher that has lost its stream is asked again.

@@ -27,6 +27,10 @@ extension ViewerSession {
         fileprivate var isOver = false
         /// How often the viewer has come back from elsewhere.
         fileprivate var returns = 0
+        /// Of the last accepted knock at the host; nil before it.
+        fileprivate var knock: KnockOrigin?
+        /// The age of the last order that was followed since that knock.
+        fileprivate var followed: Int?
 
         var hasArrived: Bool { arrival != nil }
         var hasReturned: Bool { returns > 0 }
@@ -35,29 +39,44 @@ extension ViewerSession {
             defer { arrival = nil }
             return arrival
         }
+
+        /// Notes that the host has accepted a knock, to which its orders refer from now on.
+        mutating func noteKnock(_ knock: KnockOrigin?) { (self.knock, followed) = (knock, nil) }
     }
 
     private static let attempts = 5
-    /// How long a session at another server may take until its first frame.
+    /// How long a session at another server may take, from the knock to its first frame.
     private static let timeLimit = Duration.seconds(10)
     /// Beyond that, the viewer stays.
     private static let returnLimit = 3
 
     /// Follows the host's order to watch elsewhere, if it is the host's and this viewer is at the host.
     func follow(_ redirect: SignedRedirect, at link: Link) {
-        guard let sinks, link == self.link, !hasLeft.with({ $0 }),
-            let destination = redirect.destination(from: self.link, viewer: identity.fingerprint), destination != link
-        else { return }
-        begin { await $0.goOn(at: destination, sinks) }
+        guard let sinks, let destination = destination(of: redirect, at: link) else { return }
+        begin(redirect) { await $0.goOn(at: destination, sinks) }
+    }
+
+    /// - Returns: where an order sends this viewer; nil if it is not to be followed.
+    private func destination(of redirect: SignedRedirect, at link: Link) -> Link? {
+        guard link == self.link, !hasLeft.with({ $0 }) else { return nil }
+        let (knock, last) = redirection.with { ($0.knock, $0.followed) }
+        guard let knock,
+            let found = redirect.destination(from: link, viewer: identity.fingerprint, knock: knock, after: last),
+            found != link
+        else { return nil }
+        return found
     }
 
     /// Begins to go elsewhere, unless the viewer is on its way already, has come back too often, or leaves.
     @discardableResult
-    private func begin(_ go: @escaping @Sendable (ViewerSession) async -> Bool) -> Task<Bool, Never>? {
+    private func begin(
+        _ redirect: SignedRedirect, _ go: @escaping @Sendable (ViewerSession) async -> Bool
+    ) -> Task<Bool, Never>? {
         redirection.with { redirection in
             guard !redirection.isOver, redirection.task == nil, redirection.arrival == nil,
                 redirection.returns < Self.returnLimit
             else { return nil }
+            redirection.followed = redirect.age
             redirection.task = Task {
                 let hasArrived = await go(self)
                 self.redirection.with { $0.task = nil }
@@ -69,72 +88,109 @@ extension ViewerSession {
 
     /// Goes where the host has sent this viewer with its admission. Without success the viewer watches at the host.
     func goesOnAtOnce(_ client: SignalingClient, at link: Link) async -> Bool {
-        guard let sinks, link == self.link, redirection.with({ $0.returns == 0 }), let redirect = await client.redirect,
-            let destination = redirect.destination(from: self.link, viewer: identity.fingerprint), destination != link
+        guard let sinks, redirection.with({ $0.returns == 0 }), let redirect = await client.redirect,
+            let destination = destination(of: redirect, at: link)
         else { return false }
-        return await begin { await $0.tryOnce(destination, sinks) }?.value ?? false
+        let going = begin(redirect) { session in
+            guard let failure = await session.tryOnce(destination, sinks) else { return true }
+            session.tellFailure(failure, at: destination)
+            return false
+        }
+        return await going?.value ?? false
     }
 
     /// Tries a few times. Others may go there at the same time, and a server asks about two of an address at once.
     private func goOn(at link: Link, _ sinks: SinkHandover) async -> Bool {
         for attempt in 1...Self.attempts {
-            if await tryOnce(link, sinks) { return true }
+            guard let failure = await tryOnce(link, sinks) else { return true }
+            guard !Task.isCancelled, attempt < Self.attempts else {
+                tellFailure(failure, at: link)
+                break
+            }
             let pause = Duration.milliseconds(Int.random(in: 500...1_500) * attempt)
-            guard (try? await Task.sleep(for: pause)) != nil else { return false }
+            guard (try? await Task.sleep(for: pause)) != nil else { break }
         }
         return false
     }
 
-    /// - Returns: whether the session there has got the sink.
-    private func tryOnce(_ link: Link, _ sinks: SinkHandover) async -> Bool {
-        guard let client = try? makeClient(link) else { return false }
+    private func tellFailure(_ failure: EndReason, at link: Link) {
+        guard failure.code != .stopped else { return }
+        emit(
+            .warning(
+                "the relay at \(link.authority) does not send (\(failure.sentence)): watching at the host itself"))
+    }
+
+    /// - Returns: nil if the session there has got the sink, else why not.
+    private func tryOnce(_ link: Link, _ sinks: SinkHandover) async -> EndReason? {
+        let client: SignalingClient
+        do throws(SignalingError) {
+            client = try makeClient(link)
+        } catch {
+            return EndReason(error)
+        }
         let (first, outcome) = (Outcome(), Outcome())
         let arriving = Monitor<Successor?>(nil)
         let made = await makeCore(sinks, outcome) { [weak self] in
             if let self, let successor = arriving.with({ $0 }) { arrive(successor) }
             first.settle(.redirected)
         }
-        guard let core = made else {
+        guard let (core, input) = made else {
             await client.close()
-            return false
+            return .redirectionEnded
         }
-        do throws(EndReason) {
-            let (admission, servers) = try await admitted(by: client)
-            arriving.with {
-                $0 = Successor(
-                    link: link, client: client, core: core, outcome: outcome, admission: admission, servers: servers)
+        let ticket = Monitor<KnockTicket?>(nil)
+        let joining = Task {
+            do throws(EndReason) {
+                let (admission, servers) = try await admitted(by: client, ticket)
+                arriving.with {
+                    $0 = Successor(
+                        link: link, client: client, core: core, outcome: outcome, admission: admission,
+                        servers: servers)
+                }
+                try await prepare(admission.servers, at: link, core)
+                let found = try await offer(client, at: link, admission.token, timeout: nil, core)
+                if !found.isComplete, let credentials = found.credentials {
+                    Task { await trickleRest(client, credentials, core) }
+                }
+            } catch {
+                first.settle(error)
             }
-            try await prepare(admission.servers, at: link, core)
-            let found = try await offer(client, at: link, admission.token, timeout: nil, core)
-            if !found.isComplete, let credentials = found.credentials {
-                Task { await trickleRest(client, credentials, core) }
-            }
-        } catch {
-            first.settle(error)
         }
-        let waiting = [
-            Task { first.settle(await outcome.wait()) },
-            Task { if (try? await Task.sleep(for: Self.timeLimit)) != nil { first.settle(.hostIsSilent) } },
-        ]
+        let ending = Task { first.settle(await outcome.wait()) }
+        let deadline = Task { if (try? await Task.sleep(for: Self.timeLimit)) != nil { first.settle(.noFrame) } }
         let reason = await withTaskCancellationHandler {
             await first.wait()
         } onCancel: {
             first.settle(.redirectionEnded)
         }
-        waiting[1].cancel()
-        guard reason != .redirected else { return true }
+        deadline.cancel()
+        // Its first frame may have come at the same time.
+        guard reason != .redirected, await core.ifRunning({ _ in input.withdraw() }) ?? true else { return nil }
         outcome.settle(reason)
+        await ending.value
         await core.performAndWait { $0.close($1) }
-        await client.leave()
-        await client.close()
-        return false
+        // A server that does not answer holds up nobody.
+        Task.detached {
+            joining.cancel()
+            await joining.value
+            if let ticket = ticket.with({ $0 }) { await client.withdraw(ticket) }
+            await client.leave()
+            await client.close()
+        }
+        return reason
     }
 
     /// Knocks at another server, which asks the host, and the host knows this viewer.
-    private func admitted(by client: SignalingClient) async throws(EndReason) -> (Admission, ICEServerResolver) {
+    /// - Parameter pending: has the knock until it is answered.
+    private func admitted(
+        by client: SignalingClient, _ pending: Monitor<KnockTicket?>
+    ) async throws(EndReason) -> (Admission, ICEServerResolver) {
         do throws(SignalingError) {
             let ticket = try await client.knock(name: name, identity: identity, records: records)
-            guard case .accepted(let token, let servers) = try await client.waitForAnswer(ticket) else {
+            pending.with { $0 = ticket }
+            let answer = try await client.waitForAnswer(ticket)
+            pending.with { $0 = nil }
+            guard case .accepted(let token, let servers) = answer else {
                 throw SignalingError(.refused, "not admitted")
             }
             let resolver = ICEServerResolver(ownServers + servers)
@@ -148,7 +204,7 @@ extension ViewerSession {
     /// Makes the connection of a session that gets the sink with its first frame; nil at the end of this session.
     private func makeCore(
         _ sinks: SinkHandover, _ outcome: Outcome, onTakeover: @escaping @Sendable () -> Void
-    ) async -> LoopBound<Subscription>? {
+    ) async -> (core: LoopBound<Subscription>, input: SinkInput)? {
         let (relays, outcomes, requests, isOneOfMany) = (relays, outcomes, recoveryRequests, isOneOfMany)
         let (loop, emit) = (loop, emit)
         return await core.ifRunning { _ in
@@ -169,7 +225,7 @@ extension ViewerSession {
                 }, outcome: outcome,
                 request: { request in if input.isActive { _ = requests.with { $0 }?.yield(request) } })
             if isOneOfMany { made.packetCapacity = 256 }
-            return LoopBound(loop, made)
+            return (LoopBound(loop, made), input)
         }
     }
 
@@ -220,6 +276,7 @@ extension ViewerSession {
 extension EndReason {
     /// The former session ends because the next one has the sink.
     fileprivate static let redirected = EndReason(.connectionLost, "the host sends over another server")
+    fileprivate static let noFrame = EndReason(.connectionLost, "no frame came within 10 s")
     /// The viewer's session ends.
     fileprivate static let redirectionEnded = EndReason(.stopped, "the session is over")
 }

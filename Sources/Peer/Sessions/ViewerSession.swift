@@ -294,6 +294,10 @@ public final class ViewerSession: Sendable {
     private func enter(_ client: SignalingClient, at link: Link) async throws(EndReason) {
         let (token, hostServers, pass) = try await knock(client)
         emit(.accepted)
+        if link == self.link {
+            let origin = await client.origin
+            redirection.with { $0.noteKnock(origin) }
+        }
         guard await !goesOnAtOnce(client, at: link) else { return }
         let addresses = await find(ownServers + hostServers)
         admission.with { $0 = Admission(token: token, servers: addresses, pass: pass) }
@@ -338,12 +342,7 @@ public final class ViewerSession: Sendable {
         let offer = LocalDescription(
             credentials: credentials, fingerprint: print, candidates: found.candidates, endsCandidates: found.isComplete
         ).offer(capabilities)
-        let text: String
-        do throws(SignalingError) {
-            text = try await client.offer(offer, token: token, timeout: timeout).sdp
-        } catch {
-            throw EndReason(error)
-        }
+        let text = try await answer(to: offer, client, at: link, token, timeout)
         let answer: Answer
         do {
             answer = try Answer(text, to: capabilities)
@@ -357,6 +356,30 @@ public final class ViewerSession: Sendable {
         await core.ifRunning { $0.begin(answer) }
         return found
     }
+
+    /// Sends an offer. If the server is busy and says when it will not be, it is asked again then, a few times.
+    /// - Parameter timeout: nil: the session begins here; else it goes on, and its own attempts follow.
+    private func answer(
+        to offer: String, _ client: SignalingClient, at link: Link, _ token: String, _ timeout: Duration?
+    ) async throws(EndReason) -> String {
+        for attempt in 1... {
+            do throws(SignalingError) {
+                return try await client.offer(offer, token: token, timeout: timeout).sdp
+            } catch {
+                // Another relay is asked before a busy one is asked again.
+                guard timeout == nil, attempt < Self.offerLimit, let wait = error.retryAfter, wait <= Self.longestWait,
+                    !relays.with({ $0.isMoving }), !hasLeft.with({ $0 })
+                else { throw EndReason(error) }
+                if attempt == 1 { emit(.warning("\(link.authority) is busy (\(error)); asking again in \(wait) s")) }
+                guard (try? await Task.sleep(for: .seconds(wait))) != nil else { throw EndReason(error) }
+            }
+        }
+        throw .hostIsSilent
+    }
+
+    private static let offerLimit = 5
+    /// The longest Retry-After that is waited for, in seconds.
+    private static let longestWait = 30
 
     /// Resolves the servers; returns at once if there are none.
     private func find(_ servers: [ICEServer]) async -> ICEServerResolver.Addresses {

@@ -66,11 +66,13 @@ public enum HostEvent: StreamEvent, Equatable {
     private struct Redirect: Codable {
         var type = "reconnect"
         var link: String
+        var age: Int
         var certificate: String
         var signature: String
 
         init(_ redirect: SignedRedirect) {
-            (link, certificate, signature) = (redirect.link, redirect.certificate, redirect.signature)
+            (link, age) = (redirect.link, redirect.age)
+            (certificate, signature) = (redirect.certificate, redirect.signature)
         }
     }
 

@@ -44,7 +44,9 @@ static bool is_broken;
 static uint32_t *screen;
 static int width = 640, height = 480;
 static uint32_t format = SPA_VIDEO_FORMAT_BGRx;
-static bool is_dmabuf, has_damage = true, has_cursor_meta, is_lazy, has_begun, is_lossy;
+static bool is_dmabuf, has_damage = true, has_cursor_meta, is_lazy, has_begun;
+// How many frames are still lost.
+static int losses;
 static uint32_t cursor_modes = 7;
 static int padding;  // bytes after each row
 static Rect crop;    // empty: none
@@ -151,8 +153,9 @@ static void put_damage(struct spa_buffer *buffer) {
 
 static void send_frame(void) {
     if (!stream || !is_streaming) return;
-    if (is_lossy && !is_negotiating) {
-        is_lossy = is_full = is_pending = false;
+    if (losses > 0 && !is_negotiating) {
+        losses--;
+        is_full = is_pending = false;
         damages = 0;
         return;
     }
@@ -577,9 +580,9 @@ static bool obey(const char *text) {
     } else if (!strcmp(word, "lazy")) {
         // A screen that does not change is sent once.
         is_lazy = true;
-    } else if (!strcmp(word, "lose")) {
-        // The next frame does not arrive.
-        is_lossy = true;
+    } else if (sscanf(text, "lose %d", &a) == 1) {
+        // The next frames do not arrive.
+        losses = a;
     } else if (!strcmp(word, "undamaged")) {
         has_damage = false;
     } else if (sscanf(text, "modes %d", &a) == 1) {

@@ -10,6 +10,12 @@ struct HTTPAnswer: Sendable {
 
     var text: String { String(buffer: body) }
 
+    /// The seconds of Retry-After, 1 to 600, in a response that says that the server is busy; nil: there are none.
+    var retryAfter: Int? {
+        guard status == 429 || status == 503 else { return nil }
+        return headers.first(name: "Retry-After").flatMap { Int($0) }.map { min(max($0, 1), 600) }
+    }
+
     /// Decodes the body as JSON; nil if it is no such document, or longer than `limit` bytes.
     func document<Document: Decodable>(_ type: Document.Type, limit: Int = 262_144) -> Document? {
         guard body.readableBytes <= limit else { return nil }

@@ -29,6 +29,10 @@ public actor MeetingSession {
     private let server: SignalingServer
     private let id: MeetingID
     private var listing: Listing?
+    /// A request to list the broadcast is under way, of which there is one at a time.
+    private var isListing = false
+    /// Another one follows it.
+    private var listsAgain = false
     private let isOwnAddress: @Sendable (String) -> Bool
     private let emit: @Sendable (Event) -> Void
     private var requests: [Int: Request] = [:]
@@ -73,16 +77,24 @@ public actor MeetingSession {
     public func note(viewers: Int) async {
         guard let listing, listing.viewers != viewers, !isStopped else { return }
         self.listing?.viewers = viewers
-        try? await client.list(self.listing ?? listing)
+        await list(isNews: false)
     }
 
-    private func list() async {
-        guard let listing else { return }
-        do throws(SignalingError) {
-            try await client.list(listing)
-        } catch {
-            emit(.notListed(error.description))
-        }
+    /// Has the broadcast listed as it is now. A relay that takes its time gets the newest state next.
+    /// - Parameter isNews: a failure is reported.
+    private func list(isNews: Bool = true) async {
+        guard !isListing else { return listsAgain = true }
+        isListing = true
+        defer { isListing = false }
+        repeat {
+            listsAgain = false
+            guard let listing, !isStopped else { return }
+            do throws(SignalingError) {
+                try await client.list(listing)
+            } catch {
+                if isNews { emit(.notListed(error.description)) }
+            }
+        } while listsAgain
     }
 
     /// Ends the meeting. May be called more than once.
@@ -126,7 +138,8 @@ public actor MeetingSession {
                 }
             }
             emit(.connected)
-            await list()
+            // The viewers' requests do not wait for that.
+            Task { await list() }
         }
     }
 

@@ -80,6 +80,6 @@ extension PinnedHTTPClient {
             case .queueFull: .queueFull
             default: .offerRefused
             }
-        return SignalingError(code, detail)
+        return SignalingError(code, detail, retryAfter: answer.retryAfter)
     }
 }

@@ -4,12 +4,22 @@ import NIOCore
 import NIOHTTP1
 
 extension ServiceClient {
+    private static let listingTimeout = Duration.seconds(5)
+
     /// Has the broadcast listed in the relay's directory. It is taken out when the broadcast ends.
-    /// - Throws: `.gone` if the relay has no directory.
+    /// - Throws: `.gone` if the relay has no directory; `.timedOut` after 5 s without a response.
     public func list(_ listing: Listing) async throws(SignalingError) {
         guard let body = try? JSONEncoder().encode(ListingDocument(listing)) else { return }
         let answer = try await http.ask(
-            .PUT, path("/listing"), type: "application/json", body: ByteBuffer(bytes: body))
+            .PUT, path("/listing"), type: "application/json", body: ByteBuffer(bytes: body),
+            timeout: Self.listingTimeout)
+        guard answer.status == 204 else { throw http.failure(answer) }
+    }
+
+    /// Says that the broadcast is paused, or goes on, so that a relay's viewers are told.
+    /// - Throws: `.gone` if there is no broadcast, or the service takes no pauses; `.timedOut` after 5 s.
+    public func tell(isPaused: Bool) async throws(SignalingError) {
+        let answer = try await http.ask(isPaused ? .PUT : .DELETE, path("/pause"), timeout: Self.listingTimeout)
         guard answer.status == 204 else { throw http.failure(answer) }
     }
 

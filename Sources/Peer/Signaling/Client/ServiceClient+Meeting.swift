@@ -1,5 +1,6 @@
 import Admission
 import FoundationEssentials
+package import ICEServers
 import NIOCore
 import NIOHTTP1
 
@@ -30,6 +31,16 @@ extension ServiceClient {
     /// Ends a meeting, and the pairing. Errors are ignored, because the relay may have gone.
     func leave(_ id: MeetingID) async {
         _ = try? await http.ask(.DELETE, meetingPath(id), timeout: .seconds(1))
+    }
+
+    /// The STUN and TURN servers of the service to which there is a pairing, with credentials from now on.
+    /// - Throws: `.gone` if it does not tell them.
+    package func iceServers() async throws(SignalingError) -> [ICEServer] {
+        let answer = try await http.ask(.GET, path("/servers"))
+        guard answer.status == 200, let document = answer.document(ServersDocument.self) else {
+            throw http.failure(answer)
+        }
+        return Array(document.iceServers.prefix(16))
     }
 
     private nonisolated func meetingPath(_ id: MeetingID) -> String { path("/meeting/\(id.text)") }

@@ -46,10 +46,13 @@ extension SignalingClient {
         sign: @Sendable (KnockChallenge) -> [UInt8]?
     ) async throws(SignalingError) -> KnockTicket {
         fingerprint = identity.fingerprint
+        let origin = KnockOrigin.random()
+        self.origin = origin
         let request = KnockRequest(
             name: name, fingerprint: Fingerprint.colons(identity.fingerprint),
             proof: Base64URL.encode(proof.viewer(fingerprint: identity.fingerprint)),
-            key: identity.key.map { Base64URL.encode($0) }, records: records ? true : nil, pass: pass)
+            key: identity.key.map { Base64URL.encode($0) }, records: records ? true : nil, pass: pass,
+            nonce: origin.text)
         guard let body = try? JSONEncoder().encode(request) else {
             throw SignalingError(.offerRefused, "the name cannot be sent")
         }

@@ -32,6 +32,8 @@ public actor SignalingClient {
     var fingerprint: [UInt8]?
     /// For other servers of the broadcast, after an accepted knock; nil if there are none.
     public internal(set) var pass: String?
+    /// The last knock; nil before the first one.
+    package internal(set) var origin: KnockOrigin?
     /// Where the host wants the viewer to watch, after an accepted knock; nil: here.
     public internal(set) var redirect: SignedRedirect?
 

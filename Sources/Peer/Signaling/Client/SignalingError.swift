@@ -35,11 +35,15 @@ public struct SignalingError: Error, Sendable, CustomStringConvertible {
     public let description: String
     /// The advice for the user; empty if `description` contains it.
     public let remedy: String
+    /// After so many seconds the request may be repeated (Retry-After, RFC 9110 section 10.2.3); nil: the server did not
+    /// say so.
+    public let retryAfter: Int?
 
-    public init(_ code: Code, _ description: String, remedy: String = "") {
+    public init(_ code: Code, _ description: String, remedy: String = "", retryAfter: Int? = nil) {
         self.code = code
         self.description = description
         self.remedy = remedy
+        self.retryAfter = retryAfter
     }
 }
 

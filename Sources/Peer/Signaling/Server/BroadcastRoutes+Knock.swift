@@ -18,6 +18,8 @@ struct KnockRequest: Codable {
     var records: Bool?
     /// base64url of an ``AdmissionPass`` that another server of the broadcast has given.
     var pass: String?
+    /// base64url of the nonce of a ``KnockOrigin``.
+    var nonce: String?
 
     /// The fingerprint's 32 bytes; nil if it cannot be read.
     var certificate: [UInt8]? {
@@ -72,6 +74,7 @@ extension BroadcastRoutes {
             return .limited("too many knocks", delay)
         }
         server.count { $0.knocks += 1 }
+        let origin = request.nonce.flatMap { KnockOrigin($0, receivedAt: .now) }
         let challenge = KnockChallenge(
             id: configuration.id, host: server.identity.fingerprint, identity: identity,
             nonce: randomBytes(KnockChallenge.nonceLength))
@@ -79,7 +82,8 @@ extension BroadcastRoutes {
             KnockTable.Request(
                 name: UntrustedText.clean(request.name ?? "", fallback: "somebody"),
                 kind: UntrustedText.kind(userAgent: call.headers[.userAgent]), address: call.address,
-                records: request.records ?? false, hasPass: isPass(request.pass, for: identity), challenge: challenge))
+                records: request.records ?? false, hasPass: isPass(request.pass, for: identity), challenge: challenge,
+                origin: origin))
         switch opening {
         case .opened:
             return RouteResponse(.accepted, json: ChallengeDocument(nonce: Base64URL.encode(challenge.nonce)))

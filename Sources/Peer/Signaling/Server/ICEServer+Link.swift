@@ -7,9 +7,11 @@ extension BroadcastConfiguration {
     var issuedServers: [ICEServer] { iceServers.issued(with: turnSecret, to: RandomName.random().text, at: Date()) }
 }
 
-extension ServiceConfiguration {
+extension ServiceResource {
     /// The servers for one publisher.
-    var issuedServers: [ICEServer] { iceServers.issued(with: turnSecret, to: RandomName.random().text, at: Date()) }
+    var issuedServers: [ICEServer] {
+        servers.issued(with: configuration.turnSecret, to: RandomName.random().text, at: Date())
+    }
 }
 
 extension ICEServer {

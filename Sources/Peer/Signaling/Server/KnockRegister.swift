@@ -85,6 +85,7 @@ actor KnockRegister {
                 knock: question, name: request.name, kind: request.kind, address: request.address.text,
                 fingerprint: request.identity.fingerprint, identity: request.identity, words: request.challenge.words)
             viewer.records = request.records
+            viewer.origin = request.origin
             outcome = admissions.admit(viewer, from: request.address.key).map { .accepted(token: $0) } ?? .crowded
         case .refused(let reason): outcome = .refused(reason)
         case .unanswered: outcome = .unanswered

@@ -71,6 +71,11 @@ public protocol ServiceDelegate: SessionDelegate {
     /// Takes the broadcast of a publisher out of the directory.
     func unlist(_ sessions: [SessionID]) async
 
+    /// Takes note that the broadcast of a publisher is paused, or goes on.
+    /// - Parameter sessions: of the publisher.
+    /// - Returns: false if it has none.
+    func notePause(_ isPaused: Bool, by sessions: [SessionID]) async -> Bool
+
     /// Answers a WHIP offer. The server has compared the offer's fingerprint with `publisher.fingerprint`; the DTLS
     /// handshake has to check it again. After 6 s the server stops waiting, and closes a session that is opened later.
     func openSession(offer: String, publisher: Publisher) async throws(OfferRefusal) -> OpenedSession
@@ -90,6 +95,8 @@ extension ServiceDelegate {
     ) async -> ListingOutcome { .notLive }
 
     public func unlist(_ sessions: [SessionID]) async {}
+
+    public func notePause(_ isPaused: Bool, by sessions: [SessionID]) async -> Bool { false }
 
     public func pairingEnded(_ id: KnockID) async {}
 }

@@ -1,4 +1,5 @@
 public import Admission
+public import ICEServers
 
 /// A service that was added to a ``SignalingServer``: sends events to hosts, finishes their sessions, ends the service,
 /// and removes it.
@@ -15,6 +16,9 @@ public struct ServiceHandle: Sendable {
 
     public var id: ServiceID { service.configuration.description.id }
     public var description: ServiceDescription { service.configuration.description }
+
+    /// Tells hosts these STUN and TURN servers from now on, in place of those of the configuration.
+    public func use(_ servers: [ICEServer]) { service.servers = servers }
 
     /// Sends an event to the host of a session. Never waits; a stream with 64 unread events is closed. Streams that the
     /// host opens later begin with the latest event of each kind. `finished` is as `finish`. A WHIP tool with the fixed

@@ -1,4 +1,5 @@
 import Admission
+import ICEServers
 import MediaCore
 import Synchronization
 
@@ -12,6 +13,7 @@ final class ServiceResource: Sendable {
     let eventStreams: EventStreams
     private let pairingBucket: Mutex<TokenBucket>
     private let counters: SignalingCounters
+    private let iceServers: Mutex<[ICEServer]>
 
     /// - Parameters:
     ///   - meetings: of the server.
@@ -23,12 +25,19 @@ final class ServiceResource: Sendable {
         self.configuration = configuration
         self.delegate = delegate
         self.counters = counters
+        iceServers = Mutex(configuration.iceServers)
         eventStreams = EventStreams(capacity: configuration.eventStreamCapacity)
         pairings = PairingRegister(
             configuration, delegate: delegate, streams: eventStreams, meetings: meetings, counters: counters,
             poll: pollTimeout)
         let rate = configuration.pairingRate
         pairingBucket = Mutex(TokenBucket(burst: rate.burst, rate: rate.perSecond, now: .now))
+    }
+
+    /// The STUN and TURN servers that publishers are told from now on.
+    var servers: [ICEServer] {
+        get { iceServers.withLock { $0 } }
+        set { iceServers.withLock { $0 = newValue } }
     }
 
     /// The path of the service's resources, without a slash at the end.

@@ -102,7 +102,7 @@ extension ServiceRoutes {
     private func response(to outcome: PairingTable.Outcome) -> RouteResponse {
         switch outcome {
         case .granted(let grant):
-            return RouteResponse(.ok, json: PairingGrantDocument(grant, iceServers: configuration.issuedServers))
+            return RouteResponse(.ok, json: PairingGrantDocument(grant, iceServers: service.issuedServers))
         case .refused(let reason):
             let seconds = Int(configuration.refusalTimeout / .seconds(1))
             return RouteResponse(

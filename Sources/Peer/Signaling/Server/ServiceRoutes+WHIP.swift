@@ -78,7 +78,7 @@ extension ServiceRoutes {
         case .failure(let reason): return sessions.refusal(reason)
         case .success(let session):
             service.sendLasting(of: session.id)
-            return sessions.created(session, links: configuration.issuedServers.flatMap(\.links))
+            return sessions.created(session, links: service.issuedServers.flatMap(\.links))
         }
     }
 }

@@ -19,6 +19,8 @@ struct ServiceRoutes: Sendable {
         case ("events", 3): return await events.respond(to: call) { await authorizeEvents(call) }
         case ("viewers", 4): return await viewer(call, item)
         case ("listing", 3): return await listing(call)
+        case ("pause", 3): return await pause(call)
+        case ("servers", 3): return await servers(call)
         case ("meeting", 4): return await meeting(call, item, nil)
         case ("meeting", 5): return await meeting(call, item, call.path.last)
         default: return .notFound

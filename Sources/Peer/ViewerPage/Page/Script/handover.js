@@ -8,8 +8,11 @@ import { parseLink } from './link.js';
 import { addTrack, holdLastFrame } from './player.js';
 import { SessionEnd, tryLater } from './session-end.js';
 import { SignalingClient } from './signaling-client.js';
+import { show } from './view.js';
 
-const attempts = 5, returnLimit = 3, timeLimit = 10000;
+const attempts = 5, returnLimit = 3;
+// How long an order is valid, and by how much both clocks may differ, for each millisecond since the knock.
+const lifetime = 30000, drift = 0.001;
 // A relay sends at once what came since the last key frame; the page changes over when that has been shown.
 const replayTime = 150;
 // What a public key of P-256 begins with in a certificate (RFC 5480), before its point of 65 bytes.
@@ -24,13 +27,22 @@ function publicPoint(certificate) {
     return null;
 }
 
-// The link of a redirect; null if the host of `link` has not signed it for this viewer.
-export async function redirectedLink({ link: text, certificate, signature }, link, fingerprint) {
+// An order may be so old, and is newer than the last one. A server in between that keeps it back makes it look older.
+function isCurrent(age, { at, followed }) {
+    const elapsed = Date.now() - at;
+    return Number.isSafeInteger(age) && age > followed && elapsed - age <= lifetime + elapsed * drift;
+}
+
+// The link of a redirect; null if the host of `link` has not signed it for this viewer a short while ago. `knock`: the one that the host
+// has accepted, with the age of the last order that was followed.
+export async function redirectedLink({ link: text, age, certificate, signature }, link, fingerprint, knock) {
     try {
+        if (!isCurrent(age, knock)) return null;
         const der = decodeBase64URL(certificate);
         if (!equalBytes(new Uint8Array(await crypto.subtle.digest('SHA-256', der)), link.hostFingerprint)) return null;
         const key = await crypto.subtle.importKey('raw', publicPoint(der), { name: 'ECDSA', namedCurve: 'P-256' }, false, ['verify']);
-        const message = concatenate(utf8('share v1 redirect'), utf8(link.id), link.hostFingerprint, fingerprint, utf8(text));
+        const message = concatenate(
+            utf8('share v1 redirect'), utf8(link.id), link.hostFingerprint, fingerprint, decodeBase64URL(knock.nonce), utf8(`${age} ${text}`));
         const isSigned = await crypto.subtle.verify({ name: 'ECDSA', hash: 'SHA-256' }, key, decodeBase64URL(signature), message);
         const url = new URL(text);
         return isSigned ? parseLink(url.pathname, url.hash) : null;
@@ -38,8 +50,10 @@ export async function redirectedLink({ link: text, certificate, signature }, lin
 }
 
 export class Handover {
-    constructor(session) {
+    // `timeLimit`: from the knock at the other place to its first frame, in milliseconds.
+    constructor(session, timeLimit = 10000) {
         this.session = session;
+        this.timeLimit = timeLimit;
         // Where the host is, while the session is elsewhere.
         this.home = null;
         this.isBusy = false;
@@ -51,7 +65,7 @@ export class Handover {
         const { session } = this;
         if (this.isBusy || this.home || this.returns >= returnLimit) return;
         this.isBusy = true;
-        const link = await redirectedLink(event, session.link, session.fingerprint);
+        const link = await this.destination(event);
         for (let attempt = 1; link && attempt <= attempts && !session.isOver; attempt++) {
             if (await this.tryOnce(link)) break;
             await delay((500 + 1000 * Math.random()) * attempt);
@@ -63,30 +77,58 @@ export class Handover {
     async followAtOnce(redirect) {
         const { session } = this;
         session.client.token = session.admissions.current.token;
-        const link = await redirectedLink(redirect, session.link, session.fingerprint);
-        return link !== null && await this.tryOnce(link);
+        const link = await this.destination(redirect);
+        if (link === null) return false;
+        if (await this.tryOnce(link)) return true;
+        if (!session.isOver) show('connecting', 'The relay does not send. Connecting to the host itself ...');
+        return false;
     }
 
-    // Whether the session is there.
+    // Where an order sends this viewer; null if it is not to be followed.
+    async destination(redirect) {
+        const { link, fingerprint, admissions, identity } = this.session, { current } = admissions;
+        const found = await redirectedLink(redirect, link, fingerprint, current.knock);
+        if (found) {
+            current.knock.followed = redirect.age;
+            if (identity.isStored) admissions.save();
+        }
+        return found;
+    }
+
+    // Whether the session is there. The limit is one for all of it, so a place that does not answer costs that time at most.
     async tryOnce(link) {
-        const { session } = this, tracks = [];
-        const client = new SignalingClient(link, session.client.instance, session.abort.signal);
-        const peer = session.makePeer(client, (...track) => tracks.push(track));
+        const { session } = this, stop = new AbortController();
+        session.abort.signal.addEventListener('abort', () => stop.abort());
+        const client = new SignalingClient(link, session.client.instance, stop.signal);
+        const place = { link, client, peer: null, admissions: null };
+        const going = this.goTo(place);
+        const limit = setTimeout(() => stop.abort(), this.timeLimit);
         try {
-            const current = await requestAdmission(
-                client, link, session.identity.keys, session.fingerprint, session.name, true);
-            client.token = current.token;
-            const admissions = { current, save() {}, forget() {}, forgetStored() {} };
-            await session.join(true, { peer, client, link, admissions });
-            await firstFrame(tracks);
-            if (session.isOver || session.reconnection.isInterrupted) throw new Error('too late');
-            this.changeOver({ link, client, peer, admissions }, tracks);
+            await Promise.race([
+                going, new Promise((_, fail) => stop.signal.addEventListener('abort', () => fail(new Error('too late')))),
+            ]);
             return true;
         } catch {
-            peer.close();
+            stop.abort();
+            if (place.peer) place.peer.close();
             client.leave();
+            // What was under way may have opened a session yet.
+            going.catch(() => client.leave());
             return false;
-        }
+        } finally { clearTimeout(limit); }
+    }
+
+    // Opens a session at another place, and changes over with its first frame.
+    async goTo(place) {
+        const { session } = this, { link, client } = place, tracks = [];
+        place.peer = session.makePeer(client, (...track) => tracks.push(track));
+        const current = await requestAdmission(client, link, session.identity.keys, session.fingerprint, session.name, true);
+        client.token = current.token;
+        place.admissions = { current, save() {}, forget() {}, forgetStored() {} };
+        await session.join(true, place);
+        await firstFrame(tracks, client.signal);
+        if (client.signal.aborted || session.isOver || session.reconnection.isInterrupted) throw new Error('too late');
+        this.changeOver(place, tracks);
     }
 
     changeOver(place, tracks) {
@@ -137,20 +179,23 @@ export class Handover {
     }
 }
 
-// Waits until the video of these tracks has a frame, in an element that is not shown.
-async function firstFrame(tracks) {
-    const probe = document.createElement('video'), until = performance.now() + timeLimit;
+// Waits until the video of these tracks has a frame, in an element that is not shown. Fails when `signal` is aborted.
+async function firstFrame(tracks, signal) {
+    const probe = document.createElement('video');
     probe.muted = probe.playsInline = true;
     try {
         while (!tracks.some(([track]) => track.kind === 'video')) {
-            if (performance.now() > until) throw new Error('no track');
+            if (signal.aborted) throw new Error('no track');
             await delay(20);
         }
         probe.srcObject = new MediaStream(tracks.map(([track]) => track).filter(track => track.kind === 'video'));
-        await Promise.race([
-            new Promise(resolve => { probe.onloadeddata = resolve; probe.play().catch(() => {}); }),
-            delay(timeLimit).then(() => { throw new Error('no frame'); }),
-        ]);
+        await new Promise((resolve, fail) => {
+            const stop = () => fail(new Error('no frame'));
+            if (signal.aborted) stop();
+            signal.addEventListener('abort', stop);
+            probe.onloadeddata = resolve;
+            probe.play().catch(() => {});
+        });
         await delay(replayTime);
     } finally { probe.srcObject = null; }
 }

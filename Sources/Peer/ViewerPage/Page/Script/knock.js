@@ -12,7 +12,8 @@ import { show, showWords } from './view.js';
 const retryAfter = answer => Number(answer.headers.get('Retry-After')) || 0;
 async function refusalOf(answer) { return knockRefusal(answer.status, await problemOf(answer), retryAfter(answer)); }
 
-// The host's answer: token and ICE servers. Throws a `SessionEnd` if it refuses. `isQuiet`: the page goes on playing meanwhile.
+// The host's answer: token and ICE servers, and the `knock` that its later orders name (see `redirectedLink`). Throws a `SessionEnd` if
+// it refuses. `isQuiet`: the page goes on playing meanwhile.
 export async function requestAdmission(client, link, keys, fingerprint, name, isQuiet = false) {
     const tell = isQuiet ? () => {} : show;
     const body = {
@@ -20,11 +21,14 @@ export async function requestAdmission(client, link, keys, fingerprint, name, is
         proof: encodeBase64URL(await makeProof(link, 'share v1 viewer', fingerprint)),
         key: encodeBase64URL(new Uint8Array(await crypto.subtle.exportKey('raw', keys.publicKey))),
     };
-    let answer, ticket, words;
+    let answer, ticket, words, knock;
     for (let attempt = 0; ; attempt++) {
+        // The wall clock goes on while the machine sleeps, and over a reload.
+        knock = { nonce: encodeBase64URL(crypto.getRandomValues(new Uint8Array(16))), at: Date.now(), followed: -1 };
+        body.nonce = knock.nonce;
         answer = await client.knock(body);
         if (answer.status === 202) {
-            // The nonce is the host's, and the person there is asked only after the signature.
+            // This nonce is the host's, and the person there is asked only after the signature.
             ticket = answer.headers.get('Location');
             const nonce = decodeBase64URL((await answer.json()).nonce || '');
             if (!ticket || nonce.length !== 16) throw new SessionEnd('error', 'The host answered without a challenge.');
@@ -43,7 +47,7 @@ export async function requestAdmission(client, link, keys, fingerprint, name, is
     if (!isQuiet) showWords(words);
     const decision = await waitForDecision(client, ticket);
     client.ticket = null;
-    if (decision.status === 200) return await decision.json();
+    if (decision.status === 200) return { ...await decision.json(), knock };
     // Browsers suspend hidden pages, as while their owner tells the words, and a knock that is not polled is withdrawn. A poll within
     // a minute restores it with the same words; later it is a new knock.
     if (decision.status === 410 && (await problemOf(decision.clone())).type === 'not-found') {

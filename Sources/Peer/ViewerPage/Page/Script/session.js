@@ -52,9 +52,10 @@ export class ViewerSession {
             }
             if (await this.connectAgain() || this.isOver) return;
             const { keys } = this.identity;
-            const { token, iceServers, reconnect } = await requestAdmission(this.client, this.link, keys, this.fingerprint, this.name);
+            const admitted = await requestAdmission(this.client, this.link, keys, this.fingerprint, this.name);
             if (this.isOver) return;
-            this.admissions.current = { token, iceServers, fingerprint: encodeBase64URL(this.fingerprint) };
+            const { token, iceServers, knock, reconnect } = admitted;
+            this.admissions.current = { token, iceServers, knock, fingerprint: encodeBase64URL(this.fingerprint) };
             if (this.identity.isStored) this.admissions.save();
             show('connecting', 'The host accepted. Connecting ...');
             if (reconnect && await this.handover.followAtOnce(reconnect)) return this.watch();

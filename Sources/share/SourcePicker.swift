@@ -1,0 +1,37 @@
+import CommandSupport
+import Foundation
+import MediaCore
+import X11Capture
+
+/// Asks the host's user in the terminal what to share, where there is a choice and `--source` is omitted.
+struct SourcePicker {
+    /// The first one is the answer if the user presses Enter.
+    let choices: [SourceLine]
+
+    /// The whole screen, each monitor if there are several, the windows, and the cameras.
+    /// - Parameter cameras: finds them; only called if there is a choice.
+    /// - Returns: nil if there is only the screen.
+    init?(_ found: DesktopSources, cameras: () -> [SourceLine]) {
+        var monitors = found.monitors.map(SourceLine.init)
+        if monitors.count < 2 { monitors = [] }
+        let all = monitors + found.windows.map(SourceLine.init)
+        guard !all.isEmpty else { return nil }
+        choices = [SourceLine(wholeScreen: found.monitors)] + all + cameras()
+    }
+
+    /// - Returns: nil if the user has ended the input.
+    func pick() -> CaptureSource? {
+        ErrorOutput.writeLine("What do you want to share?")
+        for (index, choice) in choices.enumerated() {
+            ErrorOutput.writeLine("  \(index + 1)  \(choice.description)")
+        }
+        // Keys that were typed before the question do not answer it.
+        tcflush(STDIN_FILENO, TCIFLUSH)
+        while true {
+            FileHandle.standardError.write(Data("  Number, 1 to \(choices.count) (Enter: 1): ".utf8))
+            guard let answer = readLine()?.trimmingCharacters(in: .whitespaces) else { return nil }
+            if answer.isEmpty { return choices[0].source }
+            if let number = Int(answer), choices.indices.contains(number - 1) { return choices[number - 1].source }
+        }
+    }
+}
