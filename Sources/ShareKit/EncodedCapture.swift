@@ -1,3 +1,4 @@
+internal import CameraCapture
 internal import InAppCapture
 internal import LinuxRuntime
 internal import MediaCore

@@ -168,8 +168,10 @@ extension CameraTests {
             let reports = Monitor<[String]>([])
             let watcher = CameraWatcher(
                 CameraOverlay(PaintedScreen(Self.size), try CameraFeed(bed, reports: reports)))
-            #expect(try watcher.update { reports.with { !$0.isEmpty } })
-            #expect(reports.with { $0.first?.contains("desk delivers no picture: another program may") } == true)
+            #expect(
+                try watcher.update {
+                    reports.with { $0.contains { $0.contains("desk delivers no picture: another program may") } }
+                })
             bed.unplug("desk")
             try bed.plug("desk", ["colour=c02020"])
             #expect(try watcher.sees(Self.red, x: 560, y: 400))
@@ -201,8 +203,11 @@ extension CameraTests {
             let reports = Monitor<[String]>([])
             let watcher = CameraWatcher(
                 CameraOverlay(PaintedScreen(Self.size), try CameraFeed(bed, reports: reports)))
-            #expect(try watcher.update { reports.with { !$0.isEmpty } })
-            #expect(reports.with { $0.first?.contains("desk has no format that share takes") } == true)
+            // A session manager that does not know the camera yet disconnects it once.
+            #expect(
+                try watcher.update {
+                    reports.with { $0.contains { $0.contains("desk has no format that share takes") } }
+                })
         }
 
         @Test func memoryThatCouldShrinkIsRead() throws {

@@ -57,7 +57,7 @@ final class PipeWireCamera: CameraStream {
                 let words = why.map { UntrustedText.clean(String(cString: $0), fallback: "") } ?? ""
                 state.failure =
                     state.failure
-                    ?? (isConnection ? "PipeWire has ended" : words.isEmpty ? "it was unplugged" : words)
+                    ?? (isConnection ? "PipeWire has ended" : words.isEmpty ? "PipeWire has disconnected it" : words)
             })
         guard let descriptor = PipeWireConnection.open(socket) else {
             throw SourceFailure(.unsupported, "PipeWire does not run")
