@@ -107,7 +107,8 @@ import Testing
         try session.play(300) { if $0 == 0 { session.scene.drawText(2) } }
         let page = try session.measure(seconds: 10)
         #expect(page.similarity > 0.97 && page.framesPerSecond >= 5, "\(page)")
-        #expect(page.kilobits < 345 && page.largest < 12_000, "\(page)")
+        // A quarter of a second, and what predictions miss.
+        #expect(page.kilobits < 345 && page.largest < 15_000, "\(page)")
     }
 
     /// With --mode text or motion all blocks of a frame have one quantizer.
