@@ -38,7 +38,7 @@ public struct ShareableSource: Sendable, Hashable {
 }
 
 extension SystemBroadcastPicker {
-    /// What can be broadcast now: monitors, windows from the topmost down, and cameras, as `share sources` lists them. On Wayland these are
+    /// The sources that can be broadcast now: monitors, windows from the topmost down, and cameras, as `share sources` lists them. On Wayland these are
     /// the windows of X11 programs; the desktop's own dialog asks for the others when the broadcast starts.
     /// - Parameter pictures: a folder for a picture of each; it is created if it does not exist.
     /// - Throws: `.failed` if there is no X11 display, or no program `share`.

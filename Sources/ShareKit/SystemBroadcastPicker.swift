@@ -9,7 +9,7 @@ internal import Foundation
 public struct SystemBroadcastPicker: Sendable {
     /// The identifier of the only service that is offered; nil: the user chooses among the installed ones.
     public var preferredExtension: String?
-    /// What is broadcast: the `id` of a ``ShareableSource``; nil: the whole screen, or on Wayland what the user chooses in the
+    /// The source that is broadcast: the `id` of a ``ShareableSource``; nil: the whole screen, or on Wayland what the user chooses in the
     /// desktop's own dialog.
     public var source: String?
     /// Whether the microphone is shared, too.

@@ -105,13 +105,7 @@ package final class CameraFeed: Sendable {
         _ choice: Choice, settings: Settings = Settings(), isWhole: Bool = false, search: CameraSearch = CameraSearch(),
         converter: any CameraConverter, report: @escaping Report
     ) throws(SourceFailure) {
-        do throws(Wakeup.Failure) {
-            wakeup = try Wakeup()
-        } catch {
-            throw SourceFailure(
-                .unsupported, "no descriptor is left to wait with (errno \(error.code))",
-                remedy: "Raise the limit of open files (ulimit -n).")
-        }
+        wakeup = try Wakeup.forSource()
         self.converter = converter
         self.report = report
         self.isWhole = isWhole

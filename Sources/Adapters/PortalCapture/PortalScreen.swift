@@ -59,13 +59,7 @@ package final class PortalScreen: ScreenSource {
         cursor cursorMode: Cursor = .shown,
         hasPipeWire: @escaping @Sendable () -> Bool = { PipeWireServer.answers }, report: @escaping Report
     ) throws(SourceFailure) {
-        do throws(Wakeup.Failure) {
-            wakeup = try Wakeup()
-        } catch {
-            throw SourceFailure(
-                .unsupported, "no descriptor is left to wait with (errno \(error.code))",
-                remedy: "Raise the limit of open files (ulimit -n).")
-        }
+        wakeup = try Wakeup.forSource()
         self.cast = cast
         self.cursorMode = cursorMode
         self.report = report

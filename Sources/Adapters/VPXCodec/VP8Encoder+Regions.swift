@@ -1,6 +1,6 @@
 import MediaCore
 
-/// What a frame codes in each region. The maps are kept, so that their memory is reused.
+/// The maps of a frame's regions, kept so that their memory is reused, and the state of the video's region.
 struct RegionPlan {
     var motion = MotionRegions()
     /// Changed blocks beside the video.
@@ -31,7 +31,7 @@ struct RegionPlan {
 /// to bottom if it does not fit into one frame, and what is not sharp yet is refined while the video plays on with the rest of the
 /// bitrate. Where the rest is not enough, the frame rate of the video falls.
 extension VP8Encoder {
-    /// What a frame codes in each region, with sizes in bytes as they are predicted.
+    /// The content and the quantizer of each region of a frame, and its size in bytes as it is predicted.
     struct Regions {
         var text: (content: ContentClassifier, quantizer: Int, bytes: Int)
         var refined = (blocks: 0, quantizer: VP8Encoder.refiningQuantizer, bytes: 0)

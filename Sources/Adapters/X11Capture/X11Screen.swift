@@ -71,13 +71,7 @@ public final class X11Screen: ScreenSource {
         converter: any PixelConverter, report: @escaping @Sendable (String) -> Void = { _ in }
     ) throws(SourceFailure) {
         let connection = try X11Connection(display)
-        do throws(Wakeup.Failure) {
-            wakeup = try Wakeup()
-        } catch {
-            throw SourceFailure(
-                .unsupported, "no descriptor is left to wait with (errno \(error.code))",
-                remedy: "Raise the limit of open files (ulimit -n).")
-        }
+        wakeup = try Wakeup.forSource()
         self.connection = connection
         self.converter = converter
         name = connection.name

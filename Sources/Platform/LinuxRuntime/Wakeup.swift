@@ -20,6 +20,18 @@ public final class Wakeup: Sendable {
         guard descriptor >= 0 else { throw Failure(code: errno) }
     }
 
+    /// The wake-up of a source.
+    /// - Throws: `.unsupported` if no descriptor is available.
+    public static func forSource() throws(SourceFailure) -> Wakeup {
+        do throws(Failure) {
+            return try Wakeup()
+        } catch {
+            throw SourceFailure(
+                .unsupported, "no descriptor is left to wait with (errno \(error.code))",
+                remedy: "Raise the limit of open files (ulimit -n).")
+        }
+    }
+
     deinit { close(descriptor) }
 
     /// Signals. May be called from any thread. The caller's earlier writes are visible to the waiting thread. One
