@@ -35,7 +35,7 @@ struct TransportSequenceHistory {
 
     /// - Parameters:
     ///   - capacity: a power of two.
-    ///   - grows: it begins small, and grows as long as packets would leave it within 4 s.
+    ///   - grows: it begins small, and grows as long as packets would leave it within 2 s.
     init(capacity: Int, grows: Bool = false, first: Int64) {
         precondition(capacity > 0 && capacity & (capacity - 1) == 0, "a register of \(capacity) packets")
         largest = capacity
@@ -62,16 +62,32 @@ struct TransportSequenceHistory {
 
     private static let initialCount = 64
     /// Feedback comes within this time, unless the path is broken.
-    private static let useful = MediaDuration.seconds(4)
+    private static let useful = MediaDuration.seconds(2)
 
-    /// Doubles the number of entries if the one that is overwritten next is still of use.
+    /// Doubles the number of entries if the one that is overwritten next is still of use. Halves it if a quarter is not of
+    /// use even of what would be left.
     private mutating func makeRoom(_ now: MediaInstant) {
-        let oldest = entries[Int(nextSequence & mask)]
-        guard oldest.sequence >= 0, now - oldest.sent < Self.useful else { return }
-        var larger = Array(repeating: Entry(), count: entries.count * 2)
-        for entry in entries where entry.sequence >= 0 { larger[Int(entry.sequence) & (larger.count - 1)] = entry }
-        entries = larger
-        mask = Int64(larger.count - 1)
+        if isUseful(nextSequence &- Int64(entries.count), now) {
+            resize(to: entries.count * 2)
+        } else if nextSequence & mask == 0, entries.count > Self.initialCount {
+            let kept = Int64(entries.count / 2)
+            if !isUseful(nextSequence &- kept / 4 * 3, now) { resize(to: Int(kept)) }
+        }
+    }
+
+    private func isUseful(_ sequence: Int64, _ now: MediaInstant) -> Bool {
+        let entry = entries[Int(sequence & mask)]
+        return entry.sequence >= 0 && entry.sequence == sequence && now - entry.sent < Self.useful
+    }
+
+    /// - Parameter count: a power of two. The oldest packets are forgotten if there are more.
+    private mutating func resize(to count: Int) {
+        var resized = Array(repeating: Entry(), count: count)
+        for entry in entries where entry.sequence >= max(0, nextSequence &- Int64(count)) {
+            resized[Int(entry.sequence) & (count - 1)] = entry
+        }
+        entries = resized
+        mask = Int64(count - 1)
     }
 
     /// Records that a packet is sent again with the same bytes.

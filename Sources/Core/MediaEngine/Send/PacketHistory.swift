@@ -148,15 +148,31 @@ struct PacketHistory {
         waitingBytes &+= entry.length
     }
 
-    /// Doubles the number of entries if the one that is overwritten next is still of use.
+    /// Doubles the number of entries if the one that is overwritten next is still of use. Halves it if a quarter is not of
+    /// use even of what would be left, as after the key frame that a newcomer gets at once.
     private mutating func makeRoom(_ now: MediaInstant) {
-        let oldest = entries[Int(nextToWrite & mask)]
-        guard oldest.sequence >= 0, entries.count < capacity else { return }
-        guard oldest.sequence >= nextToSend || now - oldest.firstSent < Self.memory else { return }
-        var larger = Array(repeating: Entry(), count: entries.count * 2)
-        for entry in entries where entry.sequence >= 0 { larger[Int(entry.sequence) & (larger.count - 1)] = entry }
-        entries = larger
-        mask = Int64(larger.count - 1)
+        if isUseful(nextToWrite &- Int64(entries.count), now) {
+            if entries.count < capacity { resize(to: entries.count * 2) }
+        } else if nextToWrite & mask == 0, entries.count > Self.initialEntries {
+            let kept = Int64(entries.count / 2)
+            if !isUseful(nextToWrite &- kept / 4 * 3, now) { resize(to: Int(kept)) }
+        }
+    }
+
+    private func isUseful(_ sequence: Int64, _ now: MediaInstant) -> Bool {
+        let entry = entries[Int(sequence & mask)]
+        guard entry.sequence >= 0, entry.sequence == sequence else { return false }
+        return sequence >= nextToSend || now - entry.firstSent < Self.memory
+    }
+
+    /// - Parameter count: a power of two. The oldest packets are forgotten if there are more.
+    private mutating func resize(to count: Int) {
+        var resized = Array(repeating: Entry(), count: count)
+        for entry in entries where entry.sequence >= max(0, nextToWrite &- Int64(count)) {
+            resized[Int(entry.sequence) & (count - 1)] = entry
+        }
+        entries = resized
+        mask = Int64(count - 1)
     }
 
     /// Drops all packets that wait.
