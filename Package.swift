@@ -154,7 +154,7 @@ let package = Package(
                 "MediaCore", "LinuxRuntime", "EventLoop", "RTPWire", "SessionDescription", "MediaEngine", "PeerEngine",
                 "ICETransport", "Transport",
             ]),
-        layer("Peer", "Cluster", ["Admission", "Signaling"]),
+        layer("Peer", "Cluster", ["MediaCore", "Admission", "Signaling"]),
         .target(name: "LibraryPage", path: "Sources/Peer/LibraryPage", exclude: ["Page"]),
         layer("Peer", "RecordingPage", ["LibraryPage", "LinuxRuntime", nioCore, nioPosix, nioHTTP1]),
         layer("Peer", "RecordingLibrary", ["LinuxRuntime", grdb]),
@@ -250,6 +250,7 @@ let package = Package(
         .target(name: "LinkEmulation", path: "TestSupport/Sources/LinkEmulation"),
         .executableTarget(name: "netlab", dependencies: ["LinkEmulation"], path: "TestSupport/Sources/netlab"),
         support("BusSupport", ["LinuxRuntime", "MediaCore", "SessionBus", "TestSupport"]),
+        support("ClusterSupport", ["Cluster"]),
         support("NetworkBed"),
         support("BrowserControl", ["NetworkBed", "TestSupport", nioCore, nioPosix, nioHTTP1, nioWebSocket]),
         .executableTarget(
@@ -326,14 +327,14 @@ let package = Package(
                 "MediaCore", "SessionDescription", "Admission", "ICEServers", "Signaling", crypto, logging, nioCore,
                 nioPosix, nioHTTP1, nioSSL,
             ]),
-        tests("ClusterTests", ["Admission", "Signaling", "Cluster"]),
+        tests("ClusterTests", ["MediaCore", "Admission", "Signaling", "Cluster", "ClusterSupport"]),
         tests(
             "LoopbackTests",
             [
                 "MediaCore", "LinuxRuntime", "EventLoop", "MediaEngine", "SessionDescription", "ICETransport",
-                "Admission", "ICEServers", "Signaling", "Transport", "Publishing", "Receiving", "Sessions", "Control",
-                "TestSource", "VPXCodec", "OpusCodec",
-                "TestSupport", hummingbirdCore, nioCore, httpTypes,
+                "Admission", "ICEServers", "Signaling", "Cluster", "Transport", "Publishing", "Receiving", "Sessions",
+                "Control", "TestSource", "VPXCodec", "OpusCodec",
+                "TestSupport", "ClusterSupport", hummingbirdCore, nioCore, httpTypes,
             ]),
         tests(
             "InteropTests",

@@ -41,8 +41,8 @@ package struct RelayCommand: ParsableCommand {
     @Option(
         help: ArgumentHelp(
             """
-            Address and UDP port for the media of all peers; the address of --listen (all addresses, if that is \
-            loopback) and a free port if omitted.
+            Address and UDP port for the media of all peers, and for STUN unless --stun names a server; the address \
+            of --listen (all addresses, if that is loopback) and a free port if omitted.
             """,
             valueName: "addr:port"))
     var media: String?

@@ -1,4 +1,6 @@
 import Admission
+import ClusterSupport
+import MediaCore
 import Synchronization
 import Testing
 
@@ -17,7 +19,8 @@ import Testing
 
         init(
             _ name: String, _ local: LocalBus,
-            decide: @escaping @Sendable (BroadcastID, Knock) async -> KnockDecision = { _, _ in .unanswered }
+            decide: @escaping @Sendable (BroadcastID, Knock) async -> KnockDecision = { _, _ in .unanswered },
+            noteSlowest: @escaping @Sendable (Bitrate?, BroadcastID, String) -> Void = { _, _, _ in }
         ) {
             bus = local.connect()
             directory = DirectoryTable(DirectorySettings())
@@ -28,7 +31,7 @@ import Testing
                     name: name, host: "\(name).example", port: 443,
                     fingerprint: [UInt8](repeating: name.utf8.first ?? 0, count: 32), isWebPKI: false, region: nil),
                 bus: bus, directory: directory,
-                handlers: .init(decide: decide, emit: { news.yield($0) }))
+                handlers: .init(decide: decide, noteSlowest: noteSlowest, emit: { news.yield($0) }))
             member.start()
         }
 
@@ -117,6 +120,38 @@ import Testing
         b.member.stop()
         await a.until { a.member.viewers(of: id) == 4 }
         #expect(a.member.copies(of: id) == 1)
+    }
+
+    /// Only a relay that gets the broadcast from this one is believed, and only a possible bitrate.
+    @Test func aRelayTellsItsSourceHowSlowItsSlowestViewerIs() async throws {
+        let (told, tell) = AsyncStream.makeStream(of: (kilobits: Int?, id: BroadcastID, node: String).self)
+        let a = Relay("a", bus, noteSlowest: { tell.yield(($0?.kilobitsPerSecond, $1, $2)) })
+        let (b, c, d) = (Relay("b", bus), Relay("c", bus), Relay("d", bus))
+        for (relay, path) in [(a, ["a"]), (b, ["a", "b"]), (c, ["a", "b", "c"])] {
+            var copy = try broadcast(id, at: relay.member.name)
+            copy.path = path
+            relay.member.announce(id, copy)
+        }
+        await a.until { a.member.fetchers(of: id) == ["b"] && a.member.sources(of: id).count == 0 }
+        let subject = "share.1.slowest-bitrate.a"
+        for text in ["{}", "[]", "", #"{"node":"b","broadcast":"7","bitrate":-1}"#] {
+            d.bus.publish(Array(text.utf8), to: subject, reply: nil)
+        }
+        for bitrate in ["0", "-5", "1e30", "\"900\"", "1.5"] {
+            let text = #"{"node":"b","broadcast":"\#(id.text)","bitrate":\#(bitrate)}"#
+            d.bus.publish(Array(text.utf8), to: subject, reply: nil)
+        }
+        for relay in [c, d, a] { relay.member.report(slowest: .kilobits(1), of: id, to: "a") }
+        b.member.report(slowest: .kilobits(2), of: BroadcastID(8), to: "a")
+        b.member.report(slowest: .kilobits(700), of: id, to: "a")
+        b.member.report(slowest: nil, of: id, to: "a")
+        var found: [Int?] = []
+        for await report in told {
+            #expect(report.id == id && report.node == "b")
+            found.append(report.kilobits)
+            if report.kilobits == nil { break }
+        }
+        #expect(found == [700, nil])
     }
 
     @Test func certificatesOfRelaysAreKnown() async throws {

@@ -11,11 +11,11 @@ struct ServiceMeetingVerbTests {
         let folder: TemporaryFolder
         let link: String
 
-        init(again relay: Relay? = nil) throws {
+        init(again relay: Relay? = nil, accept: String = "any") throws {
             folder = try relay?.folder ?? TemporaryFolder()
             let port = relay.flatMap { URL(string: $0.link)?.port } ?? 0
             process = try ShareProcess(
-                ["relay", "--listen", "127.0.0.1:\(port)", "--json", "--accept", "any"], in: folder)
+                ["relay", "--listen", "127.0.0.1:\(port)", "--json", "--accept", accept], in: folder)
             link = try #require(process.event("link")?["link"] as? String, "\(process.errorText)")
         }
     }
@@ -99,6 +99,52 @@ struct ServiceMeetingVerbTests {
         service.process.interrupt()
         #expect(service.process.exitCode() == 0)
         #expect(again.process.event("meeting-closed") != nil)
+    }
+
+    /// The relay answers 403: the service and the host say why, and end.
+    @Test func aRelayThatKnowsNeitherServiceNorHostTurnsThemAway() throws {
+        let relay = try Relay(accept: "known")
+        let folder = try TemporaryFolder()
+        let service = try ShareProcess(
+            [
+                "service", "--id", "com.example.conference", "--name", "Conference", "--headless", "--accept", "any",
+                "--relay", relay.link,
+            ], in: folder)
+        #expect(service.exitCode() == 77)
+        #expect(
+            service.errorText.contains(
+                "the relay does not take this service: the service refused: the service takes broadcasts of known hosts only"
+            ),
+            "\(service.errorText)")
+        for route in ["direct", "relay"] {
+            let host = try Terminal(["host", "--relay", relay.link, "--route", route, "--source", "test"])
+            #expect(host.waitUntil { $0.hasSuffix("[n]o:") }, "\(host.screen())")
+            try host.type("y", "Enter")
+            #expect(
+                host.waitUntil { $0.contains("the service takes broadcasts of known hosts only") }, "\(host.screen())")
+        }
+        #expect(relay.process.event("pairing-refused") != nil)
+    }
+
+    /// While `share relay` was away, another service has taken the identifier: the first one says so once, and no more.
+    @Test func aServiceWhoseIdentifierIsTakenSaysSo() throws {
+        let relay = try Relay()
+        let service = try Service(at: relay)
+        relay.process.kill()
+        #expect(service.process.waitForError("is interrupted: no host can pair meanwhile"))
+        service.process.suspend()
+        let again = try Relay(again: relay)
+        let other = try Service(at: again)
+        service.process.resume()
+        #expect(
+            service.process.waitForError(
+                "no host can pair any more: the relay does not take this service: the identifier is another"),
+            "\(service.process.errorText)")
+        #expect(other.link != service.link)
+        for process in [service.process, other.process] {
+            process.interrupt()
+            #expect(process.exitCode() == 0)
+        }
     }
 
     /// The service's user is asked in its terminal, and the relay's operator before that.

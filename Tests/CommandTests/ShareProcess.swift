@@ -56,6 +56,8 @@ final class ShareProcess {
     func interrupt() { program.interrupt() }
     func requestEnd() { program.requestEnd() }
     func kill() { program.kill() }
+    func suspend() { program.suspend() }
+    func resume() { program.resume() }
 }
 
 extension TemporaryFolder {

@@ -1,3 +1,4 @@
+import ICEServers
 import LinuxRuntime
 import MediaCore
 import OpusCodec
@@ -15,7 +16,7 @@ import VPXCodec
 /// Hosts publish to a relay, and viewers watch there, over real HTTPS, ICE, DTLS and SRTP on loopback.
 @Suite(.serialized, .timeLimit(.minutes(1)))
 struct RelaySessionTests {
-    private final class Relay: Sendable {
+    final class Relay: Sendable {
         let events = Monitor<[RelayEvent]>([])
         let session: RelaySession
         let link: ServiceLink
@@ -24,18 +25,22 @@ struct RelaySessionTests {
             maximumViewers: Int = 8, admit: @escaping HostSession.KnockPolicy = { _ in .accepted },
             viewerLimit: (@Sendable (ViewerDescription) -> Bitrate?)? = nil,
             maximumBitrate: Bitrate = .kilobits(20_000),
-            threads: Int = 1
+            threads: Int = 1, cluster: ClusterSettings? = nil, servers: [ICEServer] = [], secret: TURNSecret? = nil,
+            directoryCapacity: Int? = nil
         ) async throws {
             let description = try ServiceDescription(
                 id: try #require(ServiceID("io.sharekit.relay")), name: "Relay", fields: [])
             let events = events
+            var service = ServiceConfiguration(description)
+            (service.iceServers, service.turnSecret) = (servers, secret)
             var configuration = RelaySession.Configuration(
-                service: .init(
-                    listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1", service: .init(description)))
+                service: .init(listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1", service: service))
             configuration.maximumViewers = maximumViewers
             configuration.viewerLimit = viewerLimit
             configuration.maximumBitrate = maximumBitrate
             configuration.sendingThreads = threads
+            configuration.cluster = cluster
+            if let directoryCapacity { configuration.service.directory?.capacity = directoryCapacity }
             // Also for the few viewers of a test.
             configuration.sharing.leastViewers = 2
             configuration.sharing.run = 1
@@ -58,28 +63,38 @@ struct RelaySessionTests {
     }
 
     /// A host that publishes to the relay, and what it was told.
-    private struct PublishingHost {
+    struct PublishingHost {
         let session: HostSession
         let told = Monitor<[ServiceEvent]>([])
+        let warnings = Monitor<[String]>([])
 
+        /// - Parameters:
+        ///   - servers: its own, beside the relay's.
+        ///   - title: has the relay list the broadcast.
         init(
             to relay: Relay, name: String = "Budget", withAudio: Bool = false,
-            size: PixelSize = TestVideoSource.defaultSize
+            size: PixelSize = TestVideoSource.defaultSize, servers: [ICEServer] = [],
+            title: String? = nil
         ) async throws {
             let identity = try Identity.ephemeral()
             let tone = AudioInput(kind: .applicationAudio, source: TestTone(), hasSilenceSuppression: false) {
                 () throws(CodecFailure) in try OpusFrameEncoder(.systemAudio)
             }
-            session = try HostSession(
-                configuration: .init(
-                    listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1", fixedToken: nil,
-                    framesPerSecond: 60, maximumBitrate: .kilobits(4_000), contentHint: nil),
-                identity: identity, source: TestVideoSource(size: size, framesPerSecond: 30), encoder: VP8Encoder(),
-                audio: withAudio ? [tone] : [], decide: { _ in .refused(nil) }, emit: { _ in })
-            let paired = try await ServicePairing(
+            var paired = try await ServicePairing(
                 link: relay.link, application: ApplicationInfo(id: "com.example.budget", name: name),
                 identity: identity
             ).run { _ in [:] }
+            paired.title = title
+            let warnings = warnings
+            var configuration = HostSession.Configuration(
+                listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1", fixedToken: nil,
+                framesPerSecond: 60, maximumBitrate: .kilobits(4_000), contentHint: nil)
+            configuration.iceServers = servers + paired.iceServers
+            session = try HostSession(
+                configuration: configuration, identity: identity,
+                source: TestVideoSource(size: size, framesPerSecond: 30), encoder: VP8Encoder(),
+                audio: withAudio ? [tone] : [], decide: { _ in .refused(nil) },
+                emit: { event in if case .warning(let text) = event { warnings.change { $0.append(text) } } })
             let told = told
             try await session.start(publishingTo: paired) { event in told.change { $0.append(event) } }
         }
@@ -95,7 +110,7 @@ struct RelaySessionTests {
     }
 
     /// A viewer of a link, and how its session ends.
-    private func watch(
+    func watch(
         _ link: Link, _ seen: RecordedOutput, name: String = "viewer", names: Monitor<[String]> = Monitor([]),
         warnings: Monitor<[String]> = Monitor([])
     ) throws -> (session: ViewerSession, end: Task<EndReason, Never>) {

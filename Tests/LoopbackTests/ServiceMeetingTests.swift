@@ -23,8 +23,13 @@ private final class MeetingRelay: Sendable {
     let session: RelaySession
     let identity: Identity
 
-    /// - Parameter secret: of a TURN server that is not there.
-    init(_ identity: Identity, port: Int = 0, secret: TURNSecret? = nil) throws {
+    /// - Parameters:
+    ///   - secret: of a TURN server that is not there.
+    ///   - decide: answers services and hosts that pair.
+    init(
+        _ identity: Identity, port: Int = 0, secret: TURNSecret? = nil,
+        decide: @escaping @Sendable (PairingRequest) async -> PairingDecision = { _ in .accepted }
+    ) throws {
         self.identity = identity
         let description = try ServiceDescription(
             id: try #require(ServiceID("io.sharekit.relay")), name: "Relay", fields: [])
@@ -36,7 +41,7 @@ private final class MeetingRelay: Sendable {
             configuration: RelaySession.Configuration(
                 service: .init(
                     listenHost: "127.0.0.1", listenPort: port, linkHost: "127.0.0.1", service: service)),
-            identity: identity, decide: { _ in .accepted }, admit: { _ in .accepted },
+            identity: identity, decide: decide, admit: { _ in .accepted },
             emit: { event in events.change { $0.append(event) } })
     }
 
@@ -84,6 +89,16 @@ private final class MetService: Sendable {
     /// Waits for an event, 20 s at most.
     func wait<Value: Sendable>(_ find: @escaping @Sendable (ServiceSessionEvent) -> Value?) async -> Value? {
         await waiting(events) { events in events.lazy.compactMap(find).first }
+    }
+
+    /// Waits until the service does not try to register again any more, 20 s at most.
+    func hasGivenUp() async throws -> Bool {
+        let registration = try #require(session.state.with { $0.registration })
+        let deadline = ContinuousClock.now + .seconds(20)
+        while await registration.renewal != nil, ContinuousClock.now < deadline {
+            try await Task.sleep(for: .milliseconds(50))
+        }
+        return await registration.renewal == nil
     }
 
     /// Waits for a warning that begins so.
@@ -262,6 +277,71 @@ struct MetServiceTests {
         await host.stop()
         await service.session.stop()
         await relay.session.stop()
+    }
+
+    private static let isRefused = "no host can pair any more: the relay does not take this service: "
+
+    /// The operator of a relay that has started anew does not want the service any more (403): it asks once.
+    @Test func aServiceThatTheRelayRefusesDoesNotAskAgain() async throws {
+        let identity = try Identity.ephemeral()
+        let relay = try MeetingRelay(identity)
+        let place = try await relay.session.start()
+        let service = try MetService(place, identity: .ephemeral())
+        _ = try await service.session.start()
+        await relay.session.stop()
+        #expect(await service.warning("no host can pair now"))
+        let asked = Monitor(0)
+        let again = try MeetingRelay(identity, port: place.port) { _ in
+            asked.change { $0 += 1 }
+            return .refused("no services here")
+        }
+        _ = try await again.session.start()
+        #expect(await service.warning(Self.isRefused))
+        let said = await service.wait {
+            if case .warning(let text) = $0, text.hasPrefix(Self.isRefused) { text } else { nil }
+        }
+        #expect(said?.contains("no services here") == true, "\(said ?? "nothing")")
+        #expect(try await service.hasGivenUp())
+        #expect(asked.with { $0 } == 1)
+        // A new start says it at once.
+        let error = await #expect(throws: EndReason.self) {
+            _ = try await MetService(place, identity: .ephemeral()).session.start()
+        }
+        #expect(error?.code == .refused && error?.sentence.contains("no services here") == true)
+        await service.session.stop()
+        await again.session.stop()
+    }
+
+    /// While the relay was away, its list of identifiers was lost, and another certificate has taken this one (403).
+    @Test func aServiceWhoseIdentifierIsAnothersDoesNotAskAgain() async throws {
+        let identity = try Identity.ephemeral()
+        let relay = try MeetingRelay(identity)
+        let place = try await relay.session.start()
+        let (own, anothers) = (try Identity.ephemeral(), try Identity.ephemeral())
+        let service = try MetService(place, identity: own)
+        _ = try await service.session.start()
+        await relay.session.stop()
+        #expect(await service.warning("no host can pair now"))
+        let isTaken = Monitor(false)
+        let again = try MeetingRelay(identity, port: place.port) { request in
+            request.fingerprint == own.fingerprint && !isTaken.with { $0 } ? .unanswered : .accepted
+        }
+        _ = try await again.session.start()
+        let other = try MetService(place, identity: anothers)
+        let link = try await other.session.start()
+        isTaken.with { $0 = true }
+        #expect(await service.warning(Self.isRefused + "the identifier is another certificate's there"))
+        #expect(try await service.hasGivenUp())
+        // The other one is still met.
+        let host = try MeetingHost()
+        await (try host.pair(link)).close()
+        await host.stop()
+        let error = await #expect(throws: EndReason.self) {
+            _ = try await MetService(place, identity: own).session.start()
+        }
+        #expect(error?.code == .refused && error?.sentence.contains("another certificate's") == true)
+        for session in [service.session, other.session] { await session.stop() }
+        await again.session.stop()
     }
 
     /// The relay has ended the meeting, and something there has the identifier for a while: the service goes on asking.

@@ -17,6 +17,51 @@ import Testing
         expect(slowest([0, 0]) == 0)
     }
 
+    /// What a relay tells of its viewers is no reason to send more, and counts like a viewer.
+    @Test func slowViewersOfOtherRelaysCount() {
+        func estimates(_ own: [Int], _ behind: [Int]) -> [Int]? {
+            AudienceEstimates(own.map { .kilobits($0) }, behind: behind.map { .kilobits($0) })
+                .map { [$0.fastest.kilobitsPerSecond, $0.slowest.kilobitsPerSecond] }
+        }
+        expect(estimates([], [500]) == nil)
+        expect(estimates([900], []) == [900, 900])
+        expect(estimates([900], [500, 700]) == [900, 500])
+        expect(estimates([900, 400], [500]) == [900, 400])
+        expect(estimates([900], [299]) == [900, 900], "under a third")
+        expect(estimates([900, 800], [299, 2_000]) == [900, 800])
+        expect(estimates([900], [2_000]) == [900, 900])
+    }
+
+    @Test func aReportHoldsUntilTheNextOneAndForTenSeconds() {
+        var reports = SlowestBitrateReports()
+        func known(at milliseconds: Int) -> [Int] {
+            reports.bitrates(now: .at(milliseconds)).map(\.kilobitsPerSecond).sorted()
+        }
+        expect(known(at: 0) == [])
+        reports.note(.kilobits(500), from: "b", now: .at(0))
+        reports.note(.kilobits(700), from: "c", now: .at(4_000))
+        expect(known(at: 9_999) == [500, 700])
+        expect(known(at: 10_000) == [700])
+        reports.note(.kilobits(600), from: "c", now: .at(12_000))
+        reports.note(.kilobits(800), from: "d", now: .at(12_000))
+        expect(known(at: 21_999) == [600, 800])
+        reports.keep(["d", "e"])
+        expect(known(at: 21_999) == [800])
+        reports.note(nil, from: "d", now: .at(21_999))
+        expect(known(at: 21_999) == [])
+    }
+
+    @Test func reportsOfNoMoreThan64RelaysAreKept() {
+        var reports = SlowestBitrateReports()
+        for number in 0..<100 { reports.note(.kilobits(500 + number), from: "\(number)", now: .at(0)) }
+        reports.note(.kilobits(400), from: "0", now: .at(1))
+        reports.note(.kilobits(-1), from: "1", now: .at(1))
+        let known = reports.bitrates(now: .at(2)).map(\.kilobitsPerSecond)
+        expect(known.count == 63 && known.min() == 400 && known.max() == 563)
+        for number in 100..<200 { reports.note(.kilobits(600), from: "\(number)", now: .at(20_000)) }
+        expect(reports.bitrates(now: .at(20_000)).count == 64, "those that have expired leave room")
+    }
+
     @Test func thePublisherCountsTheSlowestWithTheSameAudioButNeverUnderAThird() {
         func video(_ slowest: Int?, estimate: Int = 1_000, video: Int = 900) -> Int? {
             AudienceEstimates.video(

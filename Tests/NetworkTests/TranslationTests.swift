@@ -72,6 +72,32 @@ import Testing
         #expect(relay.events("live").isEmpty)
     }
 
+    /// The relay is the only other machine: host and viewer learn their public addresses from it.
+    @Test(arguments: [
+        (AddressTranslation.portRestricted, AddressTranslation.portRestricted), (.fullCone, .symmetric),
+    ])
+    func homesMeetDirectlyWithTheRelayAsTheirSTUNServer(
+        host: AddressTranslation, viewer: AddressTranslation
+    ) throws {
+        let homes = try TwoHomes(
+            host: .init(host), viewer: .init(viewer), conditions: LinkConditions(delayMilliseconds: 10))
+        let folders = try (0..<3).map { _ in try TemporaryFolder() }
+        let relay = try Endpoint(
+            ["relay", "--listen", "\(TwoHomes.serverAddress):0", "--accept", "any"], in: homes.server, folders[0])
+        let place = try #require(try relay.event("link")["link"] as? String)
+        let publisher = try Endpoint(
+            ["host", "--relay", place, "--route", "direct", "--source", "test", "--accept", "any"], in: homes.host,
+            folders[1], agrees: true)
+        let link = try #require(try publisher.event("link")["link"] as? String)
+        let watcher = try Endpoint(["join", "--headless"], in: homes.viewer, folders[2], link: link)
+        try watcher.event("first-picture", seconds: 20)
+        let path = try watcher.event("connected")["path"] as? String ?? ""
+        print("| \(host.rawValue) | \(viewer.rawValue) | \(path) |")
+        #expect(!path.contains("relay"), "\(path)")
+        #expect(try watcher.reports(2).number("frames") ?? 0 > 20)
+        #expect(relay.events("live").isEmpty)
+    }
+
     /// A service that nobody reaches is met there, too. Host and service get the relay's STUN and TURN servers from it.
     @Test(arguments: [
         (AddressTranslation.portRestricted, AddressTranslation.portRestricted), (.symmetric, .symmetric),

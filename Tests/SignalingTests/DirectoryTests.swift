@@ -133,6 +133,26 @@ struct DirectoryRouteTests {
         }
     }
 
+    /// Whatever there is, a response has the 200 with the most viewers, and says how many there are.
+    @Test func noMoreThanTwoHundredAreInAResponse() async throws {
+        try await ServiceFixture.with(configure: { $0.directory = DirectorySettings() }) { stage in
+            let directory = try #require(stage.server.directory)
+            for viewers in 0..<250 {
+                var entry = try listed(in: stage)
+                entry.viewers = viewers
+                let isTaken = directory.with { [entry] in $0.put(.init(entry)) }
+                #expect(isTaken)
+            }
+            try await stage.client { client in
+                let names: [String?] = [nil, "com.example.a b"]
+                for name in names {
+                    let (entries, total) = try await client.broadcasts(of: name)
+                    #expect(entries.compactMap(\.viewers) == Array((50..<250).reversed()) && total == 250)
+                }
+            }
+        }
+    }
+
     /// The response to the same question is kept, but not longer than it is true.
     @Test func aChangeIsSeenAtOnce() async throws {
         try await ServiceFixture.with(configure: { $0.directory = DirectorySettings() }) { stage in

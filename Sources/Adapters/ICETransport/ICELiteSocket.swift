@@ -10,7 +10,8 @@ public import SessionDescription
 ///
 /// A datagram belongs to the session whose user name fragment its STUN request names, or whose peer has proved to be at
 /// the address it comes from. A peer proves its address by answering a check with 96 random bits; before that, nothing
-/// but the answer to its own authentic request and that check is sent there.
+/// but the answer to its own authentic request and that check is sent there. A port that is a STUN server, too, also
+/// answers plain Binding requests (``STUNBindingResponder``).
 public final class ICELiteSocket {
     /// Counters since the beginning.
     public struct Counters: Hashable, Sendable {
@@ -19,6 +20,8 @@ public final class ICELiteSocket {
         public var refusedRequests = 0
         /// Datagrams from an address that belongs to no session.
         public var strangers = 0
+        /// Plain Binding requests that were answered.
+        public var bindingResponses = 0
     }
 
     public internal(set) var counters = Counters()
@@ -34,6 +37,8 @@ public final class ICELiteSocket {
     /// By the address of the peer.
     private var addresses: [PeerEndpoint: ICELiteAgent] = [:]
     private let publicAddress: String?
+    /// Nil: plain Binding requests are refused.
+    private var responder: STUNBindingResponder?
     private let batch: DatagramBatch
     private var readers: [PriorityReader] = []
     /// Waits for the port, if it is one of many.
@@ -54,15 +59,17 @@ public final class ICELiteSocket {
     ///   - publicAddress: another numeric address at which peers reach the port, such as that of a router that forwards
     ///     it.
     ///   - isOneOfMany: whether the loop has many such sockets, with a session each.
+    ///   - isSTUNServer: whether strangers learn their public address here.
     /// - Throws: if the port is taken, or no address can be bound.
     public init(
         loop: EventLoop, addresses: [String]? = nil, port: UInt16 = 0, publicAddress: String? = nil,
-        isOneOfMany: Bool = false
+        isOneOfMany: Bool = false, isSTUNServer: Bool = false
     ) throws(ICEFailure) {
         loop.preconditionOnLoop()
         guard let stun = cnice_stun_new() else { throw ICEFailure("there is no memory for a socket") }
         self.loop = loop
         self.publicAddress = publicAddress
+        responder = isSTUNServer ? STUNBindingResponder(now: MonotonicClock.now) : nil
         readerSet = isOneOfMany ? loop.readerSet : nil
         self.stun = stun
         batch = loop.shared { DatagramBatch() }
@@ -195,11 +202,32 @@ public final class ICELiteSocket {
             }
             return agent.handleResponse(UnsafeRawBufferPointer(datagram), from: endpoint)
         }
-        guard let username = RequestUsername(datagram, stun), let agent = agents[username.fragment],
+        guard let username = RequestUsername(datagram, stun) else {
+            if respond(to: UnsafeRawBufferPointer(datagram), from: source, socket) {
+                counters.bindingResponses += 1
+            } else {
+                counters.refusedRequests += 1
+            }
+            return
+        }
+        guard let agent = agents[username.fragment],
             agent.handleRequest(datagram, username, from: source, endpoint, socket)
         else {
             counters.refusedRequests += 1
             return
+        }
+    }
+
+    /// Tells a stranger its address, if it has asked for nothing else.
+    private func respond(
+        to request: UnsafeRawBufferPointer, from source: UnsafePointer<sockaddr_storage>, _ socket: BoundSocket
+    ) -> Bool {
+        guard responder != nil else { return false }
+        return withUnsafeTemporaryAllocation(byteCount: STUNBindingResponder.longestResponse, alignment: 8) { room in
+            guard let length = responder?.respond(to: request, from: source, into: room, now: MonotonicClock.now),
+                let base = room.baseAddress
+            else { return false }
+            return cnice_send_datagram(socket.descriptor, source, base, length) == 0
         }
     }
 }

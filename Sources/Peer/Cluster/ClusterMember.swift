@@ -1,4 +1,5 @@
 public import Admission
+public import MediaCore
 public import Signaling
 import Synchronization
 
@@ -23,13 +24,18 @@ public final class ClusterMember: Sendable {
     public struct Handlers: Sendable {
         /// Decides about a viewer of a broadcast whose publisher sends to this relay. Ends when the task is cancelled.
         public var decide: @Sendable (BroadcastID, Knock) async -> KnockDecision
+        /// Another relay, which fetches a broadcast from this one, tells what its slowest viewer can get; nil: as much as
+        /// its others. The text is its name.
+        public var noteSlowest: @Sendable (Bitrate?, BroadcastID, String) -> Void
         public var emit: @Sendable (Event) -> Void
 
         public init(
             decide: @escaping @Sendable (BroadcastID, Knock) async -> KnockDecision,
+            noteSlowest: @escaping @Sendable (Bitrate?, BroadcastID, String) -> Void = { _, _, _ in },
             emit: @escaping @Sendable (Event) -> Void
         ) {
             self.decide = decide
+            self.noteSlowest = noteSlowest
             self.emit = emit
         }
     }
@@ -86,6 +92,7 @@ public final class ClusterMember: Sendable {
         bus.subscribe(to: Self.subject("snapshot", of: name)) { [weak self] in self?.sendSnapshot($0) }
         bus.subscribe(to: Self.subject("viewer", of: name)) { [weak self] in self?.receiveQuestion($0) }
         bus.subscribe(to: Self.subject("viewer-withdrawn", of: name)) { [weak self] in self?.withdrawQuestion($0) }
+        bus.subscribe(to: Self.subject("slowest-bitrate", of: name)) { [weak self] in self?.receiveSlowest($0) }
         let task = Task { [weak self] in
             while let self, !Task.isCancelled {
                 tick()
@@ -209,12 +216,32 @@ public final class ClusterMember: Sendable {
 
     /// How many other relays get a broadcast from this one.
     public func copies(of id: BroadcastID) -> Int {
+        state.withLock { state in state.cluster.nodes.values.count { $0.fetches(id.text, from: name) } }
+    }
+
+    /// The names of those relays.
+    public func fetchers(of id: BroadcastID) -> Set<String> {
         state.withLock { state in
-            state.cluster.nodes.values.count { node in
-                guard let path = node.broadcasts[id.text]?.path, path.count > 1 else { return false }
-                return path[path.count - 2] == name
-            }
+            Set(state.cluster.nodes.values.filter { $0.fetches(id.text, from: name) }.map(\.node.name))
         }
+    }
+
+    // MARK: The slowest viewer
+
+    /// Tells the relay that a broadcast is fetched from what the slowest viewer here can get; nil: as much as the others.
+    /// It forgets that after 10 s.
+    public func report(slowest: Bitrate?, of id: BroadcastID, to node: String) {
+        let report = SlowestBitrateDocument(node: name, broadcast: id.text, bitrate: slowest?.bitsPerSecond)
+        bus.publish(ClusterJSON.encode(report), to: Self.subject("slowest-bitrate", of: node), reply: nil)
+    }
+
+    /// Of a relay alone that fetches the broadcast from this one.
+    private func receiveSlowest(_ message: BusMessage) {
+        guard let report = ClusterJSON.decode(SlowestBitrateDocument.self, message.bytes),
+            let id = BroadcastID(report.broadcast), report.bitrate.map({ $0 > 0 }) ?? true,
+            state.withLock({ $0.cluster.nodes[report.node]?.fetches(id.text, from: name) }) == true
+        else { return }
+        handlers.noteSlowest(report.bitrate.map { Bitrate(bitsPerSecond: $0) }, id, report.node)
     }
 
     // MARK: Requests

@@ -151,6 +151,14 @@ struct ViewerQuestionDocument: Codable {
     var viewer: ViewerDocument
 }
 
+/// What the slowest viewer of a relay can get, for the relay that it fetches the broadcast from.
+struct SlowestBitrateDocument: Codable {
+    var node: String
+    var broadcast: String
+    /// In bit/s, audio and headers included; nil: as much as the others there.
+    var bitrate: Int?
+}
+
 /// JSON of messages.
 enum ClusterJSON {
     static func encode(_ value: some Encodable) -> [UInt8] {

@@ -191,6 +191,12 @@ public struct ClusterState: Sendable {
 }
 
 extension ClusterState.Node {
+    /// Whether it gets a broadcast from another relay.
+    func fetches(_ id: String, from relay: String) -> Bool {
+        guard let path = broadcasts[id]?.path, path.count > 1 else { return false }
+        return path[path.count - 2] == relay
+    }
+
     fileprivate mutating func put(_ id: String, _ broadcast: ClusterBroadcast, change: Int) -> ClusterState.Effect? {
         var broadcast = broadcast
         broadcast.change = change

@@ -10,6 +10,9 @@ public struct ICEServer: Codable, Sendable, Equatable {
         self.credential = credential
     }
 
+    /// Whether there is a STUN server among its URLs.
+    public var isSTUN: Bool { urls.contains { $0.lowercased().hasPrefix("stun:") } }
+
     private enum CodingKeys: CodingKey { case urls, username, credential }
 
     /// Decodes `urls` from an array or from one string, as `RTCIceServer` allows both.

@@ -1,5 +1,6 @@
 import Admission
 import EventLoop
+import ICEServers
 import LinuxRuntime
 import Publishing
 import Signaling
@@ -48,6 +49,9 @@ final class BroadcastSignaling: SignalingServerDelegate, BroadcastDelegate {
     }
 
     func begin(_ broadcast: BroadcastHandle) { served.with { $0 = broadcast } }
+
+    /// Tells viewers these STUN and TURN servers from now on.
+    func use(_ servers: [ICEServer]) { served.with { $0 }?.use(servers) }
 
     /// Has viewers that are admitted from now on go elsewhere at once.
     func redirect(by redirect: @escaping @Sendable (Viewer) -> SignedRedirect?) {

@@ -119,6 +119,15 @@ final class ClusterBroadcasts: BroadcastFinder {
         member.update(id) { $0.viewers = max(0, viewers - others) }
     }
 
+    /// Tells the relay that a broadcast is fetched from what the slowest viewer here can get; nil: as much as the others.
+    func report(slowest: Bitrate?, of id: BroadcastID) {
+        guard let source = state.with({ $0.copies[id] })?.state.with({ $0.source }) else { return }
+        member.report(slowest: slowest, of: id, to: source.name)
+    }
+
+    /// One that is fetched, or about to be.
+    func copied(_ id: BroadcastID) -> RelayedBroadcast? { state.with { $0.copies[id] }?.broadcast }
+
     // MARK: The session with the source
 
     private func run(_ copy: Copy, _ id: BroadcastID) async {

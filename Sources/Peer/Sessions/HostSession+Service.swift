@@ -31,6 +31,7 @@ extension HostSession {
             throw .hostStopped
         }
         try await publication.open()
+        keepServersValid(of: service)
         startPipelines()
         Task { [weak self] in
             let reason = await self?.publish(publication, of: service, report: report)
@@ -45,11 +46,13 @@ extension HostSession {
         let (isStopped, current) = (isStopped, publication)
         return await RelayFailover(
             make: { self.makePublication($0, report: report) },
-            take: { publication, _ in
-                isStopped.with { isStopped in
+            take: { publication, paired in
+                let isWanted = isStopped.with { isStopped in
                     if !isStopped { current.with { $0 = publication } }
                     return !isStopped
                 }
+                self.keepServersValid(of: paired, isAnother: true)
+                return isWanted
             },
             isWanted: { !isStopped.with { $0 } }, emit: emit
         ).run(first, of: paired)

@@ -1,5 +1,6 @@
 public import Admission
 import EventLoop
+import ICEServers
 import ICETransport
 import LinuxRuntime
 import Logging
@@ -34,6 +35,8 @@ public final class HostSession: Sendable {
     let isStopped = Monitor(false)
     private let wakeups: LoopBound<MediaWakeups>
     let servers: ICEServerMonitor
+    /// Of the servers of a relay or a service.
+    private let serverRenewal = Monitor<ICEServerRenewal?>(nil)
     private let descriptors: DescriptorPlan
     /// The recorders and clip buffers, which are closed at the end.
     let sinks = Monitor<[any EncodedMediaSink]>([])
@@ -179,6 +182,7 @@ public final class HostSession: Sendable {
             await meeting.stop()
             throw .hostStopped
         }
+        keepServersValid(of: relay)
         if let limit = configuration.directViewers { startHandover(to: relay, of: broadcast.id, beyond: limit) }
         do throws(SignalingError) {
             try await meeting.start()
@@ -186,6 +190,31 @@ public final class HostSession: Sendable {
             throw EndReason(error, service: relay.name)
         }
         return link
+    }
+
+    /// Gets the servers of a relay, or of a service, anew before their credentials expire, beside this host's own.
+    /// - Parameter isAnother: this one has taken the place of the one whose servers are known.
+    func keepServersValid(of paired: PairedService, isAnother: Bool = false) {
+        let renewal: ICEServerRenewal? = isStopped.with { isStopped in
+            guard !isStopped else { return nil }
+            return serverRenewal.with { renewal in
+                let known = renewal ?? makeRenewal(beside: paired.iceServers)
+                renewal = known
+                return known
+            }
+        }
+        renewal?.follow(paired.client, paired.iceServers, usesThem: isAnother)
+    }
+
+    /// - Parameter granted: those of the configuration that are not this host's own.
+    private func makeRenewal(beside granted: [ICEServer]) -> ICEServerRenewal {
+        let own = configuration.iceServers.filter { !granted.contains($0) }
+        return ICEServerRenewal { [servers, signaling, core] granted in
+            servers.use(own + granted)
+            signaling.use(servers.servers)
+            let addresses = await servers.lookUp()
+            core.perform { $0.servers = addresses ?? .init() }
+        }
     }
 
     func warnOfLimits() {
@@ -232,6 +261,7 @@ public final class HostSession: Sendable {
             })
         else { return }
         servers.stop()
+        serverRenewal.with { $0 }?.stop()
         let server = server.with { $0 }
         let sentence = reason.code == .stopped ? "the host ended the broadcast" : reason.sentence
         await signaling.end(reason: sentence)

@@ -8,6 +8,8 @@ final class ICEServerMonitor: Sendable {
     private let resolver: ICEServerResolver
     private let emit: @Sendable (BroadcastEvent) -> Void
     private let isStopped = Monitor(false)
+    /// What was said of the servers' names.
+    private let complaints = Monitor<Set<String>>([])
     /// When the servers were last checked.
     private let lastCheck = Monitor<ContinuousClock.Instant?>(nil)
 
@@ -19,12 +21,17 @@ final class ICEServerMonitor: Sendable {
     /// The servers in the form for viewers.
     var servers: [ICEServer] { resolver.servers }
 
-    /// Resolves the servers' names, and warns of those without an address.
+    /// Uses other servers, or other credentials, from now on.
+    func use(_ servers: [ICEServer]) { resolver.use(servers) }
+
+    /// Resolves the servers' names, and warns of those without an address, once.
     /// - Returns: nil if there are no servers.
     func lookUp() async -> ICEServerResolver.Addresses? {
         guard !servers.isEmpty else { return nil }
         let addresses = await resolver.addresses()
-        for complaint in addresses.complaints { emit(.warning(complaint)) }
+        for complaint in addresses.complaints where complaints.with({ $0.insert(complaint).inserted }) {
+            emit(.warning(complaint))
+        }
         return addresses
     }
 

@@ -89,10 +89,30 @@ final class PublishedBroadcasts: Sendable {
         service.finish(session, reason: reason)
     }
 
-    /// Another relay, whose broadcast this is a copy of, is not told.
+    /// Tells the publisher, or the relay whose broadcast this is a copy of.
     private func report(slowest: Bitrate?, of id: BroadcastID) {
-        guard let service = environment.with({ $0 })?.session, let session = session(of: id) else { return }
-        service.send(.slowestBitrate(slowest), to: session)
+        if let session = session(of: id) {
+            environment.with { $0 }?.session.send(.slowestBitrate(slowest), to: session)
+        } else {
+            cluster.broadcasts?.report(slowest: slowest, of: id)
+        }
+    }
+
+    /// Another relay, which fetches a broadcast here, tells what its slowest viewer can get.
+    func note(slowest: Bitrate?, of id: BroadcastID, at relay: String) {
+        broadcast(id)?.note(slowest: slowest, at: relay)
+    }
+
+    /// Published to this relay, or fetched by it.
+    private func broadcast(_ id: BroadcastID) -> RelayedBroadcast? {
+        session(of: id).flatMap { broadcast(of: $0) } ?? cluster.broadcasts?.copied(id)
+    }
+
+    /// What another relay has of a broadcast has changed.
+    func noteChange(of id: BroadcastID) {
+        noteAudience(of: id)
+        guard let member = cluster.member else { return }
+        broadcast(id)?.keepReports(of: member.fetchers(of: id))
     }
 
     /// Media of a publisher comes: its broadcast can be watched.

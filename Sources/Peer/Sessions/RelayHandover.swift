@@ -36,6 +36,7 @@ final class RelayHandover: BroadcastDelegate, Sendable {
     private let relay: PairedService
     private let signer: RedirectSigner
     private let signaling: BroadcastSignaling
+    private let moved: @Sendable (PairedService) -> Void
     private let emit: @Sendable (BroadcastEvent) -> Void
     /// Passes on how many watch at the relay, not as often as the relay may tell.
     private let audience: Throttle<ViewersElsewhere>
@@ -54,12 +55,14 @@ final class RelayHandover: BroadcastDelegate, Sendable {
     private static let audienceInterval = MediaDuration.milliseconds(250)
 
     /// - Parameters:
+    ///   - moved: called when the publication goes on at another relay.
     ///   - emit: called with the events of the publication.
     ///   - noteViewersElsewhere: called with the number of viewers at the relay.
     ///   - calmTime: how long few viewers have to be few until the host serves them itself again.
     init(
         _ core: LoopBound<Broadcast>, of broadcast: BroadcastID, to relay: PairedService, identity: Identity,
         limit: Int, calmTime: MediaDuration, signaling: BroadcastSignaling,
+        moved: @escaping @Sendable (PairedService) -> Void,
         emit: @escaping @Sendable (BroadcastEvent) -> Void,
         noteViewersElsewhere: @escaping @Sendable (ViewersElsewhere) -> Void
     ) {
@@ -72,6 +75,7 @@ final class RelayHandover: BroadcastDelegate, Sendable {
         (relay.decidesOnViewers, relay.title) = (true, nil)
         self.relay = relay
         self.signaling = signaling
+        self.moved = moved
         self.emit = emit
     }
 
@@ -131,11 +135,13 @@ final class RelayHandover: BroadcastDelegate, Sendable {
     private var failover: RelayFailover {
         RelayFailover(
             make: { self.makePublication($0) },
-            take: { [state] publication, paired in
-                state.with { state in
+            take: { [state, moved] publication, paired in
+                let isWanted = state.with { state in
                     if !state.hasEnded { (state.publication, state.place) = (publication, paired.link) }
                     return !state.hasEnded
                 }
+                if isWanted { moved(paired) }
+                return isWanted
             },
             isWanted: { [state] in !state.with { $0.hasEnded } }, emit: emit)
     }

@@ -1,5 +1,4 @@
 import Admission
-import FoundationEssentials
 import ICEServers
 import ICETransport
 import Signaling
@@ -17,12 +16,11 @@ actor RelayRegistration {
     private let emit: @Sendable (ServiceSessionEvent) -> Void
     private var paired: PairedService?
     private var meeting: MeetingSession?
-    /// Of the present pairing.
-    private var client: ServiceClient?
-    /// Gets the relay's STUN and TURN servers anew before their credentials expire.
-    private var refresh: Task<Void, Never>?
+    /// Of the relay's STUN and TURN servers.
+    private let serverRenewal: ICEServerRenewal
     private let useServers: @Sendable ([ICEServer]) async -> Void
-    private var renewal: Task<Void, Never>?
+    /// Registers again, after the relay has ended the meeting.
+    private(set) var renewal: Task<Void, Never>?
     private var isStopped = false
     /// Until the next attempt to register again.
     private var delay = RelayRegistration.shortestDelay
@@ -45,6 +43,7 @@ actor RelayRegistration {
         emit: @escaping @Sendable (ServiceSessionEvent) -> Void
     ) {
         self.useServers = useServers
+        serverRenewal = ICEServerRenewal(use: useServers)
         self.fingerprint = fingerprint
         self.relay = relay
         self.service = service
@@ -81,8 +80,7 @@ actor RelayRegistration {
     func open(on server: SignalingServer) async throws(SignalingError) {
         guard let paired else { throw SignalingError(.gone, "there is no pairing") }
         self.paired = nil
-        client = paired.client
-        keepServersValid(paired.iceServers)
+        serverRenewal.follow(paired.client, paired.iceServers)
         let name = paired.name
         let meeting = MeetingSession(
             .service(service.id), client: paired.client, server: server,
@@ -110,41 +108,10 @@ actor RelayRegistration {
     func stop() async {
         isStopped = true
         renewal?.cancel()
-        refresh?.cancel()
+        serverRenewal.stop()
         await meeting?.stop()
         await paired?.close()
-        (meeting, paired, client) = (nil, nil, nil)
-    }
-
-    /// After half of the time for which credentials are still valid they are got anew; after a failure, and at the
-    /// earliest, after this.
-    private static let shortestRefresh = Duration.seconds(1)
-    private static let failedRefresh = Duration.seconds(60)
-
-    private func keepServersValid(_ servers: [ICEServer]) {
-        refresh?.cancel()
-        refresh = nil
-        guard let expiry = servers.expiry, let client else { return }
-        refresh = Task { [weak self] in
-            var expiry = expiry
-            var wait = Self.refreshTime(of: expiry)
-            while (try? await Task.sleep(for: wait)) != nil {
-                do throws(SignalingError) {
-                    let servers = try await client.iceServers()
-                    await self?.useServers(servers)
-                    guard let next = servers.expiry else { return }
-                    expiry = next
-                    wait = Self.refreshTime(of: expiry)
-                } catch {
-                    // The relay may have gone for a while; an older one does not tell its servers.
-                    wait = Self.failedRefresh
-                }
-            }
-        }
-    }
-
-    private static func refreshTime(of expiry: Date) -> Duration {
-        max(shortestRefresh, .seconds(max(0, expiry.timeIntervalSinceNow) / 2))
+        (meeting, paired) = (nil, nil)
     }
 
     /// Handles that the relay has ended the meeting: it has stopped, or has started anew.
@@ -183,13 +150,13 @@ actor RelayRegistration {
         renewal = nil
     }
 
-    /// - Returns: nil after success; `.refused` if the identifier is another certificate's. All else may go away: a relay
-    ///   that is about to stop, another server at its address, a meeting of before that has not ended yet.
+    /// - Returns: nil after success; `.refused` if the relay's operator does not want the service, or the identifier is
+    ///   another certificate's (403). All else may go away: a relay that is about to stop, another server at its address, a
+    ///   meeting of before that has not ended yet.
     private func register(_ server: SignalingServer) async -> PairingFailure? {
         do throws(PairingFailure) {
             await useServers(try await pair())
         } catch {
-            if case .refused(let reason) = error { return .unreachable(reason) }
             return error
         }
         do throws(SignalingError) {

@@ -40,7 +40,8 @@ public final class RelaySession: Sendable {
         /// Nil: there are no other relays.
         public var cluster: ClusterSettings?
 
-        /// - Parameter service: its `media` is a free port on all addresses unless it has one.
+        /// - Parameter service: its `media` is a free port on all addresses unless it has one. Whoever meets there has it as
+        ///   STUN server, unless the service names one.
         public init(service: ServiceSession.Configuration) {
             self.service = service
             self.service.media = service.media ?? MediaPort()
@@ -80,6 +81,7 @@ public final class RelaySession: Sendable {
         self.published = published
         var service = configuration.service
         service.viewers = configuration.maximumViewers
+        service.media?.isSTUNServer = true
         if configuration.cluster != nil {
             service.finder = published.cluster
             service.noteListing = { id, entry in published.cluster.member?.update(id) { $0.listing = entry } }
@@ -133,7 +135,9 @@ public final class RelaySession: Sendable {
         let member = ClusterMember(
             own, bus: settings.bus, directory: session.directory,
             handlers: .init(
-                decide: { await published.ask($1, about: $0) }, emit: { [weak self] in self?.report($0) }))
+                decide: { await published.ask($1, about: $0) },
+                noteSlowest: { published.note(slowest: $0, of: $1, at: $2) },
+                emit: { [weak self] in self?.report($0) }))
         let broadcasts = ClusterBroadcasts(
             member, own: own, settings: viewers, identity: identity,
             capacity: configuration.service.service.sessionCapacity,
@@ -159,7 +163,7 @@ public final class RelaySession: Sendable {
             emit(.cluster(.left(node)))
         case .changed: published.tellAlternates()
         case .nameIsTaken: emit(.cluster(.nameIsTaken))
-        case .broadcastChanged(let id): if let id = BroadcastID(id) { published.noteAudience(of: id) }
+        case .broadcastChanged(let id): if let id = BroadcastID(id) { published.noteChange(of: id) }
         }
     }
 

@@ -57,6 +57,8 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
         var link: Link?
         /// The publisher has paused it.
         var isPaused = false
+        /// Of relays that fetch it here.
+        var reports = SlowestBitrateReports()
         var isClosed = false
     }
 
@@ -78,7 +80,8 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
     /// - Parameters:
     ///   - name: as viewers see it.
     ///   - decide: answers viewers that knock.
-    ///   - reportSlowest: tells the publisher what the slowest viewer can get, on the network loop.
+    ///   - reportSlowest: tells the publisher, or the relay that this one fetches from, what the slowest viewer can get,
+    ///     on the network loop.
     ///   - exceeded: ends the broadcast of a publisher that sends too much, on the network loop.
     init(
         name: String?, _ configuration: BroadcastConfiguration, _ environment: Environment?,
@@ -118,6 +121,14 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
         }
         served?.signaling.send(isPaused ? .paused : .resumed)
     }
+
+    /// A relay that fetches the broadcast here tells what its slowest viewer can get; nil: as much as its others.
+    func note(slowest: Bitrate?, at relay: String) {
+        state.with { $0.reports.note(slowest, from: relay, now: MonotonicClock.now) }
+    }
+
+    /// Forgets what relays have told that do not fetch the broadcast here any more.
+    func keepReports(of relays: Set<String>) { state.with { $0.reports.keep(relays) } }
 
     var id: BroadcastID { configuration.id }
 
@@ -178,7 +189,10 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
             let bandwidth = AudienceBandwidth(
                 loop, maximum: environment.maximumBitrate,
                 received: { [weak self] in self?.state.with { $0.receivedBytes }?() ?? 0 },
-                estimates: { core.assumeIsolated { $0.audienceEstimates } },
+                estimates: { [weak self] in
+                    let behind = self?.state.with { $0.reports.bitrates(now: MonotonicClock.now) } ?? []
+                    return core.assumeIsolated { $0.audienceEstimates(behind: behind) }
+                },
                 limit: { [weak self] rate in self?.state.with { $0.limitBitrate }?(rate) },
                 reportSlowest: reportSlowest, exceeded: exceeded)
             state.with { state in

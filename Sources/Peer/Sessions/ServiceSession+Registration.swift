@@ -30,16 +30,13 @@ extension ServiceSession {
 
     /// Uses these STUN and TURN servers for the broadcasts that come from now on.
     private func use(_ servers: [ICEServer]) async {
-        let resolver = ICEServerResolver(servers)
+        guard let resolver = state.with({ $0.isStopped ? nil : $0.resolver }) else { return }
+        resolver.use(servers)
         let addresses = await resolver.addresses()
-        let isRunning = state.with { state in
-            guard !state.isStopped else { return false }
-            // Sessions may use what the former one has opened.
-            if let former = state.resolver { state.formerResolvers.append(former) }
-            (state.resolver, state.servers) = (resolver, addresses)
+        state.with { state in
+            guard !state.isStopped else { return }
+            state.servers = addresses
             state.handle?.use(servers)
-            return true
         }
-        guard isRunning else { return await resolver.close() }
     }
 }

@@ -112,8 +112,6 @@ public final class ServiceSession: Sendable {
         var questions: [KnockID: PairingRequest] = [:]
         /// Of the STUN and TURN servers.
         var resolver: ICEServerResolver?
-        /// Those whose servers have other credentials now.
-        var formerResolvers: [ICEServerResolver] = []
         var isStopped = false
         /// No further broadcast is taken.
         var isFull = false
@@ -162,6 +160,12 @@ public final class ServiceSession: Sendable {
         if let media = configuration.media {
             let opened = try await media.open(on: loop)
             state.with { $0.socket = opened }
+            if let port = await opened.ifRunning({ $0.port }),
+                let server = media.server(port: port, host: configuration.linkHost),
+                !service.iceServers.contains(where: \.isSTUN)
+            {
+                service.iceServers.append(server)
+            }
         }
         var settings = SignalingServer.Configuration(host: configuration.listenHost, port: configuration.listenPort)
         settings.certificate = configuration.certificate
@@ -317,7 +321,7 @@ public final class ServiceSession: Sendable {
         // After the events of the end, which go over the relay.
         await state.with { $0.registration }?.stop()
         await server?.stop()
-        for resolver in state.with({ $0.formerResolvers + ($0.resolver.map { [$0] } ?? []) }) { await resolver.close() }
+        await state.with { $0.resolver }?.close()
         state.with { $0.socket }?.perform { $0.close() }
         await loop.stop()
     }

@@ -1,5 +1,6 @@
 public import ICEServers
 package import ICETransport
+import LinuxRuntime
 
 /// Prepares STUN and TURN servers for libnice: resolves their names, and opens TCP and TLS tunnels to TURN servers,
 /// because libnice does neither well.
@@ -9,6 +10,8 @@ public actor ICEServerResolver {
     /// The limit of a peer's servers; `addressLimit` is the limit of addresses of each kind.
     public static let serverLimit = 16
     static let addressLimit = 8
+    /// Tunnels are kept until `close`, as sessions may use them: those of servers that are not used any more count.
+    static let tunnelLimit = 32
 
     /// The addresses for ICE, and why some servers are not among them.
     package struct Addresses: Sendable {
@@ -31,11 +34,18 @@ public actor ICEServerResolver {
         }
     }
 
-    public nonisolated let servers: [ICEServer]
+    private nonisolated let used: Monitor<[ICEServer]>
     private var tunnels: [ServerURL: TURNTunnel] = [:]
     private var isClosed = false
 
-    public init(_ servers: [ICEServer] = []) { self.servers = Array(servers.prefix(Self.serverLimit)) }
+    public init(_ servers: [ICEServer] = []) { used = Monitor(Array(servers.prefix(Self.serverLimit))) }
+
+    public nonisolated var servers: [ICEServer] { used.with { $0 } }
+
+    /// Replaces the servers, or their credentials. Addresses that were found before remain usable.
+    public nonisolated func use(_ servers: [ICEServer]) {
+        used.with { $0 = Array(servers.prefix(Self.serverLimit)) }
+    }
 
     /// The servers' URLs in order, each once.
     package nonisolated var urls: [(url: ServerURL, server: ICEServer)] {
@@ -113,6 +123,10 @@ public actor ICEServerResolver {
         switch url.transport {
         case .udp: return [place(address, url.port, .udp)]
         case .tcp, .tls:
+            guard tunnels[url] != nil || tunnels.count < Self.tunnelLimit else {
+                complaints.append("\(url) is not used: there were too many other TURN servers before")
+                return []
+            }
             do {
                 guard let tunnel = try await tunnel(url, address) else { return [] }
                 return [place("127.0.0.1", tunnel.port, .tcp)] + (tunnel.port6.map { [place("::1", $0, .tcp)] } ?? [])

@@ -13,14 +13,17 @@ public struct AudienceEstimates: Equatable, Sendable {
     /// viewer has a backlog, and cannot wait for it as for a viewer of its own.
     static let baseShare = 85
 
-    /// - Parameter estimates: of the connected viewers, also of those that were cut off: they come back to a base layer
-    ///   that they can take. Read twice.
-    /// - Returns: nil if there are none.
-    public init?(_ estimates: some Sequence<Bitrate>) {
+    /// - Parameters:
+    ///   - estimates: of the connected viewers, also of those that were cut off: they come back to a base layer that they
+    ///     can take. Read twice.
+    ///   - behind: what viewers that are relays tell of their slowest viewers. The fastest viewer is none of these.
+    /// - Returns: nil if there are no viewers.
+    public init?(_ estimates: some Sequence<Bitrate>, behind: [Bitrate] = []) {
         guard let fastest = estimates.max() else { return nil }
         let least = Bitrate(bitsPerSecond: fastest.bitsPerSecond / Self.leastShare)
         self.fastest = fastest
-        slowest = estimates.lazy.filter { $0 >= least }.min() ?? fastest
+        let slow = [estimates.lazy.filter { $0 >= least }.min(), behind.lazy.filter { $0 >= least }.min()]
+        slowest = min(slow.lazy.compactMap(\.self).min() ?? fastest, fastest)
     }
 
     /// Nil where temporal layers would not even go on; see `EncodingLoad.target`.

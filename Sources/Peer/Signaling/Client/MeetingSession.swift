@@ -130,8 +130,10 @@ public actor MeetingSession {
                     events = try await client.meeting(id)
                     break connecting
                 } catch {
-                    if error.code == .gone {
-                        return emit(.ended("the relay has forgotten it", isReplaced: false))
+                    switch error.code {
+                    case .gone: return emit(.ended("the relay has forgotten it", isReplaced: false))
+                    case .refused: return emit(.ended("the relay refuses it: \(error.description)", isReplaced: false))
+                    default: break
                     }
                     guard (try? await Task.sleep(for: delay)) != nil else { return }
                     delay = min(delay * 2, .seconds(5))

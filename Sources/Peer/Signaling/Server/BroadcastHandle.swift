@@ -1,4 +1,5 @@
 public import Admission
+public import ICEServers
 
 /// A broadcast that was added to a ``SignalingServer``: sends events to its viewers, ends it, and removes it.
 ///
@@ -15,6 +16,9 @@ public struct BroadcastHandle: Sendable {
     public var id: BroadcastID { broadcast.configuration.id }
     /// The link's secret, 16 bytes.
     public var secret: [UInt8] { broadcast.configuration.secret }
+
+    /// Tells viewers these STUN and TURN servers from now on, in place of those of the configuration.
+    public func use(_ servers: [ICEServer]) { broadcast.servers = servers }
 
     /// Sends an event on every viewer's event stream. Never waits; a stream with 64 unread events is closed.
     public func send(_ event: HostEvent) { broadcast.send(event) }

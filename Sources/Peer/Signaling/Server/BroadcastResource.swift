@@ -1,4 +1,5 @@
 import Admission
+import ICEServers
 import MediaCore
 import Synchronization
 
@@ -14,6 +15,7 @@ final class BroadcastResource: Sendable {
     let eventStreams: EventStreams
     private let knockBucket: Mutex<TokenBucket>
     private let counters: SignalingCounters
+    private let iceServers: Mutex<[ICEServer]>
     /// Where admitted viewers are sent; nil: nowhere.
     private let redirecting = Mutex<(@Sendable (Viewer) -> SignedRedirect?)?>(nil)
 
@@ -25,6 +27,7 @@ final class BroadcastResource: Sendable {
         self.configuration = configuration
         self.delegate = delegate
         self.counters = counters
+        iceServers = Mutex(configuration.iceServers)
         proof = Proof(id: configuration.id, secret: configuration.secret)
         admissions = AdmissionRegister(fixedToken: configuration.fixedToken, limits: configuration.tokenLimits)
         eventStreams = EventStreams(capacity: configuration.eventStreamCapacity)
@@ -33,6 +36,12 @@ final class BroadcastResource: Sendable {
         ) { counters.count($0) }
         let rate = configuration.knockRate
         knockBucket = Mutex(TokenBucket(burst: rate.burst, rate: rate.perSecond, now: .now))
+    }
+
+    /// The STUN and TURN servers that viewers are told from now on.
+    var servers: [ICEServer] {
+        get { iceServers.withLock { $0 } }
+        set { iceServers.withLock { $0 = newValue } }
     }
 
     /// Takes the token of a knock with a correct proof, within the limits of its address and of this broadcast.

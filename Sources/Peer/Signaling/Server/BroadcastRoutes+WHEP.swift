@@ -66,7 +66,7 @@ extension BroadcastRoutes {
         let events =
             "</\(configuration.id.text)/events>; rel=\"urn:ietf:params:whep:ext:core:server-sent-events\"; "
             + "events=\"viewercount,recordercount,paused,resumed,ended\""
-        var reply = sessions.created(session, links: [events] + configuration.issuedServers.flatMap(\.links))
+        var reply = sessions.created(session, links: [events] + broadcast.issuedServers.flatMap(\.links))
         if viewer.knock != nil {
             let proof = broadcast.proof.host(viewer: viewer.fingerprint, host: server.identity.fingerprint)
             reply.headers[Header.shareProof] = Base64URL.encode(proof)

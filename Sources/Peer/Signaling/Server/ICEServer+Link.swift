@@ -2,9 +2,11 @@ import Admission
 import FoundationEssentials
 import ICEServers
 
-extension BroadcastConfiguration {
+extension BroadcastResource {
     /// The servers for one viewer.
-    var issuedServers: [ICEServer] { iceServers.issued(with: turnSecret, to: RandomName.random().text, at: Date()) }
+    var issuedServers: [ICEServer] {
+        servers.issued(with: configuration.turnSecret, to: RandomName.random().text, at: Date())
+    }
 }
 
 extension ServiceResource {

@@ -1,15 +1,16 @@
-import Cluster
+package import Cluster
 import Synchronization
 
 /// A bus within the process, with one connection for each relay. A connection can be cut.
-final class LocalBus: Sendable {
-    typealias Receiver = @Sendable (BusMessage) -> Void
+package final class LocalBus: Sendable {
+    package typealias Receiver = @Sendable (BusMessage) -> Void
 
     /// What one relay has subscribed to. Its messages wait in one queue.
-    final class Connection: MessageBus {
+    package final class Connection: MessageBus {
         private struct State {
             var receivers: [(subject: String, receive: Receiver)] = []
             var isCut = false
+            var unheard: [ObjectIdentifier] = []
         }
 
         private let bus: LocalBus
@@ -24,27 +25,32 @@ final class LocalBus: Sendable {
         }
 
         /// Nothing is sent or received while it is cut.
-        func cut(_ isCut: Bool) { state.withLock { $0.isCut = isCut } }
+        package func cut(_ isCut: Bool) { state.withLock { $0.isCut = isCut } }
 
-        func publish(_ bytes: [UInt8], to subject: String, reply: String?) -> Bool {
+        /// Does not hear another relay from now on.
+        package func ignore(_ other: Connection) { state.withLock { $0.unheard.append(ObjectIdentifier(other)) } }
+
+        @discardableResult
+        package func publish(_ bytes: [UInt8], to subject: String, reply: String?) -> Bool {
             guard !state.withLock({ $0.isCut }) else { return false }
             let others = bus.connections.withLock { $0 }.filter { $0 !== self }
             let message = BusMessage(subject: subject, bytes: bytes, reply: reply)
-            let receivers = others.map { $0.offer(message) }.reduce(0, +)
+            let receivers = others.map { $0.offer(message, from: self) }.reduce(0, +)
             if receivers == 0, let reply {
-                _ = offer(BusMessage(subject: reply, bytes: [], reply: nil, hasNoResponder: true))
+                _ = offer(BusMessage(subject: reply, bytes: [], reply: nil, hasNoResponder: true), from: self)
             }
             return true
         }
 
-        func subscribe(to subject: String, _ receive: @escaping Receiver) {
+        package func subscribe(to subject: String, _ receive: @escaping Receiver) {
             state.withLock { $0.receivers.append((subject, receive)) }
         }
 
         /// - Returns: how many receive it.
-        private func offer(_ message: BusMessage) -> Int {
+        private func offer(_ message: BusMessage, from sender: Connection) -> Int {
             let receivers = state.withLock { state in
-                state.isCut ? [] : state.receivers.filter { Self.matches(message.subject, $0.subject) }
+                state.isCut || state.unheard.contains(ObjectIdentifier(sender))
+                    ? [] : state.receivers.filter { Self.matches(message.subject, $0.subject) }
             }
             for (_, receive) in receivers { queue.yield { receive(message) } }
             return receivers.count
@@ -56,9 +62,11 @@ final class LocalBus: Sendable {
         }
     }
 
+    package init() {}
+
     fileprivate let connections = Mutex<[Connection]>([])
 
-    func connect() -> Connection {
+    package func connect() -> Connection {
         let connection = Connection(self)
         connections.withLock { $0.append(connection) }
         return connection

@@ -1,0 +1,72 @@
+import FoundationEssentials
+import ICEServers
+import LinuxRuntime
+import Signaling
+
+/// Gets the STUN and TURN servers of a service or relay anew before their credentials expire, as long as the pairing
+/// lasts. Safe from any thread.
+final class ICEServerRenewal: Sendable {
+    private struct State {
+        var task: Task<Void, Never>?
+        var isStopped = false
+    }
+
+    private let use: @Sendable ([ICEServer]) async -> Void
+    private let state = Monitor(State())
+
+    /// After half of the time for which credentials are still valid they are got anew, but not earlier than this. The
+    /// other side decides how long they are valid.
+    private static let shortestTime = Duration.seconds(2)
+    /// After a failure.
+    private static let failureTime = Duration.seconds(60)
+
+    /// - Parameter use: gets the servers when they have changed.
+    init(use: @escaping @Sendable ([ICEServer]) async -> Void) { self.use = use }
+
+    /// Keeps the servers of this pairing valid, and no longer those of the one before.
+    /// - Parameters:
+    ///   - servers: as they were granted.
+    ///   - usesThem: they are not in use yet.
+    func follow(_ client: ServiceClient, _ servers: [ICEServer], usesThem: Bool = false) {
+        state.with { state in
+            state.task?.cancel()
+            state.task = nil
+            guard !state.isStopped, usesThem || servers.expiry != nil else { return }
+            state.task = Task { [use] in
+                if usesThem { await use(servers) }
+                await Self.renew(client, servers, use)
+            }
+        }
+    }
+
+    func stop() {
+        state.with { state in
+            state.isStopped = true
+            state.task?.cancel()
+        }
+    }
+
+    private static func renew(
+        _ client: ServiceClient, _ servers: [ICEServer], _ use: @Sendable ([ICEServer]) async -> Void
+    ) async {
+        guard var expiry = servers.expiry else { return }
+        var wait = time(until: expiry)
+        while (try? await Task.sleep(for: wait)) != nil {
+            do throws(SignalingError) {
+                let servers = try await client.iceServers()
+                guard !Task.isCancelled else { return }
+                await use(servers)
+                guard let next = servers.expiry else { return }
+                expiry = next
+                wait = time(until: expiry)
+            } catch {
+                // The relay may have gone for a while; an older one does not tell its servers.
+                wait = failureTime
+            }
+        }
+    }
+
+    private static func time(until expiry: Date) -> Duration {
+        max(shortestTime, .seconds(max(0, expiry.timeIntervalSinceNow) / 2))
+    }
+}

@@ -1,0 +1,96 @@
+import EventLoop
+import Foundation
+import ICEServers
+import ICETransport
+import LinuxRuntime
+import MediaCore
+import Signaling
+import TestSource
+import Testing
+import VPXCodec
+
+@testable import Admission
+@testable import Publishing
+@testable import Sessions
+@testable import Transport
+
+/// A host gets the TURN credentials of its relay anew before they expire. They are valid for some seconds here.
+@Suite(.serialized, .timeLimit(.minutes(1)))
+struct CredentialRenewalTests {
+    typealias Relay = RelaySessionTests.Relay
+    typealias PublishingHost = RelaySessionTests.PublishingHost
+
+    private let own = ICEServer(urls: ["turn:127.0.0.2:9"], username: "own", credential: "always")
+
+    /// Nothing answers at the TURN server's address.
+    private func relay() async throws -> Relay {
+        try await Relay(
+            servers: [ICEServer(urls: ["turn:127.0.0.1:9"])], secret: TURNSecret("north", lifetime: 6))
+    }
+
+    /// Waits until another credential of the relay's server is used, 20 s at most.
+    /// - Parameter names: the user names of the TURN servers, the host's own first.
+    private func areRenewed(_ names: () async throws -> [String]) async throws {
+        let first = try await names()
+        #expect(first.count == 2 && first.first == "own")
+        let deadline = ContinuousClock.now + .seconds(20)
+        var last = first
+        while last == first, ContinuousClock.now < deadline {
+            try await Task.sleep(for: .seconds(1))
+            last = try await names()
+        }
+        #expect(last.count == 2 && last.first == "own" && last != first, "\(last)")
+        func expiry(_ name: String?) -> Date? {
+            ICEServer(urls: ["turn:127.0.0.1:9"], username: name, credential: "x").expiry
+        }
+        #expect(try #require(expiry(last.last)) > max(.now, try #require(expiry(first.last))))
+    }
+
+    private func names(_ session: HostSession) async -> [String] {
+        await session.core.ifRunning { $0.servers.turn.map(\.username) } ?? []
+    }
+
+    @Test func aHostThatPublishesRenewsThem() async throws {
+        let relay = try await relay()
+        let host = try await PublishingHost(to: relay, servers: [own])
+        try await areRenewed { await names(host.session) }
+        await host.stop()
+        await relay.session.stop()
+    }
+
+    /// Its viewers get them as well.
+    @Test func aHostThatIsMetRenewsThem() async throws {
+        let relay = try await relay()
+        let identity = try Identity.ephemeral()
+        let paired = try await ServicePairing(
+            link: relay.link, application: ApplicationInfo(id: "com.example.budget", name: "Budget"),
+            identity: identity
+        ).run { _ in [:] }
+        var configuration = HostSession.Configuration(
+            listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1", fixedToken: nil, framesPerSecond: 60,
+            maximumBitrate: .kilobits(4_000), contentHint: nil)
+        configuration.meeting = paired
+        configuration.iceServers = [own] + paired.iceServers
+        let host = try HostSession(
+            configuration: configuration, identity: identity, source: TestVideoSource(framesPerSecond: 30),
+            encoder: VP8Encoder(), audio: [], decide: { _ in .accepted }, emit: { _ in })
+        let link = try await host.start()
+        try await areRenewed { await names(host) }
+        try await areRenewed {
+            let viewer = ViewerSession(
+                link: link, identity: try .ephemeral(), name: "Ann", sink: playback(RecordedOutput(), speaker: nil),
+                emit: { _ in })
+            let end = Task { await viewer.run() }
+            let deadline = ContinuousClock.now + .seconds(10)
+            while viewer.admission.with({ $0 }) == nil, ContinuousClock.now < deadline {
+                try await Task.sleep(for: .milliseconds(20))
+            }
+            let names = viewer.admission.with { $0 }?.servers.turn.map(\.username) ?? []
+            viewer.leave()
+            _ = await end.value
+            return names
+        }
+        await host.stop(EndReason(.stopped, "done"))
+        await relay.session.stop()
+    }
+}

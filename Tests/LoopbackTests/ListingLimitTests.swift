@@ -1,0 +1,84 @@
+import LinuxRuntime
+import MediaCore
+import SessionDescription
+import TestSource
+import Testing
+import VPXCodec
+
+@testable import Admission
+@testable import Publishing
+@testable import Sessions
+@testable import Signaling
+@testable import Transport
+
+/// How many broadcasts a relay lists, and how often a host asks for it.
+@Suite(.serialized, .timeLimit(.minutes(1)))
+struct ListingLimitTests {
+    typealias Relay = RelaySessionTests.Relay
+    typealias PublishingHost = RelaySessionTests.PublishingHost
+
+    /// Who is listed stays listed. The other one is watched all the same, and its host learns why nobody finds it.
+    @Test func aFullDirectoryListsNoOther() async throws {
+        let relay = try await Relay(directoryCapacity: 1)
+        let first = try await PublishingHost(to: relay, title: "First")
+        let listed = await relay.wait { if case .service(.listed(_, let entry)) = $0 { entry.title } else { nil } }
+        #expect(listed == "First")
+        let known = try await relay.live()
+        let second = try await PublishingHost(to: relay, title: "Second")
+        let link = try await relay.live(not: [known])
+        let warning = await waiting(second.warnings) { $0.first { $0.contains("does not list this broadcast") } }
+        #expect(warning?.contains("the directory is full") == true, "\(warning ?? "nothing was said")")
+        let seen = RecordedOutput()
+        let viewer = try RelaySessionTests().watch(link, seen)
+        #expect(await seen.wait { $0.counters.count >= 5 })
+        viewer.session.leave()
+        #expect(await viewer.end.value.code == .stopped)
+        let titles = relay.events.with { events in
+            events.compactMap { if case .service(.listed(_, let entry)) = $0 { entry.title } else { nil } }
+        }
+        #expect(titles == ["First"] && first.warnings.with { $0.isEmpty })
+        await second.stop()
+        await first.stop()
+        await relay.session.stop()
+    }
+
+    /// Counts the requests to be listed.
+    private struct ListingEndpoint: PublishingEndpoint {
+        let requests: Monitor<[ContinuousClock.Instant]>
+
+        var name: String { "Relay" }
+        var host: String { "127.0.0.1" }
+        var fingerprint: [UInt8]? { nil }
+        var takesLateCandidates: Bool { true }
+
+        func list() async throws(SignalingError) { requests.change { $0.append(.now) } }
+        func publish(_ sdp: String) async throws(SignalingError) -> OfferAnswer { throw SignalingError(.gone, "none") }
+        func trickle(_ fragment: String) async throws(SignalingError) {}
+        func restart(_ fragment: String, timeout: Duration) async throws(SignalingError) -> RestartAnswer {
+            throw SignalingError(.gone, "none")
+        }
+        func events() async throws(SignalingError) -> AsyncThrowingStream<ServiceEvent, any Error>? { nil }
+        func close() async {}
+    }
+
+    /// A relay may tell the viewers' link as often as it likes: the host asks it at most once in five seconds.
+    @Test func aHostAsksToBeListedOnceInFiveSeconds() async throws {
+        let host = try HostSession(
+            configuration: .init(
+                listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1", fixedToken: nil, framesPerSecond: 30,
+                maximumBitrate: .kilobits(4_000), contentHint: nil),
+            identity: try .ephemeral(), source: TestVideoSource(framesPerSecond: 30), encoder: VP8Encoder(), audio: [],
+            decide: { _ in .refused(nil) }, emit: { _ in })
+        let requests = Monitor<[ContinuousClock.Instant]>([])
+        let publication = ServicePublication(
+            core: host.core, service: ListingEndpoint(requests: requests), admission: nil, isOnly: false,
+            onEvent: { _ in }, report: { _ in })
+        for _ in 0..<100 { await publication.handle(.broadcastURL("https://relay.example/x")) }
+        let times = try #require(await waiting(requests) { $0.count >= 2 ? $0 : nil })
+        #expect(times[1] - times[0] >= .seconds(5))
+        // No third one follows from the hundred links.
+        await publication.close(EndReason(.stopped, "done"))
+        await host.stop(EndReason(.stopped, "done"))
+        #expect(requests.with { $0.count } == 2)
+    }
+}
