@@ -64,14 +64,14 @@ struct TransportSequenceHistory {
     /// Feedback comes within this time, unless the path is broken.
     private static let useful = MediaDuration.seconds(2)
 
-    /// Doubles the number of entries if the one that is overwritten next is still of use. Halves it if a quarter is not of
+    /// Doubles the number of entries if the one that is overwritten next is still of use. Halves it if an eighth is not of
     /// use even of what would be left.
     private mutating func makeRoom(_ now: MediaInstant) {
         if isUseful(nextSequence &- Int64(entries.count), now) {
             resize(to: entries.count * 2)
         } else if nextSequence & mask == 0, entries.count > Self.initialCount {
             let kept = Int64(entries.count / 2)
-            if !isUseful(nextSequence &- kept / 4 * 3, now) { resize(to: Int(kept)) }
+            if !isUseful(nextSequence &- kept / 8 * 7, now) { resize(to: Int(kept)) }
         }
     }
 

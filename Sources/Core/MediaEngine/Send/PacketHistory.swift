@@ -148,14 +148,14 @@ struct PacketHistory {
         waitingBytes &+= entry.length
     }
 
-    /// Doubles the number of entries if the one that is overwritten next is still of use. Halves it if a quarter is not of
+    /// Doubles the number of entries if the one that is overwritten next is still of use. Halves it if an eighth is not of
     /// use even of what would be left, as after the key frame that a newcomer gets at once.
     private mutating func makeRoom(_ now: MediaInstant) {
         if isUseful(nextToWrite &- Int64(entries.count), now) {
             if entries.count < capacity { resize(to: entries.count * 2) }
         } else if nextToWrite & mask == 0, entries.count > Self.initialEntries {
             let kept = Int64(entries.count / 2)
-            if !isUseful(nextToWrite &- kept / 4 * 3, now) { resize(to: Int(kept)) }
+            if !isUseful(nextToWrite &- kept / 8 * 7, now) { resize(to: Int(kept)) }
         }
     }
 
