@@ -46,6 +46,8 @@ final class RelayHandover: BroadcastDelegate, Sendable {
     /// After a publication that failed; twice as long after each other one, up to 160 s.
     private static let retryInterval = Duration.seconds(10)
     private static let doublingLimit = 4
+    /// How long viewers may take to come back before the publication ends.
+    private static let returnTime = Duration.seconds(12)
     /// After that, a session that is not connected counts as unreachable.
     private static let connectTime = Duration.seconds(4)
     /// Between two links to which viewers are sent.
@@ -179,7 +181,7 @@ final class RelayHandover: BroadcastDelegate, Sendable {
         if !(await unreachableViewers()).isEmpty { publish() }
     }
 
-    /// Ends the publication when few viewers are left, for a while. They come back by themselves.
+    /// Ends the publication when few viewers are left, for a while. They come back first, or by themselves after it.
     private func returnIfCalm() async {
         guard state.with({ $0.link }) != nil, let audience = await core.ifRunning({ $0.audience }) else { return }
         _ = await unreachableViewers()
@@ -194,7 +196,18 @@ final class RelayHandover: BroadcastDelegate, Sendable {
             state.isReturning = true
             return state.publication
         }
-        await publication?.close(EndReason(.stopped, "few viewers are left"))
+        guard let publication else { return }
+        await waitForReturn(publication)
+        await publication.close(EndReason(.stopped, "few viewers are left"))
+    }
+
+    /// Has the viewers come back while the publication goes on, and waits until they have, for some seconds.
+    private func waitForReturn(_ publication: ServicePublication) async {
+        guard await publication.returnViewers() else { return }
+        let deadline = ContinuousClock.now + Self.returnTime
+        while state.with({ $0.elsewhere > 0 && !$0.hasEnded }), ContinuousClock.now < deadline {
+            guard (try? await Task.sleep(for: .milliseconds(100))) != nil else { return }
+        }
     }
 
     private func handle(_ event: ServiceEvent) {

@@ -184,6 +184,17 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
         await service.close()
     }
 
+    /// Has the service's viewers go back to the host.
+    /// - Returns: false if the service cannot.
+    func returnViewers() async -> Bool {
+        do throws(SignalingError) {
+            try await service.returnViewers()
+            return true
+        } catch {
+            return false
+        }
+    }
+
     // MARK: The service's events
 
     private func listen() async {

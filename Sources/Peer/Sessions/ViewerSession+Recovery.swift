@@ -35,6 +35,7 @@ extension ViewerSession {
                     case .reconnect(let redirect?): follow(redirect, at: link)
                     case .reconnect(nil):
                         if !relays.with({ $0.isEmpty }) { outcome.settle(.movesOn) }
+                    case .returnToHost: returnToHost(from: link)
                     case .other: break
                     }
                 }

@@ -43,6 +43,8 @@ public final class ViewerSession: Sendable {
     /// Hands the sink to the session at another server; nil for a sink that forwards packets.
     let sinks: SinkHandover?
     let redirection = Monitor(Redirection())
+    /// Called when the viewers of a relay go back to their host, in a session that forwards packets.
+    let onReturn = Monitor<(@Sendable () -> Void)?>(nil)
     /// The knock that waits for its answer.
     let ticket = Monitor<KnockTicket?>(nil)
     let servers = Monitor<ICEServerResolver?>(nil)
@@ -153,6 +155,7 @@ public final class ViewerSession: Sendable {
         while true {
             let reason = await explained(await stay(at: link, successor))
             successor = redirection.with { $0.takeArrival() }
+            if successor == nil, link != self.link { successor = await endReturn() }
             if let successor {
                 link = successor.link
                 continue
