@@ -242,6 +242,7 @@ struct RelayHandoverTests {
         #expect(await viewer.isConnected(times: 2))
         #expect(await viewer.seesMore())
         let service = try #require(await stage.host.viewers().first { $0.description.kind == "service" })
+        let before = viewer.seen.state.times.count
         await stage.host.core.ifRunning { $0.close(service.id) }
         #expect(await stage.isRouted(overRelay: false))
         #expect(

@@ -266,7 +266,7 @@ extension ViewerSession {
             redirection.arrival = successor
             if isHome { redirection.noteReturn(successor.origin) }
         }
-        outcomes.with { $0 = (successor.outcome, Outcome()) }
+        outcomes.with { $0 = PlaceOutcomes(outcome: successor.outcome) }
         current.with { $0 = successor.core }
         admission.with { $0 = successor.admission }
         servers.with { $0 = successor.servers }

@@ -31,10 +31,9 @@ public final class ViewerSession: Sendable {
     /// The connection whose media the sink gets.
     let current: Monitor<LoopBound<Subscription>>
     var core: LoopBound<Subscription> { current.with { $0 } }
-    /// Of the session at one place, and the reason that the host's event names.
-    let outcomes: Monitor<(outcome: Outcome, told: Outcome)>
+    /// Of the session at the present place.
+    let outcomes: Monitor<PlaceOutcomes>
     var outcome: Outcome { outcomes.with { $0.outcome } }
-    var told: Outcome { outcomes.with { $0.told } }
     let isBroadcastPaused = Monitor(false)
     let relays = Monitor(Relays())
     let followsAlternates: Bool
@@ -50,6 +49,19 @@ public final class ViewerSession: Sendable {
     let servers = Monitor<ICEServerResolver?>(nil)
     /// The token and servers of the accepted knock.
     let admission = Monitor<Admission?>(nil)
+
+    /// Why the session at one place is over.
+    struct PlaceOutcomes: Sendable {
+        var outcome = Outcome()
+        /// The reason that the host's event names.
+        var told = Outcome()
+
+        /// Takes the reason of the host's event.
+        func tell(_ reason: EndReason) {
+            told.settle(reason)
+            outcome.settle(reason)
+        }
+    }
 
     struct Admission: Sendable {
         var token: String
@@ -118,7 +130,7 @@ public final class ViewerSession: Sendable {
         self.emit = emit
         let loop = seat?.loop ?? EventLoop(name: "net-0")
         self.loop = loop
-        let outcomes = Monitor((outcome: Outcome(), told: Outcome()))
+        let outcomes = Monitor(PlaceOutcomes())
         self.outcomes = outcomes
         let sinks = sink is any ForwardingSink ? nil : SinkHandover(sink)
         self.sinks = sinks
@@ -183,7 +195,7 @@ public final class ViewerSession: Sendable {
     /// Begins a session at another server, without a connection.
     private func begin() async {
         let outcome = Outcome()
-        outcomes.with { $0 = (outcome, Outcome()) }
+        outcomes.with { $0 = PlaceOutcomes(outcome: outcome) }
         if hasLeft.with({ $0 }) { outcome.settle(EndReason(.stopped, "you left")) }
         await core.ifRunning { $0.moveOn(outcome) }
     }
@@ -226,19 +238,19 @@ public final class ViewerSession: Sendable {
             of: Subscription.RecoveryRequest.self,
             bufferingPolicy: .bufferingOldest(Subscription.recoveryRequestLimit))
         recoveryRequests.with { $0 = source }
-        let outcome = outcome
+        let place = outcomes.with { $0 }
         let journey = Task {
             do throws(EndReason) {
                 if successor == nil { try await enter(client, at: link) }
                 guard !redirection.with({ $0.hasArrived }) else { return }
-                async let listening: Void = listen(client, at: link)
+                async let listening: Void = listen(client, at: link, place)
                 await recover(client, at: link, requests)
                 await listening
             } catch {
-                outcome.settle(error)
+                place.outcome.settle(error)
             }
         }
-        let reason = await told(await outcome.wait())
+        let reason = await told(await place.outcome.wait(), at: place)
         journey.cancel()
         let ticket = ticket.with { ticket in
             defer { ticket = nil }
