@@ -31,19 +31,14 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
         var isAskedToMove = false
         /// The relay has ended the broadcast, or this host has.
         var isFinal = false
-        /// A request to list the broadcast is under way, or was a short while ago.
-        var isListing = false
-        /// Another one follows it.
-        var listsAgain = false
-        /// The service is being told whether the broadcast is paused, and has to be told again after that.
-        var isTelling = false
-        var tellsAgain = false
-        /// What it was told last; nil: nothing, and it takes the broadcast as running.
-        var toldPause: Bool?
         /// The questions about viewers.
         var questions: [KnockID: Task<Void, Never>] = [:]
     }
     private let state = Monitor(State())
+    /// Has the broadcast listed, once in some seconds at most.
+    private let listing: CoalescedAction
+    /// Tells the service whether the broadcast is paused.
+    private let pause: CoalescedAction
 
     /// How long a restart of ICE may take before the next one begins.
     private static let restartInterval = Duration.seconds(3)
@@ -75,6 +70,8 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
         self.core = core
         self.service = service
         self.onEvent = onEvent
+        listing = Self.listing(service, onEvent)
+        pause = Self.pause(core, service)
         guard isOnly else { return }
         core.perform { [weak self] in $0.delegate = self }
     }
@@ -140,6 +137,8 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
         let listening = Task { await listen() }
         let reason = await outcome.wait()
         listening.cancel()
+        listing.stop()
+        pause.stop()
         let questions = state.with { state in
             state.hasEnded = true
             defer { state.questions = [:] }
@@ -229,7 +228,7 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
             await core.ifRunning { $0.note(slowest: bitrate, behind: session) }
         case .broadcastURL(let text):
             if let link = try? Link(parsing: text) { state.with { $0.broadcast = link.id } }
-            list()
+            listing.request()
         case .alternates(let texts): note(texts)
         case .reconnect:
             state.with { $0.isAskedToMove = true }
@@ -264,58 +263,41 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
         state.with { $0.relays = links.filter { $0.id == own?.id } }
     }
 
-    /// Has the broadcast listed, once in some seconds at most. A relay tells the viewers' link on each stream of events, and
-    /// may do so as often as it likes.
-    private func list() {
-        let isFirst = state.with { state in
-            defer { if state.isListing { state.listsAgain = true } else { state.isListing = true } }
-            return !state.isListing
-        }
-        guard isFirst else { return }
-        let (service, onEvent, state) = (service, onEvent, state)
-        Task {
-            var known: String?
-            repeat {
-                do throws(SignalingError) {
-                    try await service.list()
-                } catch {
-                    let reason = error.description
-                    if reason != known {
-                        onEvent(.warning("\(service.name) does not list this broadcast: \(reason)"))
-                    }
-                    known = reason
+    /// A relay tells the viewers' link on each stream of events, and may do so as often as it likes, so a pause follows each
+    /// request.
+    private static func listing(
+        _ service: any PublishingEndpoint, _ onEvent: @escaping @Sendable (BroadcastEvent) -> Void
+    ) -> CoalescedAction {
+        let known = Monitor<String?>(nil)
+        return CoalescedAction {
+            do throws(SignalingError) {
+                try await service.list()
+            } catch {
+                let reason = error.description
+                let isNews = known.with { known in
+                    defer { known = reason }
+                    return known != reason
                 }
-                try? await Task.sleep(for: Self.listingInterval)
-            } while state.with { state in
-                state.isListing = state.listsAgain && !state.hasEnded
-                state.listsAgain = false
-                return state.isListing
+                if isNews { onEvent(.warning("\(service.name) does not list this broadcast: \(reason)")) }
             }
+            try? await Task.sleep(for: listingInterval)
         }
     }
 
-    /// Tells the service whether the broadcast is paused: its newest state, in one request at a time.
-    func notePause() {
-        let isFirst = state.with { state in
-            defer { if state.isTelling { state.tellsAgain = true } else { state.isTelling = true } }
-            return !state.isTelling
-        }
-        guard isFirst else { return }
-        let (service, core, state) = (service, core, state)
-        Task {
-            repeat {
-                let isPaused = await core.ifRunning { $0.isPaused } ?? false
-                guard isPaused != state.with({ $0.toldPause ?? false }) else { continue }
-                // A service that cannot be told, or has gone, shows the last frame.
-                try? await service.tell(isPaused: isPaused)
-                state.with { $0.toldPause = isPaused }
-            } while state.with { state in
-                state.isTelling = state.tellsAgain && !state.hasEnded
-                state.tellsAgain = false
-                return state.isTelling
-            }
+    private static func pause(_ core: LoopBound<Broadcast>, _ service: any PublishingEndpoint) -> CoalescedAction {
+        // Without a word the service takes the broadcast as running.
+        let told = Monitor(false)
+        return CoalescedAction {
+            let isPaused = await core.ifRunning { $0.isPaused } ?? false
+            guard isPaused != told.with({ $0 }) else { return }
+            // A service that cannot be told, or has gone, shows the last frame.
+            try? await service.tell(isPaused: isPaused)
+            told.with { $0 = isPaused }
         }
     }
+
+    /// Tells the service whether the broadcast is paused: its newest state.
+    func notePause() { pause.request() }
 
     /// The most viewers that are asked about at a time. A relay asks about fewer.
     private static let questionLimit = 64
