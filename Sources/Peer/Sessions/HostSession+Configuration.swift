@@ -27,7 +27,7 @@ extension HostSession {
         /// sends to all. Nil: it never does.
         public var directViewers: Int?
         /// How long few viewers have to be few until the host sends to all of them itself again.
-        var calmTime = HandoverPolicy.calmTime
+        package var calmTime = HandoverPolicy.calmTime
         /// STUN and TURN servers for this host and its viewers. Viewers get the credentials, too.
         public var iceServers: [ICEServer] = []
         /// Asks the router to forward ports.
