@@ -1,6 +1,7 @@
 import EventLoop
 import LinuxRuntime
 import MediaCore
+import MediaEngine
 import Signaling
 import TestSource
 import Testing
@@ -26,7 +27,10 @@ struct RelayHandoverTests {
         let identity: Identity
         let link: Link
 
-        init(directViewers: Int, calmTime: MediaDuration = HandoverPolicy.calmTime) async throws {
+        init(
+            directViewers: Int, calmTime: MediaDuration = HandoverPolicy.calmTime,
+            viewerFlows: (@Sendable (Broadcast) -> [SharedBottleneckDetector.Flow])? = nil
+        ) async throws {
             let description = try ServiceDescription(
                 id: try #require(ServiceID("io.sharekit.relay")), name: "Relay", fields: [])
             let (relayEvents, hostEvents, asked) = (relayEvents, hostEvents, asked)
@@ -47,6 +51,7 @@ struct RelayHandoverTests {
             configuration.meeting = paired
             configuration.directViewers = directViewers
             configuration.calmTime = calmTime
+            if let viewerFlows { configuration.viewerFlows = viewerFlows }
             host = try HostSession(
                 configuration: configuration, identity: identity, source: TestVideoSource(framesPerSecond: 30),
                 encoder: VP8Encoder(), audio: [],
@@ -280,6 +285,28 @@ struct RelayHandoverTests {
         #expect(stage.asked.with { Set($0) == ["Ann", "Bob", "Cleo"] && $0.count == 3 })
         await stage.stop()
         #expect(await ann.end.value.code == .hostEnded)
+    }
+
+    /// Fewer viewers than the host would serve itself fill its line.
+    @Test func viewersMoveToTheRelayWhenTheHostsLineIsTheLimit() async throws {
+        let stage = try await Stage(directViewers: 5) { broadcast in
+            // All viewers of this machine have one address.
+            broadcast.watchingViewers.filter { $0.connectedFor != nil && $0.description.kind != "service" }.map { _ in
+                SharedBottleneckDetector.Flow(estimate: .kilobits(700), isLimited: true)
+            }
+        }
+        let viewers = try ["Ann", "Bob"].map { try Watching(stage.link, name: $0) }
+        for viewer in viewers {
+            #expect(await viewer.isConnected(times: 2))
+            #expect(await viewer.seesMore())
+        }
+        let warnings = stage.hostEvents.with { events in
+            events.compactMap { if case .warning(let text) = $0 { text } else { nil } }
+        }
+        #expect(warnings == ["this machine's line is too slow for 2 viewers"])
+        #expect(await stage.host.viewers().map(\.description.kind) == ["service"])
+        await stage.stop()
+        for viewer in viewers { #expect(await viewer.end.value.code == .hostEnded) }
     }
 
     /// The relay takes a viewer's knock, and never answers: the viewer is at the host after the time limit, and told.

@@ -11,7 +11,7 @@ extension HostSession {
         let (core, signaling, meeting) = (core, signaling, meeting)
         let handover = RelayHandover(
             core, of: broadcast, to: relay, identity: identity, limit: limit, calmTime: configuration.calmTime,
-            signaling: signaling,
+            viewerFlows: configuration.viewerFlows, signaling: signaling,
             emit: { [emit, servers] event in
                 emit(event)
                 servers.check(after: event)

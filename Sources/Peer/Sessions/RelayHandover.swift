@@ -2,6 +2,7 @@ import Admission
 import EventLoop
 import LinuxRuntime
 import MediaCore
+import MediaEngine
 import Publishing
 import Signaling
 import Transport
@@ -24,6 +25,9 @@ final class RelayHandover: BroadcastDelegate, Sendable {
         var failures = 0
         var failure = ""
         var policy: HandoverPolicy
+        var bottleneck = SharedBottleneckDetector()
+        /// How many the host serves itself.
+        var direct = 0
         /// How many watch at the relay.
         var elsewhere = 0
         /// The publication ends because few viewers are left.
@@ -42,6 +46,7 @@ final class RelayHandover: BroadcastDelegate, Sendable {
     /// Sends the viewers to another link, not as often as the relay may name one.
     private let links = Monitor<Throttle<Link>?>(nil)
     private let state: Monitor<State>
+    private let viewerFlows: @Sendable (Broadcast) -> [SharedBottleneckDetector.Flow]
 
     /// After a publication that failed; twice as long after each other one, up to 160 s.
     private static let retryInterval = Duration.seconds(10)
@@ -58,16 +63,20 @@ final class RelayHandover: BroadcastDelegate, Sendable {
     /// - Parameters:
     ///   - emit: called with the events of the publication.
     ///   - noteViewersElsewhere: called with the number of viewers at the relay.
+    ///   - viewerFlows: by which it decides whether the host's line is the limit, on the network loop.
     ///   - calmTime: how long few viewers have to be few until the host serves them itself again.
     init(
         _ core: LoopBound<Broadcast>, of broadcast: BroadcastID, to relay: PairedService, identity: Identity,
-        limit: Int, calmTime: MediaDuration, signaling: BroadcastSignaling,
+        limit: Int, calmTime: MediaDuration,
+        viewerFlows: @escaping @Sendable (Broadcast) -> [SharedBottleneckDetector.Flow],
+        signaling: BroadcastSignaling,
         emit: @escaping @Sendable (BroadcastEvent) -> Void,
         noteViewersElsewhere: @escaping @Sendable (ViewersElsewhere) -> Void
     ) {
         audience = Throttle(noteViewersElsewhere)
         state = Monitor(State(policy: HandoverPolicy(limit: limit, calmTime: calmTime)))
         self.core = core
+        self.viewerFlows = viewerFlows
         signer = RedirectSigner(of: broadcast, identity: identity)
         var relay = relay
         // It is asked about viewers, and the meeting is what is listed.
@@ -86,6 +95,12 @@ final class RelayHandover: BroadcastDelegate, Sendable {
             return redirect(of: viewer, to: link)
         }
         core.perform { [weak self] in $0.delegate = self }
+        Task { [weak self] in
+            while (try? await Task.sleep(for: .seconds(1))) != nil {
+                guard let self, !state.with({ $0.hasEnded }) else { return }
+                await checkLine()
+            }
+        }
     }
 
     /// Ends the publication. May be called more than once.
@@ -105,10 +120,33 @@ final class RelayHandover: BroadcastDelegate, Sendable {
     /// There is one more viewer.
     /// - Parameter viewers: those that are served directly.
     private func joined(viewers: Int) {
-        let (isNew, link) = state.with { ($0.policy.joined(viewers: viewers), $0.link) }
-        guard isNew else { return }
+        let isNew = state.with { state in
+            state.direct = viewers
+            return state.policy.joined(viewers: viewers, now: MonotonicClock.now)
+        }
+        if isNew { moveAll() }
+    }
+
+    private func moveAll() {
         publish()
-        if let link { Task { await redirectAll(to: link) } }
+        if let link = state.with({ $0.link }) { Task { await redirectAll(to: link) } }
+    }
+
+    /// Goes to the relay if the host's own line limits its viewers.
+    private func checkLine() async {
+        guard state.with({ $0.direct > 1 && !$0.policy.movesAll && !$0.isReturning }),
+            let flows = await core.ifRunning(viewerFlows)
+        else { return }
+        let viewers = state.with { state -> Int? in
+            let now = MonotonicClock.now
+            guard state.bottleneck.update(flows, now: now),
+                state.policy.noteLineLimit(viewers: state.direct, now: now)
+            else { return nil }
+            return state.direct
+        }
+        guard let viewers else { return }
+        emit(.warning("this machine's line is too slow for \(viewers) viewers"))
+        moveAll()
     }
 
     /// Publishes to the relay, unless that runs, or failed a moment ago.
@@ -176,6 +214,8 @@ final class RelayHandover: BroadcastDelegate, Sendable {
             }
         }
         try? await Task.sleep(for: pause)
+        // Whoever has come meanwhile has caused no publication.
+        state.with { if $0.publication == nil { $0.policy.publicationEnded() } }
         guard let audience = await core.ifRunning({ $0.audience }) else { return }
         joined(viewers: audience.viewers)
         if !(await unreachableViewers()).isEmpty { publish() }
@@ -342,7 +382,10 @@ final class RelayHandover: BroadcastDelegate, Sendable {
     func broadcast(changed audience: Audience) { signaling.broadcast(changed: audience) }
 
     func broadcast(ended session: SessionID, audience: Audience) {
-        state.with { $0.policy.ended(session) }
+        state.with { state in
+            state.policy.ended(session)
+            state.direct = audience.viewers
+        }
         signaling.broadcast(ended: session, audience: audience)
         state.with { $0.publication }?.broadcast(ended: session, audience: audience)
     }
