@@ -30,7 +30,7 @@ extension CameraFeed {
         }
     }
 
-    /// What the camera does now.
+    /// The present state of the camera.
     package struct Status: Equatable, Sendable {
         package var settings: Settings
         /// The camera that delivers, for people; nil if none does.
@@ -41,7 +41,7 @@ extension CameraFeed {
         package var failure: SourceFailure?
     }
 
-    /// What happens to a camera.
+    /// A loss or a return of the camera.
     package struct News: Sendable {
         /// For the user.
         package var sentence: String

@@ -24,7 +24,7 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
         var session: SessionID?
         var isInterrupted = false
         var hasEnded = false
-        /// What the host knows of other relays.
+        /// The other relays that the host knows.
         var relays: [ServiceLink] = []
         var broadcast: BroadcastID?
         /// The relay is about to stop.

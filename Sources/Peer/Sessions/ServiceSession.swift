@@ -52,7 +52,7 @@ public final class ServiceSession: Sendable {
         public var relay: ServiceLink?
         /// With which the service pairs with the relay, where one identity has one place; nil: its own.
         public var relayIdentity: Identity?
-        /// What the sinks take.
+        /// The codecs that the sinks take.
         public var videoCodecs: Set<VideoCodec> = [.vp8]
         /// Gets broadcasts of other relays.
         var finder: (any BroadcastFinder)?

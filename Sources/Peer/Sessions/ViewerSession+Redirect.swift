@@ -144,7 +144,8 @@ extension ViewerSession {
             .warning(
                 link == self.link
                     ? "the host does not send itself (\(failure.sentence)): watching at the relay"
-                    : "the relay at \(link.authority) does not send (\(failure.sentence)): watching at the host itself"))
+                    : "the relay at \(link.authority) does not send (\(failure.sentence)): watching at the host itself")
+        )
     }
 
     /// - Returns: nil if the session there has got the sink, else why not.

@@ -22,7 +22,7 @@ public final class ViewerSession: Sendable {
     let ownServers: [ICEServer]
     private let usesOnlyRelays: Bool
     let records: Bool
-    /// What the sink takes.
+    /// The codecs and extensions that the sink takes.
     private let capabilities: MediaCapabilities
     let emit: @Sendable (ViewerEvent) -> Void
     let loop: EventLoop
@@ -84,7 +84,7 @@ public final class ViewerSession: Sendable {
             records: records, sink: sink, seat: nil, emit: emit)
     }
 
-    /// What one of many sessions in a process has in place of threads and an ICE agent of its own.
+    /// The shared loop and socket of one of many sessions in a process, in place of threads and an ICE agent of its own.
     package struct SharedSeat: Sendable {
         let loop: EventLoop
         /// The numeric address that the session comes from; nil: any.

@@ -33,7 +33,9 @@ package final class CoalescedAction: Sendable {
     }
 
     private func finish() async {
-        repeat { await action() } while state.withLock { state in
+        repeat {
+            await action()
+        } while state.withLock { state in
             state.isRunning = state.isRequested && !state.isStopped
             state.isRequested = false
             return state.isRunning

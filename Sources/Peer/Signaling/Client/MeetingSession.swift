@@ -44,7 +44,7 @@ public actor MeetingSession {
 
     /// A relay forwards half as many at a time.
     private static let requestLimit = 1_024
-    /// So many connections send responses.
+    /// The most connections that send responses.
     private static let sendingLimit = 8
 
     /// - Parameters:

@@ -1,7 +1,7 @@
 import Admission
 import HTTPTypes
 
-/// What a publisher tells its viewers at a relay, with the token of its pairing: `PUT pause` says that the broadcast is paused,
+/// Messages of a publisher to its viewers at a relay, with the token of its pairing: `PUT pause` says that the broadcast is paused,
 /// `DELETE pause` that it goes on, and `PUT return` that those whom the host has sent there go back to it.
 extension ServiceRoutes {
     func pause(_ call: RouteRequest) async -> RouteResponse {
