@@ -141,8 +141,9 @@ struct HostCommand: ParsableCommand {
             discussion: """
                 You accept each viewer. direct: the relay only passes on who wants to watch; it never has \
                 what you share. relay: you send once, and the relay, which can watch, to all viewers. \
-                auto: direct for the first viewers; when there are more than --direct-viewers, the relay \
-                sends to all of them, and also to one that no direct path reaches. It can watch from then on.
+                auto: direct for the first viewers; when there are more than --direct-viewers, or too many for \
+                this machine's line, the relay sends to all of them, and also to one that no direct path \
+                reaches. It can watch from then on.
                 """))
     var route: RouteChoice = .auto
 
