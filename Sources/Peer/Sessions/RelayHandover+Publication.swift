@@ -66,7 +66,7 @@ extension RelayHandover {
         if isNeeded { Task { await run(publication) } }
     }
 
-    func makePublication(_ endpoint: any PublishingEndpoint) -> ServicePublication {
+    private func makePublication(_ endpoint: any PublishingEndpoint) -> ServicePublication {
         ServicePublication(
             core: core, service: endpoint, admission: signaling.knocks, isOnly: false, onEvent: emit,
             report: { [weak self] in self?.handle($0) })
@@ -84,7 +84,7 @@ extension RelayHandover {
             isWanted: { [state] in !state.with { $0.hasEnded } }, emit: emit)
     }
 
-    func run(_ publication: ServicePublication) async {
+    private func run(_ publication: ServicePublication) async {
         let watching = Task { [weak self] in
             while (try? await Task.sleep(for: .seconds(1))) != nil { await self?.returnIfCalm() }
         }
@@ -154,7 +154,7 @@ extension RelayHandover {
         }
     }
 
-    func handle(_ event: ServiceEvent) {
+    private func handle(_ event: ServiceEvent) {
         switch event {
         case .broadcastURL(let text): published(text)
         case .serviceInfo(let info):
@@ -171,7 +171,7 @@ extension RelayHandover {
     }
 
     /// The relay has told where the broadcast can be watched. Only a link to this relay is believed.
-    func published(_ text: String) {
+    private func published(_ text: String) {
         guard let link = try? Link(parsing: text), link.relay == nil else { return }
         let (isNew, isFirst) = state.with { state in
             guard let place = state.place, link.fingerprint == place.fingerprint, !state.hasEnded, !state.isReturning,

@@ -118,10 +118,10 @@ extension ServicePublication {
     func notePause() { pause.request() }
 
     /// The most viewers that are asked about at a time. A relay asks about fewer.
-    static let questionLimit = 64
+    private static let questionLimit = 64
 
     /// Decides about a viewer that wants to watch at the relay.
-    func ask(_ knock: Knock) {
+    private func ask(_ knock: Knock) {
         let (service, admission) = (service, admission)
         state.with { state in
             guard !state.hasEnded, state.questions.count < Self.questionLimit, state.questions[knock.id] == nil

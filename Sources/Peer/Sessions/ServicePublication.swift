@@ -41,11 +41,11 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
     let pause: CoalescedAction
 
     /// How long the service's reason is waited for after the end of the media.
-    static let reasonTimeout = Duration.seconds(1)
+    private static let reasonTimeout = Duration.seconds(1)
     /// How long the offer waits for candidates.
-    static let gatheringTime = MediaDuration.milliseconds(200)
+    private static let gatheringTime = MediaDuration.milliseconds(200)
     /// The same where no candidate can be sent later.
-    static let completeGatheringTime = MediaDuration.seconds(3)
+    private static let completeGatheringTime = MediaDuration.seconds(3)
 
     /// - Parameters:
     ///   - admission: decides on viewers that a relay asks about; nil: they are refused.
@@ -101,7 +101,7 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
         }
     }
 
-    func offer() async throws(EndReason) -> LocalOffer {
+    private func offer() async throws(EndReason) -> LocalOffer {
         let receiver = Viewer(
             knock: nil, name: service.name, kind: "service", address: service.host,
             fingerprint: service.fingerprint ?? [])
