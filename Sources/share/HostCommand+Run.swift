@@ -1,5 +1,7 @@
 import Admission
 import CommandSupport
+import Control
+import ControlSocket
 import Foundation
 import ICEServers
 import LinuxRuntime
