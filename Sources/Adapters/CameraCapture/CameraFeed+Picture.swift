@@ -1,5 +1,5 @@
 internal import LinuxRuntime
-package import MediaCore
+internal import MediaCore
 
 /// The picture, from the camera's thread to those who show it.
 extension CameraFeed {
