@@ -2,6 +2,7 @@ import Admission
 import EventLoop
 import LinuxRuntime
 import MediaCore
+import MediaEngine
 import Publishing
 import Signaling
 import Transport

@@ -1,4 +1,5 @@
 import Admission
+import EventLoop
 import LinuxRuntime
 import Publishing
 import Signaling

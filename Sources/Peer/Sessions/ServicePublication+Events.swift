@@ -2,6 +2,7 @@ import Admission
 import EventLoop
 import LinuxRuntime
 import Publishing
+import Receiving
 import SessionDescription
 import Signaling
 import Transport

@@ -1,6 +1,7 @@
 import EventLoop
 import LinuxRuntime
 import Publishing
+import Receiving
 import SessionDescription
 import Signaling
 import Transport
