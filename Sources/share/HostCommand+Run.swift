@@ -10,6 +10,7 @@ import Publishing
 import Sessions
 import ShareKit
 import Transport
+import WindowPlayout
 import X11Capture
 
 /// The broadcast from the first question to its end.
