@@ -17,16 +17,16 @@ import Testing
     }
 
     @Test mutating func tenSecondsOfEqualLimitsAreABottleneck() {
-        let first = detection(flows(1_000, 1_400))
+        let first = detection(flows(1_000, 1_700))
         #expect(first == 10)
         // It begins anew.
-        let second = detection(flows(1_000, 1_400), from: 11)
+        let second = detection(flows(1_000, 1_700), from: 11)
         #expect(second == 21)
     }
 
     @Test mutating func oneFlowAndUnequalOnesAndThoseThatHaveEnoughAreNone() {
         for flows in [
-            [], flows(1_000), flows(1_000, 1_600), flows(1_000, 1_000, isLimited: false),
+            [], flows(1_000), flows(1_000, 1_800), flows(1_000, 1_000, isLimited: false),
             flows(1_000, 1_000) + flows(1_000, isLimited: false),
         ] {
             let found = detection(flows)

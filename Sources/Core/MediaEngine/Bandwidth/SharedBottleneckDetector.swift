@@ -25,7 +25,7 @@ public struct SharedBottleneckDetector: Sendable {
     /// After that, the bottleneck counts as shared.
     public static let evidenceTime = MediaDuration.seconds(10)
     /// The highest estimate is at most so many times the lowest.
-    static let ratio = 1.5
+    static let ratio = 1.75
     /// A longer pause between two calls counts as this.
     private static let longestStep = MediaDuration.seconds(2)
 
