@@ -247,14 +247,12 @@ struct RelayHandoverTests {
         #expect(await viewer.isConnected(times: 2))
         #expect(await viewer.seesMore())
         let service = try #require(await stage.host.viewers().first { $0.description.kind == "service" })
-        let before = viewer.seen.state.times.count
         await stage.host.core.ifRunning { $0.close(service.id) }
         #expect(await stage.isRouted(overRelay: false))
         #expect(
             await viewer.isConnected(times: 3),
             "\(viewer.events.with { $0 }), host: \(stage.hostEvents.with { $0 })")
-        #expect(await viewer.seesMore(60))
-        print("the longest time between two frames without notice: \(viewer.longestGap(from: before)) ms")
+        #expect(await viewer.seesMore())
         #expect(stage.asked.with { $0 } == ["Ann"])
         await stage.stop()
         #expect(await viewer.end.value.code == .hostEnded)
@@ -296,7 +294,6 @@ struct RelayHandoverTests {
         #expect(await ann.seesMore(60))
         let gap = ann.longestGap(from: before)
         #expect(gap < 300, "\(gap) ms")
-        print("the longest time between two frames on the way back: \(gap) ms")
         #expect(await stage.host.viewers().map(\.description.name) == ["Ann"])
         #expect(stage.asked.with { Set($0) == ["Ann", "Bob", "Cleo"] && $0.count == 3 })
         await stage.stop()

@@ -32,8 +32,7 @@ import Testing
         for (kilobits, flows) in [(2_000, 2), (4_000, 3), (3_000, 5)] {
             let line = SimulatedBottleneck([(0, kilobits)])
             let second = detection(Array(repeating: line, count: flows), seed: seed)
-            #expect(second != nil, "\(flows) flows through \(kilobits) kbit/s")
-            print("| \(flows) flows, \(kilobits) kbit/s, seed \(seed) | \(second.map { "\($0) s" } ?? "never") |")
+            #expect(second ?? 90 < 60, "\(flows) flows through \(kilobits) kbit/s")
         }
     }
 

@@ -160,7 +160,6 @@ extension InteropTests {
                     let gap = try await browser.evaluate(
                         "Math.max(...frameTimes.slice(1).map((time, i) => time - frameTimes[i]))")
                     #expect((gap.number ?? .infinity) < 400, "\(gap.text)")
-                    print("the longest time between two frames of \(kind) on the way back: \(gap.text) ms")
                     #expect(stage.asked.with { $0 } == 3)
                 }
             }
