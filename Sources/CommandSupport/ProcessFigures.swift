@@ -18,9 +18,16 @@ package struct ProcessFigures {
     }
 
     /// Memory in RAM; 0 if there is no such process.
-    package var residentBytes: Int {
+    package var residentBytes: Int { memory.resident }
+
+    /// Memory in RAM without mapped files, such as the program; 0 if there is no such process.
+    package var privateBytes: Int { memory.resident - memory.shared }
+
+    private var memory: (resident: Int, shared: Int) {
         let text = (try? String(contentsOfFile: folder + "/statm", encoding: .utf8)) ?? ""
         let fields = text.split(separator: " ")
-        return fields.count > 1 ? (Int(fields[1]) ?? 0) * sysconf(Int32(_SC_PAGESIZE)) : 0
+        guard fields.count > 2, let resident = Int(fields[1]), let shared = Int(fields[2]) else { return (0, 0) }
+        let page = sysconf(Int32(_SC_PAGESIZE))
+        return (resident * page, shared * page)
     }
 }

@@ -68,7 +68,7 @@ struct BenchRelayCommand: ParsableCommand {
             let link = try relay.broadcast()
             let audience = BenchAudience(try Link(parsing: link))
             defer { audience.leave() }
-            let before = relay.residentBytes
+            let before = (resident: relay.residentBytes, own: relay.privateBytes)
             try audience.join(viewers)
             let running = try attack.map { $0.start(media: relay.mediaPort, link: try Link(parsing: link)) }
             defer { running?.stop() }
@@ -90,7 +90,7 @@ struct BenchRelayCommand: ParsableCommand {
             }
             let joins = audience.joinTimes
             let after = relay.delays
-            let hostile = try running.map { try figures($0, relay, audience, since: before, began) } ?? []
+            let hostile = try running.map { try figures($0, relay, audience, since: before.resident, began) } ?? []
             let added = { share in
                 delays.flatMap { after?.milliseconds(share, since: $0) }.map(JSONValue.number) ?? .null
             }
@@ -103,7 +103,7 @@ struct BenchRelayCommand: ParsableCommand {
                     ("addedMillisecondsMedian", added(0.5)), ("addedMilliseconds99", added(0.99)),
                     ("joinMillisecondsMedian", .integer(joins[joins.count / 2])),
                     ("joinMilliseconds95", .integer(joins[joins.count * 95 / 100])),
-                    ("kilobytesPerViewer", .integer(max(relay.residentBytes - before, 0) / 1_000 / viewers)),
+                    ("kilobytesPerViewer", .integer(max(relay.privateBytes - before.own, 0) / 1_000 / viewers)),
                     ("megabytes", .integer(relay.residentBytes / 1_000_000)),
                 ] + hostile)
         } catch let complaint as Complaint {
@@ -201,6 +201,7 @@ private final class MeasuredRelay: Sendable {
     var isRunning: Bool { process.isRunning }
     var cpuSeconds: Double { process.cpuSeconds }
     var residentBytes: Int { process.residentBytes }
+    var privateBytes: Int { process.privateBytes }
     var openFiles: Int? { process.openFiles }
     func end() { process.end() }
 }

@@ -71,6 +71,8 @@ final class DemoChild: @unchecked Sendable {
     var cpuSeconds: Double { figures.cpuSeconds }
     /// Memory in RAM.
     var residentBytes: Int { figures.residentBytes }
+    /// Memory in RAM without mapped files.
+    var privateBytes: Int { figures.privateBytes }
 
     /// Nil if the process does not let its descriptors be counted.
     var openFiles: Int? {

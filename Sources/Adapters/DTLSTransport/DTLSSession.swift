@@ -19,7 +19,7 @@ public final class DTLSSession {
         case closed
     }
 
-    private enum State { case handshaking, connected, ended }
+    private enum State { case handshaking, connected, released, ended }
 
     /// The largest datagram in bytes, with IPv4 and UDP headers.
     static let linkMTU = 1_200
@@ -37,7 +37,10 @@ public final class DTLSSession {
     let role: Role
     let expectedFingerprint: [UInt8]?
     private let wire = DatagramBIO()
-    let ssl: OpaquePointer
+    /// Nil once it has been released.
+    private(set) var ssl: OpaquePointer?
+    /// Datagrams with close_notify, of a released association.
+    private var farewell: [[UInt8]] = []
     private var send: (UnsafeRawBufferPointer) -> Void
     private var onEvent: (Event) -> Void
     private var state = State.handshaking
@@ -82,13 +85,15 @@ public final class DTLSSession {
 
     /// Handles one datagram from the peer. A first byte outside 20...63 (RFC 7983) is ignored.
     public func handle(_ datagram: UnsafeRawBufferPointer) {
-        guard state != .ended, datagram.count >= 13, (20...63).contains(datagram[0]) else { return }
+        guard state == .handshaking || state == .connected, datagram.count >= 13, (20...63).contains(datagram[0]) else {
+            return
+        }
         advance(with: datagram)
     }
 
     /// Retransmits the last flight if `deadline` has passed; an earlier call does nothing.
     public func handleTimeout(_ now: MediaInstant) {
-        guard state != .ended, let deadline, deadline <= now else { return }
+        guard state == .handshaking || state == .connected, let deadline, deadline <= now else { return }
         ERR_clear_error()
         SSL_alloc_buffers(ssl)
         let result = wire.reading(nil) { cssl_handle_timeout(ssl) }
@@ -112,9 +117,29 @@ public final class DTLSSession {
         state = .ended
         deadline = nil
         flush()
+        for datagram in farewell { datagram.withUnsafeBytes { send($0) } }
+        farewell = []
         send = { _ in }
         onEvent = { _ in }
     }
+
+    /// Frees what OpenSSL keeps of the association, 35 KB, after the handshake. To be called when the peer has proved that
+    /// it has the keys: until then it may repeat its last flight, and this side its own (RFC 6347 section 4.2.4). Later
+    /// datagrams are ignored, so close_notify is not noticed any more; this side's own is written beforehand, for `close`.
+    public func release() {
+        guard state == .connected else { return }
+        ERR_clear_error()
+        SSL_alloc_buffers(ssl)
+        _ = wire.reading(nil) { SSL_shutdown(ssl) }
+        farewell = wire.takeOutgoing()
+        SSL_free(ssl)
+        ssl = nil
+        state = .released
+        deadline = nil
+    }
+
+    /// Whether `release` has freed the association.
+    public var isReleased: Bool { state == .released }
 
     // MARK: OpenSSL
 
@@ -195,7 +220,7 @@ public final class DTLSSession {
     }
 
     private func updateDeadline() {
-        guard state != .ended else { return }
+        guard state == .handshaking || state == .connected else { return }
         let left = cssl_timeout_microseconds(ssl)
         // OpenSSL's timer counts from now, so its instant needs a clock here.
         deadline = left < 0 ? nil : MonotonicClock.now + .microseconds(Int(left))

@@ -22,14 +22,18 @@ public final class ICELiteAgent {
         /// Called with one datagram that is not STUN, and when it arrived in the socket. The datagram is lent for the
         /// call, and may be overwritten.
         public var onDatagram: (UnsafeMutableRawBufferPointer, MediaInstant) -> Void
+        /// The peer did not answer after `doubtPeer`.
+        public var onPeerGone: () -> Void
 
         public init(
             willSelect: @escaping () -> Void, onSelection: @escaping (Bool) -> Void,
-            onDatagram: @escaping (UnsafeMutableRawBufferPointer, MediaInstant) -> Void
+            onDatagram: @escaping (UnsafeMutableRawBufferPointer, MediaInstant) -> Void,
+            onPeerGone: @escaping () -> Void = {}
         ) {
             self.willSelect = willSelect
             self.onSelection = onSelection
             self.onDatagram = onDatagram
+            self.onPeerGone = onPeerGone
         }
     }
 
@@ -69,6 +73,11 @@ public final class ICELiteAgent {
     /// aggressive nomination (RFC 5245 section 8.1.1.2) all pairs are nominated.
     private static let nominationHold = MediaDuration.seconds(1)
 
+    /// A peer that is doubted has so long to answer one of the checks, which are repeated.
+    private static let doubtLimit = MediaDuration.milliseconds(2_500)
+    /// A peer is doubted at most so often, as anybody can forge the reason.
+    private static let doubtInterval = MediaDuration.seconds(30)
+
     private let socket: ICELiteSocket
     private var handlers: Handlers?
     private var current: Generation
@@ -83,6 +92,8 @@ public final class ICELiteAgent {
     /// When the selected address last answered a check.
     private var lastAnswer: MediaInstant?
     private var nextCheck: MediaInstant?
+    /// The last doubt, and whether the peer has answered since.
+    private var doubt: (since: MediaInstant, isSettled: Bool)?
     /// Since when so many requests from such addresses were answered.
     private var unproven: (since: MediaInstant, count: Int)?
     /// The peer's first DTLS flight, from an address that has not proved itself yet.
@@ -171,6 +182,30 @@ public final class ICELiteAgent {
     /// Whether the selected address has answered a check within `time`.
     public func hasAnswered(within time: MediaDuration, now: MediaInstant) -> Bool {
         lastAnswer.map { now - $0 <= time } ?? false
+    }
+
+    /// Checks the selected address at once, and calls `onPeerGone` if neither an answer nor an authentic packet comes.
+    public func doubtPeer(_ now: MediaInstant) {
+        guard selected != nil, doubt.map({ now - $0.since >= Self.doubtInterval }) ?? true else { return }
+        doubt = (now, false)
+        nextCheck = now
+    }
+
+    /// A packet that SRTP has verified has come from the peer.
+    public func noteAuthentic(_ now: MediaInstant) {
+        // Packets that it had sent before may arrive after the reason for the doubt.
+        guard let open = doubt, !open.isSettled, now - open.since > ICEAgent.repetitionInterval else { return }
+        doubt?.isSettled = true
+    }
+
+    private func settleDoubt(_ now: MediaInstant) {
+        guard let open = doubt, !open.isSettled else { return }
+        if let lastAnswer, lastAnswer > open.since {
+            doubt?.isSettled = true
+        } else if now - open.since >= Self.doubtLimit {
+            doubt?.isSettled = true
+            handlers?.onPeerGone()
+        }
     }
 
     // MARK: Checks
@@ -317,6 +352,7 @@ public final class ICELiteAgent {
 
     /// Makes the checks that are due, and forgets addresses.
     func look(_ now: MediaInstant) {
+        settleDoubt(now)
         if let due = nextCheck, due <= now, let endpoint = selected?.endpoint,
             let index = addresses.firstIndex(where: { $0.endpoint == endpoint })
         {

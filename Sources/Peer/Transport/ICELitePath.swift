@@ -48,7 +48,8 @@ package final class ICELitePath: NegotiatedPath {
             handlers: .init(
                 willSelect: { owner.path?.delegate?.pathWillChangePair() },
                 onSelection: { _ in owner.path?.addressSelected() },
-                onDatagram: { owner.path?.received($0, at: $1) }))
+                onDatagram: { owner.path?.received($0, at: $1) },
+                onPeerGone: { owner.path?.delegate?.pathPeerHasGone() }))
         // Held until `close`, as a weak reference would cost more for each datagram.
         owner.path = self
     }
@@ -101,7 +102,12 @@ package final class ICELitePath: NegotiatedPath {
         agent.hasAnswered(within: time, now: now)
     }
 
-    package func noteAuthentic(_ now: MediaInstant) {}
+    package func noteAuthentic(_ now: MediaInstant) { agent.noteAuthentic(now) }
+
+    /// That of a peer that makes the checks. The other side is one of few.
+    package var isOneOfMany: Bool { isLite }
+
+    package func doubtPeer(_ now: MediaInstant) { agent.doubtPeer(now) }
 
     private func addressSelected() {
         selected = MonotonicClock.now

@@ -24,6 +24,12 @@ package protocol PacketPath: AnyObject {
     /// Notes that SRTP has verified the datagram that is being delivered.
     func noteAuthentic(_ now: MediaInstant)
 
+    /// Whether there may be thousands of such paths, so that a session frees its DTLS association after the handshake.
+    var isOneOfMany: Bool { get }
+
+    /// The peer seems to have gone, which nothing proves. The path checks that, and tells its delegate if it is so.
+    func doubtPeer(_ now: MediaInstant)
+
     /// Frees everything. May be called more than once.
     /// - Parameter done: called on the loop when the sockets are closed; the loop must not stop before.
     func close(_ done: @escaping () -> Void)
@@ -41,9 +47,14 @@ package protocol PacketPathDelegate: AnyObject {
     ///   - datagram: borrowed for the call, may be decrypted in place; need not be aligned.
     ///   - arrival: when it arrived in the socket, or was read.
     func path(received datagram: UnsafeMutableRawBufferPointer, at arrival: MediaInstant)
+    /// The peer that `doubtPeer` was called for does not answer any more.
+    func pathPeerHasGone()
 }
 
 extension PacketPath {
+    package var isOneOfMany: Bool { false }
+    package func doubtPeer(_ now: MediaInstant) {}
+
     /// The local address that media is sent from, without port; nil until a pair is selected.
     package var localAddress: String? { selectedPair?.localAddress }
 

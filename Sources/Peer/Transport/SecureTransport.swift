@@ -47,6 +47,8 @@ package final class SecureTransport {
     private let batch: PacketBatch
     private let isClient: Bool
     private var isClosed = false
+    /// The peer has sent an authentic packet.
+    private var isProven = false
 
     /// The time limit from the offer to the end of the DTLS handshake.
     package static let connectLimit = MediaDuration.seconds(20)
@@ -190,6 +192,13 @@ package final class SecureTransport {
             return
         }
         path.noteAuthentic(arrival)
+        if !isProven {
+            isProven = true
+            if path.isOneOfMany {
+                dtls.release()
+                scheduleDTLS()
+            }
+        }
         let packet = UnsafeRawBufferPointer(start: base, count: length)
         if isControl {
             delegate?.transport(receivedControl: packet)
@@ -268,9 +277,14 @@ extension SecureTransport: PacketPathDelegate {
         if srtp != nil { delegate?.transportSelectedNewPair() }
     }
 
+    package func pathPeerHasGone() { handshake(.closed) }
+
     package func path(received datagram: UnsafeMutableRawBufferPointer, at arrival: MediaInstant) {
         guard !isClosed else { return }
         switch PacketKind(of: UnsafeRawBufferPointer(datagram)) {
+        case .dtls where dtls.isReleased:
+            // An alert (RFC 6347 section 4.1) cannot be read any more. It is close_notify, or forged.
+            if datagram[0] == 21 { path.doubtPeer(arrival) }
         case .dtls:
             dtls.handle(UnsafeRawBufferPointer(datagram))
             scheduleDTLS()

@@ -24,7 +24,7 @@ extension SignalingService {
                     query: target[path.endIndex...].dropFirst(),
                     headers: request.headers, body: try await readBody(request, channel),
                     address: address, connection: RouteConnection(channel))
-                reply = await route(call)
+                reply = await routeInTask(call)
                 reply.isConnectionKept = mayKeepConnection(call, reply)
             } catch is NIOTooManyBytesError {
                 reply = tooLarge
@@ -33,6 +33,17 @@ extension SignalingService {
         if request.method == .head { reply = reply.withoutBody }
         let response = reply.response
         try await writer.write(response: response.head, body: response.body)
+    }
+
+    /// Routes a request in a task of its own. A task keeps the memory of its deepest call until it ends, 40 KB here, and
+    /// that of the connection lasts as long as a stream of events.
+    private func routeInTask(_ call: RouteRequest) async -> RouteResponse {
+        let routing = Task { await route(call) }
+        return await withTaskCancellationHandler {
+            await routing.value
+        } onCancel: {
+            routing.cancel()
+        }
     }
 
     /// Returns a refusal that the request's head alone decides; else nil.
