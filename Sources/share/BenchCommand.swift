@@ -112,7 +112,7 @@ struct BenchRelayCommand: ParsableCommand {
         }
     }
 
-    /// What an attack did, and how it was felt by those who join meanwhile.
+    /// The figures of an attack, and its effect on those who join meanwhile.
     private func figures(
         _ attack: any BenchAttack.Running, _ relay: MeasuredRelay, _ audience: BenchAudience, since before: Int,
         _ began: MediaInstant

@@ -25,7 +25,7 @@ final class BroadcastBus: Sendable {
         case taken
     }
 
-    /// What a desktop is asked for the name within. After that the broadcast goes on without an answer.
+    /// The time within which a desktop has to answer for the name. After that the broadcast goes on without an answer.
     private static let claimTime = MediaDuration.seconds(3)
 
     private let news = Monitor(News())

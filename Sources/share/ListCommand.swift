@@ -74,7 +74,7 @@ extension DirectoryEntry {
         return "\(watching)  \(age)  \(route.rawValue)  \(name)  \(UntrustedText.quote(title))  \(safeLink)"
     }
 
-    /// What comes of a relay is written to the terminal only if it is a link.
+    /// The relay's text if it is a link: nothing else is written to the terminal.
     private var safeLink: String { (try? Link(parsing: link))?.text ?? "-" }
 
     fileprivate var json: JSONValue {

@@ -27,15 +27,15 @@ import Testing
     }
 
     @Test mutating func allMoveWhenThereAreMoreThanTheLimitAndOnce() {
-        let first = policy.joined(viewers: 8)
+        let first = policy.joined(viewers: 8, now: at(0))
         #expect(!first && !policy.movesAll)
-        let second = policy.joined(viewers: 9)
-        let third = policy.joined(viewers: 10)
+        let second = policy.joined(viewers: 9, now: at(0))
+        let third = policy.joined(viewers: 10, now: at(0))
         #expect(second && !third && policy.movesAll)
     }
 
     @Test mutating func fewViewersComeBackAfterAMinute() {
-        _ = policy.joined(viewers: 9)
+        _ = policy.joined(viewers: 9, now: at(0))
         // One less than the limit is not few, and neither is a moment.
         #expect(returns(from: 0, direct: 0, elsewhere: 7) == nil)
         #expect(returns(from: 300, direct: 0, elsewhere: 6, within: 60) == nil)
@@ -44,17 +44,42 @@ import Testing
         policy.publicationEnded()
         #expect(!policy.movesAll)
         // The time begins anew.
-        _ = policy.joined(viewers: 9)
+        _ = policy.joined(viewers: 9, now: at(0))
         #expect(returns(from: 500, direct: 0, elsewhere: 0) == 560)
     }
 
     @Test mutating func withOneViewerOrNoneDirectNobodyIsLeftBeforeTheReturn() {
         for limit in 0...1 {
             policy = HandoverPolicy(limit: limit)
-            _ = policy.joined(viewers: limit + 1)
+            _ = policy.joined(viewers: limit + 1, now: at(0))
             #expect(returns(from: 0, direct: 0, elsewhere: 1) == nil)
             #expect(returns(from: 300, direct: 0, elsewhere: 0) == 360)
         }
+    }
+
+    /// A line that three viewers fill has two of them at most for ten minutes, and then for twenty.
+    @Test mutating func aLineThatWasTheLimitIsNotTriedAgainForAWhile() {
+        let alone = policy.noteLineLimit(viewers: 1, now: at(0))
+        let three = policy.noteLineLimit(viewers: 3, now: at(0))
+        let again = policy.noteLineLimit(viewers: 3, now: at(1))
+        #expect(!alone && three && !again && policy.movesAll)
+        // Two at the relay stay there, and one comes back.
+        #expect(returns(from: 1, direct: 0, elsewhere: 2) == nil)
+        #expect(returns(from: 301, direct: 0, elsewhere: 1) == 361)
+        policy.publicationEnded()
+        let second = policy.joined(viewers: 2, now: at(400))
+        let third = policy.joined(viewers: 3, now: at(400))
+        #expect(!second && third)
+        // After the time, the number counts.
+        #expect(returns(from: 598, direct: 0, elsewhere: 3) == 660)
+        policy.publicationEnded()
+        let fourth = policy.joined(viewers: 8, now: at(700))
+        let limited = policy.noteLineLimit(viewers: 3, now: at(700))
+        policy.publicationEnded()
+        let early = policy.joined(viewers: 3, now: at(700 + 1_199))
+        policy.publicationEnded()
+        let late = policy.joined(viewers: 3, now: at(700 + 1_200))
+        #expect(!fourth && limited && early && !late)
     }
 
     @Test mutating func aViewerThatNothingElseReachesIsServedOverTheRelayUntilItLeaves() {

@@ -1,6 +1,7 @@
 import EventLoop
 import LinuxRuntime
 import MediaCore
+import MediaEngine
 import Signaling
 import TestSource
 import Testing
@@ -26,7 +27,10 @@ struct RelayHandoverTests {
         let identity: Identity
         let link: Link
 
-        init(directViewers: Int, calmTime: MediaDuration = HandoverPolicy.calmTime) async throws {
+        init(
+            directViewers: Int, calmTime: MediaDuration = HandoverPolicy.calmTime,
+            viewerFlows: (@Sendable (Broadcast) -> [SharedBottleneckDetector.Flow])? = nil
+        ) async throws {
             let description = try ServiceDescription(
                 id: try #require(ServiceID("io.sharekit.relay")), name: "Relay", fields: [])
             let (relayEvents, hostEvents, asked) = (relayEvents, hostEvents, asked)
@@ -47,6 +51,7 @@ struct RelayHandoverTests {
             configuration.meeting = paired
             configuration.directViewers = directViewers
             configuration.calmTime = calmTime
+            if let viewerFlows { configuration.viewerFlows = viewerFlows }
             host = try HostSession(
                 configuration: configuration, identity: identity, source: TestVideoSource(framesPerSecond: 30),
                 encoder: VP8Encoder(), audio: [],
@@ -253,8 +258,24 @@ struct RelayHandoverTests {
         #expect(await viewer.end.value.code == .hostEnded)
     }
 
-    /// Few viewers are left: the host serves them itself again, and goes to the relay again for more.
-    @Test func theHostServesFewViewersItselfAgain() async throws {
+    /// The next publication begins 10 s after one that has ended, also for viewers that came in between.
+    @Test func viewersGoToTheRelayAgainAfterThePublicationHasEnded() async throws {
+        let stage = try await Stage(directViewers: 0)
+        let ann = try Watching(stage.link, name: "Ann")
+        #expect(await ann.isConnected(times: 2))
+        let service = try #require(await stage.host.viewers().first { $0.description.kind == "service" })
+        await stage.host.core.ifRunning { $0.close(service.id) }
+        #expect(await stage.isRouted(overRelay: false))
+        let bob = try Watching(stage.link, name: "Bob")
+        #expect(await ann.isConnected(times: 4))
+        #expect(await bob.isConnected(times: 2))
+        for viewer in [ann, bob] { #expect(await viewer.seesMore()) }
+        await stage.stop()
+        for viewer in [ann, bob] { #expect(await viewer.end.value.code == .hostEnded) }
+    }
+
+    /// Few viewers are left: the host serves them itself again. The publication ends when they are there.
+    @Test func viewersComeBackToTheHostWithoutAGap() async throws {
         let stage = try await Stage(directViewers: 2, calmTime: .seconds(1))
         let ann = try Watching(stage.link, name: "Ann")
         let others = try ["Bob", "Cleo"].map { try Watching(stage.link, name: $0) }
@@ -263,17 +284,42 @@ struct RelayHandoverTests {
             #expect(await viewer.seesMore())
         }
         #expect(stage.hostEvents.with { !$0.contains { if case .routeChanged(false, _) = $0 { true } else { false } } })
+        let before = ann.seen.state.times.count
         for viewer in others {
             viewer.session.leave()
             #expect(await viewer.end.value.code == .stopped)
         }
+        #expect(await ann.isConnected(times: 3), "\(ann.events.with { $0 }), host: \(stage.hostEvents.with { $0 })")
         #expect(await stage.isRouted(overRelay: false))
-        #expect(await ann.isConnected(times: 3))
-        #expect(await ann.seesMore())
+        #expect(await ann.seesMore(60))
+        let gap = ann.longestGap(from: before)
+        #expect(gap < 300, "\(gap) ms")
         #expect(await stage.host.viewers().map(\.description.name) == ["Ann"])
         #expect(stage.asked.with { Set($0) == ["Ann", "Bob", "Cleo"] && $0.count == 3 })
         await stage.stop()
         #expect(await ann.end.value.code == .hostEnded)
+    }
+
+    /// Fewer viewers than the host would serve itself fill its line.
+    @Test func viewersMoveToTheRelayWhenTheHostsLineIsTheLimit() async throws {
+        let stage = try await Stage(directViewers: 5) { broadcast in
+            // All viewers of this machine have one address.
+            broadcast.watchingViewers.filter { $0.connectedFor != nil && $0.description.kind != "service" }.map { _ in
+                SharedBottleneckDetector.Flow(estimate: .kilobits(700), isLimited: true)
+            }
+        }
+        let viewers = try ["Ann", "Bob"].map { try Watching(stage.link, name: $0) }
+        for viewer in viewers {
+            #expect(await viewer.isConnected(times: 2))
+            #expect(await viewer.seesMore())
+        }
+        let warnings = stage.hostEvents.with { events in
+            events.compactMap { if case .warning(let text) = $0 { text } else { nil } }
+        }
+        #expect(warnings == ["this machine's line is too slow for 2 viewers"])
+        #expect(await stage.host.viewers().map(\.description.kind) == ["service"])
+        await stage.stop()
+        for viewer in viewers { #expect(await viewer.end.value.code == .hostEnded) }
     }
 
     /// The relay takes a viewer's knock, and never answers: the viewer is at the host after the time limit, and told.

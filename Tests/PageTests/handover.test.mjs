@@ -101,6 +101,24 @@ test('a knock that nobody answers in time is withdrawn', async () => {
     assert.deepEqual(requests, ['POST /ABCDEFGH01234/knock', 'PUT /k', 'GET /k', 'DELETE /k']);
 });
 
+test('a session that is called back knocks at its host and stays where it is until that has a frame', async () => {
+    const { session, requests } = await watching(() => null);
+    const handover = new Handover(session, 50), { admissions } = session;
+    // Whoever is at the host already has nowhere to go.
+    await handover.comeBack();
+    assert.deepEqual(requests, []);
+    const client = { leave() { this.hasLeft = true; } };
+    handover.home = { link: session.link, client, admissions };
+    session.link = { ...session.link, id: 'ABCDEFGH01234' };
+    const going = handover.comeBack();
+    await handover.comeBack();
+    while (!requests.length) await new Promise(done => setTimeout(done));
+    session.isOver = true;
+    await going;
+    assert.deepEqual(requests, [`POST /${link.id}/knock`]);
+    assert.deepEqual([handover.isBusy, handover.returns, handover.home.client, client.hasLeft], [false, 0, client, undefined]);
+});
+
 test('a browser that makes no other connection leaves the session where it is', async () => {
     const { session, order, requests } = await watching(() => null, () => { throw new Error('too many connections'); });
     const handover = new Handover(session);

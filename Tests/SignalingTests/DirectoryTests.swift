@@ -245,6 +245,21 @@ struct DirectoryRouteTests {
         }
     }
 
+    @Test func onlyAPairedHostCallsItsViewersBack() async throws {
+        try await ServiceFixture.with(configure: { $0.service.fixedToken = "a-token-of-tools-for-tests" }) { stage in
+            let place = stage.link.path + "/return"
+            try await stage.wire { wire in
+                #expect(try await wire.ask(.PUT, place).status == 401)
+                #expect(try await wire.ask(.PUT, place, [bearer("a-token-of-tools-for-tests")]).status == 404)
+                let token = bearer(try await RawHost(stage: stage, wire: wire, identity: .ephemeral()).token())
+                #expect(try await wire.ask(.DELETE, place, [token]).status == 405)
+                #expect(stage.delegate.seen.returns == 0)
+                #expect(try await wire.ask(.PUT, place, [token]).status == 204)
+                #expect(stage.delegate.seen.returns == 1)
+            }
+        }
+    }
+
     @Test func aRelayWithoutADirectorySaysSo() async throws {
         try await ServiceFixture.with { stage in
             try await stage.client { client in

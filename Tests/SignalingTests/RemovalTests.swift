@@ -130,7 +130,7 @@ import Testing
     }
 
     @Test(arguments: [
-        HostEvent.paused, .resumed, .removed(reason: "the \"host\" removed you"), .ended(reason: "x"),
+        HostEvent.paused, .resumed, .returnToHost, .removed(reason: "the \"host\" removed you"), .ended(reason: "x"),
     ])
     func eventsSurviveTheirText(_ event: HostEvent) throws {
         var found: [HostEvent] = []

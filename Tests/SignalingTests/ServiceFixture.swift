@@ -20,6 +20,7 @@ final class FakeService: ServiceDelegate {
         var meetings: [MeetingID] = []
         var listings: [Listing] = []
         var pauses: [Bool] = []
+        var returns = 0
     }
 
     private let state = Mutex(Seen())
@@ -87,6 +88,11 @@ final class FakeService: ServiceDelegate {
 
     func notePause(_ isPaused: Bool, by sessions: [SessionID]) async -> Bool {
         state.withLock { $0.pauses.append(isPaused) }
+        return true
+    }
+
+    func returnViewers(by sessions: [SessionID]) async -> Bool {
+        state.withLock { $0.returns += 1 }
         return true
     }
 

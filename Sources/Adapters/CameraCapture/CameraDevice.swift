@@ -9,7 +9,7 @@ public struct CameraDevice: Hashable, Sendable {
         case path(String)
     }
 
-    /// What `CaptureSource.Camera.number` names.
+    /// The number in `CaptureSource.Camera.number`.
     public var number: Int
     /// Its name for people: not verified, as programs name their cameras themselves.
     public let name: String

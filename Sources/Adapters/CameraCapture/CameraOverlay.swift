@@ -158,7 +158,7 @@ package final class CameraOverlay: ScreenSource, @unchecked Sendable {
 }
 
 extension PixelRect {
-    /// What of this rectangle the other one does not cover, in up to four parts.
+    /// The area of this rectangle that the other one does not cover, in up to four parts.
     func parts(outside covered: PixelRect?) -> [PixelRect] {
         guard let covered, covered.x < maxX, covered.maxX > x, covered.y < maxY, covered.maxY > y else { return [self] }
         let (top, bottom) = (max(covered.y, y), min(covered.maxY, maxY))

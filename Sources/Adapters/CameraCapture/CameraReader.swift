@@ -12,7 +12,7 @@ final class CameraReader {
         var due: MediaInstant
     }
 
-    /// What the picture was made with.
+    /// The settings that the picture was made with.
     private struct Form: Equatable {
         var size: PixelSize
         var isMirrored: Bool

@@ -9,7 +9,7 @@ final class V4L2Camera: CameraStream {
     private(set) var failure: String?
     var hasFormat: Bool { true }
 
-    /// What is taken, best first.
+    /// The accepted formats, best first.
     private static let formats: [(UInt32, CameraImage.Format)] = [
         (fourCC("YU12"), .i420), (fourCC("NV12"), .nv12), (fourCC("YUYV"), .yuyv), (fourCC("UYVY"), .uyvy),
         (fourCC("XR24"), .bgrx), (fourCC("RGB3"), .rgb), (fourCC("BGR3"), .bgr), (fourCC("MJPG"), .jpeg),

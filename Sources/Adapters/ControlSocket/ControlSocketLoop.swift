@@ -160,7 +160,7 @@ final class ControlSocketConnection {
 
     private static let newline = UInt8(ascii: "\n")
 
-    /// What `poll` waits for; nil for nothing, also not for the other side's end.
+    /// The events that `poll` waits for; nil for nothing, also not for the other side's end.
     var events: Int16? {
         switch phase {
         case .reading: isWaiting ? nil : Int16(POLLIN)

@@ -85,7 +85,7 @@ public final class ControlSocketServer: Sendable {
     }
 }
 
-/// What other threads give to a ``ControlSocketLoop``: answers, and the request to end.
+/// The input of a ``ControlSocketLoop`` from other threads: answers, and the request to end.
 final class ControlSocketInbox: Sendable {
     struct Contents: Sendable {
         var answers: [(connection: Int, text: String)] = []

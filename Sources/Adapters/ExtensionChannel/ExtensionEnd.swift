@@ -1,6 +1,6 @@
 /// Why the program of an extension has ended.
 public enum ExtensionEnd: Equatable, Sendable {
-    /// As the host asked for.
+    /// The host asked for the end.
     case finished
     /// The program ended the broadcast, with a reason and a next step for the user.
     case reported(reason: String, nextStep: String?)

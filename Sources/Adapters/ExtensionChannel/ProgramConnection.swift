@@ -89,7 +89,7 @@ public final class ProgramConnection: Sendable {
     }
 }
 
-/// What threads of a program share of the connection.
+/// The part of the connection that a program's threads share.
 struct ProgramChannel {
     enum Event {
         case message(HostMessage)

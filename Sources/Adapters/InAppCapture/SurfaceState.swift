@@ -29,7 +29,7 @@ enum SurfacePixels {
     }
 }
 
-/// What one screen has not read yet.
+/// The changes that one screen has not read yet.
 struct SurfaceReader {
     enum Phase {
         /// Not captured yet.

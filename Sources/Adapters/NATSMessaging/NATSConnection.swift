@@ -54,7 +54,7 @@ public final class NATSConnection: Sendable {
     private let state = Mutex(State())
     private let context: Context
 
-    /// What libnats' threads call. It lives as long as the process: libnats does not say when its last callback returns.
+    /// The state of libnats' callbacks. It lives as long as the process: libnats does not say when its last callback returns.
     private final class Context: Sendable {
         let report: Report
         init(_ report: @escaping Report) { self.report = report }

@@ -7,7 +7,7 @@ final class FrameMemory {
     let format: StreamFormat
     private let memory: LentMemory
 
-    /// What the buffer says it has. Valid where `load` has succeeded.
+    /// The bytes that the buffer says it has. Valid where `load` has succeeded.
     var bytes: UnsafeMutableRawBufferPointer { memory.bytes }
     var isDMABuf: Bool { memory.kind == .dmaBuf }
 

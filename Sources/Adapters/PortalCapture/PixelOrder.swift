@@ -1,7 +1,7 @@
 internal import CPipeWire
 internal import MediaCore
 
-/// What PipeWire's pixels need before they are as the canvas takes them.
+/// The conversion of PipeWire's pixels to those that the canvas takes.
 enum PixelOrder {
     /// Copies pixels with the first and the third byte exchanged.
     static func exchange(_ source: UnsafeRawPointer, to target: UnsafeMutablePointer<UInt32>, count: Int) {

@@ -20,7 +20,7 @@ final class ReceivedStream {
         var arrived: MediaInstant
     }
 
-    /// What the callbacks of PipeWire touch, which run in `iterate`. It outlives the stream, which calls it while it is closed.
+    /// The state of PipeWire's callbacks, which run in `iterate`. It outlives the stream, which calls it while it is closed.
     private final class State {
         var format: StreamFormat?
         var isFormatNew = false
@@ -187,7 +187,7 @@ struct ReceivedBuffer {
         case picture(FrameLayout)
         /// No pixels, or pixels that the sender declares to be no good.
         case none
-        /// What the buffer says of itself cannot be.
+        /// The buffer's own data contradict each other.
         case impossible
     }
 

@@ -34,7 +34,7 @@ struct AudioMixer {
         if !inputs.contains(where: { $0.id == id }) { inputs.append(Input(id: id)) }
     }
 
-    /// What waits of that stream is dropped: 40 ms at most.
+    /// Drops the samples of that stream that wait: 40 ms at most.
     mutating func remove(_ id: Int) {
         inputs.removeAll { $0.id == id }
         if inputs.isEmpty { last = nil }

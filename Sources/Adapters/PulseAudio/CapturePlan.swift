@@ -2,7 +2,7 @@ import MediaCore
 
 /// Which streams record a target, given what the server has.
 struct CapturePlan: Equatable {
-    /// What one stream records: a source, or of a monitor source one playback alone.
+    /// The origin of one recorded stream: a source, or of a monitor source one playback alone.
     struct Origin: Hashable {
         /// The name of the source.
         var source: String

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What is known of the broadcast, from the messages of the bus.
+/// The state of the broadcast as the messages of the bus tell it.
 final class BroadcastObservation: Sendable {
     private struct Shared {
         /// The connection that has the name. Signals of others are ignored, as anybody can send them.

@@ -23,7 +23,7 @@ final class PortalClient: Sendable {
     static let ended = SourceFailure(.displayGone, "the screen cast was ended", remedy: "Start it again.")
     private static let name = "org.freedesktop.portal.Desktop"
     private static let path = "/org/freedesktop/portal/desktop"
-    /// What the portal and its backend need at most to answer without their user; starting them is part of it.
+    /// The longest time that the portal and its backend need to answer without their user; starting them is part of it.
     private static let patience = MediaDuration.seconds(25)
 
     private let bus: BusConnection

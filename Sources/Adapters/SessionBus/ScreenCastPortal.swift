@@ -8,7 +8,7 @@ package import MediaCore
 /// It asks for one monitor or window, with the cursor as metadata if possible, and that the grant holds until it is
 /// revoked: the portal then gives a restore token, which is good for one use and replaced by each grant.
 package final class ScreenCastPortal: ScreenCast {
-    /// What the portal can do.
+    /// The capabilities of a portal.
     package struct Abilities: Sendable, Equatable {
         package var version: Int
         /// Bits: 1 monitors, 2 windows, 4 virtual monitors.
@@ -61,7 +61,7 @@ package final class ScreenCastPortal: ScreenCast {
         take()?.close()
     }
 
-    /// What the portal at a bus can do.
+    /// The capabilities of the portal at a bus.
     /// - Throws: `.noDisplay` if there is no bus, no portal, or none for screen casts.
     package static func abilities(address: String) throws(SourceFailure) -> Abilities {
         let client = try PortalClient(address: address, onEnd: {})

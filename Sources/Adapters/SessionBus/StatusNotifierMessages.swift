@@ -5,7 +5,7 @@ final class StatusNotifierMessages: Sendable {
     private struct Shared {
         var content: StatusNotifierItem.Content
         var menuRevision: UInt32 = 1
-        /// What the tray said: whether there is a host that shows items, and whether it took this one.
+        /// The tray's answers: whether there is a host that shows items, and whether it took this one.
         var hasHost = false
         var isRegistered = false
         var wasShown: Bool?

@@ -122,7 +122,7 @@ private struct PropertyValue {
             UnsafeRawBufferPointer(start: value, count: Int(max(xcb_get_property_value_length(reply), 0))))
     }
 
-    /// As UTF-8; Latin-1 if its type is STRING and it is no UTF-8.
+    /// The value as UTF-8; Latin-1 if its type is STRING and it is no UTF-8.
     var text: String {
         if type == xcb_atom_t(XCB_ATOM_STRING.rawValue), String(validating: bytes, as: UTF8.self) == nil {
             return String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
@@ -130,7 +130,7 @@ private struct PropertyValue {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// As 32-bit numbers.
+    /// The value as 32-bit numbers.
     var cardinals: [UInt32] {
         bytes.withUnsafeBytes { buffer in
             stride(from: 0, to: buffer.count - 3, by: 4).map {

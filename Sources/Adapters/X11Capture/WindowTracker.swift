@@ -18,7 +18,7 @@ final class WindowTracker {
     private var application = ""
     private var instance = ""
     private var pixmap: xcb_pixmap_t = 0
-    /// What the window was like when its pixmap was named.
+    /// The window's size and border when its pixmap was named.
     private var named = (PixelSize(width: 0, height: 0), 0)
     private(set) var area: CaptureArea
     /// The child of the root window that contains it.

@@ -8,7 +8,7 @@ public struct TURNSecret: Sendable {
     /// How long credentials are valid, in seconds.
     private let lifetime: TimeInterval
 
-    /// As long as a session may take: coturn checks a credential again with each allocation and permission.
+    /// The longest session: coturn checks a credential again with each allocation and permission.
     public static let lifetime: TimeInterval = 12 * 3_600
 
     /// - Parameters:

@@ -1,7 +1,7 @@
 package import Admission
 import LinuxRuntime
 import MediaCore
-import MediaEngine
+package import MediaEngine
 import PeerEngine
 import Transport
 
@@ -17,6 +17,19 @@ extension Broadcast {
                 isInterrupted: peer.liveness.isInterrupted, path: peer.pathSummary,
                 bitrate: peer.sentBitrate(now: now))
         }
+    }
+
+    /// The flows to the viewers that this host serves itself: one for each address, as those behind one address share a line
+    /// there, too.
+    package var viewerFlows: [SharedBottleneckDetector.Flow] {
+        var flows: [String: SharedBottleneckDetector.Flow] = [:]
+        for peer in viewers.all where peer.isReceiving && !peer.description.isPublication {
+            let flow = SharedBottleneckDetector.Flow(
+                estimate: peer.estimate, isLimited: peer.sender.limit != .nothing)
+            if let known = flows[peer.viewer.address], known.estimate <= flow.estimate { continue }
+            flows[peer.viewer.address] = flow
+        }
+        return Array(flows.values)
     }
 
     /// The viewer of a session, as signalling admitted it; nil if there is no such session.

@@ -78,7 +78,7 @@ package final class SinkInput: EncodedMediaSink, @unchecked Sendable {
     private static let replayInterval: UInt32 = 90
     /// Without a frame for so long, the last one is the newest.
     private static let quietTime = MediaDuration.milliseconds(60)
-    /// What the decoder's queue takes at once.
+    /// The most frames that the decoder's queue takes at once.
     private static let frameLimit = 48
 
     fileprivate init(

@@ -14,7 +14,7 @@ public enum ViewerEvent: Sendable {
     /// The host is heard again.
     case resumed(path: String, after: MediaDuration)
     case viewerCount(Int)
-    /// So many viewers say that they record; emitted when that changes.
+    /// The number of viewers that say that they record; emitted when it changes.
     case recorderCount(Int)
     /// The host has paused the broadcast: no media comes until it resumes it.
     case broadcastPaused

@@ -230,7 +230,7 @@ private final class LibraryHandler: ChannelInboundHandler, @unchecked Sendable {
     }
 }
 
-/// What a request is answered with.
+/// The response to a request.
 private struct LibraryAnswer: Sendable {
     enum Content: Sendable {
         case text(String)

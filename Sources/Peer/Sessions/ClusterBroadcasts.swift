@@ -197,6 +197,7 @@ final class ClusterBroadcasts: BroadcastFinder {
                 copy.broadcast.send(.alternates(member.links(of: link)))
                 emit(.fetched(id, from: source.name))
             })
+        session.onReturn.with { $0 = { copy.broadcast.send(.returnToHost) } }
         let isWanted = copy.state.with { state in
             if !state.isEnded { (state.session, state.source) = (session, source) }
             return !state.isEnded

@@ -11,8 +11,12 @@ struct HandoverPolicy {
 
     /// The most viewers that are served directly.
     private let limit: Int
+    /// The most that the host's line has carried, until it is tried again; nil: it has not been the limit.
+    private var line: (limit: Int, until: MediaInstant)?
+    /// How often the host's line was the limit.
+    private var lineLimits = 0
     private let calmTime: MediaDuration
-    /// There were too many viewers to serve them directly.
+    /// There were too many viewers to serve them directly, or too many for the host's line.
     private(set) var movesAll = false
     /// The sessions that did not connect.
     private var unreachable: [SessionID: Unreachable] = [:]
@@ -35,6 +39,9 @@ struct HandoverPolicy {
     /// So many that did not come, of one address, speak for all of that address.
     static let absentOfAddress = 4
     private static let absentLimit = 256
+    /// How long a line that was the limit is not tried again: twice as long each time, up to eight times.
+    static let lineTime = MediaDuration.seconds(600)
+    private static let lineDoublings = 3
 
     init(limit: Int, calmTime: MediaDuration = Self.calmTime) {
         self.limit = limit
@@ -43,12 +50,32 @@ struct HandoverPolicy {
 
     /// With so many viewers or fewer, the host serves all itself again: fewer than it takes to go to the relay, so that one
     /// viewer who comes and goes does not move all.
-    private var returnLimit: Int { max(0, limit - max(1, limit / 4)) }
+    private func returnLimit(_ now: MediaInstant) -> Int {
+        let limit = limit(now)
+        return max(0, limit - max(1, limit / 4))
+    }
+
+    private func limit(_ now: MediaInstant) -> Int {
+        guard let line, now < line.until else { return limit }
+        return min(limit, line.limit)
+    }
 
     /// Notes how many viewers the host serves itself.
     /// - Returns: whether all viewers go to the relay from now on.
-    mutating func joined(viewers: Int) -> Bool {
-        guard viewers > limit, !movesAll else { return false }
+    mutating func joined(viewers: Int, now: MediaInstant) -> Bool {
+        guard viewers > limit(now), !movesAll else { return false }
+        movesAll = true
+        return true
+    }
+
+    /// Notes that the host's own line limits all of its viewers. It carries fewer from now on, for a while.
+    /// - Parameter viewers: those that the host serves itself.
+    /// - Returns: whether all viewers go to the relay from now on.
+    mutating func noteLineLimit(viewers: Int, now: MediaInstant) -> Bool {
+        guard viewers > 1, !movesAll else { return false }
+        let hold = Self.lineTime.nanoseconds << min(lineLimits, Self.lineDoublings)
+        line = (viewers - 1, now + MediaDuration(nanoseconds: hold))
+        lineLimits += 1
         movesAll = true
         return true
     }
@@ -95,7 +122,7 @@ struct HandoverPolicy {
     mutating func update(direct: Int, elsewhere: Int, now: MediaInstant) -> Bool {
         if elsewhere > 0 { (wasUsed, departed) = (true, []) }
         if !wasUsed { giveUpAbsent(now) }
-        guard isCalm(direct: direct, elsewhere: elsewhere) else {
+        guard isCalm(direct: direct, elsewhere: elsewhere, now) else {
             calmSince = nil
             return false
         }
@@ -104,9 +131,9 @@ struct HandoverPolicy {
         return now - since >= calmTime
     }
 
-    private func isCalm(direct: Int, elsewhere: Int) -> Bool {
+    private func isCalm(direct: Int, elsewhere: Int, _ now: MediaInstant) -> Bool {
         guard unreachable.isEmpty, departed.isEmpty, !servesUnreachable || elsewhere == 0 else { return false }
-        return movesAll ? direct + elsewhere <= returnLimit : elsewhere == 0
+        return movesAll ? direct + elsewhere <= returnLimit(now) : elsewhere == 0
     }
 
     /// Nobody is at the relay, although these were sent there.

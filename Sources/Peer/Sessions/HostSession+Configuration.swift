@@ -1,6 +1,7 @@
 import Admission
 public import ICEServers
 public import MediaCore
+import MediaEngine
 import Publishing
 import SessionDescription
 import Transport
@@ -27,7 +28,9 @@ extension HostSession {
         /// sends to all. Nil: it never does.
         public var directViewers: Int?
         /// How long few viewers have to be few until the host sends to all of them itself again.
-        var calmTime = HandoverPolicy.calmTime
+        package var calmTime = HandoverPolicy.calmTime
+        /// The flows by which a host with `directViewers` decides whether its line is the limit.
+        var viewerFlows: @Sendable (Broadcast) -> [SharedBottleneckDetector.Flow] = { $0.viewerFlows }
         /// STUN and TURN servers for this host and its viewers. Viewers get the credentials, too.
         public var iceServers: [ICEServer] = []
         /// Asks the router to forward ports.

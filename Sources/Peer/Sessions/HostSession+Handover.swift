@@ -11,7 +11,8 @@ extension HostSession {
         let (core, signaling, meeting) = (core, signaling, meeting)
         let handover = RelayHandover(
             core, of: broadcast, to: relay, identity: identity, limit: limit, calmTime: configuration.calmTime,
-            signaling: signaling, moved: { [weak self] in self?.keepServersValid(of: $0, isAnother: true) },
+            viewerFlows: configuration.viewerFlows, signaling: signaling,
+            moved: { [weak self] in self?.keepServersValid(of: $0, isAnother: true) },
             emit: { [emit, servers] event in
                 emit(event)
                 servers.check(after: event)

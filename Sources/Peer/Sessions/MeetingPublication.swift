@@ -35,5 +35,7 @@ struct MeetingPublication: PublishingEndpoint {
 
     func tell(isPaused: Bool) async throws(SignalingError) { try await relay.client.tell(isPaused: isPaused) }
 
+    func returnViewers() async throws(SignalingError) { try await relay.client.returnViewers() }
+
     func close() async { await relay.client.leave() }
 }

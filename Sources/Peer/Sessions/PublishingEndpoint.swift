@@ -32,6 +32,9 @@ public protocol PublishingEndpoint: Sendable {
     func list() async throws(SignalingError)
     /// Says that the broadcast is paused, or goes on. Endpoints that cannot be told are not.
     func tell(isPaused: Bool) async throws(SignalingError)
+    /// Has the endpoint's viewers go back to the host, if it has sent them there.
+    /// - Throws: `.gone` if the endpoint cannot.
+    func returnViewers() async throws(SignalingError)
     /// Ends the session, and closes all connections. May be called more than once.
     func close() async
 }
@@ -42,6 +45,9 @@ extension PublishingEndpoint {
     public func decide(_ decision: KnockDecision, about knock: KnockID) async {}
     public func list() async throws(SignalingError) {}
     public func tell(isPaused: Bool) async throws(SignalingError) {}
+    public func returnViewers() async throws(SignalingError) {
+        throw SignalingError(.gone, "\(name) has no viewers that this host has sent there")
+    }
 }
 
 extension PairedService: PublishingEndpoint {
@@ -64,6 +70,8 @@ extension PairedService: PublishingEndpoint {
     }
 
     public func tell(isPaused: Bool) async throws(SignalingError) { try await client.tell(isPaused: isPaused) }
+
+    public func returnViewers() async throws(SignalingError) { try await client.returnViewers() }
 
     public func trickle(_ fragment: String) async throws(SignalingError) { try await client.trickle(fragment) }
 

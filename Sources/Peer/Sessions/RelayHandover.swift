@@ -2,6 +2,7 @@ import Admission
 import EventLoop
 import LinuxRuntime
 import MediaCore
+import MediaEngine
 import Publishing
 import Signaling
 import Transport
@@ -12,7 +13,7 @@ import Transport
 ///
 /// Passes the reports of the broadcast to the signalling of its own viewers, and to the publication.
 final class RelayHandover: BroadcastDelegate, Sendable {
-    private struct State {
+    struct State {
         var publication: ServicePublication?
         /// Where it publishes: the relay of the meeting, or another one of its cluster.
         var place: ServiceLink?
@@ -24,6 +25,9 @@ final class RelayHandover: BroadcastDelegate, Sendable {
         var failures = 0
         var failure = ""
         var policy: HandoverPolicy
+        var bottleneck = SharedBottleneckDetector()
+        /// How many the host serves itself.
+        var direct = 0
         /// How many watch at the relay.
         var elsewhere = 0
         /// The publication ends because few viewers are left.
@@ -31,37 +35,31 @@ final class RelayHandover: BroadcastDelegate, Sendable {
         var hasEnded = false
     }
 
-    private let core: LoopBound<Broadcast>
+    let core: LoopBound<Broadcast>
     /// Where viewers meet this host.
-    private let relay: PairedService
-    private let signer: RedirectSigner
-    private let signaling: BroadcastSignaling
-    private let moved: @Sendable (PairedService) -> Void
-    private let emit: @Sendable (BroadcastEvent) -> Void
+    let relay: PairedService
+    let signer: RedirectSigner
+    let signaling: BroadcastSignaling
+    let moved: @Sendable (PairedService) -> Void
+    let emit: @Sendable (BroadcastEvent) -> Void
     /// Passes on how many watch at the relay, not as often as the relay may tell.
-    private let audience: Throttle<ViewersElsewhere>
+    let audience: Throttle<ViewersElsewhere>
     /// Sends the viewers to another link, not as often as the relay may name one.
-    private let links = Monitor<Throttle<Link>?>(nil)
-    private let state: Monitor<State>
-
-    /// After a publication that failed; twice as long after each other one, up to 160 s.
-    private static let retryInterval = Duration.seconds(10)
-    private static let doublingLimit = 4
-    /// After that, a session that is not connected counts as unreachable.
-    private static let connectTime = Duration.seconds(4)
-    /// Between two links to which viewers are sent.
-    private static let linkInterval = MediaDuration.seconds(5)
-    /// Between two reports of how many watch at the relay.
-    private static let audienceInterval = MediaDuration.milliseconds(250)
+    let links = Monitor<Throttle<Link>?>(nil)
+    let state: Monitor<State>
+    let viewerFlows: @Sendable (Broadcast) -> [SharedBottleneckDetector.Flow]
 
     /// - Parameters:
     ///   - moved: called when the publication goes on at another relay.
     ///   - emit: called with the events of the publication.
     ///   - noteViewersElsewhere: called with the number of viewers at the relay.
+    ///   - viewerFlows: by which it decides whether the host's line is the limit, on the network loop.
     ///   - calmTime: how long few viewers have to be few until the host serves them itself again.
     init(
         _ core: LoopBound<Broadcast>, of broadcast: BroadcastID, to relay: PairedService, identity: Identity,
-        limit: Int, calmTime: MediaDuration, signaling: BroadcastSignaling,
+        limit: Int, calmTime: MediaDuration,
+        viewerFlows: @escaping @Sendable (Broadcast) -> [SharedBottleneckDetector.Flow],
+        signaling: BroadcastSignaling,
         moved: @escaping @Sendable (PairedService) -> Void,
         emit: @escaping @Sendable (BroadcastEvent) -> Void,
         noteViewersElsewhere: @escaping @Sendable (ViewersElsewhere) -> Void
@@ -69,6 +67,7 @@ final class RelayHandover: BroadcastDelegate, Sendable {
         audience = Throttle(noteViewersElsewhere)
         state = Monitor(State(policy: HandoverPolicy(limit: limit, calmTime: calmTime)))
         self.core = core
+        self.viewerFlows = viewerFlows
         signer = RedirectSigner(of: broadcast, identity: identity)
         var relay = relay
         // It is asked about viewers, and the meeting is what is listed.
@@ -88,6 +87,12 @@ final class RelayHandover: BroadcastDelegate, Sendable {
             return redirect(of: viewer, to: link)
         }
         core.perform { [weak self] in $0.delegate = self }
+        Task { [weak self] in
+            while (try? await Task.sleep(for: .seconds(1))) != nil {
+                guard let self, !state.with({ $0.hasEnded }) else { return }
+                await checkLine()
+            }
+        }
     }
 
     /// Ends the publication. May be called more than once.
@@ -97,219 +102,6 @@ final class RelayHandover: BroadcastDelegate, Sendable {
             return state.publication
         }
         await publication?.close(reason)
-    }
-
-    // MARK: The publication
-
-    /// Where all viewers are sent; nil: the host serves them.
-    private var commonLink: Link? { state.with { $0.policy.movesAll ? $0.link : nil } }
-
-    /// There is one more viewer.
-    /// - Parameter viewers: those that are served directly.
-    private func joined(viewers: Int) {
-        let (isNew, link) = state.with { ($0.policy.joined(viewers: viewers), $0.link) }
-        guard isNew else { return }
-        publish()
-        if let link { Task { await redirectAll(to: link) } }
-    }
-
-    /// Publishes to the relay, unless that runs, or failed a moment ago.
-    private func publish() {
-        let publication = makePublication(MeetingPublication(relay))
-        let isNeeded = state.with { state in
-            guard state.publication == nil, !state.hasEnded, state.retry.map({ $0 <= .now }) ?? true else {
-                return false
-            }
-            (state.publication, state.place) = (publication, relay.link)
-            return true
-        }
-        if isNeeded { Task { await run(publication) } }
-    }
-
-    private func makePublication(_ endpoint: any PublishingEndpoint) -> ServicePublication {
-        ServicePublication(
-            core: core, service: endpoint, admission: signaling.knocks, isOnly: false, onEvent: emit,
-            report: { [weak self] in self?.handle($0) })
-    }
-
-    private var failover: RelayFailover {
-        RelayFailover(
-            make: { self.makePublication($0) },
-            take: { [state, moved] publication, paired in
-                let isWanted = state.with { state in
-                    if !state.hasEnded { (state.publication, state.place) = (publication, paired.link) }
-                    return !state.hasEnded
-                }
-                if isWanted { moved(paired) }
-                return isWanted
-            },
-            isWanted: { [state] in !state.with { $0.hasEnded } }, emit: emit)
-    }
-
-    private func run(_ publication: ServicePublication) async {
-        let watching = Task { [weak self] in
-            while (try? await Task.sleep(for: .seconds(1))) != nil { await self?.returnIfCalm() }
-        }
-        let reason: EndReason
-        do throws(EndReason) {
-            try await publication.open()
-            reason = await failover.run(publication, of: relay)
-        } catch {
-            reason = error
-        }
-        watching.cancel()
-        await state.with { $0.publication }?.abandon(reason)
-        let (wasUsed, isNews, pause): (Bool, Bool, Duration?) = state.with { state in
-            let wasUsed = state.link != nil || state.isReturning
-            let isNews = !state.isReturning && (wasUsed || state.failure != reason.sentence)
-            state.failures = wasUsed ? 0 : state.failures + 1
-            state.failure = reason.sentence
-            let pause = Self.retryInterval * (1 << min(max(state.failures - 1, 0), Self.doublingLimit))
-            (state.publication, state.place, state.link, state.retry) = (nil, nil, nil, .now + pause)
-            (state.elsewhere, state.isReturning) = (0, false)
-            state.policy.publicationEnded()
-            return (wasUsed, isNews, state.hasEnded ? nil : pause)
-        }
-        audience.pass(ViewersElsewhere(), interval: .zero)
-        guard let pause else { return }
-        if isNews { emit(.warning("\(relay.name) does not send to the viewers: \(reason.sentence)")) }
-        if wasUsed {
-            emit(.routeChanged(isOverRelay: false, relay: relay.name))
-            for viewer in await core.ifRunning({ $0.watchingViewers }) ?? [] {
-                signaling.send(redirect: nil, to: viewer.id)
-            }
-        }
-        try? await Task.sleep(for: pause)
-        guard let audience = await core.ifRunning({ $0.audience }) else { return }
-        joined(viewers: audience.viewers)
-        if !(await unreachableViewers()).isEmpty { publish() }
-    }
-
-    /// Ends the publication when few viewers are left, for a while. They come back by themselves.
-    private func returnIfCalm() async {
-        guard state.with({ $0.link }) != nil, let audience = await core.ifRunning({ $0.audience }) else { return }
-        _ = await unreachableViewers()
-        let publication = state.with { state -> ServicePublication? in
-            guard
-                state.policy.update(
-                    direct: audience.viewers, elsewhere: state.elsewhere, now: MonotonicClock.now)
-            else { return nil }
-            // Nobody is sent there any more, also none of those who come back.
-            state.link = nil
-            state.policy.publicationEnded()
-            state.isReturning = true
-            return state.publication
-        }
-        await publication?.close(EndReason(.stopped, "few viewers are left"))
-    }
-
-    private func handle(_ event: ServiceEvent) {
-        switch event {
-        case .broadcastURL(let text): published(text)
-        case .serviceInfo(let info):
-            guard let count = info.viewers else { return }
-            var elsewhere = ViewersElsewhere()
-            elsewhere.count = max(0, count)
-            elsewhere.isForAll = state.with { state in
-                state.elsewhere = elsewhere.count
-                return state.policy.movesAll
-            }
-            audience.pass(elsewhere, interval: Self.audienceInterval)
-        default: break
-        }
-    }
-
-    /// The relay has told where the broadcast can be watched. Only a link to this relay is believed.
-    private func published(_ text: String) {
-        guard let link = try? Link(parsing: text), link.relay == nil else { return }
-        let (isNew, isFirst) = state.with { state in
-            guard let place = state.place, link.fingerprint == place.fingerprint, !state.hasEnded, !state.isReturning,
-                state.link != link
-            else { return (false, false) }
-            defer { state.link = link }
-            return (true, state.link == nil)
-        }
-        guard isNew else { return }
-        if isFirst { emit(.routeChanged(isOverRelay: true, relay: relay.name)) }
-        links.with { $0 }?.pass(link, interval: Self.linkInterval)
-    }
-
-    /// Sends those to the relay who are to watch there.
-    private func send(to link: Link) async {
-        guard state.with({ $0.link }) == link else { return }
-        guard state.with({ $0.policy.movesAll }) else {
-            for (session, viewer) in await unreachableViewers() { redirect(viewer, session, to: link) }
-            return state.with { $0.policy.noteSent() }
-        }
-        await redirectAll(to: link)
-    }
-
-    // MARK: The viewers
-
-    private func opened(_ session: SessionID, _ viewer: Viewer) {
-        if let link = commonLink { return redirect(viewer, session, to: link) }
-        Task { [weak self] in
-            try? await Task.sleep(for: Self.connectTime)
-            await self?.checkConnection(of: session, viewer)
-        }
-    }
-
-    /// Sends a viewer to the relay if no media reaches it.
-    private func checkConnection(of session: SessionID, _ viewer: Viewer) async {
-        let isUnreachable = await core.ifRunning { [state] broadcast in
-            // The end of the session is reported on this thread, too, so no entry outlives it.
-            guard broadcast.unconnected.contains(session) else { return false }
-            return state.with { $0.policy.noteUnreachable(session, viewer, now: MonotonicClock.now) }
-        }
-        guard isUnreachable == true else { return }
-        guard let link = state.with({ $0.link }) else { return publish() }
-        redirect(viewer, session, to: link)
-        state.with { $0.policy.noteSent() }
-    }
-
-    /// Those of the unreachable viewers that have not been connected meanwhile.
-    private func unreachableViewers() async -> [SessionID: Viewer] {
-        guard !state.with({ $0.policy.unreachableViewers.isEmpty }) else { return [:] }
-        return await core.ifRunning { [state] broadcast in
-            let unconnected = broadcast.unconnected
-            return state.with { state in
-                state.policy.keepUnreachable(unconnected)
-                return state.policy.unreachableViewers
-            }
-        } ?? [:]
-    }
-
-    private func redirectAll(to link: Link) async {
-        await redirect((await core.ifRunning { $0.watchingViewers } ?? []).map(\.id), to: link)
-    }
-
-    private func redirect(_ sessions: [SessionID], to link: Link) async {
-        for session in sessions {
-            guard let known = await core.ifRunning({ $0.viewer(of: session) }) ?? nil else { continue }
-            redirect(known.0, session, to: link)
-        }
-    }
-
-    /// A viewer that opens a stream of events may have missed its order, and an old one is not valid any more.
-    private func repeatOrders(to sessions: [SessionID]) async {
-        if let link = commonLink { return await redirect(sessions, to: link) }
-        guard let link = state.with({ $0.link }) else { return }
-        let unreachable = await unreachableViewers()
-        for session in sessions {
-            if let viewer = unreachable[session] { redirect(viewer, session, to: link) }
-        }
-    }
-
-    /// Sends a viewer to the relay. Players with the fixed token have no identity, and stay.
-    private func redirect(_ viewer: Viewer, _ session: SessionID, to link: Link) {
-        guard let redirect = redirect(of: viewer, to: link) else { return }
-        signaling.send(redirect: redirect, to: session)
-    }
-
-    private func redirect(of viewer: Viewer, to link: Link) -> SignedRedirect? {
-        guard let identity = viewer.identity, let redirect = signer.redirect(of: viewer, to: link) else { return nil }
-        signaling.knocks.noteRedirect(of: identity, records: viewer.records)
-        return redirect
     }
 
     // MARK: The broadcast's reports
@@ -335,16 +127,12 @@ final class RelayHandover: BroadcastDelegate, Sendable {
     func broadcast(changed audience: Audience) { signaling.broadcast(changed: audience) }
 
     func broadcast(ended session: SessionID, audience: Audience) {
-        state.with { $0.policy.ended(session) }
+        state.with { state in
+            state.policy.ended(session)
+            state.direct = audience.viewers
+        }
         signaling.broadcast(ended: session, audience: audience)
         state.with { $0.publication }?.broadcast(ended: session, audience: audience)
-    }
-}
-
-extension Broadcast {
-    /// The sessions of viewers to which no media flows yet.
-    fileprivate var unconnected: Set<SessionID> {
-        Set(watchingViewers.lazy.filter { $0.connectedFor == nil }.map(\.id))
     }
 }
 

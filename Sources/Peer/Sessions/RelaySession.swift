@@ -87,6 +87,7 @@ public final class RelaySession: Sendable {
             service.noteListing = { id, entry in published.cluster.member?.update(id) { $0.listing = entry } }
         }
         service.notePause = { published.broadcast(of: $0)?.setPaused($1) }
+        service.returnViewers = { published.broadcast(of: $0)?.send(.returnToHost) }
         session = ServiceSession(
             configuration: service, identity: identity,
             decide: { request in

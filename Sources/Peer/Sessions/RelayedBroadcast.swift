@@ -16,7 +16,7 @@ import Transport
 /// It is the sink of the publisher's session and the source of a ``Broadcast`` on the same network loop.
 /// - Isolation: as for `EncodedMediaSink` and `EncodedMediaSource`.
 final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
-    /// What all broadcasts of a relay have in common.
+    /// The settings and resources that all broadcasts of a relay share.
     struct Environment: Sendable {
         var session: ServiceSession
         var identity: Identity

@@ -11,51 +11,37 @@ package import Transport
 /// Publishes a broadcast to one endpoint, and to nobody else (WHIP, RFC 9725). Restarts ICE while packets of it are
 /// missing. Safe from any thread.
 package final class ServicePublication: BroadcastDelegate, Sendable {
-    private let core: LoopBound<Broadcast>
-    private let service: any PublishingEndpoint
-    private let onEvent: @Sendable (BroadcastEvent) -> Void
-    private let report: @Sendable (ServiceEvent) -> Void
-    private let admission: KnockHandler?
+    let core: LoopBound<Broadcast>
+    let service: any PublishingEndpoint
+    let onEvent: @Sendable (BroadcastEvent) -> Void
+    let report: @Sendable (ServiceEvent) -> Void
+    let admission: KnockHandler?
     /// Settled once, when the publication is over.
-    private let outcome = Outcome()
+    let outcome = Outcome()
 
-    private struct State {
+    struct State {
         /// Nil before the answer and after the end.
         var session: SessionID?
         var isInterrupted = false
         var hasEnded = false
-        /// What the host knows of other relays.
+        /// The other relays that the host knows.
         var relays: [ServiceLink] = []
         var broadcast: BroadcastID?
         /// The relay is about to stop.
         var isAskedToMove = false
         /// The relay has ended the broadcast, or this host has.
         var isFinal = false
-        /// A request to list the broadcast is under way, or was a short while ago.
-        var isListing = false
-        /// Another one follows it.
-        var listsAgain = false
-        /// The service is being told whether the broadcast is paused, and has to be told again after that.
-        var isTelling = false
-        var tellsAgain = false
-        /// What it was told last; nil: nothing, and it takes the broadcast as running.
-        var toldPause: Bool?
         /// The questions about viewers.
         var questions: [KnockID: Task<Void, Never>] = [:]
     }
-    private let state = Monitor(State())
+    let state = Monitor(State())
+    /// Has the broadcast listed, once in some seconds at most.
+    let listing: CoalescedAction
+    /// Tells the service whether the broadcast is paused.
+    let pause: CoalescedAction
 
-    /// How long a restart of ICE may take before the next one begins.
-    private static let restartInterval = Duration.seconds(3)
     /// How long the service's reason is waited for after the end of the media.
     private static let reasonTimeout = Duration.seconds(1)
-    /// How many refused connections in a row, a second apart, mean that the service has stopped.
-    private static let refusalLimit = 2
-    /// How many restarts fail before other relays are tried.
-    private static let restartLimit = 2
-    /// The most other relays that one can name.
-    private static let relayLimit = 8
-    private static let listingInterval = Duration.seconds(5)
     /// How long the offer waits for candidates.
     private static let gatheringTime = MediaDuration.milliseconds(200)
     /// The same where no candidate can be sent later.
@@ -75,6 +61,8 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
         self.core = core
         self.service = service
         self.onEvent = onEvent
+        listing = Self.listing(service, onEvent)
+        pause = Self.pause(core, service)
         guard isOnly else { return }
         core.perform { [weak self] in $0.delegate = self }
     }
@@ -140,6 +128,8 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
         let listening = Task { await listen() }
         let reason = await outcome.wait()
         listening.cancel()
+        listing.stop()
+        pause.stop()
         let questions = state.with { state in
             state.hasEnded = true
             defer { state.questions = [:] }
@@ -184,152 +174,15 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
         await service.close()
     }
 
-    // MARK: The service's events
-
-    private func listen() async {
-        var refusals = 0
-        while !Task.isCancelled {
-            do {
-                guard let events = try await service.events() else { return }
-                refusals = 0
-                defer { withdrawAll() }
-                for try await event in events { await handle(event) }
-            } catch let error as SignalingError where error.code == .connectionRefused && !service.isOverRelay {
-                // An outage of the network answers nothing; this is the service's machine without the service.
-                refusals += 1
-                if refusals == Self.refusalLimit {
-                    return outcome.settle(
-                        EndReason(.serviceEnded, "\(service.name) has gone: nothing listens at its port any more"))
-                }
-            } catch {
-                // The connection broke; media may continue without it.
-            }
-            try? await Task.sleep(for: .seconds(1))
+    /// Has the service's viewers go back to the host.
+    /// - Returns: false if the service cannot.
+    func returnViewers() async -> Bool {
+        do throws(SignalingError) {
+            try await service.returnViewers()
+            return true
+        } catch {
+            return false
         }
-    }
-
-    func handle(_ event: ServiceEvent) async {
-        guard isBelieved(event) else { return }
-        report(event)
-        switch event {
-        case .serviceInfo: break
-        case .slowestBitrate(let bitrate):
-            guard let session = state.with({ $0.session }) else { return }
-            await core.ifRunning { $0.note(slowest: bitrate, behind: session) }
-        case .broadcastURL(let text):
-            if let link = try? Link(parsing: text) { state.with { $0.broadcast = link.id } }
-            list()
-        case .alternates(let texts): note(texts)
-        case .reconnect:
-            state.with { $0.isAskedToMove = true }
-            if otherPlaces != nil { outcome.settle(EndReason(.serviceEnded, "\(service.name) is about to stop")) }
-        case .viewer(let knock): ask(knock)
-        case .viewerWithdrawn(let id): withdraw(id)
-        case .finished(let reason, let nextStep):
-            state.with { $0.isFinal = true }
-            outcome.settle(EndReason(.serviceEnded, "\(service.name) ended it: \(reason)", remedy: nextStep ?? ""))
-        case .candidates(let text):
-            guard let fragment = try? TrickleFragment.parse(text), let session = state.with({ $0.session }) else {
-                return
-            }
-            await core.ifRunning { $0.add(fragment, to: session) }
-        }
-    }
-
-    /// A relay that passes on a service's events could make up other places for the broadcast, which would get it, and
-    /// questions about viewers. The services that are met there have neither.
-    private func isBelieved(_ event: ServiceEvent) -> Bool {
-        guard service.isOverRelay else { return true }
-        switch event {
-        case .alternates, .reconnect, .viewer, .viewerWithdrawn, .slowestBitrate: return false
-        case .serviceInfo, .broadcastURL, .finished, .candidates: return true
-        }
-    }
-
-    /// Takes note of other relays. Only the same service of theirs is believed.
-    private func note(_ texts: [String]) {
-        let links = texts.prefix(Self.relayLimit).compactMap { try? ServiceLink(parsing: $0) }
-        let own = (service as? PairedService)?.link ?? (service as? MeetingPublication)?.link
-        state.with { $0.relays = links.filter { $0.id == own?.id } }
-    }
-
-    /// Has the broadcast listed, once in some seconds at most. A relay tells the viewers' link on each stream of events, and
-    /// may do so as often as it likes.
-    private func list() {
-        let isFirst = state.with { state in
-            defer { if state.isListing { state.listsAgain = true } else { state.isListing = true } }
-            return !state.isListing
-        }
-        guard isFirst else { return }
-        let (service, onEvent, state) = (service, onEvent, state)
-        Task {
-            var known: String?
-            repeat {
-                do throws(SignalingError) {
-                    try await service.list()
-                } catch {
-                    let reason = error.description
-                    if reason != known {
-                        onEvent(.warning("\(service.name) does not list this broadcast: \(reason)"))
-                    }
-                    known = reason
-                }
-                try? await Task.sleep(for: Self.listingInterval)
-            } while state.with { state in
-                state.isListing = state.listsAgain && !state.hasEnded
-                state.listsAgain = false
-                return state.isListing
-            }
-        }
-    }
-
-    /// Tells the service whether the broadcast is paused: its newest state, in one request at a time.
-    func notePause() {
-        let isFirst = state.with { state in
-            defer { if state.isTelling { state.tellsAgain = true } else { state.isTelling = true } }
-            return !state.isTelling
-        }
-        guard isFirst else { return }
-        let (service, core, state) = (service, core, state)
-        Task {
-            repeat {
-                let isPaused = await core.ifRunning { $0.isPaused } ?? false
-                guard isPaused != state.with({ $0.toldPause ?? false }) else { continue }
-                // A service that cannot be told, or has gone, shows the last frame.
-                try? await service.tell(isPaused: isPaused)
-                state.with { $0.toldPause = isPaused }
-            } while state.with { state in
-                state.isTelling = state.tellsAgain && !state.hasEnded
-                state.tellsAgain = false
-                return state.isTelling
-            }
-        }
-    }
-
-    /// The most viewers that are asked about at a time. A relay asks about fewer.
-    private static let questionLimit = 64
-
-    /// Decides about a viewer that wants to watch at the relay.
-    private func ask(_ knock: Knock) {
-        let (service, admission) = (service, admission)
-        state.with { state in
-            guard !state.hasEnded, state.questions.count < Self.questionLimit, state.questions[knock.id] == nil
-            else { return }
-            state.questions[knock.id] = Task { [weak self] in
-                let decision = await admission?.decide(knock) ?? .refused(nil)
-                guard self?.state.with({ $0.questions.removeValue(forKey: knock.id) }) != nil else { return }
-                await service.decide(decision, about: knock.id)
-            }
-        }
-    }
-
-    /// The relay asks again on the next stream about those that still wait.
-    private func withdrawAll() { for id in state.with({ Array($0.questions.keys) }) { withdraw(id) } }
-
-    private func withdraw(_ knock: KnockID) {
-        guard let question = state.with({ $0.questions.removeValue(forKey: knock) }) else { return }
-        question.cancel()
-        admission?.knockWithdrawn(knock, because: .left)
     }
 
     // MARK: The broadcast's reports
@@ -367,37 +220,6 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
         Task {
             try? await Task.sleep(for: Self.reasonTimeout)
             outcome.settle(EndReason(.serviceEnded, "\(service.name) has ended the broadcast, or has gone"))
-        }
-    }
-
-    /// Restarts ICE until packets of the service arrive again. The session ends 30 s after the last packet.
-    private func recover() async {
-        var restarts = 0
-        while let session = state.with({ $0.isInterrupted ? $0.session : nil }) {
-            if restarts == Self.restartLimit, otherPlaces != nil {
-                return outcome.settle(EndReason(.connectionLost, "nothing comes from \(service.name) any more"))
-            }
-            restarts += 1
-            let begin = ContinuousClock.now
-            let fragment: String? = await withCheckedContinuation { continuation in
-                let isRunning = core.perform { $0.restart(session) { continuation.resume(returning: $0) } }
-                if !isRunning { continuation.resume(returning: nil) }
-            }
-            if let fragment {
-                do throws(SignalingError) {
-                    let answer = try await service.restart(fragment, timeout: Self.restartInterval)
-                    if let parsed = try? TrickleFragment.parse(answer.fragment) {
-                        await core.ifRunning { $0.resume(session, parsed) }
-                    }
-                } catch {
-                    // A relay that has started anew does not know the service yet.
-                    if error.code == .gone, !service.isOverRelay {
-                        return outcome.settle(
-                            EndReason(.serviceEnded, "\(service.name) does not know this broadcast any more"))
-                    }
-                }
-            }
-            try? await Task.sleep(until: begin + Self.restartInterval, clock: .continuous)
         }
     }
 }

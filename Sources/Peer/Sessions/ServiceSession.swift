@@ -52,7 +52,7 @@ public final class ServiceSession: Sendable {
         public var relay: ServiceLink?
         /// With which the service pairs with the relay, where one identity has one place; nil: its own.
         public var relayIdentity: Identity?
-        /// What the sinks take.
+        /// The codecs that the sinks take.
         public var videoCodecs: Set<VideoCodec> = [.vp8]
         /// Gets broadcasts of other relays.
         var finder: (any BroadcastFinder)?
@@ -60,6 +60,8 @@ public final class ServiceSession: Sendable {
         var noteListing: (@Sendable (BroadcastID, DirectoryEntry?) -> Void)?
         /// Called when a publisher says that its broadcast is paused, or goes on.
         var notePause: (@Sendable (SessionID, Bool) -> Void)?
+        /// Called when a publisher wants back the viewers that it has sent here.
+        var returnViewers: (@Sendable (SessionID) -> Void)?
         /// Paired hosts may be reached over this server, beside or instead of publishing.
         var takesMeetings = false
         /// The sinks forward packets, and can make no use of long-term references.
@@ -458,6 +460,13 @@ extension ServiceSession: ServiceDelegate {
     public func notePause(_ isPaused: Bool, by sessions: [SessionID]) async -> Bool {
         let known = state.with { state in sessions.filter { state.broadcasts[$0] != nil } }
         for session in known { configuration.notePause?(session, isPaused) }
+        return !known.isEmpty
+    }
+
+    public func returnViewers(by sessions: [SessionID]) async -> Bool {
+        guard let tell = configuration.returnViewers else { return false }
+        let known = state.with { state in sessions.filter { state.broadcasts[$0] != nil } }
+        for session in known { tell(session) }
         return !known.isEmpty
     }
 

@@ -12,7 +12,8 @@ import Transport
 /// the host has no such session any more, opens a new session with the same token, without a knock.
 extension ViewerSession {
     /// Receives the host's events. An `ended` event gives a better reason for the end than the silence that follows it.
-    func listen(_ client: SignalingClient, at link: Link) async {
+    /// - Parameter place: of the session there. What comes late does not concern the session at the next place.
+    func listen(_ client: SignalingClient, at link: Link, _ place: PlaceOutcomes) async {
         var backoff = EventStreamBackoff()
         while !Task.isCancelled {
             do {
@@ -20,8 +21,8 @@ extension ViewerSession {
                 backoff.noteOpen()
                 for try await event in events {
                     switch event {
-                    case .ended(let reason): return tell(EndReason(.hostEnded, reason))
-                    case .removed(let reason): return tell(EndReason(.removed, reason))
+                    case .ended(let reason): return place.tell(EndReason(.hostEnded, reason))
+                    case .removed(let reason): return place.tell(EndReason(.removed, reason))
                     case .paused: setPaused(true)
                     case .resumed: setPaused(false)
                     case .viewerCount(let count): emit(.viewerCount(count))
@@ -34,7 +35,8 @@ extension ViewerSession {
                         if followsAlternates, link.relay == nil { relays.with { $0.note(links, of: link) } }
                     case .reconnect(let redirect?): follow(redirect, at: link)
                     case .reconnect(nil):
-                        if !relays.with({ $0.isEmpty }) { outcome.settle(.movesOn) }
+                        if !relays.with({ $0.isEmpty }) { place.outcome.settle(.movesOn) }
+                    case .returnToHost: returnToHost(from: link)
                     case .other: break
                     }
                 }
@@ -42,17 +44,12 @@ extension ViewerSession {
                 let hostMayBeGone = backoff.noteFailure(isRefusal: isRefusal(error))
                 if hostMayBeGone {
                     let reason = hasGone(link)
-                    await core.ifRunning { $0.eventStreamRefused(reason) }
+                    await core.ifRunning { if $0.outcome === place.outcome { $0.eventStreamRefused(reason) } }
                 }
             }
             // Media may continue without the event stream.
             try? await Task.sleep(for: Duration(backoff.pause))
         }
-    }
-
-    private func tell(_ reason: EndReason) {
-        told.settle(reason)
-        outcome.settle(reason)
     }
 
     /// The host repeats its state on each new stream, so only changes are reported.
@@ -66,13 +63,13 @@ extension ViewerSession {
 
     /// Waits for the host's own reason if the session ended because the host closed the media: the reason comes on
     /// another connection, and may be later.
-    func told(_ reason: EndReason) async -> EndReason {
+    func told(_ reason: EndReason, at place: PlaceOutcomes) async -> EndReason {
         guard reason == .hostClosed else { return reason }
-        let deadline = Task { [told] in
-            if (try? await Task.sleep(for: Self.reasonTimeout)) != nil { told.settle(reason) }
+        let deadline = Task {
+            if (try? await Task.sleep(for: Self.reasonTimeout)) != nil { place.told.settle(reason) }
         }
         defer { deadline.cancel() }
-        return await told.wait()
+        return await place.told.wait()
     }
 
     private static let reasonTimeout = Duration.milliseconds(500)
@@ -115,6 +112,8 @@ extension ViewerSession {
 
     /// Restarts ICE: sends new credentials and this machine's current addresses in a PATCH.
     private func restart(_ client: SignalingClient, _ timeout: Duration) async throws {
+        // Another place may have the connection now.
+        try Task.checkCancellation()
         guard await core.ifRunning({ $0.restart() }) == true else { throw NoAddress() }
         let found = await core.gathered()
         guard let credentials = found.credentials else { throw NoAddress() }
@@ -129,6 +128,7 @@ extension ViewerSession {
     /// Opens another session with the first session's token, which is valid for this certificate as long as the host
     /// runs.
     private func rejoin(_ client: SignalingClient, _ link: Link, _ timeout: Duration) async throws {
+        try Task.checkCancellation()
         guard let admission = admission.with({ $0 }) else { throw NoAddress() }
         try await prepare(admission.servers, at: link)
         let found = try await offer(client, at: link, admission.token, timeout: timeout)

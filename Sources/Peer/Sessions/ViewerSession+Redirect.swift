@@ -8,8 +8,8 @@ import SessionDescription
 import Signaling
 import Transport
 
-/// Goes on at another server when the host says so, and comes back when that fails. The former session goes on until the
-/// next one has a frame (make-before-break).
+/// Goes on at another server when the host says so, and comes back when the host says so or that fails. The former session
+/// goes on until the next one has a frame (make-before-break).
 extension ViewerSession {
     /// A session at another server that has got the sink, or is about to.
     struct Successor: Sendable {
@@ -19,6 +19,8 @@ extension ViewerSession {
         let outcome: Outcome
         let admission: Admission
         let servers: ICEServerResolver
+        /// Of its knock.
+        let origin: KnockOrigin?
     }
 
     struct Redirection: Sendable {
@@ -31,6 +33,12 @@ extension ViewerSession {
         fileprivate var knock: KnockOrigin?
         /// The age of the last order that was followed since that knock.
         fileprivate var followed: Int?
+
+        /// - Parameter knock: the one at the host.
+        fileprivate mutating func noteReturn(_ knock: KnockOrigin?) {
+            returns += 1
+            noteKnock(knock)
+        }
 
         var hasArrived: Bool { arrival != nil }
         var hasReturned: Bool { returns > 0 }
@@ -56,6 +64,22 @@ extension ViewerSession {
         begin(redirect) { await $0.goOn(at: destination, sinks) }
     }
 
+    /// Goes back to the host, which is about to end its publication at the relay where this viewer is.
+    func returnToHost(from place: Link) {
+        guard let sinks else { return onReturn.with { $0 }?() ?? () }
+        guard place != link, !hasLeft.with({ $0 }) else { return }
+        begin(nil) { await $0.goOn(at: $0.link, sinks) }
+    }
+
+    /// Ends the attempt to go back while the session at the relay went on.
+    /// - Returns: the session at the host, if it has got the sink meanwhile.
+    func endReturn() async -> Successor? {
+        let task = redirection.with { $0.task }
+        task?.cancel()
+        _ = await task?.value
+        return redirection.with { $0.takeArrival() }
+    }
+
     /// - Returns: where an order sends this viewer; nil if it is not to be followed.
     private func destination(of redirect: SignedRedirect, at link: Link) -> Link? {
         guard link == self.link, !hasLeft.with({ $0 }) else { return nil }
@@ -68,15 +92,16 @@ extension ViewerSession {
     }
 
     /// Begins to go elsewhere, unless the viewer is on its way already, has come back too often, or leaves.
+    /// - Parameter redirect: the order that it follows; nil: it goes back to the host.
     @discardableResult
     private func begin(
-        _ redirect: SignedRedirect, _ go: @escaping @Sendable (ViewerSession) async -> Bool
+        _ redirect: SignedRedirect?, _ go: @escaping @Sendable (ViewerSession) async -> Bool
     ) -> Task<Bool, Never>? {
         redirection.with { redirection in
             guard !redirection.isOver, redirection.task == nil, redirection.arrival == nil,
                 redirection.returns < Self.returnLimit
             else { return nil }
-            redirection.followed = redirect.age
+            if let redirect { redirection.followed = redirect.age }
             redirection.task = Task {
                 let hasArrived = await go(self)
                 self.redirection.with { $0.task = nil }
@@ -117,7 +142,10 @@ extension ViewerSession {
         guard failure.code != .stopped else { return }
         emit(
             .warning(
-                "the relay at \(link.authority) does not send (\(failure.sentence)): watching at the host itself"))
+                link == self.link
+                    ? "the host does not send itself (\(failure.sentence)): watching at the relay"
+                    : "the relay at \(link.authority) does not send (\(failure.sentence)): watching at the host itself")
+        )
     }
 
     /// - Returns: nil if the session there has got the sink, else why not.
@@ -142,10 +170,11 @@ extension ViewerSession {
         let joining = Task {
             do throws(EndReason) {
                 let (admission, servers) = try await admitted(by: client, ticket)
+                let origin = await client.origin
                 arriving.with {
                     $0 = Successor(
                         link: link, client: client, core: core, outcome: outcome, admission: admission,
-                        servers: servers)
+                        servers: servers, origin: origin)
                 }
                 try await prepare(admission.servers, at: link, core)
                 let found = try await offer(client, at: link, admission.token, timeout: nil, core)
@@ -233,14 +262,22 @@ extension ViewerSession {
     private func arrive(_ successor: Successor) {
         let former = outcome
         let formerCore = core
-        redirection.with { $0.arrival = successor }
-        outcomes.with { $0 = (successor.outcome, Outcome()) }
+        let isHome = successor.link == link
+        redirection.with { redirection in
+            redirection.arrival = successor
+            if isHome { redirection.noteReturn(successor.origin) }
+        }
+        outcomes.with { $0 = PlaceOutcomes(outcome: successor.outcome) }
         current.with { $0 = successor.core }
         admission.with { $0 = successor.admission }
         servers.with { $0 = successor.servers }
         relays.with { $0 = Relays() }
         if hasLeft.with({ $0 }) { successor.outcome.settle(EndReason(.stopped, "you left")) }
-        emit(.warning("the host sends over the relay at \(successor.link.authority) from now on"))
+        emit(
+            .warning(
+                isHome
+                    ? "the host sends itself again from now on"
+                    : "the host sends over the relay at \(successor.link.authority) from now on"))
         formerCore.perform { $0.close {} }
         former.settle(.redirected)
     }

@@ -22,7 +22,7 @@ public final class ViewerSession: Sendable {
     let ownServers: [ICEServer]
     private let usesOnlyRelays: Bool
     let records: Bool
-    /// What the sink takes.
+    /// The codecs and extensions that the sink takes.
     private let capabilities: MediaCapabilities
     let emit: @Sendable (ViewerEvent) -> Void
     let loop: EventLoop
@@ -31,10 +31,9 @@ public final class ViewerSession: Sendable {
     /// The connection whose media the sink gets.
     let current: Monitor<LoopBound<Subscription>>
     var core: LoopBound<Subscription> { current.with { $0 } }
-    /// Of the session at one place, and the reason that the host's event names.
-    let outcomes: Monitor<(outcome: Outcome, told: Outcome)>
+    /// Of the session at the present place.
+    let outcomes: Monitor<PlaceOutcomes>
     var outcome: Outcome { outcomes.with { $0.outcome } }
-    var told: Outcome { outcomes.with { $0.told } }
     let isBroadcastPaused = Monitor(false)
     let relays = Monitor(Relays())
     let followsAlternates: Bool
@@ -43,11 +42,26 @@ public final class ViewerSession: Sendable {
     /// Hands the sink to the session at another server; nil for a sink that forwards packets.
     let sinks: SinkHandover?
     let redirection = Monitor(Redirection())
+    /// Called when the viewers of a relay go back to their host, in a session that forwards packets.
+    let onReturn = Monitor<(@Sendable () -> Void)?>(nil)
     /// The knock that waits for its answer.
     let ticket = Monitor<KnockTicket?>(nil)
     let servers = Monitor<ICEServerResolver?>(nil)
     /// The token and servers of the accepted knock.
     let admission = Monitor<Admission?>(nil)
+
+    /// Why the session at one place is over.
+    struct PlaceOutcomes: Sendable {
+        var outcome = Outcome()
+        /// The reason that the host's event names.
+        var told = Outcome()
+
+        /// Takes the reason of the host's event.
+        func tell(_ reason: EndReason) {
+            told.settle(reason)
+            outcome.settle(reason)
+        }
+    }
 
     struct Admission: Sendable {
         var token: String
@@ -70,7 +84,7 @@ public final class ViewerSession: Sendable {
             records: records, sink: sink, seat: nil, emit: emit)
     }
 
-    /// What one of many sessions in a process has in place of threads and an ICE agent of its own.
+    /// The shared loop and socket of one of many sessions in a process, in place of threads and an ICE agent of its own.
     package struct SharedSeat: Sendable {
         let loop: EventLoop
         /// The numeric address that the session comes from; nil: any.
@@ -116,7 +130,7 @@ public final class ViewerSession: Sendable {
         self.emit = emit
         let loop = seat?.loop ?? EventLoop(name: "net-0")
         self.loop = loop
-        let outcomes = Monitor((outcome: Outcome(), told: Outcome()))
+        let outcomes = Monitor(PlaceOutcomes())
         self.outcomes = outcomes
         let sinks = sink is any ForwardingSink ? nil : SinkHandover(sink)
         self.sinks = sinks
@@ -153,6 +167,7 @@ public final class ViewerSession: Sendable {
         while true {
             let reason = await explained(await stay(at: link, successor))
             successor = redirection.with { $0.takeArrival() }
+            if successor == nil, link != self.link { successor = await endReturn() }
             if let successor {
                 link = successor.link
                 continue
@@ -180,7 +195,7 @@ public final class ViewerSession: Sendable {
     /// Begins a session at another server, without a connection.
     private func begin() async {
         let outcome = Outcome()
-        outcomes.with { $0 = (outcome, Outcome()) }
+        outcomes.with { $0 = PlaceOutcomes(outcome: outcome) }
         if hasLeft.with({ $0 }) { outcome.settle(EndReason(.stopped, "you left")) }
         await core.ifRunning { $0.moveOn(outcome) }
     }
@@ -223,19 +238,19 @@ public final class ViewerSession: Sendable {
             of: Subscription.RecoveryRequest.self,
             bufferingPolicy: .bufferingOldest(Subscription.recoveryRequestLimit))
         recoveryRequests.with { $0 = source }
-        let outcome = outcome
+        let place = outcomes.with { $0 }
         let journey = Task {
             do throws(EndReason) {
                 if successor == nil { try await enter(client, at: link) }
                 guard !redirection.with({ $0.hasArrived }) else { return }
-                async let listening: Void = listen(client, at: link)
+                async let listening: Void = listen(client, at: link, place)
                 await recover(client, at: link, requests)
                 await listening
             } catch {
-                outcome.settle(error)
+                place.outcome.settle(error)
             }
         }
-        let reason = await told(await outcome.wait())
+        let reason = await told(await place.outcome.wait(), at: place)
         journey.cancel()
         let ticket = ticket.with { ticket in
             defer { ticket = nil }

@@ -22,6 +22,9 @@ public enum HostEvent: StreamEvent, Equatable {
     /// For all viewers, without a redirect: the server is about to stop, and the viewer goes on at one of its alternates.
     /// For one viewer, with a redirect: the viewer goes on there.
     case reconnect(SignedRedirect?)
+    /// For all viewers of a relay: the publisher is about to end its publication there. Those whom the host has sent there
+    /// go back to it.
+    case returnToHost
     /// Any other event, with its name and its JSON.
     case other(name: String, json: String)
 
@@ -36,6 +39,7 @@ public enum HostEvent: StreamEvent, Equatable {
         case .candidates: "candidates"
         case .alternates: "alternates"
         case .reconnect: "reconnect"
+        case .returnToHost: "return"
         case .other(let name, _): name
         }
     }
@@ -90,7 +94,7 @@ public enum HostEvent: StreamEvent, Equatable {
         case .candidates(let fragment): Self.json(Candidates(fragment: fragment))
         case .viewerCount(let count): "{\"type\":\"viewercount\",\"viewercount\":\(count)}"
         case .recorderCount(let count): Self.json(Recorders(recordercount: count))
-        case .paused, .resumed: "{\"type\":\"\(name)\"}"
+        case .paused, .resumed, .returnToHost: "{\"type\":\"\(name)\"}"
         case .removed(let reason): Self.json(Removed(reason: reason))
         case .other(_, let text): text
         }
@@ -99,7 +103,9 @@ public enum HostEvent: StreamEvent, Equatable {
     var isFinal: Bool {
         switch self {
         case .ended, .removed: true
-        case .viewerCount, .recorderCount, .paused, .resumed, .candidates, .alternates, .reconnect, .other: false
+        case .viewerCount, .recorderCount, .paused, .resumed, .candidates, .alternates, .reconnect, .returnToHost,
+            .other:
+            false
         }
     }
 
@@ -112,7 +118,9 @@ public enum HostEvent: StreamEvent, Equatable {
 
     var lasting: HostEvent? {
         switch self {
-        case .ended, .viewerCount, .recorderCount, .candidates, .paused, .resumed, .alternates, .reconnect: self
+        case .ended, .viewerCount, .recorderCount, .candidates, .paused, .resumed, .alternates, .reconnect,
+            .returnToHost:
+            self
         case .removed, .other: nil
         }
     }
@@ -143,6 +151,7 @@ public enum HostEvent: StreamEvent, Equatable {
             guard let found = try? decoder.decode(Alternates.self, from: Data(data.utf8)) else { return nil }
             self = .alternates(found.links)
         case "reconnect": self = .reconnect(try? decoder.decode(SignedRedirect.self, from: Data(data.utf8)))
+        case "return": self = .returnToHost
         default: self = .other(name: name, json: data)
         }
     }

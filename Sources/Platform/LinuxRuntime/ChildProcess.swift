@@ -46,7 +46,7 @@ public struct ChildProcess: ~Copyable {
         self.init(id: child, descriptor: descriptor, hasGroup: !takesInput)
     }
 
-    /// What signals are sent to: the process or, negative, its group.
+    /// The target of signals: the process or, negative, its group.
     private let target: Int32
 
     private init(id: Int32, descriptor: Int32, hasGroup: Bool) {

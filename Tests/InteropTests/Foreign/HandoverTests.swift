@@ -31,7 +31,7 @@ extension InteropTests {
             let asked = Monitor(0)
             let left = Monitor(0)
 
-            init(directViewers: Int, in folder: TemporaryFolder) async throws {
+            init(directViewers: Int, calmTime: MediaDuration = .seconds(60), in folder: TemporaryFolder) async throws {
                 relay = try Program(
                     Program.share(), ["relay", "--listen", "127.0.0.1:0", "--accept", "any", "--json"],
                     environment: ["XDG_DATA_HOME": folder.path, "TMPDIR": folder.path])
@@ -47,6 +47,7 @@ extension InteropTests {
                     framesPerSecond: 30, maximumBitrate: .kilobits(4_000), contentHint: nil)
                 configuration.meeting = paired
                 configuration.directViewers = directViewers
+                configuration.calmTime = calmTime
                 let (asked, left) = (asked, left)
                 host = try HostSession(
                     configuration: configuration, identity: identity, source: TestVideoSource(framesPerSecond: 30),
@@ -120,6 +121,46 @@ extension InteropTests {
                     await stage.host.stop(EndReason(.stopped, "done"))
                     let ended = try await browser.waitForState("ended", within: .seconds(10))
                     #expect(ended.sentence.contains("ended") || ended.sentence.contains("left"), "\(ended)")
+                }
+            }
+        }
+
+        /// The others leave, and the host serves the browser itself again.
+        @Test(arguments: Browser.Kind.allCases)
+        func aBrowserComesBackToTheHostWithoutAGap(kind: Browser.Kind) async throws {
+            let folder = try TemporaryFolder()
+            let stage = try await Stage(directViewers: 2, calmTime: .seconds(1), in: folder)
+            try await stage.run {
+                try await Browser.with(kind) { browser in
+                    try await browser.watch(stage.link.text)
+                    try await browser.waitForState("playing", within: .seconds(20))
+                    let others = try (0..<2).map { _ in
+                        try Program(
+                            Program.share(), ["join", "--headless", "--json"],
+                            environment: [
+                                "XDG_DATA_HOME": folder.path, "TMPDIR": folder.path, "SHARE_LINK": stage.link.text,
+                            ])
+                    }
+                    defer { for other in others { other.kill() } }
+                    _ = try await stage.relay.line(.standard, within: .seconds(20)) {
+                        $0.contains("\"event\":\"viewers\"") && $0.contains("\"viewers\":3")
+                    }
+                    #expect(stage.haveLeft(3))
+                    _ = try await browser.look(until: "frames > 60")
+                    _ = try await browser.evaluate(Self.recordFrames)
+                    for other in others { other.interrupt() }
+                    let isBack = try await stage.isWatchedByBrowser()
+                    #expect(isBack)
+                    // The publication ends when the browser is there.
+                    _ = try await stage.relay.line(.standard, within: .seconds(20)) {
+                        $0.contains("\"event\":\"closed\"")
+                    }
+                    let back = try await browser.look(until: "frames > 60")
+                    #expect(back["isThere"] == true && back["wasMarked"] == false, "\(back.text)")
+                    let gap = try await browser.evaluate(
+                        "Math.max(...frameTimes.slice(1).map((time, i) => time - frameTimes[i]))")
+                    #expect((gap.number ?? .infinity) < 400, "\(gap.text)")
+                    #expect(stage.asked.with { $0 } == 3)
                 }
             }
         }

@@ -29,10 +29,10 @@ public actor MeetingSession {
     private let server: SignalingServer
     private let id: MeetingID
     private var listing: Listing?
-    /// A request to list the broadcast is under way, of which there is one at a time.
-    private var isListing = false
-    /// Another one follows it.
-    private var listsAgain = false
+    /// Has the broadcast listed. Made with the first request.
+    private var lister: CoalescedAction?
+    /// A failure to list the broadcast is reported, once.
+    private var reportsListing = false
     private let isOwnAddress: @Sendable (String) -> Bool
     private let emit: @Sendable (Event) -> Void
     private var requests: [Int: Request] = [:]
@@ -44,7 +44,7 @@ public actor MeetingSession {
 
     /// A relay forwards half as many at a time.
     private static let requestLimit = 1_024
-    /// So many connections send responses.
+    /// The most connections that send responses.
     private static let sendingLimit = 8
 
     /// - Parameters:
@@ -83,18 +83,21 @@ public actor MeetingSession {
     /// Has the broadcast listed as it is now. A relay that takes its time gets the newest state next.
     /// - Parameter isNews: a failure is reported.
     private func list(isNews: Bool = true) async {
-        guard !isListing else { return listsAgain = true }
-        isListing = true
-        defer { isListing = false }
-        repeat {
-            listsAgain = false
-            guard let listing, !isStopped else { return }
-            do throws(SignalingError) {
-                try await client.list(listing)
-            } catch {
-                if isNews { emit(.notListed(error.description)) }
-            }
-        } while listsAgain
+        reportsListing = reportsListing || isNews
+        let lister = lister ?? CoalescedAction { [weak self] in await self?.listOnce() }
+        self.lister = lister
+        await lister.run()
+    }
+
+    private func listOnce() async {
+        guard let listing, !isStopped else { return }
+        let isNews = reportsListing
+        reportsListing = false
+        do throws(SignalingError) {
+            try await client.list(listing)
+        } catch {
+            if isNews { emit(.notListed(error.description)) }
+        }
     }
 
     /// Ends the meeting. May be called more than once.

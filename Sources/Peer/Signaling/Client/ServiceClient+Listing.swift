@@ -23,6 +23,13 @@ extension ServiceClient {
         guard answer.status == 204 else { throw http.failure(answer) }
     }
 
+    /// Has a relay tell its viewers that those whom this host has sent there go back to it.
+    /// - Throws: `.gone` if there is no broadcast, or the service is no relay that does this; `.timedOut` after 5 s.
+    public func returnViewers() async throws(SignalingError) {
+        let answer = try await http.ask(.PUT, path("/return"), timeout: Self.listingTimeout)
+        guard answer.status == 204 else { throw http.failure(answer) }
+    }
+
     /// Reads a relay's directory, without a pairing.
     /// - Parameter application: only broadcasts of this application.
     /// - Returns: the broadcasts with the most viewers first, and how many there are in all. Nothing of it is verified.

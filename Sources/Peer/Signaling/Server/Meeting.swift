@@ -326,7 +326,7 @@ final class Meeting: Sendable {
         if let pending { Self.fail([pending], response) }
     }
 
-    /// What messages call it.
+    /// The word for the other side in messages.
     private var noun: String {
         switch id {
         case .broadcast: "host"

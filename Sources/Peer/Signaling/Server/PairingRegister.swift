@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// Bounded by ``PairingTable/Limits``.
 final class PairingRegister: Sendable {
-    /// What follows from a change of the state. Performed in order, without the lock.
+    /// A consequence of a change of the state. Performed in order, without the lock.
     private enum Effect: Sendable {
         case resume([Poll], PairingTable.PollResult)
         case withdraw(KnockID, Task<Void, Never>?)

@@ -21,7 +21,7 @@ struct RouteRequest: Sendable {
     let method: HTTPRequest.Method
     /// The path without its query, split at slashes.
     let path: [Substring]
-    /// What follows the question mark.
+    /// The part after the question mark.
     var query: Substring = ""
     let headers: HTTPFields
     let body: ByteBuffer

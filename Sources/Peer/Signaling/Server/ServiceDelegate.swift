@@ -76,6 +76,11 @@ public protocol ServiceDelegate: SessionDelegate {
     /// - Returns: false if it has none.
     func notePause(_ isPaused: Bool, by sessions: [SessionID]) async -> Bool
 
+    /// Tells the viewers of a publisher's broadcast that those whom it has sent here go back to it.
+    /// - Parameter sessions: of the publisher.
+    /// - Returns: false if it has none.
+    func returnViewers(by sessions: [SessionID]) async -> Bool
+
     /// Answers a WHIP offer. The server has compared the offer's fingerprint with `publisher.fingerprint`; the DTLS
     /// handshake has to check it again. After 6 s the server stops waiting, and closes a session that is opened later.
     func openSession(offer: String, publisher: Publisher) async throws(OfferRefusal) -> OpenedSession
@@ -97,6 +102,8 @@ extension ServiceDelegate {
     public func unlist(_ sessions: [SessionID]) async {}
 
     public func notePause(_ isPaused: Bool, by sessions: [SessionID]) async -> Bool { false }
+
+    public func returnViewers(by sessions: [SessionID]) async -> Bool { false }
 
     public func pairingEnded(_ id: KnockID) async {}
 }

@@ -95,13 +95,26 @@ export class Handover {
         return found;
     }
 
-    // Whether the session is there. The limit is one for all of it, so a place that does not answer costs that time at most.
-    async tryOnce(link) {
+    // Goes back to the host, which is about to end its publication where the session is.
+    async comeBack() {
+        const { session, home } = this;
+        if (this.isBusy || !home) return;
+        this.isBusy = true;
+        for (let attempt = 1; attempt <= attempts && this.home === home && !session.isOver; attempt++) {
+            if (await this.tryOnce(home.link, home)) break;
+            await delay((500 + 1000 * Math.random()) * attempt);
+        }
+        this.isBusy = false;
+    }
+
+    // Whether the session is there. The limit is one for all of it, so a place that does not answer costs that time at most. `home`: where
+    // the host is, if the session goes back there.
+    async tryOnce(link, home = null) {
         const { session } = this, stop = new AbortController();
         session.abort.signal.addEventListener('abort', () => stop.abort());
         const client = new SignalingClient(link, session.client.instance, stop.signal);
-        const place = { link, client, peer: null, admissions: null };
-        const going = this.goTo(place);
+        const place = { link, client, peer: null, admissions: home && home.admissions };
+        const going = this.goTo(place, home);
         const limit = setTimeout(() => stop.abort(), this.timeLimit);
         try {
             await Promise.race([
@@ -119,21 +132,28 @@ export class Handover {
     }
 
     // Opens a session at another place, and changes over with its first frame.
-    async goTo(place) {
+    async goTo(place, home) {
         const { session } = this, { link, client } = place, tracks = [];
         place.peer = session.makePeer(client, (...track) => tracks.push(track));
         const current = await requestAdmission(client, link, session.identity.keys, session.fingerprint, session.name, true);
         client.token = current.token;
-        place.admissions = { current, save() {}, forget() {}, forgetStored() {} };
+        if (home) {
+            home.admissions.current = { ...home.admissions.current, ...current };
+            if (session.identity.isStored) home.admissions.save();
+        } else {
+            place.admissions = { current, save() {}, forget() {}, forgetStored() {} };
+        }
         await session.join(true, place);
         await firstFrame(tracks, client.signal);
-        if (client.signal.aborted || session.isOver || session.reconnection.isInterrupted) throw new Error('too late');
+        if (client.signal.aborted || session.isOver || session.reconnection.isInterrupted || this.home !== home) throw new Error('too late');
         this.changeOver(place, tracks);
     }
 
     changeOver(place, tracks) {
         const { session } = this, { link, client, peer, admissions } = session;
-        this.home = { link, client, admissions };
+        // Where the host's place is the next one, the session is not elsewhere any more.
+        if (this.home) this.returns++;
+        this.home = this.home ? null : { link, client, admissions };
         holdLastFrame();
         Object.assign(session, place, { others: [] });
         for (const track of tracks) addTrack(...track);

@@ -241,6 +241,8 @@ export class ViewerSession {
             this.others = otherLinks(event.links, this.link);
         } else if (event.type === 'reconnect') {
             if (event.link === undefined) this.moveOn(); else this.handover.follow(event);
+        } else if (event.type === 'return') {
+            this.handover.comeBack();
         } else if (event.type === 'candidates' && typeof event.fragment === 'string') {
             if (!this.isOver) this.peer.addCandidates(event.fragment);
         }

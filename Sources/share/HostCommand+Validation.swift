@@ -1,0 +1,69 @@
+import Admission
+import ArgumentParser
+import CommandSupport
+import Foundation
+import MediaCore
+
+/// The options as the command line has them: which exclude each other, and what they mean.
+extension HostCommand {
+    func validate() throws {
+        guard (1...240).contains(fps) else { throw ValidationError("--fps is 1 to 240, not \(fps).") }
+        guard (100...100_000).contains(bitrate) else {
+            throw ValidationError("--bitrate is 100 to 100000 kbit/s, not \(bitrate).")
+        }
+        guard (0...3_600).contains(countdown) else {
+            throw ValidationError("--countdown is 0 to 3600 seconds, not \(countdown).")
+        }
+        _ = try ListenAddress(listen)
+        guard relay == nil || preferredExtension == nil else {
+            throw ValidationError("--relay and --preferred-extension exclude each other.")
+        }
+        guard relay != nil || !listed else {
+            throw ValidationError("--listed is for a broadcast over a relay: give --relay.")
+        }
+        guard listed || title == nil else { throw ValidationError("--title is for the directory: give --listed.") }
+        guard (0...30).contains(directViewers) else {
+            throw ValidationError("--direct-viewers is 0 to 30, not \(directViewers).")
+        }
+        guard directViewers == Self.defaultDirectViewers || relay != nil && route == .auto else {
+            throw ValidationError("--direct-viewers is for --relay with --route auto.")
+        }
+        if relay != nil, route != .relay, let (_, source) = fixedToken {
+            throw ValidationError(
+                "the token from \(source) would let the relay watch: it passes through it. Leave it out.")
+        }
+        if let (token, source) = fixedToken, let flaw = FixedToken.flaw(of: token) {
+            throw ValidationError(
+                "the token from \(source) \(flaw). Whoever has it joins without a question, so make a long one: openssl rand -hex 16"
+            )
+        }
+    }
+
+    /// What is captured; if `--source` is omitted the whole display, or on Wayland what the portal grants.
+    var chosenSource: CaptureSource {
+        if let source { return source }
+        return display == nil && PortalSource.isWayland(ProcessInfo.processInfo.environment) ? .portal : .screen
+    }
+
+    static func windowPattern(_ text: String) throws -> WindowPattern {
+        guard let pattern = WindowPattern(text) else {
+            throw ValidationError("'\(text)' would hide every window: name a part of a title or class.")
+        }
+        return pattern
+    }
+
+    static func captureSource(_ text: String) throws -> CaptureSource {
+        do throws(CaptureSource.ParseFailure) {
+            return try CaptureSource(parsing: text)
+        } catch {
+            throw ValidationError(error.description)
+        }
+    }
+
+    /// The fixed token for WHEP players, and the name of its source. An empty SHARE_TOKEN counts as none.
+    var fixedToken: (token: String, source: String)? {
+        if let token { return (token, "--token") }
+        guard let token = ProcessInfo.processInfo.environment["SHARE_TOKEN"], !token.isEmpty else { return nil }
+        return (token, "SHARE_TOKEN")
+    }
+}
