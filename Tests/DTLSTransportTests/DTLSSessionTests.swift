@@ -155,6 +155,36 @@ import Testing
         #expect(pair.failures.isEmpty)
     }
 
+    @Test func aReleasedAssociationStillSaysThatItEnds() throws {
+        let pair = try DTLSPair()
+        let server = pair.session(.server)
+        server.release()
+        #expect(!server.isReleased, "the handshake is not complete")
+        pair.session(.client).start()
+        pair.settle()
+        let sent = pair.sizes.count
+        server.release()
+        #expect(server.isReleased && pair.sizes.count == sent && server.deadline == nil)
+        // Nothing that comes now is read.
+        server.handleTimeout(.distantFuture)
+        pair.deliver([22, 254, 253] + [UInt8](repeating: 0, count: 40), to: .server)
+        #expect(pair.sizes.count == sent)
+        server.close()
+        server.close()
+        pair.settle()
+        #expect(pair.closed == [.client] && pair.failures.isEmpty)
+    }
+
+    @Test func aReleasedAssociationDoesNotHearTheEnd() throws {
+        let pair = try DTLSPair()
+        pair.session(.client).start()
+        pair.settle()
+        pair.session(.server).release()
+        pair.session(.client).close()
+        pair.settle()
+        #expect(pair.closed.isEmpty && pair.failures.isEmpty)
+    }
+
     @Test func aKeyOfAnotherCertificateIsRefused() {
         #expect(throws: DTLSFailure.self) {
             _ = try DTLSIdentity(

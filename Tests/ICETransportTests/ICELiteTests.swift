@@ -23,6 +23,7 @@ struct ICELiteTests {
         var arrival: MediaInstant?
         var receivedByPeer: [[UInt8]] = []
         var selections: [Bool] = []
+        var hasGone = false
 
         init(_ socket: ICELiteSocket) {
             lite = ICELiteAgent(
@@ -32,7 +33,7 @@ struct ICELiteTests {
                     onDatagram: { [unowned self] datagram, arrival in
                         received.append(Array(datagram))
                         self.arrival = arrival
-                    }))
+                    }, onPeerGone: { [unowned self] in hasGone = true }))
         }
 
         /// Makes the agent of the peer, and starts its checks.
@@ -52,6 +53,8 @@ struct ICELiteTests {
 
         func send(_ bytes: [UInt8]) { bytes.withUnsafeBytes { lite?.send($0) } }
         func sendFromPeer(_ bytes: [UInt8]) { bytes.withUnsafeBytes { _ = peer?.send($0) } }
+
+        func closePeer() { peer?.close {} }
 
         func close(_ done: @escaping () -> Void) {
             lite?.close()
@@ -351,6 +354,36 @@ struct ICELiteTests {
             peer?.close()
             for socket in sockets { socket.close() }
         }
+    }
+
+    /// Somebody says that three peers have gone, and only one has.
+    @Test func aPeerThatIsDoubtedIsCheckedBeforeItIsGivenUp() async throws {
+        let setting = try await Setting(sessions: 3)
+        let (gone, quiet, active) = (setting.sessions[0], setting.sessions[1], setting.sessions[2])
+        try await setting.loop.run {
+            gone.closePeer()
+            for session in setting.sessions { session.lite?.doubtPeer(MonotonicClock.now) }
+            #expect(setting.sessions.allSatisfy { !$0.hasGone })
+        }
+        let began = MonotonicClock.now
+        try await setting.loop.until {
+            active.lite?.noteAuthentic(MonotonicClock.now)
+            return gone.hasGone
+        }
+        #expect(MonotonicClock.now - began > .seconds(2) && MonotonicClock.now - began < .seconds(6))
+        try await setting.loop.run {
+            #expect(!quiet.hasGone && !active.hasGone)
+            #expect(quiet.lite?.hasConsent(MonotonicClock.now) == true)
+            // Not again within 30 s.
+            gone.hasGone = false
+            gone.lite?.doubtPeer(MonotonicClock.now)
+            gone.lite?.look(MonotonicClock.now + .seconds(4))
+            #expect(!gone.hasGone)
+            gone.lite?.doubtPeer(MonotonicClock.now + .seconds(31))
+            gone.lite?.look(MonotonicClock.now + .seconds(35))
+            #expect(gone.hasGone)
+        }
+        try await setting.close()
     }
 
     @Test func aPortThatIsTakenIsSaid() async throws {

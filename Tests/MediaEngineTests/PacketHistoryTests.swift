@@ -25,6 +25,34 @@ import Testing
         #expect(history.sent(Int64(first) + 8) == nil, "it waits")
     }
 
+    /// A newcomer gets a key frame at once, and 40 packets a second later.
+    @Test(arguments: wrapPoints) func theHistoryOfAForwardedStreamHasWhatIsOfUse(first: UInt16) {
+        let source = ForwardedVideo(.vp8, capacity: 16)
+        let stream = VideoStreamParameters(ssrc: 1, payloadType: 96, rtxSSRC: 2, rtxPayloadType: 97, mid: "0")
+        var history = PacketHistory(
+            capacity: 4_096, slotBytes: 1_400, first: Int64(first),
+            writer: ForwardedPacketWriter(source, stream, ids: HeaderExtensionMap()))
+        func append(_ milliseconds: Int) {
+            history.append(
+                ForwardedVideo.Packet(), timestamp: RTPTimestamp(0), pictureIDShift: 0, announcesMid: false,
+                now: .at(milliseconds))
+        }
+        for _ in 0..<200 { append(0) }
+        #expect(history.count == 256 && history.waitingCount == 200)
+        for _ in 0..<200 { history.noteSent(now: .at(0)) }
+        var milliseconds = 0
+        for number in 0..<2_000 {
+            milliseconds += 25
+            append(milliseconds)
+            // Now and then, many packets wait.
+            if number % 40 == 39 { for _ in 0..<40 { history.noteSent(now: .at(milliseconds)) } }
+            let useful = history.nextToSend - Int64(min(number / 40 * 40, 40))
+            #expect(history.nextToSend == history.nextToWrite - Int64(number % 40 == 39 ? 0 : number % 40 + 1))
+            #expect(useful == history.nextToSend || history.sent(useful) != nil)
+        }
+        #expect(history.count <= 128)
+    }
+
     @Test func packetsBeforeAKeyFrameAreNotRetransmitted() {
         var history = PacketHistory(capacity: 8, slotBytes: 200, first: 65_534)
         fill(&history, 4)

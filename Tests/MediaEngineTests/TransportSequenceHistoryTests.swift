@@ -38,6 +38,21 @@ import Testing
         expect(sent.clockOffset(-0x7F_FFFF) == .milliseconds(64) * (1 << 24))
     }
 
+    /// A newcomer gets a key frame at once, and 40 packets a second later.
+    @Test(arguments: wrapPoints) func aHistoryThatGrowsHasWhatIsOfUse(first: UInt16) {
+        var sent = TransportSequenceHistory(capacity: 4_096, grows: true, first: Int64(first))
+        for _ in 0..<400 { _ = sent.note(bytes: 100, now: .at(0), isDuringStall: false) }
+        #expect(sent.capacity == 512)
+        var milliseconds = 0
+        for _ in 0..<2_000 {
+            milliseconds += 25
+            _ = sent.note(bytes: 100, now: .at(milliseconds), isDuringStall: false)
+            let useful = sent.nextSequence - Int64(min(79, milliseconds / 25))
+            #expect(sent.knownSequence(for: SequenceNumber(truncating: useful)) == useful)
+        }
+        #expect(sent.capacity == 128)
+    }
+
     @Test func overwrittenPacketsAreUnknown() {
         var sent = TransportSequenceHistory(capacity: 16, first: 1)
         for _ in 0..<40 { _ = sent.note(bytes: 100, now: .at(0), isDuringStall: false) }

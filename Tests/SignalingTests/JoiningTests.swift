@@ -41,6 +41,55 @@ import Testing
         }
     }
 
+    /// The stream of events goes over the connection of the offer; what is asked then, over another one.
+    @Test func aViewerThatOnlyListensHasOneConnection() async throws {
+        try await SignalingFixture.with { stage in
+            let identity = try Identity.ephemeral()
+            try await stage.client { client in
+                let ticket = try await client.knock(name: "Ann", identity: identity)
+                guard case .accepted(let token, _) = try await client.waitForAnswer(ticket) else {
+                    Issue.record("not accepted")
+                    return
+                }
+                _ = try await client.offer(description(identity.fingerprint), token: token)
+                let before = stage.server.statistics.connections
+                let events = try await client.events()
+                #expect(stage.server.statistics.connections == before)
+                try await client.trickle("a=ice-ufrag:x\r\n")
+                #expect(stage.server.statistics.connections == before + 1)
+                stage.broadcast.send(.viewerCount(3))
+                for try await event in events {
+                    #expect(event == .viewerCount(3))
+                    break
+                }
+                await client.leave()
+            }
+        }
+    }
+
+    /// An idle connection that the server has closed meanwhile is replaced.
+    @Test func eventsComeAfterTheServerHasClosedTheConnection() async throws {
+        try await SignalingFixture.with { stage in
+            let identity = try Identity.ephemeral()
+            try await stage.client { client in
+                let ticket = try await client.knock(name: "Ann", identity: identity)
+                guard case .accepted(let token, _) = try await client.waitForAnswer(ticket) else {
+                    Issue.record("not accepted")
+                    return
+                }
+                _ = try await client.offer(description(identity.fingerprint), token: token)
+                await stage.server.service.connections.hangUpAll()
+                let events = try await client.events()
+                stage.broadcast.send(.viewerCount(3))
+                for try await event in events {
+                    #expect(event == .viewerCount(3))
+                    break
+                }
+                await client.leave()
+            }
+        }
+    }
+
     /// Two programs of one user have the same certificate. Each has its own session, and a program that joins again has
     /// the same instance identifier.
     @Test func programsOfOneIdentityAreDistinguished() async throws {
