@@ -6,7 +6,7 @@ import RelayVerb
 @main
 enum ShareRelay {
     static func main() {
-        ProcessMemory.limitFragmentation()
+        ProcessMemory.limitFragmentation(arenas: 3)
         ProcessMemory.forbidDumps()
         RelayCommand.main()
     }
