@@ -64,6 +64,8 @@ final class SendingPeer: SecureTransportDelegate {
         timer = loop.makeTimer { box.value?.pump() }
         livenessTimer = loop.makeTimer { box.value?.checkLiveness() }
         box.value = self
+        // A relay's viewer. Its publishers, of which there are fewer, are noticed at once when they close.
+        transport.freesAssociation = negotiation.path.isLite
         transport.delegate = self
         livenessTimer.set(now + .seconds(1))
     }

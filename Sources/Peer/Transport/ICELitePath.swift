@@ -104,9 +104,6 @@ package final class ICELitePath: NegotiatedPath {
 
     package func noteAuthentic(_ now: MediaInstant) { agent.noteAuthentic(now) }
 
-    /// That of a peer that makes the checks. The other side is one of few.
-    package var isOneOfMany: Bool { isLite }
-
     package func doubtPeer(_ now: MediaInstant) { agent.doubtPeer(now) }
 
     private func addressSelected() {

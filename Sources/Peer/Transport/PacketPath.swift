@@ -24,9 +24,6 @@ package protocol PacketPath: AnyObject {
     /// Notes that SRTP has verified the datagram that is being delivered.
     func noteAuthentic(_ now: MediaInstant)
 
-    /// Whether there may be thousands of such paths, so that a session frees its DTLS association after the handshake.
-    var isOneOfMany: Bool { get }
-
     /// The peer seems to have gone, which nothing proves. The path checks that, and tells its delegate if it is so.
     func doubtPeer(_ now: MediaInstant)
 
@@ -52,7 +49,6 @@ package protocol PacketPathDelegate: AnyObject {
 }
 
 extension PacketPath {
-    package var isOneOfMany: Bool { false }
     package func doubtPeer(_ now: MediaInstant) {}
 
     /// The local address that media is sent from, without port; nil until a pair is selected.

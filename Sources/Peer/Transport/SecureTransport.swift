@@ -47,6 +47,9 @@ package final class SecureTransport {
     private let batch: PacketBatch
     private let isClient: Bool
     private var isClosed = false
+    /// The DTLS association is freed when the peer's first authentic packet has come, because there may be thousands. The
+    /// peer's close_notify is then noticed after a check only, so the path has to be able to make that.
+    package var freesAssociation = false
     /// The peer has sent an authentic packet.
     private var isProven = false
 
@@ -194,7 +197,7 @@ package final class SecureTransport {
         path.noteAuthentic(arrival)
         if !isProven {
             isProven = true
-            if path.isOneOfMany {
+            if freesAssociation {
                 dtls.release()
                 scheduleDTLS()
             }

@@ -1,0 +1,126 @@
+import Admission
+import EventLoop
+import ICETransport
+import LinuxRuntime
+import MediaCore
+import SessionDescription
+import Sessions
+import Testing
+
+@testable import Transport
+
+/// A relay's viewer that closes its connection without a DELETE, after its association has been freed.
+@Suite(.timeLimit(.minutes(1)))
+struct ReleasedAssociationTests {
+    @Test(arguments: [true, false]) func aViewerThatClosesIsNoticed(isFreed: Bool) async throws {
+        try await connected(freesAssociation: isFreed) { pair, relay, viewer in
+            let began = MonotonicClock.now
+            pair.perform { $0.viewer.transport.close() }
+            #expect(await waiting(relay) { $0.hasHeardTheEnd ? true : nil } ?? false)
+            let time = MonotonicClock.now - began
+            #expect(
+                isFreed ? time > .seconds(2) && time < .seconds(8) : time < .seconds(2), "after \(time.inSeconds) s")
+        }
+    }
+
+    /// The viewer hears at once that the relay ends.
+    @Test func theRelaySaysThatItEnds() async throws {
+        try await connected(freesAssociation: true) { pair, relay, viewer in
+            let began = MonotonicClock.now
+            pair.perform { $0.relay.transport.close() }
+            #expect(await waiting(viewer) { $0.hasHeardTheEnd ? true : nil } ?? false)
+            #expect(MonotonicClock.now - began < .seconds(2))
+        }
+    }
+
+    /// Runs `body` when the relay has got a packet of the viewer.
+    private func connected(
+        freesAssociation: Bool, _ body: (LoopBound<Pair>, Monitor<Side.State>, Monitor<Side.State>) async -> Void
+    ) async throws {
+        let loop = EventLoop(name: "net-0")
+        let identities = (try Identity.ephemeral(), try Identity.ephemeral())
+        let (relay, viewer) = (Monitor(Side.State()), Monitor(Side.State()))
+        let pair = LoopBound(
+            loop,
+            making: {
+                guard let pair = try? Pair(loop, identities.0, identities.1, relay, viewer, freesAssociation)
+                else { preconditionFailure("no connection") }
+                return pair
+            })
+        #expect(await waiting(viewer) { $0.isSecure ? true : nil } ?? false)
+        pair.perform { $0.viewer.sendControl() }
+        #expect(await waiting(relay) { $0.controls == 1 && !$0.hasHeardTheEnd ? true : nil } ?? false)
+        await body(pair, relay, viewer)
+        await pair.performAndWait { pair, done in
+            pair.close()
+            done()
+        }
+        await loop.stop()
+    }
+
+    /// Confined to the loop.
+    private final class Pair {
+        let relay: Side
+        let viewer: Side
+        private let sockets: [ICELiteSocket]
+
+        init(
+            _ loop: EventLoop, _ own: Identity, _ other: Identity, _ relayState: Monitor<Side.State>,
+            _ viewerState: Monitor<Side.State>, _ freesAssociation: Bool
+        ) throws {
+            sockets = try (0..<2).map { _ in try ICELiteSocket(loop: loop, addresses: ["127.0.0.1"]) }
+            relay = try Side(LoopBound(loop, sockets[0]), own, other, relayState, isRelay: true)
+            viewer = try Side(LoopBound(loop, sockets[1]), other, own, viewerState, isRelay: false)
+            relay.transport.freesAssociation = freesAssociation
+            relay.path.start(remote: viewer.path.localCredentials)
+            viewer.path.start(remote: relay.path.localCredentials)
+            viewer.path.add(CandidateList(sockets[0].candidates(includesLoopback: true)), ended: true)
+        }
+
+        func close() {
+            relay.transport.close()
+            viewer.transport.close()
+            for socket in sockets { socket.close() }
+        }
+    }
+
+    /// Confined to the loop.
+    private final class Side: SecureTransportDelegate {
+        struct State: Sendable {
+            var isSecure = false
+            var hasHeardTheEnd = false
+            var controls = 0
+        }
+
+        let path: ICELitePath
+        let transport: SecureTransport
+        private let state: Monitor<State>
+
+        init(
+            _ socket: LoopBound<ICELiteSocket>, _ own: Identity, _ other: Identity, _ state: Monitor<State>,
+            isRelay: Bool
+        ) throws {
+            self.state = state
+            path = try ICELitePath(socket, isControlling: !isRelay, place: .loopback, allowance: nil)
+            transport = try SecureTransport(
+                loop: socket.loop, isServer: isRelay, identity: SecureTransport.Identity(own),
+                expectedFingerprint: other.fingerprint, path: path)
+            transport.delegate = self
+        }
+
+        /// An empty receiver report (RFC 3550 section 6.4.2).
+        func sendControl() {
+            let report: [UInt8] = [0x80, 201, 0, 1, 0, 0, 0, 9]
+            transport.slot.copyBytes(from: report)
+            transport.sendControl(report.count)
+            transport.flush()
+        }
+
+        func transportIsSecure(profile: SRTPProfile) { state.change { $0.isSecure = true } }
+        func transportSelectedNewPair() {}
+        func transportEnded(_ reason: EndReason) {}
+        func transportReceivedCloseNotify() { state.change { $0.hasHeardTheEnd = true } }
+        func transport(received rtp: UnsafeRawBufferPointer, at arrival: MediaInstant) {}
+        func transport(receivedControl rtcp: UnsafeRawBufferPointer) { state.change { $0.controls += 1 } }
+    }
+}
