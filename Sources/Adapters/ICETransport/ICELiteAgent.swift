@@ -200,7 +200,8 @@ public final class ICELiteAgent {
 
     private func settleDoubt(_ now: MediaInstant) {
         guard let open = doubt, !open.isSettled else { return }
-        if let lastAnswer, lastAnswer > open.since {
+        // Without a selected address, or during a restart, nothing is checked.
+        if selected == nil || next != nil || lastAnswer.map({ $0 > open.since }) ?? false {
             doubt?.isSettled = true
         } else if now - open.since >= Self.doubtLimit {
             doubt?.isSettled = true

@@ -19,11 +19,12 @@ extension Broadcast {
         }
     }
 
-    /// The flows to the viewers that this host serves itself: one for each address, as those behind one address share a line
-    /// there, too.
+    /// The flows to the viewers that this host serves itself and can send elsewhere, which those with the fixed token do not
+    /// understand: one for each address, as those behind one address share a line there, too.
     package var viewerFlows: [SharedBottleneckDetector.Flow] {
         var flows: [String: SharedBottleneckDetector.Flow] = [:]
-        for peer in viewers.all where peer.isReceiving && !peer.description.isPublication {
+        for peer in viewers.all
+        where peer.isReceiving && !peer.description.isPublication && peer.viewer.identity != nil {
             let flow = SharedBottleneckDetector.Flow(
                 estimate: peer.estimate, isLimited: peer.sender.limit != .nothing)
             if let known = flows[peer.viewer.address], known.estimate <= flow.estimate { continue }

@@ -213,6 +213,8 @@ public final class HostSession: Sendable {
             servers.use(own + granted)
             signaling.use(servers.servers)
             let addresses = await servers.lookUp()
+            // Those of another relay may be in use by now.
+            guard !Task.isCancelled else { return }
             core.perform { $0.servers = addresses ?? .init() }
         }
     }

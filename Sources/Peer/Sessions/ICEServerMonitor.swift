@@ -10,6 +10,8 @@ final class ICEServerMonitor: Sendable {
     private let isStopped = Monitor(false)
     /// What was said of the servers' names.
     private let complaints = Monitor<Set<String>>([])
+    /// A relay or service may name other servers each time.
+    private static let complaintLimit = 256
     /// When the servers were last checked.
     private let lastCheck = Monitor<ContinuousClock.Instant?>(nil)
 
@@ -29,7 +31,8 @@ final class ICEServerMonitor: Sendable {
     func lookUp() async -> ICEServerResolver.Addresses? {
         guard !servers.isEmpty else { return nil }
         let addresses = await resolver.addresses()
-        for complaint in addresses.complaints where complaints.with({ $0.insert(complaint).inserted }) {
+        for complaint in addresses.complaints
+        where complaints.with({ $0.count < Self.complaintLimit && $0.insert(complaint).inserted }) {
             emit(.warning(complaint))
         }
         return addresses

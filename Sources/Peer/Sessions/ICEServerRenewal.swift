@@ -17,6 +17,8 @@ final class ICEServerRenewal: Sendable {
     /// After half of the time for which credentials are still valid they are got anew, but not earlier than this. The
     /// other side decides how long they are valid.
     private static let shortestTime = Duration.seconds(2)
+    /// After so many renewals they are got anew each 30 s at most.
+    private static let quickRenewals = 8
     /// After a failure.
     private static let failureTime = Duration.seconds(60)
 
@@ -33,7 +35,13 @@ final class ICEServerRenewal: Sendable {
             state.task = nil
             guard !state.isStopped, usesThem || servers.expiry != nil else { return }
             state.task = Task { [use] in
-                if usesThem { await use(servers) }
+                var servers = servers
+                if usesThem {
+                    // Those that were granted may have expired meanwhile.
+                    servers = (try? await client.iceServers()) ?? servers
+                    guard !Task.isCancelled else { return }
+                    await use(servers)
+                }
                 await Self.renew(client, servers, use)
             }
         }
@@ -50,7 +58,8 @@ final class ICEServerRenewal: Sendable {
         _ client: ServiceClient, _ servers: [ICEServer], _ use: @Sendable ([ICEServer]) async -> Void
     ) async {
         guard var expiry = servers.expiry else { return }
-        var wait = time(until: expiry)
+        var wait = time(until: expiry, renewals: 0)
+        var renewals = 0
         while (try? await Task.sleep(for: wait)) != nil {
             do throws(SignalingError) {
                 let servers = try await client.iceServers()
@@ -58,7 +67,8 @@ final class ICEServerRenewal: Sendable {
                 await use(servers)
                 guard let next = servers.expiry else { return }
                 expiry = next
-                wait = time(until: expiry)
+                renewals += 1
+                wait = time(until: expiry, renewals: renewals)
             } catch {
                 // The relay may have gone for a while; an older one does not tell its servers.
                 wait = failureTime
@@ -66,7 +76,7 @@ final class ICEServerRenewal: Sendable {
         }
     }
 
-    private static func time(until expiry: Date) -> Duration {
-        max(shortestTime, .seconds(max(0, expiry.timeIntervalSinceNow) / 2))
+    private static func time(until expiry: Date, renewals: Int) -> Duration {
+        max(renewals < quickRenewals ? shortestTime : .seconds(30), .seconds(max(0, expiry.timeIntervalSinceNow) / 2))
     }
 }

@@ -39,8 +39,13 @@ extension RelayHandover {
 
     /// Goes to the relay if the host's own line limits its viewers.
     func checkLine() async {
-        guard state.with({ $0.direct > 1 && !$0.policy.movesAll && !$0.isReturning }),
-            let flows = await core.ifRunning(viewerFlows)
+        let isOpen = state.with { state in
+            let isOpen = state.direct > 1 && !state.policy.movesAll && !state.isReturning
+            // What was found before says nothing about the viewers that come later.
+            if !isOpen { state.bottleneck = .init() }
+            return isOpen
+        }
+        guard isOpen, let flows = await core.ifRunning(viewerFlows)
         else { return }
         let viewers = state.with { state -> Int? in
             let now = MonotonicClock.now
@@ -100,6 +105,8 @@ extension RelayHandover {
         }
         watching.cancel()
         await state.with { $0.publication }?.abandon(reason)
+        let isElsewhere = state.with { !$0.hasEnded && $0.place != nil && $0.place != relay.link }
+        if isElsewhere { moved(relay) }
         let (wasUsed, isNews, pause): (Bool, Bool, Duration?) = state.with { state in
             let wasUsed = state.link != nil || state.isReturning
             let isNews = !state.isReturning && (wasUsed || state.failure != reason.sentence)

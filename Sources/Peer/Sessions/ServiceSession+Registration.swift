@@ -33,6 +33,7 @@ extension ServiceSession {
         guard let resolver = state.with({ $0.isStopped ? nil : $0.resolver }) else { return }
         resolver.use(servers)
         let addresses = await resolver.addresses()
+        guard !Task.isCancelled else { return }
         state.with { state in
             guard !state.isStopped else { return }
             state.servers = addresses

@@ -10,8 +10,12 @@ public actor ICEServerResolver {
     /// The limit of a peer's servers; `addressLimit` is the limit of addresses of each kind.
     public static let serverLimit = 16
     static let addressLimit = 8
+    /// URLs of all servers. Each costs a look-up.
+    static let urlLimit = 32
     /// Tunnels are kept until `close`, as sessions may use them: those of servers that are not used any more count.
     static let tunnelLimit = 32
+    /// Tunnels that could not be opened. A relay or service that names servers must not have this machine try many addresses.
+    static let failureLimit = 64
 
     /// The addresses for ICE, and why some servers are not among them.
     package struct Addresses: Sendable {
@@ -36,6 +40,7 @@ public actor ICEServerResolver {
 
     private nonisolated let used: Monitor<[ICEServer]>
     private var tunnels: [ServerURL: TURNTunnel] = [:]
+    private var failures = 0
     private var isClosed = false
 
     public init(_ servers: [ICEServer] = []) { used = Monitor(Array(servers.prefix(Self.serverLimit))) }
@@ -50,12 +55,13 @@ public actor ICEServerResolver {
     /// The servers' URLs in order, each once.
     package nonisolated var urls: [(url: ServerURL, server: ICEServer)] {
         var seen = Set<ServerURL>()
-        return servers.flatMap { server in
-            server.urls.prefix(Self.serverLimit).compactMap { text in
+        let urls = servers.flatMap { server in
+            server.urls.prefix(Self.serverLimit).compactMap { text -> (ServerURL, ICEServer)? in
                 guard let url = try? ServerURL(text), seen.insert(url).inserted else { return nil }
                 return (url, server)
             }
         }
+        return Array(urls.prefix(Self.urlLimit))
     }
 
     /// Whether there is a TURN server among them.
@@ -123,7 +129,7 @@ public actor ICEServerResolver {
         switch url.transport {
         case .udp: return [place(address, url.port, .udp)]
         case .tcp, .tls:
-            guard tunnels[url] != nil || tunnels.count < Self.tunnelLimit else {
+            guard tunnels[url] != nil || tunnels.count < Self.tunnelLimit && failures < Self.failureLimit else {
                 complaints.append("\(url) is not used: there were too many other TURN servers before")
                 return []
             }
@@ -131,6 +137,7 @@ public actor ICEServerResolver {
                 guard let tunnel = try await tunnel(url, address) else { return [] }
                 return [place("127.0.0.1", tunnel.port, .tcp)] + (tunnel.port6.map { [place("::1", $0, .tcp)] } ?? [])
             } catch {
+                failures += 1
                 complaints.append("\(url) cannot be used: \(error)")
                 return []
             }

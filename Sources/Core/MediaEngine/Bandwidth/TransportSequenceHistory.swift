@@ -22,7 +22,9 @@ struct TransportSequenceHistory {
 
     private var entries: [Entry]
     private var mask: Int64
-    private let largest: Int
+    /// The most packets that the ring can hold.
+    let capacity: Int
+    private let grows: Bool
     private(set) var nextSequence: Int64
     private(set) var highestAcknowledged: Int64?
     private let first: Int64
@@ -38,7 +40,8 @@ struct TransportSequenceHistory {
     ///   - grows: it begins small, and grows as long as packets would leave it within 2 s.
     init(capacity: Int, grows: Bool = false, first: Int64) {
         precondition(capacity > 0 && capacity & (capacity - 1) == 0, "a register of \(capacity) packets")
-        largest = capacity
+        self.capacity = capacity
+        self.grows = grows
         let count = grows ? min(Self.initialCount, capacity) : capacity
         entries = Array(repeating: Entry(), count: count)
         mask = Int64(count - 1)
@@ -53,7 +56,7 @@ struct TransportSequenceHistory {
         bytes: Int, now: MediaInstant, isDuringStall: Bool, isAudio: Bool = false
     ) -> SequenceNumber {
         let sequence = nextSequence
-        if entries.count < largest { makeRoom(now) }
+        if grows { makeRoom(now) }
         entries[Int(sequence & mask)] = Entry(
             sequence: sequence, sent: now, bytes: bytes, isDuringStall: isDuringStall, isAudio: isAudio)
         nextSequence &+= 1
@@ -68,7 +71,7 @@ struct TransportSequenceHistory {
     /// use even of what would be left.
     private mutating func makeRoom(_ now: MediaInstant) {
         if isUseful(nextSequence &- Int64(entries.count), now) {
-            resize(to: entries.count * 2)
+            if entries.count < capacity { resize(to: entries.count * 2) }
         } else if nextSequence & mask == 0, entries.count > Self.initialCount {
             let kept = Int64(entries.count / 2)
             if !isUseful(nextSequence &- kept / 8 * 7, now) { resize(to: Int(kept)) }
@@ -107,8 +110,8 @@ struct TransportSequenceHistory {
     /// Feedback on older packets is ignored, as it says nothing about the present path.
     private static let memory = MediaDuration.seconds(10)
 
-    /// The number of packets that the ring holds.
-    var capacity: Int { entries.count }
+    /// The number of packets that the ring holds at present.
+    var count: Int { entries.count }
 
     /// The packets for which feedback is used: still in the ring and sent within the last 10 s.
     mutating func recent(now: MediaInstant) -> Range<Int64> {

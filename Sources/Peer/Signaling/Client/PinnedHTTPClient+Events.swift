@@ -42,7 +42,10 @@ extension PinnedHTTPClient {
             head: requestHead(.GET, path, nil, 0, [("Accept", "text/event-stream")]), body: nil,
             kind: .stream(head: head, piece: { reader.read($0) }, end: { reader.end($0) }))
         feed.onTermination = { _ in channel.close(promise: nil) }
-        let deadline = channel.eventLoop.scheduleTask(in: TimeAmount(timeout ?? configuration.answerTimeout)) {
+        streams = streams.filter(\.isActive) + [channel]
+        let limit = TimeAmount(timeout ?? configuration.answerTimeout)
+        let deadline = channel.eventLoop.scheduleTask(in: limit) {
+            head.fail(ChannelError.connectTimeout(limit))
             channel.close(promise: nil)
         }
         // Cancelled on the event loop, which may be shut down by the time this function continues.
@@ -67,7 +70,10 @@ extension PinnedHTTPClient {
             if silence != nil, ![401, 404, 410].contains(status.code) { throw SignalingError.lost(server) }
             throw SignalingError(.gone, "the \(server.role) does not tell its events (\(status.code))")
         }
-        streams = streams.filter(\.isActive) + [channel]
+        guard !isClosed else {
+            channel.close(promise: nil)
+            throw SignalingError.lost(server)
+        }
         return events
     }
 
