@@ -360,12 +360,12 @@ import Testing
             try insert(sequence, into: source, isKeyframe: sequence == 0, at: time)
             _ = packets(of: &sender, at: time)
         }
-        #expect(sender.video.history.count <= 64 && sender.egress.sent.capacity <= 128)
+        #expect(sender.video.history.count <= 64 && sender.egress.sent.count <= 128)
         for sequence in 600..<1_600 as Range<Int64> {
             let time = 60_000 + Int(sequence - 600) * 2
             try insert(sequence, into: source, at: time)
             _ = packets(of: &sender, at: time)
         }
-        #expect(sender.video.history.count >= 512 && sender.egress.sent.capacity >= 512)
+        #expect(sender.video.history.count >= 512 && sender.egress.sent.count >= 512)
     }
 }
