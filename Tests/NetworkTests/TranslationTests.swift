@@ -58,6 +58,15 @@ import Testing
                 "relay", "--listen", "\(TwoHomes.serverAddress):0", "--accept", "any",
                 "--stun", "\(TwoHomes.serverAddress):3478", "--turn", TURNServer.url(),
             ], in: homes.server, folders[0], environment: ["SHARE_TURN_CREDENTIAL": TURNServer.credential])
+        let path = try meet(at: relay, homes, folders)
+        print("| \(host.rawValue) | \(viewer.rawValue) | \(path) |")
+        #expect(path.contains("relay") == !Self.isDirect(host, viewer), "\(path)")
+    }
+
+    /// A host and a viewer meet at a relay that has no part in the media.
+    /// - Parameter folders: the second for the host, the third for the viewer.
+    /// - Returns: the viewer's path.
+    private func meet(at relay: Endpoint, _ homes: TwoHomes, _ folders: [TemporaryFolder]) throws -> String {
         let place = try #require(try relay.event("link")["link"] as? String)
         let publisher = try Endpoint(
             ["host", "--relay", place, "--route", "direct", "--source", "test", "--accept", "any"], in: homes.host,
@@ -66,10 +75,9 @@ import Testing
         let watcher = try Endpoint(["join", "--headless"], in: homes.viewer, folders[2], link: link)
         try watcher.event("first-picture", seconds: 20)
         let path = try watcher.event("connected")["path"] as? String ?? ""
-        print("| \(host.rawValue) | \(viewer.rawValue) | \(path) |")
-        #expect(path.contains("relay") == !Self.isDirect(host, viewer), "\(path)")
         #expect(try watcher.reports(2).number("frames") ?? 0 > 20)
         #expect(relay.events("live").isEmpty)
+        return path
     }
 
     /// The relay is the only other machine: host and viewer learn their public addresses from it.
@@ -84,18 +92,9 @@ import Testing
         let folders = try (0..<3).map { _ in try TemporaryFolder() }
         let relay = try Endpoint(
             ["relay", "--listen", "\(TwoHomes.serverAddress):0", "--accept", "any"], in: homes.server, folders[0])
-        let place = try #require(try relay.event("link")["link"] as? String)
-        let publisher = try Endpoint(
-            ["host", "--relay", place, "--route", "direct", "--source", "test", "--accept", "any"], in: homes.host,
-            folders[1], agrees: true)
-        let link = try #require(try publisher.event("link")["link"] as? String)
-        let watcher = try Endpoint(["join", "--headless"], in: homes.viewer, folders[2], link: link)
-        try watcher.event("first-picture", seconds: 20)
-        let path = try watcher.event("connected")["path"] as? String ?? ""
+        let path = try meet(at: relay, homes, folders)
         print("| \(host.rawValue) | \(viewer.rawValue) | \(path) |")
         #expect(!path.contains("relay"), "\(path)")
-        #expect(try watcher.reports(2).number("frames") ?? 0 > 20)
-        #expect(relay.events("live").isEmpty)
     }
 
     /// A service that nobody reaches is met there, too. Host and service get the relay's STUN and TURN servers from it.

@@ -17,7 +17,7 @@ import Testing
         let identity = try Identity.ephemeral()
         var isAdmitted = false
         try await stage.host.client(stage.link) { viewer in
-            isAdmitted = try await !stage.token(viewer, identity).isEmpty
+            isAdmitted = try await !viewer.admissionToken(for: identity).isEmpty
         }
         return isAdmitted
     }

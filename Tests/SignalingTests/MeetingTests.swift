@@ -86,15 +86,6 @@ struct MeetingFixture {
             status: Int(response.status.code), headers: response.headers.map { [$0.name.canonicalName, $0.value] },
             body: parts.text)
     }
-
-    /// Knocks at the host and is let in.
-    func token(_ viewer: SignalingClient, _ identity: Identity) async throws -> String {
-        let ticket = try await viewer.knock(name: "Ann", identity: identity)
-        guard case .accepted(let token, _) = try await viewer.waitForAnswer(ticket) else {
-            throw SignalingError(.refused, "the test was not let in")
-        }
-        return token
-    }
 }
 
 @Suite(.timeLimit(.minutes(1))) struct MeetingTests {
@@ -308,7 +299,7 @@ struct MeetingFixture {
                 await interrupted.value
                 await connected.value
                 try await stage.host.client(stage.link) { viewer in
-                    _ = try await stage.token(viewer, try Identity.ephemeral())
+                    _ = try await viewer.admissionToken(for: try Identity.ephemeral())
                 }
             }
         }
@@ -348,7 +339,7 @@ struct MeetingFixture {
                 }
                 // The meeting has not noticed.
                 try await stage.host.client(stage.link) { viewer in
-                    _ = try await stage.token(viewer, try Identity.ephemeral())
+                    _ = try await viewer.admissionToken(for: try Identity.ephemeral())
                 }
             }
         }
@@ -408,7 +399,7 @@ struct MeetingFixture {
                     #expect(answer.status == 413)
                 }
                 try await stage.host.client(stage.link) { viewer in
-                    _ = try await stage.token(viewer, try Identity.ephemeral())
+                    _ = try await viewer.admissionToken(for: try Identity.ephemeral())
                 }
             }
         }
@@ -446,7 +437,7 @@ struct MeetingFixture {
             }) {
                 let identity = try Identity.ephemeral()
                 try await stage.host.client(stage.link) { viewer in
-                    let token = try await stage.token(viewer, identity)
+                    let token = try await viewer.admissionToken(for: identity)
                     let error = await #expect(throws: SignalingError.self) {
                         _ = try await viewer.offer(description(identity.fingerprint), token: token)
                     }
@@ -466,7 +457,7 @@ struct MeetingFixture {
             }) {
                 let identity = try Identity.ephemeral()
                 try await stage.host.client(stage.link) { viewer in
-                    let token = try await stage.token(viewer, identity)
+                    let token = try await viewer.admissionToken(for: identity)
                     _ = try await viewer.offer(description(identity.fingerprint), token: token)
                 }
                 let token = try #require(stolen.withLock { $0 })

@@ -12,19 +12,12 @@ import Testing
             identity: identity)
     }
 
-    private func token(_ client: SignalingClient, _ identity: Identity) async throws -> String {
-        let ticket = try await client.knock(name: "Ann", identity: identity)
-        guard case .accepted(let token, _) = try await client.waitForAnswer(ticket) else {
-            throw SignalingError(.refused, "not accepted")
-        }
-        return token
-    }
-
     /// Opens a session, and then the stream of events, which needs its token.
     private func events(
         _ client: SignalingClient, _ identity: Identity
     ) async throws -> AsyncThrowingStream<HostEvent, any Error> {
-        _ = try await client.offer(description(identity.fingerprint), token: try await token(client, identity))
+        _ = try await client.offer(
+            description(identity.fingerprint), token: try await client.admissionToken(for: identity))
         return try await client.events()
     }
 
@@ -53,13 +46,13 @@ import Testing
             let ann = try Identity.ephemeral()
             let offer = description(ann.fingerprint)
             try await stage.client { client in
-                let tokens = [try await token(client, ann), try await token(client, ann)]
+                let tokens = [try await client.admissionToken(for: ann), try await client.admissionToken(for: ann)]
                 _ = try await client.offer(offer, token: tokens[0])
                 await stage.broadcast.remove(viewer(try ann.asViewer), reason: "enough")
                 for token in tokens {
                     #expect(await code { _ = try await client.offer(offer, token: token) } == .offerRefused)
                 }
-                let next = try await token(client, ann)
+                let next = try await client.admissionToken(for: ann)
                 _ = try await client.offer(offer, token: next)
             }
             #expect(stage.delegate.seen.knocks.count == 3)
@@ -75,7 +68,7 @@ import Testing
         }) { stage in
             let ann = try Identity.ephemeral()
             let client = try SignalingClient(link: stage.link)
-            let token = try await token(client, ann)
+            let token = try await client.admissionToken(for: ann)
             async let refused = code {
                 _ = try await client.offer(description(ann.fingerprint), token: token)
             }

@@ -7,7 +7,7 @@ import RTPWire
 /// A ring of fixed size. Feedback on a packet that has left the ring is counted and ignored.
 struct TransportSequenceHistory {
     /// A sent packet.
-    struct Entry {
+    struct Entry: SequencedEntry {
         var sequence: Int64 = -1
         var sent = MediaInstant(nanoseconds: 0)
         var bytes = 0
@@ -67,30 +67,11 @@ struct TransportSequenceHistory {
     /// Feedback comes within this time, unless the path is broken.
     private static let useful = MediaDuration.seconds(2)
 
-    /// Doubles the number of entries if the one that is overwritten next is still of use. Halves it if an eighth is not of
-    /// use even of what would be left.
     private mutating func makeRoom(_ now: MediaInstant) {
-        if isUseful(nextSequence &- Int64(entries.count), now) {
-            if entries.count < capacity { resize(to: entries.count * 2) }
-        } else if nextSequence & mask == 0, entries.count > Self.initialCount {
-            let kept = Int64(entries.count / 2)
-            if !isUseful(nextSequence &- kept / 8 * 7, now) { resize(to: Int(kept)) }
+        entries.makeRoom(for: nextSequence, limits: min(Self.initialCount, capacity)...capacity) { entry in
+            now - entry.sent < Self.useful
         }
-    }
-
-    private func isUseful(_ sequence: Int64, _ now: MediaInstant) -> Bool {
-        let entry = entries[Int(sequence & mask)]
-        return entry.sequence >= 0 && entry.sequence == sequence && now - entry.sent < Self.useful
-    }
-
-    /// - Parameter count: a power of two. The oldest packets are forgotten if there are more.
-    private mutating func resize(to count: Int) {
-        var resized = Array(repeating: Entry(), count: count)
-        for entry in entries where entry.sequence >= max(0, nextSequence &- Int64(count)) {
-            resized[Int(entry.sequence) & (count - 1)] = entry
-        }
-        entries = resized
-        mask = Int64(count - 1)
+        mask = Int64(entries.count - 1)
     }
 
     /// Records that a packet is sent again with the same bytes.

@@ -10,7 +10,7 @@ import RTPWire
 /// entries only, which grow with the bitrate, and writes a packet anew each time.
 struct PacketHistory {
     /// A packet that waits or was sent. A relay keeps thousands of viewers' entries: 72 bytes each.
-    struct Entry {
+    struct Entry: SequencedEntry {
         var sequence: Int64 = -1
         var firstSent = MediaInstant(nanoseconds: .min)
         /// Of the last transmission; distant past while it waits.
@@ -148,31 +148,12 @@ struct PacketHistory {
         waitingBytes &+= entry.length
     }
 
-    /// Doubles the number of entries if the one that is overwritten next is still of use. Halves it if an eighth is not of
-    /// use even of what would be left, as after the key frame that a newcomer gets at once.
     private mutating func makeRoom(_ now: MediaInstant) {
-        if isUseful(nextToWrite &- Int64(entries.count), now) {
-            if entries.count < capacity { resize(to: entries.count * 2) }
-        } else if nextToWrite & mask == 0, entries.count > Self.initialEntries {
-            let kept = Int64(entries.count / 2)
-            if !isUseful(nextToWrite &- kept / 8 * 7, now) { resize(to: Int(kept)) }
+        let first = nextToSend
+        entries.makeRoom(for: nextToWrite, limits: min(Self.initialEntries, capacity)...capacity) { entry in
+            entry.sequence >= first || now - entry.firstSent < Self.memory
         }
-    }
-
-    private func isUseful(_ sequence: Int64, _ now: MediaInstant) -> Bool {
-        let entry = entries[Int(sequence & mask)]
-        guard entry.sequence >= 0, entry.sequence == sequence else { return false }
-        return sequence >= nextToSend || now - entry.firstSent < Self.memory
-    }
-
-    /// - Parameter count: a power of two. The oldest packets are forgotten if there are more.
-    private mutating func resize(to count: Int) {
-        var resized = Array(repeating: Entry(), count: count)
-        for entry in entries where entry.sequence >= max(0, nextToWrite &- Int64(count)) {
-            resized[Int(entry.sequence) & (count - 1)] = entry
-        }
-        entries = resized
-        mask = Int64(count - 1)
+        mask = Int64(entries.count - 1)
     }
 
     /// Drops all packets that wait.
