@@ -1,7 +1,9 @@
 import Glibc
 import Logging
 import NIOCore
+import NIOHTTP1
 import NIOPosix
+import NIOSSL
 import Testing
 
 @testable import Admission
@@ -68,6 +70,50 @@ import Testing
         try await withListener(greeting: nil) { port in
             let code = try await knock("127.0.0.1", port, timeout: .milliseconds(50))
             #expect(code == .timedOut)
+        }
+    }
+
+    /// An idle connection that the server has ended meanwhile is replaced, also where TLS was not closed.
+    @Test func aRequestOnAConnectionThatWasCutIsRepeated() async throws {
+        let identity = try Identity.ephemeral()
+        let context = try NIOSSLContext.server(
+            [NIOSSLCertificate(bytes: identity.certificateDER, format: .der)],
+            NIOSSLPrivateKey(bytes: identity.privateKeyDER, format: .der))
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        let listener = try await ServerBootstrap(group: group).childChannelInitializer { channel in
+            channel.eventLoop.makeCompletedFuture {
+                let pipeline = channel.pipeline.syncOperations
+                try pipeline.addHandler(NIOSSLServerHandler(context: context))
+                try pipeline.configureHTTPServerPipeline()
+                try pipeline.addHandler(AnswerOnce())
+            }
+        }.bind(host: "127.0.0.1", port: 0).get()
+        let link = Link(
+            host: "127.0.0.1", port: listener.localAddress?.port ?? 0, id: .random(), secret: Link.randomSecret(),
+            fingerprint: identity.fingerprint)
+        let client = try PinnedHTTPClient(to: PinnedServer(link), configuration: .init())
+        for _ in 0..<3 { #expect(try await client.ask(.GET, "/").status == 204) }
+        await client.close()
+        try await listener.close()
+        try await group.shutdownGracefully()
+    }
+
+    /// Answers the first request of a connection. At the second one it closes TCP without the end of TLS.
+    private final class AnswerOnce: ChannelInboundHandler {
+        typealias InboundIn = HTTPServerRequestPart
+        typealias OutboundOut = HTTPServerResponsePart
+        private var hasAnswered = false
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            guard case .end = unwrapInboundIn(data) else { return }
+            guard !hasAnswered else {
+                let tls = try? context.pipeline.syncOperations.context(handlerType: NIOSSLServerHandler.self)
+                tls?.close(promise: nil)
+                return
+            }
+            hasAnswered = true
+            context.write(wrapOutboundOut(.head(HTTPResponseHead(version: .http1_1, status: .noContent))), promise: nil)
+            context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
         }
     }
 

@@ -63,12 +63,17 @@ final class HTTPExchange: ChannelDuplexHandler {
     /// Sends a request on a channel that has this handler. The request fails if the channel is closed already.
     static func send(_ request: Request, on channel: any Channel) {
         let written = channel.eventLoop.makePromise(of: Void.self)
-        written.futureResult.whenFailure { _ in request.kind.fail(Closed()) }
+        written.futureResult.whenFailure { _ in request.kind.fail(Unanswered(reason: Closed())) }
         channel.writeAndFlush(request, promise: written)
     }
 
     struct TooLong: Error {}
     struct Closed: Error {}
+    /// The connection ended before anything of the response had arrived. On a connection that was idle, the server has
+    /// most likely closed it meanwhile (RFC 9112 section 9.3.1).
+    struct Unanswered: Error {
+        let reason: any Error
+    }
 
     private let limit = 262_144
     private var current: Kind?
@@ -79,11 +84,12 @@ final class HTTPExchange: ChannelDuplexHandler {
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         let request = unwrapOutboundIn(data)
         guard current == nil, failure == nil, context.channel.isActive else {
-            request.kind.fail(failure ?? Closed())
+            request.kind.fail(Unanswered(reason: failure ?? Closed()))
             promise?.fail(Closed())
             return
         }
         current = request.kind
+        head = nil
         context.write(wrapOutboundOut(.head(request.head)), promise: nil)
         if let body = request.body { context.write(wrapOutboundOut(.body(.byteBuffer(body))), promise: nil) }
         context.write(wrapOutboundOut(.end(nil)), promise: promise)
@@ -134,6 +140,7 @@ final class HTTPExchange: ChannelDuplexHandler {
         failure = failure ?? error
         guard let kind = current else { return }
         current = nil
-        kind.fail(failure ?? error)
+        let reason = failure ?? error
+        kind.fail(head == nil ? Unanswered(reason: reason) : reason)
     }
 }

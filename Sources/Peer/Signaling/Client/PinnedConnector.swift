@@ -170,6 +170,7 @@ struct PinnedConnector: Sendable {
         let place = server.authority
         switch error {
         case let error as SignalingError: return error
+        case let error as HTTPExchange.Unanswered: return explain(error.reason)
         case let error as NIOConnectionError:
             if let failure = error.connectionErrors.first { return explain(failure.error) }
             return SignalingError(
@@ -186,6 +187,7 @@ struct PinnedConnector: Sendable {
             default: return .lost(server)
             }
         case ChannelError.connectTimeout: return timedOut
+        case NIOSSLError.uncleanShutdown: return .lost(server)
         case is NIOSSLError, is BoringSSLError, is HTTPParserError, is HTTPExchange.TooLong:
             return .notAShareHost(server, "it does not speak HTTPS as one does")
         default: return .lost(server)

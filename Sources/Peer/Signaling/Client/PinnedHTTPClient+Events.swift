@@ -2,8 +2,8 @@ import NIOCore
 import NIOHTTP1
 
 extension PinnedHTTPClient {
-    /// Opens a stream of events, on an idle connection if there is one. The stream ends after the final event, and throws `.connectionLost` when the
-    /// connection breaks.
+    /// Opens a stream of events, on an idle connection if there is one. The stream ends after the final event, and throws
+    /// `.connectionLost` when the connection breaks.
     /// - Parameters:
     ///   - timeout: time limit for a new connection, and again for the answer. Nil: the default limit, and an idle
     ///     connection may be used.
@@ -20,7 +20,7 @@ extension PinnedHTTPClient {
                 return try await events(Event.self, path, on: channel, timeout: nil, capacity, silence: nil)
             } catch {
                 // The stream is opened again only if the server has closed the idle connection meanwhile.
-                guard error is HTTPExchange.Closed, !Task.isCancelled else { throw connector.explain(error) }
+                guard error is HTTPExchange.Unanswered, !Task.isCancelled else { throw connector.explain(error) }
             }
         }
         let channel = try await connect(timeout: timeout)

@@ -18,7 +18,7 @@ extension PinnedHTTPClient {
                 return try await exchange(head, body, on: channel, timeout)
             } catch {
                 // The request is repeated only if the server has closed the idle connection meanwhile.
-                guard error is HTTPExchange.Closed, !Task.isCancelled else { throw connector.explain(error) }
+                guard error is HTTPExchange.Unanswered, !Task.isCancelled else { throw connector.explain(error) }
             }
             break
         }

@@ -4,8 +4,8 @@ import NIOPosix
 /// HTTP/1.1 over TLS to one server, whose certificate is pinned: requests, event streams, and the resource of one
 /// session (WHEP, WHIP). ``SignalingClient`` and ``ServiceClient`` are built on it.
 ///
-/// An idle connection is reused for the next request or event stream. An open stream has its connection for itself. Call `close` at
-/// the end.
+/// An idle connection is reused for the next request or event stream. An open stream has its connection for itself. Call
+/// `close` at the end.
 actor PinnedHTTPClient {
     let server: PinnedServer
     let configuration: SignalingClient.Configuration
