@@ -365,3 +365,10 @@ let package = Package(
         tests("NetworkTests", ["share", "LinkEmulation", "NetworkBed", "TestSupport", crypto]),
     ]
 )
+
+// Intel's library for IPsec is only for x86-64. Elsewhere OpenSSL encrypts what is sent, too.
+#if arch(x86_64)
+    package.targets.append(
+        .systemLibrary(name: "CIPSecMB", path: "Sources/Libraries/CIPSecMB", providers: [.apt(["libipsec-mb-dev"])]))
+    package.targets.first { $0.name == "SRTPTransport" }?.dependencies.append("CIPSecMB")
+#endif

@@ -1,20 +1,18 @@
 import Foundation
 
-/// What a process has cost so far, by /proc.
+/// What a process has cost so far.
 package struct ProcessFigures {
-    private let folder: String
+    private let process: Int32
 
-    /// - Parameter process: its number.
-    package init(_ process: String = "self") { folder = "/proc/" + process }
+    /// - Parameter process: nil: this one.
+    package init(_ process: Int32? = nil) { self.process = process ?? getpid() }
 
-    /// 0 if there is no such process.
+    /// Of all its threads, with those that have ended; 0 if there is no such process.
     package var cpuSeconds: Double {
-        guard let text = try? String(contentsOfFile: folder + "/stat", encoding: .utf8),
-            let end = text.lastIndex(of: ")")
-        else { return 0 }
-        let fields = text[text.index(after: end)...].split(separator: " ")
-        guard fields.count > 13, let user = Double(fields[11]), let system = Double(fields[12]) else { return 0 }
-        return (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
+        var clock = clockid_t()
+        var time = timespec()
+        guard clock_getcpuclockid(process, &clock) == 0, clock_gettime(clock, &time) == 0 else { return 0 }
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
     }
 
     /// Memory in RAM; 0 if there is no such process.
@@ -24,7 +22,7 @@ package struct ProcessFigures {
     package var privateBytes: Int { memory.resident - memory.shared }
 
     private var memory: (resident: Int, shared: Int) {
-        let text = (try? String(contentsOfFile: folder + "/statm", encoding: .utf8)) ?? ""
+        let text = (try? String(contentsOfFile: "/proc/\(process)/statm", encoding: .utf8)) ?? ""
         let fields = text.split(separator: " ")
         guard fields.count > 2, let resident = Int(fields[1]), let shared = Int(fields[2]) else { return (0, 0) }
         let page = sysconf(Int32(_SC_PAGESIZE))

@@ -67,7 +67,7 @@ final class DemoChild: @unchecked Sendable {
     }
 
     var isRunning: Bool { process.isRunning }
-    private var figures: ProcessFigures { ProcessFigures("\(process.processIdentifier)") }
+    private var figures: ProcessFigures { ProcessFigures(process.processIdentifier) }
     var cpuSeconds: Double { figures.cpuSeconds }
     /// Memory in RAM.
     var residentBytes: Int { figures.residentBytes }

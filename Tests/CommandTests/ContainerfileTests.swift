@@ -11,9 +11,10 @@ import Testing
     private static func packages() throws -> Set<String> {
         let text = try String(contentsOfFile: root + "/Scripts/relay/Containerfile", encoding: .utf8)
         let stage = try #require(text.components(separatedBy: "\nFROM ").last)
-        let command = try #require(stage.components(separatedBy: "--no-install-recommends").last)
-        let list = try #require(command.components(separatedBy: "&&").first)
-        return Set(list.split { $0 == " " || $0 == "\\" || $0 == "\n" }.map(String.init))
+        let lists = stage.components(separatedBy: "apt-get install").dropFirst()
+            .compactMap { $0.components(separatedBy: "&&").first?.split(separator: ";").first }
+        let words = lists.flatMap { $0.split { $0 == " " || $0 == "\\" || $0 == "\n" } }.map(String.init)
+        return Set(words.filter { !$0.hasPrefix("-") })
     }
 
     /// Debian 12 has them, as this machine does.

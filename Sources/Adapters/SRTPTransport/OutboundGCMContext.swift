@@ -9,11 +9,12 @@ internal import MediaCore
 final class OutboundGCMContext {
     static let tagLength = 16
 
-    private let cipher: OpaquePointer
+    private let cipher: GCMSealingKey
     private let salt: (high: UInt64, low: UInt32)
-    private var streams: [Stream] = []
-    /// The place of the last packet's stream.
-    private var recent = 0
+    /// The streams but for the present one.
+    private var others: [Stream] = []
+    /// The stream of the last packet; nil before the first one.
+    private var present: Stream?
 
     private struct Stream {
         let ssrc: UInt32
@@ -28,19 +29,11 @@ final class OutboundGCMContext {
         let masterSalt = Array(keys.local.suffix(keys.profile.saltLength))
         let key = try Self.derive(0, count: master.count, master, masterSalt)
         let salt = try Self.derive(2, count: 12, master, masterSalt)
-        guard let cipher = EVP_CIPHER_CTX_new() else { throw .library(0) }
-        let type = key.count == 16 ? EVP_aes_128_gcm() : EVP_aes_256_gcm()
-        guard EVP_EncryptInit_ex(cipher, type, nil, key, nil) == 1 else {
-            EVP_CIPHER_CTX_free(cipher)
-            throw .library(0)
-        }
-        self.cipher = cipher
+        cipher = try GCMSealingKey(key)
         self.salt = salt.withUnsafeBytes {
             ($0.loadUnaligned(as: UInt64.self), $0.loadUnaligned(fromByteOffset: 8, as: UInt32.self))
         }
     }
-
-    deinit { EVP_CIPHER_CTX_free(cipher) }
 
     /// The AES-CM key derivation function with a key derivation rate of 0 (RFC 3711 section 4.3.3, RFC 7714 section 11).
     private static func derive(
@@ -67,41 +60,64 @@ final class OutboundGCMContext {
     /// - Throws: `.replay` unless the sequence number follows those of the SSRC before it: two packets under one nonce
     ///   reveal the authentication key.
     func protect(_ slot: UnsafeMutableRawPointer, length: Int, headerLength: Int) throws(SRTPFailure) -> Int {
+        var stream = present
+        defer { present = stream }
+        return try seal(slot, length, headerLength, of: &stream)
+    }
+
+    /// As `protect`, for the first packets of the slots, whose lengths become those with the tags.
+    /// - Returns: how many are protected: fewer if the next one is malformed, or would be refused by `protect`.
+    func protect(_ slots: PacketSlots, count: Int) -> Int {
+        var stream = present
+        defer { present = stream }
+        for index in 0..<count {
+            let length = slots.lengths[index]
+            guard let header = SRTPSession.headerLength(slots[index], length: length, behind: 0),
+                let sealed = try? seal(slots[index], length, header, of: &stream)
+            else { return index }
+            slots.lengths[index] = sealed
+        }
+        return count
+    }
+
+    private func seal(
+        _ slot: UnsafeMutableRawPointer, _ length: Int, _ headerLength: Int, of stream: inout Stream?
+    ) throws(SRTPFailure) -> Int {
         let sequence = slot.loadUnaligned(fromByteOffset: 2, as: UInt16.self)
         let ssrc = slot.loadUnaligned(fromByteOffset: 8, as: UInt32.self)
-        let counter = try advance(ssrc, UInt16(bigEndian: sequence))
+        let counter = try advance(&stream, ssrc, UInt16(bigEndian: sequence))
         // 00 00, SSRC, rollover counter, sequence number (RFC 7714 section 8.1): in memory order, as the salt is.
         let high = UInt64(ssrc) << 16 | UInt64(counter.bigEndian & 0xffff) << 48
         let low = counter.bigEndian >> 16 | UInt32(sequence) << 16
         var nonce = (salt.high ^ high, salt.low ^ low)
         let bytes = slot.assumingMemoryBound(to: UInt8.self)
-        let sealed = withUnsafeBytes(of: &nonce) { nonce in
-            cssl_gcm_seal(
-                cipher, nonce.baseAddress, bytes, Int32(headerLength), bytes + headerLength,
-                Int32(length &- headerLength))
-        }
-        guard sealed == 1 else { throw .library(0) }
+        try cipher.seal(&nonce, header: bytes, headerLength, bytes + headerLength, length &- headerLength)
         return length &+ Self.tagLength
     }
 
     /// Takes the next sequence number of an SSRC.
+    /// - Parameter stream: the present one; becomes that of the SSRC.
     /// - Returns: the rollover counter of the packet (RFC 3711 section 3.3.1).
-    private func advance(_ ssrc: UInt32, _ sequence: UInt16) throws(SRTPFailure) -> UInt32 {
-        if recent >= streams.count || streams[recent].ssrc != ssrc {
-            guard let known = streams.firstIndex(where: { $0.ssrc == ssrc }) else {
-                recent = streams.count
-                streams.append(Stream(ssrc: ssrc, highest: sequence))
-                return 0
-            }
-            recent = known
+    private func advance(
+        _ stream: inout Stream?, _ ssrc: UInt32, _ sequence: UInt16
+    ) throws(SRTPFailure) -> UInt32 {
+        guard var known = stream?.ssrc == ssrc ? stream : exchange(stream, ssrc) else {
+            stream = Stream(ssrc: ssrc, highest: sequence)
+            return 0
         }
-        let step = Int16(bitPattern: sequence &- streams[recent].highest)
-        guard step > 0 else { throw .replay }
-        if sequence < streams[recent].highest {
-            guard streams[recent].rolloverCounter < .max else { throw .replay }
-            streams[recent].rolloverCounter &+= 1
+        defer { stream = known }
+        guard Int16(bitPattern: sequence &- known.highest) > 0 else { throw .replay }
+        if sequence < known.highest {
+            guard known.rolloverCounter < .max else { throw .replay }
+            known.rolloverCounter &+= 1
         }
-        streams[recent].highest = sequence
-        return streams[recent].rolloverCounter
+        known.highest = sequence
+        return known.rolloverCounter
+    }
+
+    /// Puts a stream back, and takes out that of the SSRC; nil if it is new.
+    private func exchange(_ stream: Stream?, _ ssrc: UInt32) -> Stream? {
+        if let stream { others.append(stream) }
+        return others.firstIndex { $0.ssrc == ssrc }.map { others.remove(at: $0) }
     }
 }

@@ -96,6 +96,18 @@ public final class SRTPSession {
         return Int(count)
     }
 
+    /// Adds SRTP protection to the first packets of the slots in place, as `protectRTP` does to each.
+    /// - Parameter slots: 4-byte aligned, with `trailerRoom` behind each packet. The lengths become those with the tags.
+    /// - Returns: how many are protected; fewer if the next one is malformed or repeated.
+    public func protectRTP(_ slots: PacketSlots, count: Int) -> Int {
+        if let outbound { return outbound.protect(slots, count: count) }
+        for index in 0..<count {
+            guard let length = try? protectRTP(slots[index], length: slots.lengths[index]) else { return index }
+            slots.lengths[index] = length
+        }
+        return count
+    }
+
     /// Removes SRTP protection in place.
     /// - Parameter slot: one packet of `length` bytes from the network, 4-byte aligned.
     /// - Returns: the length without the tag.
@@ -141,7 +153,7 @@ public final class SRTPSession {
 
     /// The length of the header with its CSRCs and extension (RFC 3550 section 5.1); nil if that does not leave `behind`
     /// bytes for the tag.
-    private static func headerLength(_ slot: UnsafeMutableRawPointer, length: Int, behind: Int) -> Int? {
+    static func headerLength(_ slot: UnsafeMutableRawPointer, length: Int, behind: Int) -> Int? {
         guard length >= 12 + behind, length <= largestPacket else { return nil }
         let first = slot.load(as: UInt8.self)
         guard first >> 6 == 2 else { return nil }

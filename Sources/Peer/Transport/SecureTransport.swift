@@ -125,15 +125,10 @@ package final class SecureTransport {
             let slots = batch.slots
             let count = next(slots)
             guard count > 0 else { break }
-            for index in 0..<count {
-                do throws(SRTPFailure) {
-                    batch.commit(try srtp.protectRTP(slots[index], length: slots.lengths[index]))
-                } catch {
-                    // Those behind it would be in the wrong slots. The peer requests them again.
-                    badPackets += count - index
-                    break
-                }
-            }
+            let protected = srtp.protectRTP(slots, count: count)
+            for index in 0..<protected { batch.commit(slots.lengths[index]) }
+            // Those behind one that is refused would be in the wrong slots. The peer requests them again.
+            if protected < count { badPackets += count - protected }
             if batch.isFull { send(batch) }
         }
         send(batch)

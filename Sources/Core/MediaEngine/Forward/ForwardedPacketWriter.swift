@@ -6,40 +6,33 @@ import RTPWire
 final class ForwardedPacketWriter {
     private let source: ForwardedVideo
     private let payloadType: UInt8
-    private let plain: Header
-    private let announcing: Header
-
-    /// The header of all packets, without marker, sequence number and timestamp.
-    private struct Header {
-        var bytes: [UInt8]
-        var layout: RTPPacketLayout
-
-        init(_ stream: VideoStreamParameters, _ ids: HeaderExtensionMap, announcesMid: Bool) {
-            let header = RTPHeader(
-                marker: false, payloadType: stream.payloadType, sequenceNumber: SequenceNumber(0),
-                timestamp: RTPTimestamp(0), ssrc: stream.ssrc)
-            let extensions = HeaderExtensionValues(
-                transportSequence: SequenceNumber(0), playoutDelay: .zero, absSendTime: AbsoluteSendTime(rawValue: 0),
-                mid: announcesMid ? stream.mid : nil)
-            var layout = RTPPacketLayout()
-            bytes = [UInt8](unsafeUninitializedCapacity: 512) { buffer, count in
-                do throws(BufferFull) {
-                    layout = try RTPPacketLayout.write(
-                        header, extensions: extensions, ids: ids, into: UnsafeMutableRawBufferPointer(buffer))
-                    count = layout.headerLength
-                } catch {
-                    preconditionFailure("a header is longer than 512 bytes")
-                }
-            }
-            self.layout = layout
-        }
-    }
+    /// The headers of all packets, without marker, sequence number and timestamp: without the MID and with it.
+    private let headers = PacketSlab(capacity: 2, slotBytes: 512)
+    private let plain: RTPPacketLayout
+    private let announcing: RTPPacketLayout
 
     init(_ source: ForwardedVideo, _ stream: VideoStreamParameters, ids: HeaderExtensionMap) {
         self.source = source
         payloadType = stream.payloadType
-        plain = Header(stream, ids, announcesMid: false)
-        announcing = Header(stream, ids, announcesMid: true)
+        plain = Self.write(stream, ids, mid: nil, into: headers[0])
+        announcing = Self.write(stream, ids, mid: stream.mid, into: headers[1])
+    }
+
+    private static func write(
+        _ stream: VideoStreamParameters, _ ids: HeaderExtensionMap, mid: String?,
+        into buffer: UnsafeMutableRawBufferPointer
+    ) -> RTPPacketLayout {
+        let header = RTPHeader(
+            marker: false, payloadType: stream.payloadType, sequenceNumber: SequenceNumber(0),
+            timestamp: RTPTimestamp(0), ssrc: stream.ssrc)
+        let extensions = HeaderExtensionValues(
+            transportSequence: SequenceNumber(0), playoutDelay: .zero, absSendTime: AbsoluteSendTime(rawValue: 0),
+            mid: mid)
+        do throws(BufferFull) {
+            return try RTPPacketLayout.write(header, extensions: extensions, ids: ids, into: buffer)
+        } catch {
+            preconditionFailure("a header is longer than 512 bytes")
+        }
     }
 
     /// Writes a packet, with the fields that depend on when it is sent.
@@ -66,19 +59,19 @@ final class ForwardedPacketWriter {
         return length
     }
 
-    func layout(announcesMid: Bool) -> RTPPacketLayout { announcesMid ? announcing.layout : plain.layout }
+    func layout(announcesMid: Bool) -> RTPPacketLayout { announcesMid ? announcing : plain }
 
     /// Writes a packet into the buffer.
     /// - Returns: false if the source has overwritten it, or it does not fit.
     func write(_ entry: PacketHistory.Entry, into buffer: UnsafeMutableRawBufferPointer) -> Bool {
         guard let packet = source.packet(entry.position), entry.length <= buffer.count else { return false }
-        let header = entry.announcesMid ? announcing : plain
-        header.bytes.withUnsafeBytes { buffer.copyMemory(from: $0) }
+        let header = entry.layout.headerLength
+        buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: headers[entry.announcesMid ? 1 : 0][..<header]))
         buffer[1] = (entry.layout.isMarked ? 0x80 : 0) | payloadType
         let sequence = UInt16(truncatingIfNeeded: entry.sequence)
         buffer.storeBytes(of: sequence.bigEndian, toByteOffset: 2, as: UInt16.self)
         buffer.storeBytes(of: entry.timestamp.rawValue.bigEndian, toByteOffset: 4, as: UInt32.self)
-        let payload = UnsafeMutableRawBufferPointer(rebasing: buffer[header.bytes.count..<entry.length])
+        let payload = UnsafeMutableRawBufferPointer(rebasing: buffer[header..<entry.length])
         payload.copyMemory(from: source.payload(packet))
         if entry.pictureIDShift > 0 { source.patchPictureID(packet, in: payload, by: 0 &- entry.pictureIDShift) }
         return true

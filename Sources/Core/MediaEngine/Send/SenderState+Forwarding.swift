@@ -42,11 +42,13 @@ extension SenderState {
             video.forwarded?.reset()
             return keyframeRequests.noteRefused()
         }
-        guard let stamp = video.forwarded?.timestamp(of: packet), let stream = video.forwarded else { return }
+        guard let label = video.forwarded?.label(of: packet) else { return }
         video.history.append(
-            packet, timestamp: stamp, pictureIDShift: stream.pictureIDShift, announcesMid: stream.announcesMid, now: now
-        )
-        if stream.isKeyframe { keyframeRequests.noteEntryPoint(lastSequence: video.history.nextToWrite &- 1, now: now) }
+            packet, timestamp: label.timestamp, pictureIDShift: label.pictureIDShift, announcesMid: label.announcesMid,
+            now: now)
+        if label.isOfKeyframe {
+            keyframeRequests.noteEntryPoint(lastSequence: video.history.nextToWrite &- 1, now: now)
+        }
         let duplicates = affordableDuplicates(1, bytes: packet.length, now)
         if duplicates > 0 { video.history.setDuplicateCount(duplicates, from: video.history.nextToWrite &- 1) }
     }
