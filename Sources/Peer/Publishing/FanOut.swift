@@ -14,8 +14,9 @@ package final class FanOut {
 
     /// When threads share the work.
     package struct Sharing: Sendable {
-        /// With fewer viewers, waking other threads takes longer than they save.
-        package var leastViewers = 48
+        /// With fewer viewers, that is 2 ms of work, waking other threads and moving the viewers' state to their
+        /// processors costs more than it is worth.
+        package var leastViewers = 128
         /// Viewers that a thread takes at a time: about 100 us of work.
         package var run = 16
 
@@ -34,16 +35,19 @@ package final class FanOut {
         workers = (0..<(pool?.width ?? 1)).map { _ in Worker() }
     }
 
-    /// Sends what the viewers' forwarded video has got. `SendingPeer.pump` is to follow for each of them.
+    /// Sends what the viewers' forwarded video has got, and what else they are to get now.
     /// - Parameter source: is told how long the packets could have been sent already.
     func send(to viewers: [SendingPeer], now: MediaInstant, delays source: ForwardedVideo) {
         if let pool, viewers.count >= sharing.leastViewers {
             pool.run(viewers.count, by: sharing.run) { item, worker in
                 viewers[item].forward(through: workers[worker].batch, delays: &workers[worker].delays, now: now)
             }
+            for viewer in viewers { viewer.pump() }
         } else {
+            // One after the other, while a viewer's state is in the processor's cache.
             for viewer in viewers {
                 viewer.forward(through: workers[0].batch, delays: &workers[0].delays, now: now)
+                viewer.pump()
             }
         }
         for worker in workers {

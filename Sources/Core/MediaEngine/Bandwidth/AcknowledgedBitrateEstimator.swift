@@ -6,7 +6,7 @@ import MediaCore
 struct AcknowledgedBitrateEstimator {
     private static let bucket: Int64 = 50_000_000
     private static let count = 10
-    private var buckets = [Int](repeating: 0, count: count)
+    private var buckets = InlineArray<10, Int>(repeating: 0)
     private var newest: Int64?
     private var oldest: Int64 = 0
 
@@ -21,7 +21,7 @@ struct AcknowledgedBitrateEstimator {
         if index > last {
             for step in 1...min(index &- last, Int64(Self.count)) { buckets[slot(last &+ step)] = 0 }
             if index &- last >= Int64(Self.count) { oldest = index }
-            if index &- last > Int64(Self.count) { for i in buckets.indices { buckets[i] = 0 } }
+            if index &- last > Int64(Self.count) { buckets = InlineArray(repeating: 0) }
             newest = index
         } else if last &- index >= Int64(Self.count) {
             return
@@ -37,7 +37,8 @@ struct AcknowledgedBitrateEstimator {
         guard span >= 3 else { return nil }
         // The newest bucket is still filling, so it counts for half of its time.
         let seconds = (Double(span) - 0.5) * 0.05
-        let bytes = buckets.reduce(0, &+)
+        var bytes = 0
+        for index in buckets.indices { bytes &+= buckets[index] }
         return Bitrate(bitsPerSecond: Int(Double(bytes) * 8 / seconds))
     }
 

@@ -4,7 +4,9 @@ public import MediaCore
 public struct SentBitrateMeter: Sendable {
     private static let bucket: Int64 = 100_000_000
     private static let count: Int64 = 10
-    private var buckets = [Int](repeating: 0, count: Int(count))
+    private var buckets = InlineArray<10, Int>(repeating: 0)
+    /// Of all buckets.
+    private var total = 0
     private var newest: Int64 = .min
 
     public init() {}
@@ -12,18 +14,23 @@ public struct SentBitrateMeter: Sendable {
     public mutating func note(bytes: Int, now: MediaInstant) {
         advance(now)
         buckets[Int(newest % Self.count)] &+= bytes
+        total &+= bytes
     }
 
     public mutating func rate(now: MediaInstant) -> Bitrate {
         advance(now)
-        return Bitrate(bitsPerSecond: buckets.reduce(0, &+) &* 8)
+        return Bitrate(bitsPerSecond: total &* 8)
     }
 
     private mutating func advance(_ now: MediaInstant) {
         let index = max(now.nanoseconds, 0) / Self.bucket
         guard index > newest else { return }
-        let steps = newest == .min ? Self.count : min(index &- newest, Self.count)
-        for step in 0..<steps { buckets[Int((index &- step) % Self.count)] = 0 }
-        newest = index
+        defer { newest = index }
+        guard total > 0 else { return }
+        for step in 0..<min(index &- newest, Self.count) {
+            let place = Int((index &- step) % Self.count)
+            total &-= buckets[place]
+            buckets[place] = 0
+        }
     }
 }
