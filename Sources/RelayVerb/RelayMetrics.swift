@@ -31,6 +31,14 @@ package struct RelayMetrics {
         }
         addBroadcasts(broadcasts)
         addDelays(broadcasts)
+        let media = statistics.mediaPort
+        add("share_media_datagrams_total", "Datagrams that came to the UDP port.", Double(media.datagrams))
+        add(
+            "share_media_refused_total", "Datagrams of strangers, and STUN requests that are not authentic.",
+            Double(media.refusedRequests + media.strangers))
+        add(
+            "share_stun_responses_total", "Strangers that were told their public address.",
+            Double(media.bindingResponses))
         let signaling = statistics.signaling
         add("share_https_requests_total", "Requests.", Double(signaling.requests))
         add("share_https_connections_total", "Connections.", Double(signaling.connections))

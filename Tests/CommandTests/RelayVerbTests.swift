@@ -195,6 +195,9 @@ struct RelayVerbTests {
         let count = "share_broadcast_forwarding_seconds_count\(labels)"
         let delays = text.split(separator: "\n").first { $0.hasPrefix(count) }
         #expect(delays?.split(separator: " ").last.flatMap { Int($0) } ?? 0 > 0, "\(text)")
+        let datagrams = text.split(separator: "\n").first { $0.hasPrefix("share_media_datagrams_total ") }
+        #expect(datagrams?.split(separator: " ").last.flatMap { Int($0) } ?? 0 > 10, "\(text)")
+        #expect(text.contains("\nshare_media_refused_total ") && text.contains("\nshare_stun_responses_total "))
         #expect(text.contains("share_knocks_total 1\n") && text.contains("share_pairings_total 1\n"))
         // What runs goes on; nobody else comes in.
         relay.process.requestEnd()

@@ -1,6 +1,7 @@
 public import Admission
 import Cluster
 import EventLoop
+import ICETransport
 import LinuxRuntime
 public import MediaCore
 public import Publishing
@@ -196,6 +197,11 @@ public final class RelaySession: Sendable {
         var result = RelayStatistics()
         result.isDraining = !isReady
         result.signaling = session.signalingStatistics
+        if let counters = await session.socket?.ifRunning({ $0.counters }) {
+            result.mediaPort = RelayStatistics.MediaPort(
+                datagrams: counters.datagrams, refusedRequests: counters.refusedRequests,
+                strangers: counters.strangers, bindingResponses: counters.bindingResponses)
+        }
         for (id, broadcast) in published.all {
             let received = await session.statistics(of: id)
             await result.add(broadcast, received)

@@ -31,7 +31,19 @@ public struct RelayStatistics: Sendable {
         public var badPackets = 0
     }
 
+    /// The UDP port of the media, since the start.
+    public struct MediaPort: Sendable {
+        public var datagrams = 0
+        /// STUN requests that name no session, or are not authentic.
+        public var refusedRequests = 0
+        /// Datagrams from an address that belongs to no session.
+        public var strangers = 0
+        /// Requests of strangers for their public address that were answered.
+        public var bindingResponses = 0
+    }
+
     public var broadcasts: [Broadcast] = []
+    public var mediaPort = MediaPort()
     public var signaling = SignalingStatistics()
     /// No publisher and no viewer is taken any more.
     public var isDraining = false
