@@ -37,6 +37,26 @@ import Testing
         #expect(passed == 60)
     }
 
+    /// Addresses that knock all the time do not keep out those that have not knocked yet.
+    @Test func addressesThatKnockOftenLeaveRoomForOthers() {
+        var limiter = RequestLimiter(limits: RequestLimiter.Limits(), now: start)
+        var knocks = knocks
+        var (passed, newcomers) = (0, 0)
+        for millisecond in 0..<60_000 {
+            let now = start + .milliseconds(millisecond)
+            let often = limiter.knockDelay(address(UInt32(1 + millisecond % 64)), of: &knocks, now: now)
+            if often == nil { passed += 1 }
+            // In the first seconds the others are new, too.
+            guard millisecond >= 15_000, millisecond % 1_000 == 0 else { continue }
+            let newcomer = limiter.knockDelay(address(UInt32(1_000 + millisecond)), of: &knocks, now: now)
+            if newcomer == nil { newcomers += 1 }
+        }
+        // All but those who come just when addresses that knock often may use the last quarter again.
+        #expect(newcomers > 40)
+        // The common rate is used up all the same.
+        #expect(passed > 600)
+    }
+
     @Test func knocksAtOneBroadcastLeaveRoomAtAnother() {
         var limiter = RequestLimiter(limits: RequestLimiter.Limits(), now: start)
         var (flooded, other) = (knocks, knocks)

@@ -30,6 +30,8 @@ public struct TokenBucket: Sendable {
     public func isFull() -> Bool { level >= full }
     /// Whether so many tokens are there, as of the last `refill`.
     public func has(_ tokens: Double = 1) -> Bool { level >= tokens * nanosecondsPerToken }
+    /// Whether a token is there beside this share of the burst, as of the last `refill`.
+    public func has(beside share: Double) -> Bool { level >= nanosecondsPerToken + share * full }
     /// Removes tokens, to be called after `has`: without it the level may fall below zero.
     public mutating func take(_ tokens: Double = 1) { level -= tokens * nanosecondsPerToken }
     /// Whole seconds until one token is available, at least 1.

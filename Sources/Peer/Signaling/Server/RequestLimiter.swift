@@ -34,6 +34,9 @@ struct RequestLimiter: Sendable {
         /// Knocks with a correct proof, and requests to pair.
         var knockBurst = 20.0
         var knocksPerSecond = 2.0
+        /// An address whose knocks stay within this rate may use the last quarter of a broadcast's bucket, too.
+        var rareKnockBurst = 2.0
+        var rareKnocksPerSecond = 1.0 / 30
         /// Wrong proofs or tokens of one address.
         var failureBurst = 6.0
         var failuresPerSecond = 0.1
@@ -63,6 +66,7 @@ struct RequestLimiter: Sendable {
         var rareConnections: TokenBucket
         var requests: TokenBucket
         var knocks: TokenBucket
+        var rareKnocks: TokenBucket
         var failures: TokenBucket
         var open = 0
         var admittedUntil: ContinuousClock.Instant?
@@ -74,10 +78,10 @@ struct RequestLimiter: Sendable {
             rareConnections.refill(now)
             requests.refill(now)
             knocks.refill(now)
+            rareKnocks.refill(now)
             failures.refill(now)
             return open == 0 && !isAdmitted(now) && connections.isFull() && rareConnections.isFull()
-                && requests.isFull() && knocks.isFull()
-                && failures.isFull()
+                && requests.isFull() && knocks.isFull() && rareKnocks.isFull() && failures.isFull()
         }
     }
 
@@ -165,7 +169,8 @@ struct RequestLimiter: Sendable {
     /// of its broadcast or service. Returns nil if it may proceed, else the seconds to wait.
     ///
     /// An address has one bucket for all broadcasts and services. Each of these has a bucket of its own, so that a flood
-    /// of knocks at one does not keep viewers out of another.
+    /// of knocks at one does not keep viewers out of another. Addresses that knock often leave a quarter of it to those
+    /// that do not.
     mutating func knockDelay(
         _ address: AddressKey, of knocks: inout TokenBucket, now: ContinuousClock.Instant
     ) -> Int? {
@@ -173,9 +178,12 @@ struct RequestLimiter: Sendable {
         var state = state(of: address, now)
         defer { addresses[address] = state }
         state.knocks.refill(now)
+        state.rareKnocks.refill(now)
         guard state.knocks.has() else { return state.knocks.wait }
         knocks.refill(now)
-        guard knocks.has() else { return knocks.wait }
+        let isRare = state.rareKnocks.has()
+        guard knocks.has(beside: isRare ? 0 : 0.25) else { return knocks.wait }
+        if isRare { state.rareKnocks.take() }
         state.knocks.take()
         knocks.take()
         return nil
@@ -211,6 +219,7 @@ struct RequestLimiter: Sendable {
                     burst: limits.rareConnectionBurst, rate: limits.rareConnectionsPerSecond, now: now),
                 requests: TokenBucket(burst: limits.requestBurst, rate: limits.requestsPerSecond, now: now),
                 knocks: TokenBucket(burst: limits.knockBurst, rate: limits.knocksPerSecond, now: now),
+                rareKnocks: TokenBucket(burst: limits.rareKnockBurst, rate: limits.rareKnocksPerSecond, now: now),
                 failures: TokenBucket(burst: limits.failureBurst, rate: limits.failuresPerSecond, now: now))
     }
 
