@@ -26,12 +26,14 @@ import Testing
         return code
     }
 
-    /// A TCP port of 127.0.0.1 that sends `greeting` on each connection, or nothing.
-    private func withListener(greeting: String?, _ body: (Int) async throws -> Void) async throws {
+    /// A TCP port of 127.0.0.1.
+    /// - Parameter prepare: called with each connection, on its event loop.
+    private func withListener(
+        _ prepare: @escaping @Sendable (any Channel) throws -> Void, _ body: (Int) async throws -> Void
+    ) async throws {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let listener = try await ServerBootstrap(group: group).childChannelInitializer { channel in
-            if let greeting { channel.writeAndFlush(ByteBuffer(string: greeting), promise: nil) }
-            return channel.eventLoop.makeSucceededVoidFuture()
+            channel.eventLoop.makeCompletedFuture { try prepare(channel) }
         }.bind(host: "127.0.0.1", port: 0).get()
         try await body(listener.localAddress?.port ?? 0)
         try await listener.close()
@@ -60,14 +62,17 @@ import Testing
     }
 
     @Test func anotherServerIsExplained() async throws {
-        try await withListener(greeting: "220 mail.example ESMTP\r\n") { port in
+        try await withListener { channel in
+            channel.writeAndFlush(ByteBuffer(string: "220 mail.example ESMTP\r\n"), promise: nil)
+        } _: { port in
             let code = try await knock("127.0.0.1", port)
             #expect(code == .notAShareHost)
         }
     }
 
     @Test func aSilentServerIsExplained() async throws {
-        try await withListener(greeting: nil) { port in
+        try await withListener { _ in
+        } _: { port in
             let code = try await knock("127.0.0.1", port, timeout: .milliseconds(50))
             #expect(code == .timedOut)
         }
@@ -79,23 +84,19 @@ import Testing
         let context = try NIOSSLContext.server(
             [NIOSSLCertificate(bytes: identity.certificateDER, format: .der)],
             NIOSSLPrivateKey(bytes: identity.privateKeyDER, format: .der))
-        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-        let listener = try await ServerBootstrap(group: group).childChannelInitializer { channel in
-            channel.eventLoop.makeCompletedFuture {
-                let pipeline = channel.pipeline.syncOperations
-                try pipeline.addHandler(NIOSSLServerHandler(context: context))
-                try pipeline.configureHTTPServerPipeline()
-                try pipeline.addHandler(AnswerOnce())
-            }
-        }.bind(host: "127.0.0.1", port: 0).get()
-        let link = Link(
-            host: "127.0.0.1", port: listener.localAddress?.port ?? 0, id: .random(), secret: Link.randomSecret(),
-            fingerprint: identity.fingerprint)
-        let client = try PinnedHTTPClient(to: PinnedServer(link), configuration: .init())
-        for _ in 0..<3 { #expect(try await client.ask(.GET, "/").status == 204) }
-        await client.close()
-        try await listener.close()
-        try await group.shutdownGracefully()
+        try await withListener { channel in
+            let pipeline = channel.pipeline.syncOperations
+            try pipeline.addHandler(NIOSSLServerHandler(context: context))
+            try pipeline.configureHTTPServerPipeline()
+            try pipeline.addHandler(AnswerOnce())
+        } _: { port in
+            let link = Link(
+                host: "127.0.0.1", port: port, id: .random(), secret: Link.randomSecret(),
+                fingerprint: identity.fingerprint)
+            let client = try PinnedHTTPClient(to: PinnedServer(link), configuration: .init())
+            for _ in 0..<3 { #expect(try await client.ask(.GET, "/").status == 204) }
+            await client.close()
+        }
     }
 
     /// Answers the first request of a connection. At the second one it closes TCP without the end of TLS.

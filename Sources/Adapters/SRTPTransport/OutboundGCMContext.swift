@@ -1,7 +1,7 @@
 internal import COpenSSL
 internal import MediaCore
 
-/// The cryptographic context of outgoing SRTP packets with AES-GCM (RFC 3711 section 3.2, RFC 7714 section 8), by OpenSSL.
+/// The cryptographic context of outgoing SRTP packets with AES-GCM (RFC 3711 section 3.2, RFC 7714 section 8).
 ///
 /// A relay protects each packet anew for each viewer. libsrtp2 takes 0.3 us for that beside the cipher, for a replay list
 /// and a policy that a sender does not need: here each SSRC has its rollover counter and its highest sequence number.
@@ -11,10 +11,9 @@ final class OutboundGCMContext {
 
     private let cipher: GCMSealingKey
     private let salt: (high: UInt64, low: UInt32)
-    /// The streams but for the present one.
-    private var others: [Stream] = []
-    /// The stream of the last packet; nil before the first one.
-    private var present: Stream?
+    private var streams: [Stream] = []
+    /// The place of the last packet's stream.
+    private var recent = 0
 
     private struct Stream {
         let ssrc: UInt32
@@ -60,32 +59,9 @@ final class OutboundGCMContext {
     /// - Throws: `.replay` unless the sequence number follows those of the SSRC before it: two packets under one nonce
     ///   reveal the authentication key.
     func protect(_ slot: UnsafeMutableRawPointer, length: Int, headerLength: Int) throws(SRTPFailure) -> Int {
-        var stream = present
-        defer { present = stream }
-        return try seal(slot, length, headerLength, of: &stream)
-    }
-
-    /// As `protect`, for the first packets of the slots, whose lengths become those with the tags.
-    /// - Returns: how many are protected: fewer if the next one is malformed, or would be refused by `protect`.
-    func protect(_ slots: PacketSlots, count: Int) -> Int {
-        var stream = present
-        defer { present = stream }
-        for index in 0..<count {
-            let length = slots.lengths[index]
-            guard let header = SRTPSession.headerLength(slots[index], length: length, behind: 0),
-                let sealed = try? seal(slots[index], length, header, of: &stream)
-            else { return index }
-            slots.lengths[index] = sealed
-        }
-        return count
-    }
-
-    private func seal(
-        _ slot: UnsafeMutableRawPointer, _ length: Int, _ headerLength: Int, of stream: inout Stream?
-    ) throws(SRTPFailure) -> Int {
         let sequence = slot.loadUnaligned(fromByteOffset: 2, as: UInt16.self)
         let ssrc = slot.loadUnaligned(fromByteOffset: 8, as: UInt32.self)
-        let counter = try advance(&stream, ssrc, UInt16(bigEndian: sequence))
+        let counter = try advance(ssrc, UInt16(bigEndian: sequence))
         // 00 00, SSRC, rollover counter, sequence number (RFC 7714 section 8.1): in memory order, as the salt is.
         let high = UInt64(ssrc) << 16 | UInt64(counter.bigEndian & 0xffff) << 48
         let low = counter.bigEndian >> 16 | UInt32(sequence) << 16
@@ -96,28 +72,23 @@ final class OutboundGCMContext {
     }
 
     /// Takes the next sequence number of an SSRC.
-    /// - Parameter stream: the present one; becomes that of the SSRC.
     /// - Returns: the rollover counter of the packet (RFC 3711 section 3.3.1).
-    private func advance(
-        _ stream: inout Stream?, _ ssrc: UInt32, _ sequence: UInt16
-    ) throws(SRTPFailure) -> UInt32 {
-        guard var known = stream?.ssrc == ssrc ? stream : exchange(stream, ssrc) else {
-            stream = Stream(ssrc: ssrc, highest: sequence)
-            return 0
+    private func advance(_ ssrc: UInt32, _ sequence: UInt16) throws(SRTPFailure) -> UInt32 {
+        if recent >= streams.count || streams[recent].ssrc != ssrc {
+            guard let known = streams.firstIndex(where: { $0.ssrc == ssrc }) else {
+                recent = streams.count
+                streams.append(Stream(ssrc: ssrc, highest: sequence))
+                return 0
+            }
+            recent = known
         }
-        defer { stream = known }
-        guard Int16(bitPattern: sequence &- known.highest) > 0 else { throw .replay }
-        if sequence < known.highest {
-            guard known.rolloverCounter < .max else { throw .replay }
-            known.rolloverCounter &+= 1
+        let step = Int16(bitPattern: sequence &- streams[recent].highest)
+        guard step > 0 else { throw .replay }
+        if sequence < streams[recent].highest {
+            guard streams[recent].rolloverCounter < .max else { throw .replay }
+            streams[recent].rolloverCounter &+= 1
         }
-        known.highest = sequence
-        return known.rolloverCounter
-    }
-
-    /// Puts a stream back, and takes out that of the SSRC; nil if it is new.
-    private func exchange(_ stream: Stream?, _ ssrc: UInt32) -> Stream? {
-        if let stream { others.append(stream) }
-        return others.firstIndex { $0.ssrc == ssrc }.map { others.remove(at: $0) }
+        streams[recent].highest = sequence
+        return streams[recent].rolloverCounter
     }
 }

@@ -100,7 +100,6 @@ public final class SRTPSession {
     /// - Parameter slots: 4-byte aligned, with `trailerRoom` behind each packet. The lengths become those with the tags.
     /// - Returns: how many are protected; fewer if the next one is malformed or repeated.
     public func protectRTP(_ slots: PacketSlots, count: Int) -> Int {
-        if let outbound { return outbound.protect(slots, count: count) }
         for index in 0..<count {
             guard let length = try? protectRTP(slots[index], length: slots.lengths[index]) else { return index }
             slots.lengths[index] = length
@@ -153,7 +152,7 @@ public final class SRTPSession {
 
     /// The length of the header with its CSRCs and extension (RFC 3550 section 5.1); nil if that does not leave `behind`
     /// bytes for the tag.
-    static func headerLength(_ slot: UnsafeMutableRawPointer, length: Int, behind: Int) -> Int? {
+    private static func headerLength(_ slot: UnsafeMutableRawPointer, length: Int, behind: Int) -> Int? {
         guard length >= 12 + behind, length <= largestPacket else { return nil }
         let first = slot.load(as: UInt8.self)
         guard first >> 6 == 2 else { return nil }

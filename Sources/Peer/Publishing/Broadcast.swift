@@ -177,6 +177,7 @@ package final class Broadcast {
         let all = Array(viewers.all)
         guard let forwarded, let fanOut, !all.isEmpty else { return }
         fanOut.send(to: all, now: MonotonicClock.now, delays: forwarded)
+        for viewer in all { viewer.pump() }
     }
 
     private func deliver(_ encoding: EncodingID, _ now: MediaInstant) {

@@ -35,19 +35,16 @@ package final class FanOut {
         workers = (0..<(pool?.width ?? 1)).map { _ in Worker() }
     }
 
-    /// Sends what the viewers' forwarded video has got, and what else they are to get now.
+    /// Sends what the viewers' forwarded video has got. `SendingPeer.pump` is to follow for each of them.
     /// - Parameter source: is told how long the packets could have been sent already.
     func send(to viewers: [SendingPeer], now: MediaInstant, delays source: ForwardedVideo) {
         if let pool, viewers.count >= sharing.leastViewers {
             pool.run(viewers.count, by: sharing.run) { item, worker in
                 viewers[item].forward(through: workers[worker].batch, delays: &workers[worker].delays, now: now)
             }
-            for viewer in viewers { viewer.pump() }
         } else {
-            // One after the other, while a viewer's state is in the processor's cache.
             for viewer in viewers {
                 viewer.forward(through: workers[0].batch, delays: &workers[0].delays, now: now)
-                viewer.pump()
             }
         }
         for worker in workers {

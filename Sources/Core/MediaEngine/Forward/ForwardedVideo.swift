@@ -33,9 +33,7 @@ public final class ForwardedVideo {
 
     public let codec: VideoCodec
     private let slab: PacketSlab
-    /// The ring, of `mask + 1` packets. It is read for each packet of each receiver; memory of its own spares the checks
-    /// that an array in a class needs.
-    private let packets: UnsafeMutablePointer<Packet>
+    private var packets: [Packet]
     private let mask: Int64
     /// The position of sequence number 0 in the stream's first round.
     private var shift: Int64?
@@ -74,12 +72,9 @@ public final class ForwardedVideo {
         precondition(capacity > 0 && capacity & (capacity - 1) == 0, "a ring of \(capacity) packets")
         self.codec = codec
         slab = PacketSlab(capacity: capacity, slotBytes: Self.largestPayload)
-        packets = .allocate(capacity: capacity)
-        packets.initialize(repeating: Packet(), count: capacity)
+        packets = Array(repeating: Packet(), count: capacity)
         mask = Int64(capacity - 1)
     }
-
-    deinit { packets.deallocate() }
 
     // MARK: The source
 
@@ -95,7 +90,7 @@ public final class ForwardedVideo {
         // No receiver could use what is left of its frame.
         guard packet.payload.count <= Self.largestPayload else { return waitsForKeyframe = true }
         store(position, packet, part)
-        if position &- end > mask { waitsForKeyframe = true }
+        if position &- end >= Int64(packets.count) { waitsForKeyframe = true }
         if part.isKeyframe, waitsForKeyframe || position > end {
             end = position
             resumption = position

@@ -137,10 +137,10 @@ final class HTTPExchange: ChannelDuplexHandler {
     }
 
     private func finish(_ error: any Error) {
-        failure = failure ?? error
+        let reason = failure ?? error
+        failure = reason
         guard let kind = current else { return }
         current = nil
-        let reason = failure ?? error
         kind.fail(head == nil ? Unanswered(reason: reason) : reason)
     }
 }

@@ -76,14 +76,6 @@ extension PinnedHTTPClient {
         }
         return events
     }
-
-    /// Removes an idle connection that is open, for another use.
-    private func takeIdle() -> (any Channel)? {
-        while let channel = idle.popLast() {
-            if channel.isActive { return channel }
-        }
-        return nil
-    }
 }
 
 /// Closes a connection on which nothing arrives any more.

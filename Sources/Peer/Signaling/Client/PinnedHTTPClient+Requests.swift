@@ -12,15 +12,13 @@ extension PinnedHTTPClient {
     ) async throws(SignalingError) -> HTTPAnswer {
         guard !isClosed else { throw .lost(server) }
         let head = requestHead(method, path, type, body?.readableBytes, extra)
-        while !isFresh, let channel = idle.popLast() {
-            guard channel.isActive else { continue }
+        if !isFresh, let channel = takeIdle() {
             do {
                 return try await exchange(head, body, on: channel, timeout)
             } catch {
                 // The request is repeated only if the server has closed the idle connection meanwhile.
                 guard error is HTTPExchange.Unanswered, !Task.isCancelled else { throw connector.explain(error) }
             }
-            break
         }
         let channel = try await connect(timeout: timeout.map { min($0, connector.timeout) })
         do {
@@ -29,6 +27,14 @@ extension PinnedHTTPClient {
             channel.close(promise: nil)
             throw connector.explain(error)
         }
+    }
+
+    /// Removes an idle connection that is open, for another use.
+    func takeIdle() -> (any Channel)? {
+        while let channel = idle.popLast() {
+            if channel.isActive { return channel }
+        }
+        return nil
     }
 
     private func exchange(

@@ -85,6 +85,8 @@ struct RequestLimiter: Sendable {
         }
     }
 
+    /// The share of a common bucket that is for addresses which use it rarely.
+    private static let reserved = 0.25
     /// How long a new address has to wait when no other one can be remembered, in seconds.
     private static let fullDelay = 10
 
@@ -117,7 +119,7 @@ struct RequestLimiter: Sendable {
         let isAdmitted = state.isAdmitted(now)
         if !isAdmitted {
             let isRare = state.rareConnections.has()
-            guard connections.has(1 + (isRare ? 0 : limits.allConnectionBurst / 4)) else { return .refused }
+            guard connections.has(beside: isRare ? 0 : Self.reserved) else { return .refused }
             if isRare { state.rareConnections.take() }
             connections.take()
         }
@@ -182,7 +184,7 @@ struct RequestLimiter: Sendable {
         guard state.knocks.has() else { return state.knocks.wait }
         knocks.refill(now)
         let isRare = state.rareKnocks.has()
-        guard knocks.has(beside: isRare ? 0 : 0.25) else { return knocks.wait }
+        guard knocks.has(beside: isRare ? 0 : Self.reserved) else { return knocks.wait }
         if isRare { state.rareKnocks.take() }
         state.knocks.take()
         knocks.take()
