@@ -57,6 +57,27 @@ import Testing
         #expect(passed > 600)
     }
 
+    /// 250 addresses with four connections a second each do not keep out those that connect for the first time.
+    @Test func addressesThatConnectOftenLeaveRoomForOthers() {
+        var limiter = RequestLimiter(limits: RequestLimiter.Limits(), now: start)
+        var (accepted, newcomers) = (0, 0)
+        func connect(_ number: Int, _ now: ContinuousClock.Instant) -> Bool {
+            let isAccepted = limiter.connect(address(UInt32(number)), now: now) == .accepted
+            if isAccepted { limiter.closed(address(UInt32(number))) }
+            return isAccepted
+        }
+        for millisecond in 0..<30_000 {
+            let now = start + .milliseconds(millisecond)
+            if connect(1 + millisecond % 250, now) { accepted += 1 }
+            // In the first seconds the others are new, too. A page opens six connections.
+            guard millisecond >= 10_000, millisecond % 1_000 == 0 else { continue }
+            for _ in 0..<6 where connect(1_000 + millisecond, now) { newcomers += 1 }
+        }
+        #expect(newcomers == 20 * 6)
+        // The common rate is used up all the same.
+        #expect(accepted > 3_500)
+    }
+
     @Test func knocksAtOneBroadcastLeaveRoomAtAnother() {
         var limiter = RequestLimiter(limits: RequestLimiter.Limits(), now: start)
         var (flooded, other) = (knocks, knocks)

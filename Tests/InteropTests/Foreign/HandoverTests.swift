@@ -134,11 +134,13 @@ extension InteropTests {
                 try await Browser.with(kind) { browser in
                     try await browser.watch(stage.link.text)
                     try await browser.waitForState("playing", within: .seconds(20))
-                    let others = try (0..<2).map { _ in
+                    // Two people: one who knocks twice at once takes the place of the first knock.
+                    let others = try (0..<2).map { number in
                         try Program(
                             Program.share(), ["join", "--headless", "--json"],
                             environment: [
-                                "XDG_DATA_HOME": folder.path, "TMPDIR": folder.path, "SHARE_LINK": stage.link.text,
+                                "XDG_DATA_HOME": folder.path + "/viewer-\(number)", "TMPDIR": folder.path,
+                                "SHARE_LINK": stage.link.text,
                             ])
                     }
                     defer { for other in others { other.kill() } }

@@ -27,8 +27,8 @@ struct RequestLimiter: Sendable {
         var allConnectionBurst = 512.0
         var allConnectionsPerSecond = 128.0
         /// An address whose new connections stay within this rate may use the last quarter of the common bucket, too.
-        var rareConnectionBurst = 24.0
-        var rareConnectionsPerSecond = 2.0
+        var rareConnectionBurst = 12.0
+        var rareConnectionsPerSecond = 0.2
         var requestBurst = 256.0
         var requestsPerSecond = 64.0
         /// Knocks with a correct proof, and requests to pair.
@@ -119,8 +119,10 @@ struct RequestLimiter: Sendable {
         let isAdmitted = state.isAdmitted(now)
         if !isAdmitted {
             let isRare = state.rareConnections.has()
-            guard connections.has(beside: isRare ? 0 : Self.reserved) else { return .refused }
+            // A refused attempt counts, too: many addresses would otherwise keep the last quarter for as long as it takes
+            // to accept all of their rare connections.
             if isRare { state.rareConnections.take() }
+            guard connections.has(beside: isRare ? 0 : Self.reserved) else { return .refused }
             connections.take()
         }
         var entry = Entry.accepted
