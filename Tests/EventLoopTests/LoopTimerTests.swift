@@ -66,6 +66,43 @@ import Testing
         await loop.stop()
     }
 
+    /// Coarse timers wait for an iteration that has another reason, and set none of their own before `coarseDelay`.
+    @Test func coarseTimersFireTogetherWithOthers() async throws {
+        let loop = EventLoop(name: "net-0")
+        let done = Expectation("the last timer")
+        let fired = Mutex<[(isCoarse: Bool, after: MediaDuration)]>([])
+        loop.perform {
+            let start = MonotonicClock.now
+            nonisolated(unsafe) var timers: [LoopTimer] = []
+            func arm(_ milliseconds: Int, isCoarse: Bool) {
+                let timer = loop.makeTimer {
+                    let count = fired.withLock { fired in
+                        fired.append((isCoarse, MonotonicClock.now - start))
+                        return fired.count
+                    }
+                    guard count == 22 else { return }
+                    for timer in timers { timer.close() }
+                    timers = []
+                    done.fulfill()
+                }
+                timer.set(start + .milliseconds(milliseconds), isCoarse: isCoarse)
+                timers.append(timer)
+            }
+            for number in 1...20 { arm(number, isCoarse: true) }
+            arm(30, isCoarse: false)
+            arm(40, isCoarse: true)
+            // One that is moved from the exact timers to the coarse ones.
+            timers[0].set(start + .milliseconds(1))
+            timers[0].set(start + .milliseconds(1), isCoarse: true)
+        }
+        try await done.wait()
+        let result = fired.withLock { $0 }
+        #expect(result.first?.isCoarse == false && result.allSatisfy { $0.after >= .milliseconds(30) })
+        // The last one has nothing to wait for.
+        #expect(try #require(result.last).after >= .milliseconds(40) + LoopTimer.coarseDelay)
+        await loop.stop()
+    }
+
     /// Timers fire in the order of their deadlines, however often they were moved before.
     @Test func manyTimersFireInOrder() async throws {
         let loop = EventLoop(name: "net-0")

@@ -141,7 +141,7 @@ public final class ICELiteSocket {
     /// - Parameter fragment: that of ``unusedCredentials()``.
     func register(_ agent: ICELiteAgent, as fragment: String) {
         agents[fragment] = agent
-        if agents.count == 1 { timer?.set(MonotonicClock.now + Self.tick) }
+        if agents.count == 1 { timer?.set(MonotonicClock.now + Self.tick, isCoarse: true) }
     }
 
     func unregister(_ fragment: String) { agents[fragment] = nil }
@@ -163,7 +163,7 @@ public final class ICELiteSocket {
     private func look() {
         let now = MonotonicClock.now
         for agent in Array(agents.values) { agent.look(now) }
-        if !agents.isEmpty { timer?.set(now + Self.tick) }
+        if !agents.isEmpty { timer?.set(now + Self.tick, isCoarse: true) }
     }
 
     // MARK: Receiving

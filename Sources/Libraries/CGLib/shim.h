@@ -17,6 +17,7 @@ extern int ppoll(struct pollfd *, nfds_t, const struct timespec *, const sigset_
 typedef struct {
     GSource base;
     int64_t deadline;  // nanoseconds, INT64_MAX when unset
+    int64_t latest;    // the loop waits no longer; at or after the deadline
     int64_t *earliest;
     const int64_t *now;  // of this iteration
 } cglib_timer;
@@ -25,7 +26,7 @@ static gboolean cglib_timer_prepare(GSource *source, gint *timeout) {
     cglib_timer *timer = (cglib_timer *)source;
     *timeout = -1;
     if (timer->deadline <= *timer->now) return TRUE;
-    if (timer->deadline < *timer->earliest) *timer->earliest = timer->deadline;
+    if (timer->latest < *timer->earliest) *timer->earliest = timer->latest;
     return FALSE;
 }
 
@@ -35,7 +36,8 @@ static gboolean cglib_timer_check(GSource *source) {
 }
 
 static gboolean cglib_timer_dispatch(GSource *source, GSourceFunc callback, gpointer data) {
-    ((cglib_timer *)source)->deadline = INT64_MAX;
+    cglib_timer *timer = (cglib_timer *)source;
+    timer->deadline = timer->latest = INT64_MAX;
     if (callback) callback(data);
     return G_SOURCE_CONTINUE;
 }
@@ -45,7 +47,7 @@ static GSourceFuncs cglib_timer_functions = {cglib_timer_prepare, cglib_timer_ch
 
 static inline cglib_timer *cglib_timer_new(const int64_t *now, int64_t *earliest) {
     cglib_timer *timer = (cglib_timer *)g_source_new(&cglib_timer_functions, sizeof(cglib_timer));
-    timer->deadline = INT64_MAX;
+    timer->deadline = timer->latest = INT64_MAX;
     timer->earliest = earliest;
     timer->now = now;
     return timer;

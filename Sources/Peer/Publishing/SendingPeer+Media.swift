@@ -74,9 +74,9 @@ extension SendingPeer {
             case .event(.keyframeNeeded): delegate?.viewerNeedsKeyframe(self)
             case .event(.recoveryNeeded(let number)): delegate?.viewerNeedsRecovery(self, from: number)
             case .event(.estimateChanged): break
-            case .wait(let deadline, _):
+            case .wait(let deadline, let reason):
                 transport.flush()
-                timer.set(deadline == .distantFuture ? nil : deadline)
+                timer.set(deadline == .distantFuture ? nil : deadline, isCoarse: reason == .report)
                 return
             }
         }

@@ -130,7 +130,7 @@ final class SendingPeer: SecureTransportDelegate {
             delegate?.viewerIsInterrupted(self)
         case nil: if isReceiving, needsKeyframe { delegate?.viewerNeedsKeyframe(self) }
         }
-        livenessTimer.set(now + (isConnected ? .milliseconds(250) : .seconds(1)))
+        livenessTimer.set(now + (isConnected ? .milliseconds(250) : .seconds(1)), isCoarse: true)
     }
 
     func eventStreamChanged(isOpen: Bool) { liveness.noteEventStream(isOpen: isOpen, now: MonotonicClock.now) }

@@ -129,9 +129,9 @@ final class ReceivingPeer: SecureTransportDelegate {
             case .audio(let bytes, let info): delegate?.host(sentAudio: bytes, info)
             case .event(.bye): return end(.hostClosed)
             case .event: break
-            case .wait(let deadline, _):
+            case .wait(let deadline, let reason):
                 transport.flush()
-                timer.set(deadline == .distantFuture ? nil : deadline)
+                timer.set(deadline == .distantFuture ? nil : deadline, isCoarse: reason == .report)
                 return
             }
         }
@@ -149,7 +149,7 @@ final class ReceivingPeer: SecureTransportDelegate {
         case .interrupted: delegate?.hostIsInterrupted(self)
         case nil: break
         }
-        livenessTimer.set(now + .milliseconds(250))
+        livenessTimer.set(now + .milliseconds(250), isCoarse: true)
     }
 
     /// Whether the machine has lost the address that media is received at.

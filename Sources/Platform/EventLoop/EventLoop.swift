@@ -8,9 +8,9 @@ internal import Synchronization
 /// Close everything that uses the loop, then `stop()` it: the thread keeps the loop alive until then.
 public final class EventLoop: @unchecked Sendable {
     // SAFETY: `context`, `clock`, `timerSource` and `wakeup` are set once and refer to objects that lock themselves or
-    // are touched on the thread only; `thread` is written in `init` and read by the first stop; `timers`, `dueTimers`,
-    // `readers`, `sharedObjects`, `room` and `moderation` are touched on the thread only; bodies from other threads pass through
-    // `inbox`.
+    // are touched on the thread only; `thread` is written in `init` and read by the first stop; `timers`, `coarseTimers`,
+    // `dueTimers`, `readers`, `sharedObjects`, `room` and `moderation` are touched on the thread only; bodies from other threads
+    // pass through `inbox`.
 
     /// The GMainContext, for libraries that attach sources of their own to it.
     public let context: OpaquePointer
@@ -23,6 +23,8 @@ public final class EventLoop: @unchecked Sendable {
     private let inbox = Mutex(Inbox())
     private nonisolated(unsafe) var thread: NamedThread?
     private nonisolated(unsafe) var timers = TimerHeap()
+    /// Those that may be late; see ``LoopTimer/coarseDelay``.
+    private nonisolated(unsafe) var coarseTimers = TimerHeap()
     /// Used while timers fire.
     private nonisolated(unsafe) var dueTimers: [LoopTimer] = []
     /// One object of each type that everything on the loop shares.
@@ -193,17 +195,31 @@ public final class EventLoop: @unchecked Sendable {
     // MARK: Timers
 
     /// - Parameter deadline: `.max` disarms.
-    func set(_ timer: LoopTimer, _ deadline: Int64) {
+    func set(_ timer: LoopTimer, _ deadline: Int64, isCoarse: Bool) {
         timer.isDue = false
-        timers.set(timer, deadline)
-        timerSource.pointee.deadline = timers.earliest
+        if timer.isCoarse != isCoarse {
+            setInPlace(timer, .max)
+            timer.isCoarse = isCoarse
+        }
+        setInPlace(timer, deadline)
+        updateDeadline()
+    }
+
+    private func setInPlace(_ timer: LoopTimer, _ deadline: Int64) {
+        if timer.isCoarse { coarseTimers.set(timer, deadline) } else { timers.set(timer, deadline) }
+    }
+
+    private func updateDeadline() {
+        let (exact, coarse) = (timers.earliest, coarseTimers.earliest)
+        timerSource.pointee.deadline = min(exact, coarse)
+        timerSource.pointee.latest = min(exact, coarse == .max ? .max : coarse + LoopTimer.coarseDelay.nanoseconds)
     }
 
     /// Fires the timers that were due when the iteration began. One that sets itself to the past fires in the next
     /// iteration, after the other sources.
     private func fireTimers() {
         let now = clock[0]
-        while let timer = timers.takeDue(now) {
+        while let timer = timers.takeDue(now) ?? coarseTimers.takeDue(now) {
             timer.isDue = true
             dueTimers.append(timer)
         }
@@ -213,7 +229,7 @@ public final class EventLoop: @unchecked Sendable {
             timer.fire()
         }
         dueTimers.removeAll(keepingCapacity: true)
-        timerSource.pointee.deadline = timers.earliest
+        updateDeadline()
     }
 
     // MARK: Priority readers

@@ -6,9 +6,15 @@ public final class LoopTimer {
     let fire: () -> Void
     /// Its place among the armed timers; nil while it is not armed.
     var index: Int?
+    /// The armed timers are the loop's coarse ones.
+    var isCoarse = false
     /// It fires in this iteration of the loop.
     var isDue = false
     private var isClosed = false
+
+    /// How late a coarse timer may be. Hundreds of them, such as those of a relay's viewers, fire together and in
+    /// iterations that have another reason, instead of waking the loop one by one.
+    public static let coarseDelay = MediaDuration.milliseconds(50)
 
     fileprivate init(loop: EventLoop, fire: @escaping () -> Void) {
         self.loop = loop
@@ -19,10 +25,11 @@ public final class LoopTimer {
     /// Fires once at `instant`, or at once if that has passed; nil disarms. Replaces the previous instant. As exact as
     /// the scheduler, whereas GLib alone rounds up to a millisecond. No system call; allocates only while more timers
     /// are armed than ever before.
-    public func set(_ instant: MediaInstant?) {
+    /// - Parameter isCoarse: it may fire later by ``coarseDelay``.
+    public func set(_ instant: MediaInstant?, isCoarse: Bool = false) {
         assert(loop.isOnLoop)
         guard !isClosed else { return }
-        loop.set(self, instant?.nanoseconds ?? .max)
+        loop.set(self, instant?.nanoseconds ?? .max, isCoarse: isCoarse)
     }
 
     /// Ends the timer; it never fires again. A second call does nothing.
@@ -30,7 +37,7 @@ public final class LoopTimer {
         loop.preconditionOnLoop()
         guard !isClosed else { return }
         isClosed = true
-        loop.set(self, .max)
+        loop.set(self, .max, isCoarse: isCoarse)
         Unmanaged.passUnretained(self).release()
     }
 }
