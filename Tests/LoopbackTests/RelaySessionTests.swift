@@ -143,6 +143,46 @@ struct RelaySessionTests {
         await relay.session.stop()
     }
 
+    /// So does one that too many knock at.
+    @Test func aViewerKnocksAgainWhereTooManyKnock() async throws {
+        let relay = try await Relay()
+        let host = try await PublishingHost(to: relay)
+        let link = try await relay.live()
+        // An address has 20 knocks, and two more a second, which this one uses up.
+        let crowd = try SignalingClient(link: link)
+        let (refusals, isCalm) = (Monitor(0), Monitor(false))
+        let knocking = Task {
+            let identity = try Identity.ephemeral()
+            while !isCalm.with({ $0 }) {
+                do throws(SignalingError) {
+                    _ = try await crowd.knock(name: "crowd", identity: identity)
+                } catch {
+                    refusals.change { $0 += error.code == .tooMany ? 1 : 0 }
+                }
+            }
+            await crowd.close()
+        }
+        #expect(await waiting(refusals) { $0 > 0 ? true : nil } == true)
+        var first: String?
+        // A viewer that knocks just when there is another one is taken at once.
+        for _ in 0..<20 where first?.contains("is busy") != true {
+            let (seen, said) = (RecordedOutput(), Monitor<[String]>([]))
+            let ann = try watch(link, seen, names: said, warnings: said)
+            first = await waiting(said) { $0.first }
+            if first?.contains("is busy") == true {
+                isCalm.with { $0 = true }
+                #expect(await seen.wait { $0.counters.count >= 10 })
+            }
+            ann.session.leave()
+            #expect(await ann.end.value.code == .stopped)
+        }
+        #expect(first?.contains("asking again in 1 s") == true, "\(first ?? "nothing was said")")
+        isCalm.with { $0 = true }
+        try await knocking.value
+        await host.stop()
+        await relay.session.stop()
+    }
+
     @Test func viewersWatchABroadcastAtTheRelay() async throws {
         let relay = try await Relay()
         let host = try await PublishingHost(to: relay, withAudio: true)

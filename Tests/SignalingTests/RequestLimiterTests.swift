@@ -57,6 +57,21 @@ import Testing
         #expect(passed > 600)
     }
 
+    /// As many viewers as a broadcast serves may come at once, from a few addresses.
+    @Test func theWholeAudienceMayKnockAtOnce() {
+        for viewers in [100, 2_000] {
+            var configuration = BroadcastConfiguration()
+            configuration.serve(viewers: viewers)
+            let rate = configuration.knockRate
+            var limiter = RequestLimiter(limits: RequestLimiter.Limits(), now: start)
+            var knocks = TokenBucket(burst: rate.burst, rate: rate.perSecond, now: start)
+            let passed = (0..<viewers).count {
+                limiter.knockDelay(address(UInt32($0 / 16)), of: &knocks, now: start) == nil
+            }
+            #expect(passed == viewers)
+        }
+    }
+
     /// 250 addresses with four connections a second each do not keep out those that connect for the first time.
     @Test func addressesThatConnectOftenLeaveRoomForOthers() {
         var limiter = RequestLimiter(limits: RequestLimiter.Limits(), now: start)

@@ -29,21 +29,31 @@ extension ViewerSession {
         }
     }
 
-    /// Knocks. If the host's queue is full, tries again for as long as a knock would wait for its answer.
+    /// Knocks. If the host's queue is full, or many knock at once, tries again for as long as a knock would wait for its
+    /// answer.
     private func queue(_ client: SignalingClient) async throws(SignalingError) -> KnockTicket {
         let deadline = ContinuousClock.now + .seconds(60)
         var hasWaited = false
         while true {
+            let wait: Int
+            let reason: String
             do throws(SignalingError) {
                 return try await client.knock(
                     name: name, identity: identity, records: records, pass: admission.with { $0 }?.pass)
             } catch {
-                guard error.code == .queueFull, ContinuousClock.now < deadline else { throw error }
-                if !hasWaited {
-                    emit(.warning("others are waiting for the host's answer; asking again until there is room"))
+                guard ContinuousClock.now < deadline, !hasLeft.with({ $0 }) else { throw error }
+                switch (error.code, error.retryAfter) {
+                case (.queueFull, _):
+                    (wait, reason) = (3, "others are waiting for the host's answer; asking again until there is room")
+                case (.tooMany, let seconds?) where seconds <= Self.longestWait:
+                    (wait, reason) = (seconds, "\(link.authority) is busy (\(error)); asking again in \(seconds) s")
+                default: throw error
                 }
+                if !hasWaited { emit(.warning(reason)) }
                 hasWaited = true
-                guard (try? await Task.sleep(for: .seconds(3))) != nil else { throw error }
+                // Those who were refused together do not come back together.
+                let pause = Duration.milliseconds(wait * 1_000 + Int.random(in: 0..<500))
+                guard (try? await Task.sleep(for: pause)) != nil else { throw error }
             }
         }
     }

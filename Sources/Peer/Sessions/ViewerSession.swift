@@ -394,7 +394,7 @@ public final class ViewerSession: Sendable {
 
     private static let offerLimit = 5
     /// The longest Retry-After that is waited for, in seconds.
-    private static let longestWait = 30
+    static let longestWait = 30
 
     /// Resolves the servers; returns at once if there are none.
     private func find(_ servers: [ICEServer]) async -> ICEServerResolver.Addresses {

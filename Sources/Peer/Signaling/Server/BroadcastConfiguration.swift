@@ -41,8 +41,8 @@ public struct BroadcastConfiguration: Sendable {
         tokenLimits.all = max(tokenLimits.all, viewers * 2)
         tokenLimits.ofAddress = max(tokenLimits.ofAddress, viewers / 8)
         pendingKnocks = max(pendingKnocks, viewers / 16)
-        // All may come at once, or come back within seconds.
-        knockRate.burst = max(knockRate.burst, Double(viewers))
+        // All may come at once, also from a few addresses, or come back within seconds.
+        knockRate.burst = max(knockRate.burst, Double(viewers + 1) / (1 - RequestLimiter.reserved))
         knockRate.perSecond = max(knockRate.perSecond, Double(viewers) / 4)
     }
 

@@ -86,7 +86,7 @@ struct RequestLimiter: Sendable {
     }
 
     /// The share of a common bucket that is for addresses which use it rarely.
-    private static let reserved = 0.25
+    static let reserved = 0.25
     /// How long a new address has to wait when no other one can be remembered, in seconds.
     private static let fullDelay = 10
 
