@@ -256,6 +256,22 @@ import Testing
         #expect(isDueThen)
     }
 
+    /// The state, the entries of both histories and the header of the next packet lie in different places.
+    @Test func theMemoryOfTheNextFrameIsKnown() throws {
+        let source = ForwardedVideo(.vp8, capacity: 64)
+        var sender = sender(source)
+        try insert(0, into: source, isKeyframe: true, extra: 300)
+        var (first, second) = (PrefetchList(), PrefetchList())
+        sender.addMemory(to: &first)
+        #expect(first.count >= 6 && first.count < PrefetchList.capacity / 2)
+        _ = packets(of: &sender, at: 0)
+        sender.addMemory(to: &second)
+        #expect(first.count == second.count)
+        // The entries are others then, and the objects the same.
+        let moved = (0..<first.count).count { first[$0].start != second[$0].start }
+        #expect(moved == 2)
+    }
+
     @Test func aReceiverGetsItsOwnHeaderAndTheSourcesPayload() throws {
         let source = ForwardedVideo(.vp8, capacity: 16)
         try insert(0, into: source, isKeyframe: true)

@@ -174,6 +174,12 @@ public final class ICELiteAgent {
         selected.socket.send(base, stride: stride, lengths: lengths, counting: &counters)
     }
 
+    /// Adds the memory that `sendBatch` is going to use.
+    public func addMemory(to list: inout PrefetchList) {
+        list.add(self, bytes: 640)
+        selected?.socket.addMemory(to: &list)
+    }
+
     /// Whether the selected address has answered a check within 30 s (RFC 7675 section 5.1).
     public func hasConsent(_ now: MediaInstant) -> Bool {
         lastAnswer.map { now - $0 < ICEAgent.consentLimit } ?? false

@@ -1,6 +1,7 @@
 internal import CNice
 internal import EventLoop
 internal import Glibc
+internal import MediaCore
 
 /// A UDP socket that sends.
 protocol DatagramSocket: AnyObject {
@@ -48,6 +49,12 @@ final class SelectedSocket {
 
     func isSame(_ other: SelectedSocket) -> Bool {
         descriptor == other.descriptor && cnice_is_same_address(address, other.address) != 0
+    }
+
+    func addMemory(to list: inout PrefetchList) {
+        list.add(self, bytes: 64)
+        list.add(address, bytes: 32)
+        list.add(packets, bytes: 16 * MemoryLayout<iovec>.stride)
     }
 
     /// Sends packets of `lengths` that lie `stride` bytes apart.

@@ -1,4 +1,5 @@
 internal import COpenSSL
+internal import MediaCore
 
 #if canImport(CIPSecMB)
     internal import CIPSecMB
@@ -23,6 +24,15 @@ enum GCMSealingKey: ~Copyable {
             }
         #endif
         self = .openSSL(try OpenSSLGCMKey(key))
+    }
+
+    func addMemory(to list: inout PrefetchList) {
+        switch self {
+        case .openSSL: break
+        #if canImport(CIPSecMB)
+            case .multiBuffer(let key): key.addMemory(to: &list)
+        #endif
+        }
     }
 
     /// Encrypts `length` bytes in place, and writes the tag of 16 bytes behind them.
@@ -95,6 +105,8 @@ struct OpenSSLGCMKey: ~Copyable {
             explicit_bzero(expanded, MemoryLayout<cimb_gcm_key>.size)
             expanded.deallocate()
         }
+
+        func addMemory(to list: inout PrefetchList) { list.add(expanded, bytes: MemoryLayout<cimb_gcm_key>.size) }
 
         func seal(
             _ nonce: UnsafeRawPointer, header: UnsafePointer<UInt8>, _ headerLength: Int,

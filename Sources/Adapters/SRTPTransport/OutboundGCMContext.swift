@@ -71,6 +71,12 @@ final class OutboundGCMContext {
         return length &+ Self.tagLength
     }
 
+    func addMemory(to list: inout PrefetchList) {
+        list.add(self, bytes: 96)
+        list.add(streams, from: 0, count: 1)
+        cipher.addMemory(to: &list)
+    }
+
     /// Takes the next sequence number of an SSRC.
     /// - Returns: the rollover counter of the packet (RFC 3711 section 3.3.1).
     private func advance(_ ssrc: UInt32, _ sequence: UInt16) throws(SRTPFailure) -> UInt32 {

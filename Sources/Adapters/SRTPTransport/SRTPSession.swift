@@ -107,6 +107,12 @@ public final class SRTPSession {
         return count
     }
 
+    /// Adds the memory that `protectRTP` is going to use.
+    public func addMemory(to list: inout PrefetchList) {
+        list.add(self, bytes: 64)
+        outbound?.addMemory(to: &list)
+    }
+
     /// Removes SRTP protection in place.
     /// - Parameter slot: one packet of `length` bytes from the network, 4-byte aligned.
     /// - Returns: the length without the tag.

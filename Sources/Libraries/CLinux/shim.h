@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
@@ -25,6 +26,12 @@ extern int pthread_setname_np(pthread_t, const char *);
 extern int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *, int);
 extern int pipe2(int[2], int);
 #define CLINUX_SPAWN_SETSID 0x80
+
+// Any address may be given. Cache lines have 64 bytes on x86-64 and on common processors of ARM.
+static inline void clinux_prefetch(const void *address, size_t bytes) {
+    const char *end = (const char *)address + bytes;
+    for (const char *line = (const char *)((uintptr_t)address & ~(uintptr_t)63); line < end; line += 64) __builtin_prefetch(line);
+}
 
 static inline void clinux_name_thread(const char *name) { pthread_setname_np(pthread_self(), name); }
 

@@ -26,6 +26,9 @@ package final class FanOut {
     private var pool: ForkJoinPool?
     private let workers: [Worker]
     private let sharing: Sharing
+    /// What `SendingPeer.forward` is going to use, as of the last time, by the place of the viewer. The state of hundreds of
+    /// viewers does not stay in the caches from one frame to the next.
+    private var memory: [PrefetchList] = []
 
     /// - Parameter threads: that of the loop is one of them.
     package init(threads: Int = 1, sharing: Sharing = Sharing()) {
@@ -38,13 +41,20 @@ package final class FanOut {
     /// Sends what the viewers' forwarded video has got. `SendingPeer.pump` is to follow for each of them.
     /// - Parameter source: is told how long the packets could have been sent already.
     func send(to viewers: [SendingPeer], now: MediaInstant, delays source: ForwardedVideo) {
-        if let pool, viewers.count >= sharing.leastViewers {
-            pool.run(viewers.count, by: sharing.run) { item, worker in
+        while memory.count < viewers.count { memory.append(PrefetchList()) }
+        memory.withUnsafeMutableBufferPointer { lists in
+            let lists = lists
+            func send(_ item: Int, _ worker: Int) {
+                // Another thread may have the first of the next run.
+                if (item + 1) % sharing.run != 0, item + 1 < viewers.count { lists[item + 1].fetch() }
                 viewers[item].forward(through: workers[worker].batch, delays: &workers[worker].delays, now: now)
+                lists[item].removeAll()
+                viewers[item].addMemory(to: &lists[item])
             }
-        } else {
-            for viewer in viewers {
-                viewer.forward(through: workers[0].batch, delays: &workers[0].delays, now: now)
+            if let pool, viewers.count >= sharing.leastViewers {
+                pool.run(viewers.count, by: sharing.run, send)
+            } else {
+                for item in viewers.indices { send(item, 0) }
             }
         }
         for worker in workers {

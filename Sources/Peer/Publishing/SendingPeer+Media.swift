@@ -40,6 +40,13 @@ extension SendingPeer {
         transport.sendBursts(through: batch) { sender.pollBurst(now: now, into: $0, delays: &delays) }
     }
 
+    /// Adds the memory that `forward` is going to use.
+    func addMemory(to list: inout PrefetchList) {
+        list.add(self, bytes: 320)
+        sender.addMemory(to: &list)
+        transport.addMemory(to: &list)
+    }
+
     private func noteHold(_ info: FrameInfo, isTaken: Bool) {
         guard let change = info.changedSince else { return }
         frames.freezeMeter.note(change: change, isTaken: isTaken)

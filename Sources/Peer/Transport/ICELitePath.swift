@@ -96,6 +96,11 @@ package final class ICELitePath: NegotiatedPath {
         agent.sendBatch(base, stride: stride, lengths: lengths)
     }
 
+    package func addMemory(to list: inout PrefetchList) {
+        list.add(self, bytes: 192)
+        agent.addMemory(to: &list)
+    }
+
     package func hasConsent(_ now: MediaInstant) -> Bool { agent.hasConsent(now) }
 
     package func hasAnswered(within time: MediaDuration, now: MediaInstant) -> Bool {

@@ -18,6 +18,9 @@ package protocol PacketPath: AnyObject {
     /// dropped.
     func sendBatch(_ base: UnsafeRawPointer, stride: Int, lengths: UnsafeBufferPointer<Int>)
 
+    /// Adds the memory that `sendBatch` is going to use.
+    func addMemory(to list: inout PrefetchList)
+
     /// Whether the other end of the pair consents to receive (RFC 7675 section 5.1).
     func hasConsent(_ now: MediaInstant) -> Bool
 
@@ -59,4 +62,9 @@ extension PacketPath {
         guard let pair = selectedPair else { return "no path" }
         return (pair.isRelayed ? "relayed, " : "direct, ") + pair.description
     }
+}
+
+extension PacketPath {
+    /// Only a path of a relay is one of hundreds.
+    package func addMemory(to list: inout PrefetchList) {}
 }

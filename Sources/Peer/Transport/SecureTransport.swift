@@ -134,6 +134,13 @@ package final class SecureTransport {
         send(batch)
     }
 
+    /// Adds the memory that `sendBursts` is going to use.
+    package func addMemory(to list: inout PrefetchList) {
+        list.add(self, bytes: 192)
+        srtp?.addMemory(to: &list)
+        path.addMemory(to: &list)
+    }
+
     /// Sends a packet that `sendMedia` has protected before, and that is in `slot` again.
     package func sendProtected(_ length: Int) {
         guard srtp != nil else { return }

@@ -74,6 +74,9 @@ struct TransportSequenceHistory {
         mask = Int64(entries.count - 1)
     }
 
+    /// Adds the entries of the next packets of a usual frame.
+    func addMemory(to list: inout PrefetchList) { list.add(entries, from: Int(nextSequence & mask), count: 8) }
+
     /// Records that a packet is sent again with the same bytes.
     mutating func noteRetransmitted(_ sequence: Int64) {
         guard sequence >= 0 else { return }

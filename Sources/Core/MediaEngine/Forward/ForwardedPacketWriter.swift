@@ -59,6 +59,11 @@ final class ForwardedPacketWriter {
         return length
     }
 
+    func addMemory(to list: inout PrefetchList) {
+        list.add(self, bytes: 96)
+        list.add(UnsafeRawPointer(headers[0].baseAddress), bytes: plain.headerLength)
+    }
+
     func layout(announcesMid: Bool) -> RTPPacketLayout { announcesMid ? announcing : plain }
 
     /// Writes a packet into the buffer.

@@ -97,6 +97,12 @@ public final class MediaSender {
         state.pollBurst(now: now, into: slots, delays: &delays)
     }
 
+    /// Adds the memory that `handleForwarded` and `pollBurst` are going to use.
+    public func addMemory(to list: inout PrefetchList) {
+        list.add(self, bytes: MemoryLayout<SenderState>.size &+ 16)
+        state.addMemory(to: &list)
+    }
+
     /// Stores the packet that `poll` returned last in its protected form. Without RTX these very bytes are sent on a
     /// NACK; with RTX the call is ignored.
     /// - Parameter bytes: copied; at most `protectionRoom` longer than the packet.

@@ -18,6 +18,12 @@ extension PacketHistory {
     /// packets of one length at once (UDP_SEGMENT). Browsers cut frames into parts that differ by a byte.
     private static let largestPadding = 16
 
+    /// Adds the memory that the packets of a usual frame use.
+    func addMemory(to list: inout PrefetchList) {
+        addEntries(to: &list, count: 8)
+        writer?.addMemory(to: &list)
+    }
+
     /// Writes packets of a forwarded stream that wait, and counts them as sent.
     /// - Parameters:
     ///   - limit: how many at most, and how many bytes may have been written when another one is.

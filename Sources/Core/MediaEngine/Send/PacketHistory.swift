@@ -156,6 +156,11 @@ struct PacketHistory {
         mask = Int64(entries.count - 1)
     }
 
+    /// Adds the entries of the next packets.
+    func addEntries(to list: inout PrefetchList, count: Int) {
+        list.add(entries, from: Int(nextToWrite & mask), count: count)
+    }
+
     /// Drops all packets that wait.
     mutating func dropWaiting() {
         while nextToWrite > nextToSend {

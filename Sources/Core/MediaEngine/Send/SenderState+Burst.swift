@@ -9,6 +9,12 @@ extension SenderState {
             || now >= rtcp.nextReport || probe.active != nil || rtcp.hasEnded || !tracks.allSatisfy(\.isEmpty)
     }
 
+    func addMemory(to list: inout PrefetchList) {
+        video.history.addMemory(to: &list)
+        egress.sent.addMemory(to: &list)
+        list.add(tracks, from: 0, count: 1)
+    }
+
     /// Writes several packets of the forwarded video, if nothing else is to be sent before them: what `poll` would return
     /// one by one, at a third of the cost.
     /// - Returns: how many there are.
