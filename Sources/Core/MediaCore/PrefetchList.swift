@@ -1,12 +1,13 @@
 /// The memory that a call is about to use, such as the state of the next viewer. A processor that is told of it beforehand
 /// fetches it while it does something else, instead of waiting for one cache line after the other.
 ///
-/// Addresses are hints: those of memory that has been freed or has moved do no harm. Regions beyond `capacity` are left out.
+/// Addresses are hints: those of memory that has been freed or has moved do no harm. Regions beyond `capacity` are left out,
+/// and so is what a region has beyond 64 KB. A relay keeps thousands of viewers' lists: 248 bytes each.
 public struct PrefetchList {
     public static let capacity = 24
 
     private var starts = InlineArray<24, UnsafeRawPointer?>(repeating: nil)
-    private var sizes = InlineArray<24, Int32>(repeating: 0)
+    private var sizes = InlineArray<24, UInt16>(repeating: 0)
     public private(set) var count = 0
 
     public init() {}
@@ -20,7 +21,7 @@ public struct PrefetchList {
     public mutating func add(_ start: UnsafeRawPointer?, bytes: Int) {
         guard let start, bytes > 0, count < Self.capacity else { return }
         starts[count] = start
-        sizes[count] = Int32(truncatingIfNeeded: bytes)
+        sizes[count] = UInt16(clamping: bytes)
         count &+= 1
     }
 
