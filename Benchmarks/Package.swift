@@ -29,6 +29,7 @@ let package = Package(
         tool("lines", []),
         tool("newpage", ["X11", "Xext", "m"]),
         tool("floor", ["X11", "Xext", "Xdamage", "vpx", "yuv", "m"]),
+        .executableTarget(name: "sendfloor", cSettings: [.unsafeFlags(["-O2"])]),
         // Where GStreamer's development files are missing, it is built without and says so when it is run.
         .systemLibrary(name: "CGStreamer", pkgConfig: "gstreamer-webrtc-1.0 gstreamer-sdp-1.0"),
         .executableTarget(name: "gstreamer", dependencies: ["CGStreamer"], cSettings: [.unsafeFlags(["-O2"])]),

@@ -43,6 +43,7 @@ package final class FanOut {
     func send(to viewers: [SendingPeer], now: MediaInstant, delays source: ForwardedVideo) {
         while memory.count < viewers.count { memory.append(PrefetchList()) }
         memory.withUnsafeMutableBufferPointer { lists in
+            // A local function cannot have an inout parameter of its surroundings.
             let lists = lists
             func send(_ item: Int, _ worker: Int) {
                 // Another thread may have the first of the next run.

@@ -130,7 +130,8 @@ final class SendingPeer: SecureTransportDelegate {
             delegate?.viewerIsInterrupted(self)
         case nil: if isReceiving, needsKeyframe { delegate?.viewerNeedsKeyframe(self) }
         }
-        livenessTimer.set(now + (isConnected ? .milliseconds(250) : .seconds(1)), isCoarse: true)
+        // The time for connecting is the same at both ends, so this end is not to be late.
+        livenessTimer.set(now + (isConnected ? .milliseconds(250) : .seconds(1)), isCoarse: isConnected)
     }
 
     func eventStreamChanged(isOpen: Bool) { liveness.noteEventStream(isOpen: isOpen, now: MonotonicClock.now) }
