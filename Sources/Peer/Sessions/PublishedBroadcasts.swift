@@ -123,8 +123,9 @@ final class PublishedBroadcasts: Sendable {
             return found
         }
         guard let live, let link = live.broadcast.link, let service = environment.with({ $0 })?.session else { return }
-        service.send(url: link.text, to: session)
+        // First, as the publisher has it listed as soon as it knows the link.
         cluster.announce(live.broadcast, of: live.publisher)
+        service.send(url: link.text, to: session)
         noteAudience(of: link.id)
         tellAlternates()
         emit(.live(session, live.publisher, link))
