@@ -85,6 +85,8 @@ package final class Broadcast {
     /// The source's forwarded video.
     let forwarded: ForwardedVideo?
     private let fanOut: FanOut?
+    /// See `FanOut.send`, which serves other broadcasts, too.
+    private var viewerMemory: [PrefetchList] = []
     var viewers = ViewerRoster()
     var receivers: [LocalReceiver] = []
     /// Sessions that this host has offered and that wait for their answer.
@@ -176,7 +178,7 @@ package final class Broadcast {
     package func packetsForwarded() {
         let all = Array(viewers.all)
         guard let forwarded, let fanOut, !all.isEmpty else { return }
-        fanOut.send(to: all, now: MonotonicClock.now, delays: forwarded)
+        fanOut.send(to: all, now: MonotonicClock.now, memory: &viewerMemory, delays: forwarded)
         for viewer in all { viewer.pump() }
     }
 

@@ -26,9 +26,6 @@ package final class FanOut {
     private var pool: ForkJoinPool?
     private let workers: [Worker]
     private let sharing: Sharing
-    /// What `SendingPeer.forward` is going to use, as of the last time, by the place of the viewer. The state of hundreds of
-    /// viewers does not stay in the caches from one frame to the next.
-    private var memory: [PrefetchList] = []
 
     /// - Parameter threads: that of the loop is one of them.
     package init(threads: Int = 1, sharing: Sharing = Sharing()) {
@@ -39,8 +36,13 @@ package final class FanOut {
     }
 
     /// Sends what the viewers' forwarded video has got. `SendingPeer.pump` is to follow for each of them.
-    /// - Parameter source: is told how long the packets could have been sent already.
-    func send(to viewers: [SendingPeer], now: MediaInstant, delays source: ForwardedVideo) {
+    /// - Parameters:
+    ///   - memory: what `SendingPeer.forward` is going to use, as of the last time, by the place of the viewer. The state of
+    ///     hundreds of viewers does not stay in the caches from one frame to the next.
+    ///   - source: is told how long the packets could have been sent already.
+    func send(
+        to viewers: [SendingPeer], now: MediaInstant, memory: inout [PrefetchList], delays source: ForwardedVideo
+    ) {
         while memory.count < viewers.count { memory.append(PrefetchList()) }
         memory.withUnsafeMutableBufferPointer { lists in
             // A local function cannot have an inout parameter of its surroundings.

@@ -46,7 +46,7 @@ extension ViewerSession {
                 case (.queueFull, _):
                     (wait, reason) = (3, "others are waiting for the host's answer; asking again until there is room")
                 case (.tooMany, let seconds?) where seconds <= Self.longestWait:
-                    (wait, reason) = (seconds, "\(link.authority) is busy (\(error)); asking again in \(seconds) s")
+                    (wait, reason) = (seconds, Self.busy(link, error, seconds))
                 default: throw error
                 }
                 if !hasWaited { emit(.warning(reason)) }

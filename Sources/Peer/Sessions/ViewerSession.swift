@@ -385,11 +385,15 @@ public final class ViewerSession: Sendable {
                 guard timeout == nil, attempt < Self.offerLimit, let wait = error.retryAfter, wait <= Self.longestWait,
                     !relays.with({ $0.isMoving }), !hasLeft.with({ $0 })
                 else { throw EndReason(error) }
-                if attempt == 1 { emit(.warning("\(link.authority) is busy (\(error)); asking again in \(wait) s")) }
+                if attempt == 1 { emit(.warning(Self.busy(link, error, wait))) }
                 guard (try? await Task.sleep(for: .seconds(wait))) != nil else { throw EndReason(error) }
             }
         }
         throw .hostIsSilent
+    }
+
+    static func busy(_ link: Link, _ error: SignalingError, _ seconds: Int) -> String {
+        "\(link.authority) is busy (\(error)); asking again in \(seconds) s"
     }
 
     private static let offerLimit = 5
