@@ -135,6 +135,7 @@ final class PortalClient: Sendable {
                 $0, Self.name, Self.path, interface, "OpenPipeWireRemote", arguments.variant, 10_000)
         }
         guard let descriptor, descriptor >= 0 else {
+            guard bus.isConnected else { throw Self.portalLost }
             throw SourceFailure(
                 .unsupported, "the desktop portal has no connection to PipeWire, which carries the picture",
                 remedy: "Start the services pipewire and wireplumber of your user.")
@@ -158,12 +159,14 @@ final class PortalClient: Sendable {
             if shared.isClosed || shared.isSessionEnded { return .failure(Self.ended) }
             return shared.isGone ? .failure(Self.portalLost) : nil
         }
+        let deadline = patience.map { MonotonicClock.now + $0 }
         var result: Result<Value, SourceFailure>?
         repeat {
-            // GIO announces the end of a connection only to main loops, so that it is looked for while the user decides.
+            // GIO announces the end of a connection only to main loops, so that it is looked for while the answer is awaited.
             guard bus.isConnected else { throw Self.portalLost }
-            result = shared.wait(until: MonotonicClock.now + (patience ?? .seconds(2)), look)
-        } while result == nil && patience == nil
+            let next = MonotonicClock.now + .seconds(2)
+            result = shared.wait(until: deadline.map { min($0, next) } ?? next, look)
+        } while result == nil && deadline.map { MonotonicClock.now < $0 } ?? true
         guard let result else {
             throw SourceFailure(
                 .unsupported, "the desktop portal does not answer",
