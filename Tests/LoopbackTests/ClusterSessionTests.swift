@@ -79,6 +79,38 @@ struct ClusterSessionTests {
         await a.session.stop()
     }
 
+    /// A host that serves few viewers itself again calls them back from all relays.
+    @Test func aHostCallsBackTheViewersOfAnotherRelay() async throws {
+        let bus = LocalBus()
+        let a = try await relay("a", bus.connect())
+        let b = try await relay("b", bus.connect())
+        #expect(await has(a, "b"))
+        #expect(await has(b, "a"))
+        let host = try await PublishingHost(to: a)
+        let elsewhere = link(try await a.live(), at: b)
+        let seen = RecordedOutput()
+        let ann = try RelaySessionTests().watch(elsewhere, seen)
+        #expect(await seen.wait { $0.counters.count >= 10 })
+        let client = try SignalingClient(link: elsewhere)
+        _ = try await admissionToken(for: .ephemeral(), named: "bob", from: client)
+        let events = try await client.events()
+        let publication = try #require(host.session.publication.with { $0 })
+        #expect(await publication.returnViewers())
+        var isCalledBack = false
+        for try await event in events where event == .returnToHost {
+            isCalledBack = true
+            break
+        }
+        #expect(isCalledBack)
+        ann.session.leave()
+        #expect(await ann.end.value.code == .stopped)
+        await client.leave()
+        await client.close()
+        await host.stop()
+        await b.session.stop()
+        await a.session.stop()
+    }
+
     /// Of the relay that it publishes to, beside those of its own.
     @Test func aHostThatGoesOnAtAnotherRelayUsesThatOnesServers() async throws {
         let bus = LocalBus()
