@@ -81,18 +81,27 @@ package struct RelayCommand: ParsableCommand {
             valueName: "file"))
     var publishToken: String?
 
-    @Option(help: ArgumentHelp("Broadcasts at a time.", valueName: "count"))
+    @Option(help: ArgumentHelp("Broadcasts at a time: 1 to 4096.", valueName: "count"))
     var maxBroadcasts = 4
 
-    @Option(help: ArgumentHelp("Viewers of one broadcast at a time.", valueName: "count"))
+    @Option(help: ArgumentHelp("Viewers of one broadcast at a time: 1 to 10000.", valueName: "count"))
     var maxViewers = 64
 
-    @Option(help: ArgumentHelp("Maximum bitrate to one viewer, in kbit/s.", valueName: "kbit"))
+    @Option(
+        help: ArgumentHelp(
+            """
+            Viewers of all broadcasts at a time: 1 to 20000; if omitted, what the HTTPS connections for --max-viewers \
+            allow.
+            """, valueName: "count"))
+    var maxTotalViewers: Int?
+
+    @Option(help: ArgumentHelp("Maximum bitrate to one viewer, in kbit/s: 100 to 1000000.", valueName: "kbit"))
     var maxBitrate = 20_000
 
     @Option(
         help: ArgumentHelp(
-            "Threads that send to viewers at a time; one for each core, and at most 8, if omitted.", valueName: "count")
+            "Threads that send to viewers at a time: 1 to 64; one for each core, and at most 8, if omitted.",
+            valueName: "count")
     )
     var threads: Int?
 
@@ -172,8 +181,11 @@ package struct RelayCommand: ParsableCommand {
         guard [0, 1, 3].contains(clusterTls.count) else {
             throw ValidationError("--cluster-tls takes one file, or three: authority, chain and key.")
         }
-        guard (1...64).contains(maxBroadcasts) else { throw ValidationError("--max-broadcasts is 1 to 64.") }
+        guard (1...4_096).contains(maxBroadcasts) else { throw ValidationError("--max-broadcasts is 1 to 4096.") }
         guard (1...10_000).contains(maxViewers) else { throw ValidationError("--max-viewers is 1 to 10000.") }
+        if let maxTotalViewers, !(1...20_000).contains(maxTotalViewers) {
+            throw ValidationError("--max-total-viewers is 1 to 20000.")
+        }
         if let threads, !(1...64).contains(threads) { throw ValidationError("--threads is 1 to 64.") }
         guard (100...1_000_000).contains(maxBitrate) else {
             throw ValidationError("--max-bitrate is 100 to 1000000 kbit/s.")
@@ -324,7 +336,8 @@ package struct RelayCommand: ParsableCommand {
             switch path {
             case "/metrics":
                 let metrics = RelayMetrics(
-                    await session.statistics(), uptime: MonotonicClock.now - began, expiry: reporter.expiry)
+                    await session.statistics(), uptime: MonotonicClock.now - began, expiry: reporter.expiry,
+                    isClusterConnected: reporter.isClusterConnected)
                 return .init(type: "text/plain; version=0.0.4; charset=utf-8", metrics.text)
             case "/health": return .init("ok\n")
             case "/ready": return session.isReady ? .init("ready\n") : .init(status: 503, "draining\n")
@@ -370,7 +383,7 @@ package struct RelayCommand: ParsableCommand {
         service.turnSecret = try readTURNSecret()
         service.iceServers =
             try service.turnSecret == nil ? serverOptions.servers() : serverOptions.serversWithSecret()
-        service.sessionCapacity = maxBroadcasts
+        service.serve(broadcasts: maxBroadcasts)
         var settings = RelaySession.Configuration(
             service: .init(
                 listenHost: place.host, listenPort: place.port, linkHost: try linkHost(place, certificate),
@@ -381,6 +394,7 @@ package struct RelayCommand: ParsableCommand {
             noDirectory
             ? nil : DirectorySettings(region: region.map { UntrustedText.clean($0, limit: 32, fallback: "unknown") })
         settings.maximumViewers = maxViewers
+        settings.maximumTotalViewers = maxTotalViewers
         settings.maximumBitrate = .kilobits(maxBitrate)
         settings.sendingThreads = threads ?? min(ProcessInfo.processInfo.activeProcessorCount, 8)
         return settings

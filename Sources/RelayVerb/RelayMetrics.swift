@@ -10,8 +10,12 @@ import Transport
 package struct RelayMetrics {
     private(set) var text = ""
 
-    /// - Parameter expiry: of the certificate for HTTPS, in seconds since 1970; nil: the relay's own, which is pinned.
-    package init(_ statistics: RelayStatistics, uptime: MediaDuration, expiry: Int? = nil) {
+    /// - Parameters:
+    ///   - expiry: of the certificate for HTTPS, in seconds since 1970; nil: the relay's own, which is pinned.
+    ///   - isClusterConnected: nil: there is no cluster.
+    package init(
+        _ statistics: RelayStatistics, uptime: MediaDuration, expiry: Int? = nil, isClusterConnected: Bool? = nil
+    ) {
         let broadcasts = statistics.broadcasts
         add("share_relay_uptime_seconds", "Time since the start.", isCounter: false, uptime.inSeconds)
         add(
@@ -19,6 +23,17 @@ package struct RelayMetrics {
         )
         add("share_relay_broadcasts", "Broadcasts that run.", isCounter: false, Double(broadcasts.count))
         add("share_relay_viewers", "Viewers of all broadcasts.", isCounter: false, sum(broadcasts) { $0.viewers })
+        add(
+            "share_relay_meetings", "Hosts and services that are met.", isCounter: false, Double(statistics.meetings))
+        if let cluster = statistics.cluster {
+            add(
+                "share_cluster_connected", "1 if a NATS server is connected.", isCounter: false,
+                isClusterConnected == true ? 1 : 0)
+            add("share_cluster_relays", "Other relays that are heard.", isCounter: false, Double(cluster.relays))
+            add(
+                "share_cluster_fetched_broadcasts", "Broadcasts that come from other relays.", isCounter: false,
+                Double(cluster.fetched))
+        }
         add("process_cpu_seconds_total", "CPU time of the process.", ProcessFigures().cpuSeconds)
         add(
             "process_resident_memory_bytes", "Memory of the process.", isCounter: false,
@@ -54,8 +69,9 @@ package struct RelayMetrics {
 
     private mutating func addBroadcasts(_ all: [RelayStatistics.Broadcast]) {
         let gauges: [(String, String, (RelayStatistics.Broadcast) -> Int)] = [
-            ("viewers", "Viewers.", { $0.viewers }),
-            ("connected_viewers", "Viewers with media flowing.", { $0.connected }),
+            ("viewers", "Viewers, without other relays.", { $0.viewers }),
+            ("relays", "Other relays that get it from here.", { $0.relays }),
+            ("connected_viewers", "Viewers and relays with media flowing.", { $0.connected }),
         ]
         let counters: [(String, String, (RelayStatistics.Broadcast) -> Int)] = [
             ("received_packets_total", "RTP packets of the publisher.", { $0.packetsReceived }),
@@ -101,10 +117,20 @@ package struct RelayMetrics {
         return "id=\"\(escaped(broadcast.id))\",name=\"\(escaped(broadcast.name))\",codec=\"\(codec)\""
     }
 
-    /// A label's value: a publisher chooses its name.
+    /// A label's value: a publisher chooses its name. Scalar by scalar, as a quote may be a part of a character.
     private func escaped(_ text: String) -> String {
-        text.replacingOccurrences(of: "\\", with: "\\\\").replacingOccurrences(of: "\"", with: "\\\"")
-            .replacingOccurrences(of: "\n", with: "\\n")
+        var result = String.UnicodeScalarView()
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\\", "\"":
+                result.append("\\")
+                result.append(scalar)
+            case "\n": result.append(contentsOf: "\\n".unicodeScalars)
+            case "\r": break
+            default: result.append(scalar)
+            }
+        }
+        return String(result)
     }
 
     private func sum(_ all: [RelayStatistics.Broadcast], _ value: (RelayStatistics.Broadcast) -> Int) -> Double {

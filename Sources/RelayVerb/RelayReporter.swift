@@ -15,6 +15,14 @@ final class RelayReporter: Sendable {
     private let presented = Monitor<Int?>(nil)
     /// The names of what is live.
     private let names = Monitor<[SessionID: String]>([:])
+    private let cluster = Monitor(Cluster())
+
+    private struct Cluster {
+        /// The link was reported, which comes first.
+        var hasBegun = false
+        /// Nil: there was no attempt to connect.
+        var isConnected: Bool?
+    }
 
     init(output: DataOutput) { self.output = output }
 
@@ -27,6 +35,11 @@ final class RelayReporter: Sendable {
         }
         if let metrics { ErrorOutput.writeLine("share: metrics: \(metrics)/metrics") }
         ErrorOutput.writeLine("share: publish here: share host --relay '\(link.text)'")
+        let isConnected = cluster.with { cluster in
+            cluster.hasBegun = true
+            return cluster.isConnected
+        }
+        if let isConnected { reportCluster(isConnected) }
     }
 
     /// Reports the certificate of HTTPS, at the start and when it was renewed.
@@ -45,7 +58,13 @@ final class RelayReporter: Sendable {
     /// When the certificate of HTTPS expires, in seconds since 1970; nil before `presents`.
     var expiry: Int? { presented.with { $0 } }
 
-    func warn(_ sentence: String) { ErrorOutput.writeLine("share: \(sentence)") }
+    /// Whether a NATS server is connected; nil: there was no attempt to connect.
+    var isClusterConnected: Bool? { cluster.with { $0.isConnected } }
+
+    func warn(_ sentence: String) {
+        output.event("warning", ["text": .string(sentence)])
+        ErrorOutput.writeLine("share: \(sentence)")
+    }
 
     func drains(_ time: Timespan) {
         if output.isJSON { output.event("draining", ["seconds": .number(time.seconds)]) }
@@ -67,6 +86,14 @@ final class RelayReporter: Sendable {
 
     /// Reports that the connection to the NATS servers was made, or lost.
     func clusterIsConnected(_ isConnected: Bool) {
+        let hasBegun = cluster.with { cluster in
+            cluster.isConnected = isConnected
+            return cluster.hasBegun
+        }
+        if hasBegun { reportCluster(isConnected) }
+    }
+
+    private func reportCluster(_ isConnected: Bool) {
         output.event(isConnected ? "cluster-connected" : "cluster-lost", [])
         ErrorOutput.writeLine(
             isConnected
@@ -85,6 +112,7 @@ final class RelayReporter: Sendable {
         case .nameIsTaken: warn("another relay of the cluster has this one's name: give each its own with --node")
         case .fetched(let id, let source):
             output.event("fetched", [("broadcast", .string(id.text)), ("node", .string(source))])
+        case .released: break
         case .lost(let id, let source, let reason):
             output.event(
                 "fetch-ended",
@@ -122,7 +150,7 @@ final class RelayReporter: Sendable {
         case .listed(_, let entry):
             output.event("listed", [("broadcast", .string(entry.id)), ("title", .string(entry.title))])
             ErrorOutput.writeLine("share: \(UntrustedText.quote(entry.title)) is listed")
-        case .warning(let sentence): ErrorOutput.writeLine("share: \(sentence)")
+        case .warning(let sentence): warn(sentence)
         case .pairing, .opened, .connected: break
         }
     }
@@ -131,7 +159,7 @@ final class RelayReporter: Sendable {
         switch event {
         case .viewerJoined(_, let viewers): output.event("viewers", broadcast(id) + [("viewers", .integer(viewers))])
         case .viewerLeft(_, _, let viewers): output.event("viewers", broadcast(id) + [("viewers", .integer(viewers))])
-        case .warning(let sentence): ErrorOutput.writeLine("share: \(sentence)")
+        case .warning(let sentence): warn(sentence)
         default: break
         }
     }

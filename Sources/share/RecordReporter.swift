@@ -129,6 +129,12 @@ final class RecordReporter: Sendable {
             output.event(
                 "resumed", ["path": .string(path), "afterMs": .init(milliseconds: silence.inMilliseconds)])
             ErrorOutput.writeLine("share: connected again (\(path))")
+        case .publisherInterrupted:
+            output.event("publisher-interrupted")
+            ErrorOutput.writeLine("share: the connection between the host and the relay is interrupted")
+        case .publisherResumed:
+            output.event("publisher-resumed")
+            ErrorOutput.writeLine("share: the host sends to the relay again")
         case .broadcastPaused:
             output.event("paused")
             ErrorOutput.writeLine("share: the host has paused the broadcast")

@@ -15,6 +15,8 @@ final class ViewerReporter: Sendable {
     private struct Standing {
         /// The host has paused the broadcast.
         var isPaused = false
+        /// The connection between the host and the relay is interrupted.
+        var isPublisherInterrupted = false
         /// No packets arrive; the window counts the seconds.
         var isInterrupted = false
     }
@@ -111,9 +113,12 @@ final class ViewerReporter: Sendable {
     /// The window's status while the connection is well.
     private func standingStatus(_ isMirror: Bool) -> String? {
         if isMirror { return Self.mirrorWarning }
-        return standing.with { $0.isPaused } ? Self.pauseSentence : nil
+        let standing = standing.with { $0 }
+        if standing.isPaused { return Self.pauseSentence }
+        return standing.isPublisherInterrupted ? Self.interruptionSentence : nil
     }
 
+    private static let interruptionSentence = "the connection between the host and the relay is interrupted"
     private static let mirrorWarning = """
         This window is on the display that is being shared, and would show itself in itself, again and again.
         Watch on another display, or with --headless --snapshot FILE.png.
@@ -163,6 +168,16 @@ final class ViewerReporter: Sendable {
                 "resumed", ["path": .string(path), "afterMs": .init(milliseconds: silence.inMilliseconds)])
             ErrorOutput.writeLine("share: connected again (\(path))")
             window?.setStatus(standingStatus(isMirror))
+        case .publisherInterrupted:
+            standing.with { $0.isPublisherInterrupted = true }
+            output.event("publisher-interrupted")
+            ErrorOutput.writeLine("share: \(Self.interruptionSentence)")
+            window?.setStatus(standingStatus(isMirror))
+        case .publisherResumed:
+            standing.with { $0.isPublisherInterrupted = false }
+            output.event("publisher-resumed")
+            ErrorOutput.writeLine("share: the host sends to the relay again")
+            window?.setStatus(hasFrame.with { $0 } ? standingStatus(isMirror) : "connecting ...")
         case .broadcastPaused:
             standing.with { $0.isPaused = true }
             output.event("paused")

@@ -131,6 +131,59 @@ import Testing
         }
     }
 
+    /// What a source says later decides, too; what is not known decides nothing.
+    @Test func aSourceThatLosesABroadcastIsNoSource() {
+        var state = acquainted()
+        #expect(state.canFetch(id.text, from: "b") == false && state.canFetch(id.text, from: "c") == nil)
+        _ = state.receive(message(1, .put(id: id.text, broadcast(id, path: ["c", "b"]))), now: start)
+        #expect(state.canFetch(id.text, from: "b") == true)
+        _ = state.receive(message(2, .put(id: id.text, broadcast(id, path: ["c", "a", "b"]))), now: start)
+        #expect(state.canFetch(id.text, from: "b") == false)
+        // A change was missed.
+        _ = state.receive(message(9, .alive(node)), now: start)
+        #expect(state.canFetch(id.text, from: "b") == nil)
+        _ = state.expire(now: start + .seconds(60))
+        #expect(state.canFetch(id.text, from: "b") == nil)
+    }
+
+    @Test func aSnapshotDoesNotBringBackWhatWasRemovedMeanwhile() {
+        var state = acquainted()
+        #expect(state.receive(message(4, .alive(node)), now: start) == [.fetch(node: "b")])
+        _ = state.receive(message(5, .remove(id: id.text)), now: start)
+        var old = broadcast(id)
+        old.change = 4
+        let snapshot = ClusterSnapshot(
+            node: node, run: 5, change: 4, entries: [.init(id: id.text, broadcast: old)], next: nil)
+        #expect(state.receive(snapshot, now: start).effects.isEmpty && state.sources(of: id.text).isEmpty)
+    }
+
+    @Test func aSnapshotEnds() {
+        var state = acquainted()
+        _ = state.receive(message(4, .alive(node)), now: start)
+        func part(_ next: String) -> ClusterSnapshot {
+            ClusterSnapshot(node: node, run: 5, change: 4, entries: [], next: next)
+        }
+        #expect(state.receive(part("m"), now: start).next == "m")
+        #expect(state.receive(part("m"), now: start).next == nil)
+    }
+
+    /// Another relay's numbers end no calculation here.
+    @Test func numbersBeyondAllReasonAreRefused() {
+        var state = acquainted()
+        for change in [-1, .min, .max] {
+            #expect(state.receive(message(change, .alive(node)), now: start).isEmpty)
+            #expect(state.receive(message(change, .put(id: id.text, broadcast(id))), now: start).isEmpty)
+        }
+        for viewers in [-1, .min, .max] {
+            _ = state.receive(message(1, .put(id: id.text, broadcast(id, viewers: viewers))), now: start)
+            #expect(state.sources(of: id.text).isEmpty)
+        }
+        _ = state.receive(message(9, .alive(node)), now: start)
+        let snapshot = ClusterSnapshot(node: node, run: 5, change: .max, entries: [], next: nil)
+        #expect(state.receive(snapshot, now: start).effects.isEmpty)
+        #expect(state.receive(message(9, .put(id: id.text, broadcast(id))), now: start) == [.put(node: "b", id: id.text)])
+    }
+
     @Test func theShortestWayComesFirst() {
         var state = acquainted()
         for (name, path, viewers) in [("c", ["c"], 9), ("d", ["c", "d"], 0), ("e", ["e"], 3)] {

@@ -84,8 +84,12 @@ struct ClusterVerbTests {
         server.end()
         #expect(a.process.event("cluster-lost") != nil && b.process.event("cluster-lost") != nil)
         #expect(plays(first) && plays(other))
+        // Also when none hears of the others any more.
+        #expect(b.process.event("relay-left") { $0["node"] as? String == "a" } != nil)
+        #expect(c.process.event("relay-left") { $0["node"] as? String == "a" } != nil)
+        #expect(plays(first, frames: 90) && plays(other, frames: 90))
         let restarted = try NATSServer(port: server.port)
-        #expect(b.process.waitForError("connected to the cluster"))
+        #expect(b.process.waitForError("connected to the cluster", times: 2))
 
         // No other relay's viewers notice the end of one.
         b.process.kill()
@@ -94,6 +98,20 @@ struct ClusterVerbTests {
         try host.type("C-c")
         #expect(other.event("ended")?["code"] as? String == "hostEnded")
         restarted.end()
+    }
+
+    /// The publisher and its relay die: the others, which have the broadcast too, do not get it from each other for ever.
+    @Test func whatNobodyPublishesEndsAtAllRelays() throws {
+        let server = try NATSServer()
+        let (a, b, c) = (try Relay("a", server.url), try Relay("b", server.url), try Relay("c", server.url))
+        #expect(a.waitFor("b") && a.waitFor("c") && b.waitFor("a") && b.waitFor("c") && c.waitFor("a") && c.waitFor("b"))
+        let host = try host(a, ["--accept", "any", "--json"])
+        let viewers = [try watch(try link(at: b)), try watch(try link(at: c))]
+        for viewer in viewers { #expect(viewer.event("first-picture") != nil, "\(viewer.errorText)") }
+        // It is suspended, and can go on nowhere.
+        try host.type("C-z")
+        a.process.kill()
+        for viewer in viewers { #expect(viewer.event("ended", seconds: 60) != nil, "\(viewer.errorText)") }
     }
 
     /// The relay of a host that is met there dies while it sends: it goes on at another one, with those who watch.

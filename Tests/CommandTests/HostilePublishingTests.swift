@@ -70,13 +70,13 @@ struct HostilePublishingTests {
         #expect(try relay.publish(Self.offer(videos: 1), token: Self.token).status == "201")
     }
 
-    @Test func ofTwoVideosOneIsTaken() throws {
+    /// RFC 9725 section 4.4.3.
+    @Test func twoVideosAreRefused() throws {
         let relay = try Relay()
         let answer = try relay.publish(Self.offer(videos: 2), token: Self.token)
-        #expect(answer.status == "201", "\(answer.head)")
-        let sections = answer.body.split(separator: "\n").filter { $0.hasPrefix("m=video ") }
-        #expect(sections.count == 2)
-        #expect(sections.count { $0.hasPrefix("m=video 0 ") } == 1, "\(answer.body)")
+        #expect(answer.status == "422", "\(answer.head)")
+        #expect(answer.body.contains("one video section, and audio sections up to 1"), "\(answer.body)")
+        #expect(try relay.publish(Self.offer(videos: 1), token: Self.token).status == "201")
     }
 
     @Test func aSecondPublisherDoesNotTakeTheFirstOver() throws {

@@ -12,7 +12,8 @@ import Testing
     /// Puts in the packet of a VP8 frame, whole unless `part` says otherwise.
     private func insert(
         _ sequence: Int64, into source: ForwardedVideo, _ descriptor: [UInt8] = [0x10], isKeyframe: Bool = false,
-        isStart: Bool = true, isMarked: Bool = true, padding: Bool = false, extra: Int = 0, at time: Int = 0
+        isStart: Bool = true, isMarked: Bool = true, padding: Bool = false, extra: Int = 0, at time: Int = 0,
+        by input: ForwardedInput? = nil
     ) throws {
         var descriptor = descriptor
         if !isStart { descriptor[0] &= ~0x10 }
@@ -27,7 +28,11 @@ import Testing
         try withBytes(header + payload) { bytes in
             let view = try RTPPacketView(bytes)
             let part = try VideoDepacketizer(source.codec).depacketize(view.payload)
-            source.insert(sequence, view, part, now: .at(time))
+            if let input {
+                input.insert(sequence, view, part, now: .at(time))
+            } else {
+                source.insert(sequence, view, part, now: .at(time))
+            }
         }
     }
 
@@ -112,6 +117,20 @@ import Testing
         try insert(8, into: source, isKeyframe: true)
         try insert(9, into: source)
         #expect(sequences(source) == [8, 9])
+    }
+
+    /// What the former source still sends does not shift the numbers of the next one.
+    @Test func aFormerSourceIsIgnored() throws {
+        let source = ForwardedVideo(.vp8, capacity: 16)
+        let former = ForwardedInput(source)
+        try insert(100, into: source, isKeyframe: true, by: former)
+        let next = ForwardedInput(source)
+        try insert(101, into: source, by: former)
+        try insert(7, into: source, isKeyframe: true, by: next)
+        former.restart()
+        try insert(102, into: source, isKeyframe: true, by: former)
+        try insert(8, into: source, by: next)
+        #expect(sequences(source) == [7, 8])
     }
 
     @Test func theFirstPacketOfAFrameIsKnownWithoutAMark() throws {

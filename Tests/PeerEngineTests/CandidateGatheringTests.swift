@@ -180,6 +180,17 @@ import Testing
         #expect(reports == [.describe(50, [1])])
     }
 
+    /// Two requests may ask for the same restart's candidates.
+    @Test func aSecondDescriptionGetsWhatWasFound() throws {
+        let reports = play(
+            CandidateGathering(),
+            [
+                (0, .describe(within: .seconds(4), wanted: nil)), (1, .found(try candidate(1))), (2, .finished),
+                (3, .describe(within: .seconds(4), wanted: nil)),
+            ])
+        #expect(reports == [.describe(2, [1], end: true), .describe(3, [1], end: true)])
+    }
+
     @Test func nothingIsTrickledAfterARestart() throws {
         let reports = play(
             CandidateGathering(batchInterval: .milliseconds(20)),

@@ -265,8 +265,45 @@ import Testing
         try await with { _, wire, base in
             #expect(try await wire.ask(.GET, base + "/events").status == 401)
             let token = try await wire.token(randomFingerprint())
-            let asked = try await wire.ask(.POST, base + "/events", [bearer(token)], body: "[\"viewercount\"]")
+            let asked = try await wire.ask(.POST, base + "/events", [bearer(token)])
             #expect(asked.status == 201 && asked.headers.first(name: "Location") == base + "/events")
+        }
+    }
+
+    /// WHEP's extension for events: a stream has those that its player has named.
+    @Test func aPlayerChoosesEvents() async throws {
+        try await with { stage, wire, base in
+            let fields = [bearer(try await wire.token(randomFingerprint()))]
+            let isJSON = [("Content-Type", "application/json")]
+            for body in ["[\"layers\"]", "[\"viewercount\", \"layers\"]", "{}", "[1]", "viewercount"] {
+                #expect(
+                    try await wire.ask(.POST, base + "/events", fields + isJSON, body: body).status == 400, "\(body)")
+            }
+            #expect(try await wire.ask(.POST, base + "/events", fields, body: "[\"active\"]").status == 415)
+            let chosen = try await wire.ask(
+                .POST, base + "/events", fields + isJSON, body: "[\"viewercount\", \"inactive\"]")
+            let location = try #require(chosen.headers.first(name: "Location"))
+            #expect(chosen.status == 201 && location == base + "/events?events=viewercount,inactive")
+            stage.broadcast.send(.active)
+            stage.broadcast.send(.viewerCount(3))
+            // What lasts is told to streams that open later.
+            await stage.broadcast.end(reason: "over")
+            let count = "event: viewercount\ndata: {\"type\":\"viewercount\",\"viewercount\":3}\n\n"
+            #expect(try await wire.ask(.GET, location, fields).text == ":\n\n" + count)
+            let all = try await wire.ask(.GET, base + "/events", fields).text
+            for part in [count, "event: active\ndata: {}\n\n", "event: ended"] { #expect(all.contains(part), "\(all)") }
+        }
+    }
+
+    /// WHEP: no stream begins with `inactive`.
+    @Test func aStreamBeginsWithoutWhatIsOver() async throws {
+        try await with { stage, wire, base in
+            let fields = [bearer(try await wire.token(randomFingerprint()))]
+            stage.broadcast.send(.active)
+            stage.broadcast.send(.inactive)
+            await stage.broadcast.end(reason: "over")
+            let all = try await wire.ask(.GET, base + "/events", fields).text
+            #expect(all.hasPrefix(":\n\nevent: ended"), "\(all)")
         }
     }
 

@@ -222,6 +222,26 @@ struct MeetingFixture {
         }
     }
 
+    /// What needs no valid token makes nobody an admitted viewer, whose connections stay open.
+    @Test func aTokenThatNobodyHasCheckedKeepsNoConnectionOpen() async throws {
+        try await MeetingFixture.with { stage in
+            try await stage.open {
+                try await RawHTTPClient.with(stage.link) { wire in
+                    let base = "/" + stage.link.id.text
+                    let token = [("Authorization", "Bearer x")]
+                    for (method, path) in [
+                        (HTTPMethod.GET, base), (.GET, base + "/whep"), (.HEAD, base + "/whep"),
+                        (.OPTIONS, base + "/whep"), (.OPTIONS, base + "/knock"), (.OPTIONS, base + "/events"),
+                    ] {
+                        let answer = try await wire.ask(method, path, token)
+                        #expect((200..<300).contains(answer.status), "\(method) \(path): \(answer.status)")
+                        #expect(answer.headers.first(name: "Connection") == "close", "\(method) \(path)")
+                    }
+                }
+            }
+        }
+    }
+
     /// What comes after the head of a 204 would be read as the answer to the next request.
     @Test func aResponseWithoutBodyHasNone() async throws {
         try await MeetingFixture.with { stage in

@@ -226,6 +226,8 @@ public final class ICELiteAgent {
     ) -> Bool {
         let isOfNext = username.fragment == next?.local.usernameFragment
         guard let base = datagram.baseAddress, let generation = isOfNext ? next : current else { return false }
+        // RFC 8445 section 7.2.2. A request without the long fragment would cause a check that has it.
+        if let remote = generation.remote, remote.usernameFragment != username.senderFragment { return false }
         let now = MonotonicClock.now
         return withUnsafeTemporaryAllocation(byteCount: 1_024, alignment: 8) { room in
             guard let answer = room.baseAddress else { return false }

@@ -239,6 +239,8 @@ struct RequestUsername {
     let length: UInt16
     /// The receiver's fragment, which names the session.
     let fragment: String
+    /// The sender's fragment.
+    let senderFragment: String
 
     /// Nil for other datagrams.
     fileprivate init?(_ datagram: UnsafeMutableRawBufferPointer, _ stun: UnsafeMutablePointer<StunAgent>) {
@@ -252,6 +254,7 @@ struct RequestUsername {
         self.bytes = bytes
         self.length = length
         fragment = String(decoding: text[..<colon], as: UTF8.self)
+        senderFragment = String(decoding: text[(colon + 1)...], as: UTF8.self)
     }
 }
 

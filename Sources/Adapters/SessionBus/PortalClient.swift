@@ -115,7 +115,10 @@ final class PortalClient: Sendable {
             BusValue.entry(.text($0.0), .variant($0.1))
         }
         let reply = try ask(Self.name, Self.path, interface, member, arguments + [.array(of: "{sv}", entries)])
-        guard reply.kind == .reply else { throw Self.refused(reply.arguments.first?.text) }
+        guard reply.kind == .reply else {
+            // The bus answers for a portal that has ended.
+            throw shared.with({ $0.isGone }) ? Self.portalLost : Self.refused(reply.arguments.first?.text)
+        }
         // Portals before 0.9 choose the path themselves.
         if let given = reply.arguments.first?.text { path = given }
         let values = try wait(waitsForUser ? nil : Self.patience) { $0.responses.removeValue(forKey: path) }

@@ -79,7 +79,11 @@ public struct CandidateGathering: Sendable {
     public var isOver: Bool { if case .over = state { true } else { false } }
 
     public mutating func handle(_ input: Input, now: MediaInstant) -> Action? {
-        if isOver { return nil }
+        if isOver {
+            // Nothing more will be found that a description could wait for.
+            guard case .describe = input else { return nil }
+            return .describe(Batch(candidates: candidates, isComplete: isComplete))
+        }
         switch input {
         case .found(let candidate):
             candidates.append(candidate)

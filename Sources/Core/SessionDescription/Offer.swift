@@ -39,6 +39,9 @@ public struct Offer: RemoteDescription, Hashable {
     public let audio: [AudioSection]
     /// The mids of sections that are always answered with port 0.
     public let refused: [String]
+    /// Whether the answer refuses audio or video that the offerer wants to send or receive: a further section of its
+    /// kind, or one without a codec of the answerer.
+    public let isAnsweredInPart: Bool
     /// The session's name; untrusted, for display only.
     public let name: String?
     /// The answerer's capabilities.
@@ -91,6 +94,7 @@ public struct Offer: RemoteDescription, Hashable {
         self.capabilities = capabilities
         self.sections = sections
         isBundled = bundle.exists
+        isAnsweredInPart = reader.hasRefusedMedia
         refused = sections.compactMap { $0.role == .refused ? $0.mid : nil }
     }
 
@@ -122,6 +126,7 @@ private struct SectionReader {
     var video: [VideoSection] = []
     var audio: [AudioSection] = []
     var hasForeignVideo = false
+    var hasRefusedMedia = false
     var lacksMid = false
     /// The first accepted section.
     var first: MediaDescription?
@@ -141,6 +146,9 @@ private struct SectionReader {
         let isUsable =
             isUnique && media.isRTPOverDTLS && isWanted && bundle.isEnabled(media) && bundle.isTogether(media, first)
         let role = isUsable ? accept(media) : .refused
+        if role == .refused, isWanted, bundle.isEnabled(media), ["audio", "video"].contains(media.kind) {
+            hasRefusedMedia = true
+        }
         if role != .refused {
             guard media.attributes.contains("rtcp-mux") else { throw .noRTCPMux }
             first = first ?? media

@@ -52,6 +52,18 @@ public final class ClusterMember: Sendable {
         /// The questions of other relays.
         var questions: [String: Task<Void, Never>] = [:]
         var isStopped = false
+
+        /// - Returns: the message for the others; nil if it says nothing new.
+        mutating func put(_ id: String, _ broadcast: ClusterBroadcast) -> ClusterMessage.Body? {
+            var new = broadcast
+            // The count of changes says nothing new.
+            new.change = broadcasts[id]?.change ?? 0
+            guard !isStopped, broadcasts[id] != new else { return nil }
+            change += 1
+            new.change = change
+            broadcasts[id] = new
+            return .put(id: id, new)
+        }
     }
 
     private let state: Mutex<State>
@@ -128,23 +140,16 @@ public final class ClusterMember: Sendable {
 
     /// Tells the others of a broadcast, or of a change of it.
     public func announce(_ id: BroadcastID, _ broadcast: ClusterBroadcast) {
-        send { state in
-            var new = broadcast
-            // The count of changes says nothing new.
-            new.change = state.broadcasts[id.text]?.change ?? 0
-            guard !state.isStopped, state.broadcasts[id.text] != new else { return nil }
-            state.change += 1
-            new.change = state.change
-            state.broadcasts[id.text] = new
-            return .put(id: id.text, new)
-        }
+        send { $0.put(id.text, broadcast) }
     }
 
     /// Changes what the others know of a broadcast of this relay.
     public func update(_ id: BroadcastID, _ change: (inout ClusterBroadcast) -> Void) {
-        guard var broadcast = state.withLock({ $0.broadcasts[id.text] }) else { return }
-        change(&broadcast)
-        announce(id, broadcast)
+        send { state in
+            guard var broadcast = state.broadcasts[id.text] else { return nil }
+            change(&broadcast)
+            return state.put(id.text, broadcast)
+        }
     }
 
     public func withdraw(_ id: BroadcastID) {
@@ -167,6 +172,17 @@ public final class ClusterMember: Sendable {
     public func sources(of id: BroadcastID) -> [(node: ClusterNode, broadcast: ClusterBroadcast)] {
         state.withLock { $0.cluster.sources(of: id.text) }
     }
+
+    /// Whether this relay can get a broadcast from another one; nil: what that one has is not known, or not yet.
+    public func canFetch(_ id: BroadcastID, from node: String) -> Bool? {
+        state.withLock { $0.cluster.canFetch(id.text, from: node) }
+    }
+
+    /// How many other relays are heard.
+    public var relayCount: Int { state.withLock { $0.cluster.nodes.count } }
+
+    /// Whether another relay is heard.
+    public func knows(_ node: String) -> Bool { state.withLock { $0.cluster.nodes[node] != nil } }
 
     /// A broadcast that its publisher may go on with here.
     /// - Parameter publisher: SHA-256 of its certificate, 32 bytes.

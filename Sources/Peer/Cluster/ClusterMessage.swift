@@ -96,6 +96,8 @@ public struct ClusterBroadcast: Codable, Hashable, Sendable {
         passKey.flatMap { Base64URL.decode($0) }.flatMap { $0.count == AdmissionPass.keyLength ? $0 : nil }
     }
 
+    /// Viewers at one relay: more than there can be.
+    static let viewerLimit = 1_000_000
     /// The most relays that a broadcast comes through.
     public static let depthLimit = 3
 
@@ -103,6 +105,7 @@ public struct ClusterBroadcast: Codable, Hashable, Sendable {
     func isValid(from node: String) -> Bool {
         path.last == node && (1...Self.depthLimit).contains(path.count) && Set(path).count == path.count
             && path.allSatisfy { ClusterNode.isName($0) } && parsedLink != nil
+            && (0...Self.viewerLimit).contains(viewers) && (0...ClusterState.changeLimit).contains(change)
     }
 }
 

@@ -14,6 +14,8 @@ public struct ClusterState: Sendable {
     static let nodeLimit = 64
     /// Broadcasts of one relay.
     static let broadcastLimit = 16_384
+    /// Changes of one relay: more than there can be.
+    static let changeLimit = 1 << 53
 
     /// A relay that was heard.
     struct Node: Sendable {
@@ -27,6 +29,10 @@ public struct ClusterState: Sendable {
         var isFetchedUntil: ContinuousClock.Instant?
         /// What the snapshot has brought so far.
         var fetched: Set<String> = []
+        /// The last identifier of its last part.
+        var fetchedUpTo = ""
+        /// The changes that have removed broadcasts meanwhile, which the snapshot may still have.
+        var removed: [String: Int] = [:]
     }
 
     /// What follows from a message.
@@ -62,7 +68,7 @@ public struct ClusterState: Sendable {
 
     mutating func receive(_ message: ClusterMessage, now: ContinuousClock.Instant) -> [Effect] {
         guard message.node != own else { return message.run == run ? [] : [.nameIsTaken] }
-        guard ClusterNode.isName(message.node) else { return [] }
+        guard ClusterNode.isName(message.node), (0...Self.changeLimit).contains(message.change) else { return [] }
         switch message.body {
         case .alive(let node): return alive(node, message, now)
         case .leave:
@@ -97,6 +103,8 @@ public struct ClusterState: Sendable {
         guard isNeeded, let node = nodes[name], node.isFetchedUntil.map({ $0 <= now }) ?? true else { return [] }
         nodes[name]?.isFetchedUntil = now + Self.interval * 2
         nodes[name]?.fetched = []
+        nodes[name]?.fetchedUpTo = ""
+        nodes[name]?.removed = [:]
         return [.fetch(node: name)]
     }
 
@@ -121,18 +129,23 @@ public struct ClusterState: Sendable {
         _ snapshot: ClusterSnapshot, now: ContinuousClock.Instant
     ) -> (effects: [Effect], next: String?) {
         let name = snapshot.node.name
-        guard var node = nodes[name], node.run == snapshot.run, node.isFetchedUntil != nil else { return ([], nil) }
+        guard var node = nodes[name], node.run == snapshot.run, node.isFetchedUntil != nil,
+            (0...Self.changeLimit).contains(snapshot.change)
+        else { return ([], nil) }
         // The dictionary in it is changed in place.
         nodes[name] = nil
         var effects: [Effect] = []
         for entry in snapshot.entries {
-            node.fetched.insert(entry.id)
+            if let removal = node.removed[entry.id], removal >= entry.broadcast.change { continue }
             if let effect = node.put(entry.id, entry.broadcast, change: entry.broadcast.change) {
                 effects.append(effect)
             }
+            if node.broadcasts[entry.id] != nil { node.fetched.insert(entry.id) }
         }
         node.deadline = now + Self.lease
-        if let next = snapshot.next {
+        // Parts come in the order of the identifiers.
+        if let next = snapshot.next, next > node.fetchedUpTo, node.fetched.count < Self.broadcastLimit {
+            node.fetchedUpTo = next
             node.isFetchedUntil = now + Self.interval * 2
             nodes[name] = node
             return (effects, next)
@@ -143,7 +156,7 @@ public struct ClusterState: Sendable {
             effects.append(.removed(node: name, id: id))
         }
         node.change = max(node.change, snapshot.change)
-        (node.isFetchedUntil, node.fetched) = (nil, [])
+        (node.isFetchedUntil, node.fetched, node.removed) = (nil, [], [:])
         nodes[name] = node
         return (effects, nil)
     }
@@ -173,6 +186,12 @@ public struct ClusterState: Sendable {
     public func isPublisher(_ fingerprint: String) -> Bool {
         nodes.values.contains { $0.broadcasts.values.contains { $0.publisher == fingerprint } }
             || orphans.values.contains { $0.broadcast.publisher == fingerprint }
+    }
+
+    /// Whether this relay can get a broadcast from another one; nil: what that one has is not known, or not yet.
+    public func canFetch(_ id: String, from name: String) -> Bool? {
+        guard let node = nodes[name], node.isFetchedUntil == nil else { return nil }
+        return node.broadcasts[id].map { !$0.path.contains(own) } ?? false
     }
 
     /// The other relays that have a broadcast, and that this one can get it from: those with the shortest way to the
@@ -208,6 +227,9 @@ extension ClusterState.Node {
     }
 
     fileprivate mutating func remove(_ id: String, change: Int) -> ClusterState.Effect? {
+        if isFetchedUntil != nil, removed.count < ClusterState.broadcastLimit {
+            removed[id] = max(removed[id] ?? 0, change)
+        }
         guard let known = broadcasts[id], known.change < change else { return nil }
         broadcasts[id] = nil
         return .removed(node: node.name, id: id)

@@ -25,8 +25,8 @@ extension Broadcast {
             old.close()
             viewerEnded(old, .replaced)
         }
-        if viewers.count >= settings.maximumViewers { displaceHalfOpen(for: viewer) }
-        guard viewers.count < settings.maximumViewers else {
+        if isFull { displaceHalfOpen(for: viewer) }
+        guard !isFull else {
             return done(.failure(OfferRefusal(.busy, "The host has as many viewers as it can serve.")))
         }
         let description = ViewerDescription(
@@ -59,6 +59,8 @@ extension Broadcast {
             trickleLate(peer, credentials, mid: offer.video.first?.mid ?? offer.audio.first?.mid)
         }
     }
+
+    private var isFull: Bool { viewers.count >= settings.maximumViewers || viewers.isLimitReached }
 
     /// Ends a session that has no connection yet, if one has to make room for a newcomer.
     private func displaceHalfOpen(for newcomer: Viewer) {

@@ -87,7 +87,7 @@ package final class Broadcast {
     private let fanOut: FanOut?
     /// See `FanOut.send`, which serves other broadcasts, too.
     private var viewerMemory: [PrefetchList] = []
-    var viewers = ViewerRoster()
+    var viewers: ViewerRoster
     var receivers: [LocalReceiver] = []
     /// Sessions that this host has offered and that wait for their answer.
     var offers: [SessionID: PendingOffer] = [:]
@@ -100,10 +100,14 @@ package final class Broadcast {
     package var servers = ICEServerResolver.Addresses()
     package weak var delegate: (any BroadcastDelegate)?
 
-    /// - Parameter agents: those of several broadcasts; nil: of this one alone, by `settings`.
+    /// - Parameters:
+    ///   - agents: those of several broadcasts; nil: of this one alone, by `settings`.
+    ///   - limit: of the viewers of several broadcasts; nil: there is none.
     package init(
-        loop: EventLoop, settings: Settings, source: any EncodedMediaSource, agents: ICEAgentPool? = nil
+        loop: EventLoop, settings: Settings, source: any EncodedMediaSource, agents: ICEAgentPool? = nil,
+        limit: ViewerLimit? = nil
     ) {
+        viewers = ViewerRoster(limit: limit)
         self.loop = loop
         self.settings = settings
         allowances = ViewerAllowances(viewers: settings.maximumViewers, now: MonotonicClock.now)

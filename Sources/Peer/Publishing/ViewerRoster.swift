@@ -3,8 +3,20 @@ import MediaCore
 import MediaEngine
 import PeerEngine
 
+/// A limit of the viewers of several broadcasts together. Confined to the network loop.
+package final class ViewerLimit {
+    private let limit: Int
+    fileprivate var count = 0
+
+    package init(_ limit: Int) { self.limit = limit }
+
+    var isReached: Bool { count >= limit }
+}
+
 /// The sessions of a broadcast's viewers by id, and the totals of ended sessions.
 struct ViewerRoster {
+    /// Of other broadcasts, too; nil: there is none.
+    private let limit: ViewerLimit?
     private var peers: [SessionID: SendingPeer] = [:]
     /// In the order in which the sessions were opened, from 1. A number is not used again.
     private var numbers: [SessionID: Int] = [:]
@@ -12,7 +24,11 @@ struct ViewerRoster {
     /// The totals of ended sessions.
     private(set) var past = ViewerTotals()
 
+    init(limit: ViewerLimit?) { self.limit = limit }
+
     var count: Int { peers.count }
+    /// Whether all broadcasts together have as many viewers as they may.
+    var isLimitReached: Bool { limit?.isReached ?? false }
     /// Without services and relays to which this host publishes.
     var audience: Int { peers.values.count { !$0.description.isPublication } }
     var all: some Collection<SendingPeer> { peers.values }
@@ -22,6 +38,7 @@ struct ViewerRoster {
         opened &+= 1
         numbers[peer.id] = opened
         peers[peer.id] = peer
+        limit?.count += 1
     }
 
     /// The sessions with their numbers, in that order.
@@ -33,12 +50,14 @@ struct ViewerRoster {
     mutating func remove(_ peer: SendingPeer, now: MediaInstant) -> Bool {
         guard peers.removeValue(forKey: peer.id) != nil else { return false }
         numbers[peer.id] = nil
+        limit?.count -= 1
         past.add(peer, now: now)
         return true
     }
 
     mutating func removeAll() -> [SendingPeer] {
         defer {
+            limit?.count -= peers.count
             peers.removeAll()
             numbers.removeAll()
         }

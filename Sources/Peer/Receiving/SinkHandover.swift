@@ -78,8 +78,8 @@ package final class SinkInput: EncodedMediaSink, @unchecked Sendable {
     private static let replayInterval: UInt32 = 90
     /// Without a frame for so long, the last one is the newest.
     private static let quietTime = MediaDuration.milliseconds(60)
-    /// The most frames that the decoder's queue takes at once.
-    private static let frameLimit = 48
+    /// The most frames that a relay replays to a new viewer.
+    private static let frameLimit = 240
 
     fileprivate init(
         _ handover: SinkHandover, _ number: Int, _ loop: EventLoop, onTakeover: @escaping () -> Void

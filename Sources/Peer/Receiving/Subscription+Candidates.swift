@@ -45,6 +45,25 @@ extension LoopBound<Subscription> {
         }
     }
 
+    /// Restarts ICE as the other side has asked for, in one step: several restarts follow each other.
+    /// - Parameters:
+    ///   - remote: the other side's new credentials; `fragment` has its candidates.
+    ///   - applied: called on the loop when the restart has begun.
+    /// - Returns: nil if a restart is not possible now.
+    package func restart(
+        with remote: ICECredentials, _ fragment: TrickleFragment, applied: @escaping @Sendable () -> Void
+    ) async -> Subscription.Gathered? {
+        await withCheckedContinuation { continuation in
+            let isRunning = perform { session in
+                guard session.restart() else { return continuation.resume(returning: nil) }
+                applied()
+                session.applyRestartAnswer(remote, fragment.candidates, ended: fragment.endsCandidates)
+                session.initialCandidates { continuation.resume(returning: $0) }
+            }
+            if !isRunning { continuation.resume(returning: nil) }
+        }
+    }
+
     /// Reports the candidates that are found after `gathered`, as fragments, until gathering is complete.
     package func trickle(_ credentials: ICECredentials, _ send: (String) async -> Void) async {
         while let more = await more(of: credentials) {

@@ -16,6 +16,10 @@ public enum ViewerEvent: Sendable {
     case viewerCount(Int)
     /// The number of viewers that say that they record; emitted when it changes.
     case recorderCount(Int)
+    /// The connection between the publisher and the relay is interrupted.
+    case publisherInterrupted
+    /// The publisher sends to the relay again.
+    case publisherResumed
     /// The host has paused the broadcast: no media comes until it resumes it.
     case broadcastPaused
     case broadcastResumed

@@ -48,7 +48,10 @@ final class BroadcastSignaling: SignalingServerDelegate, BroadcastDelegate {
         core.perform { [weak self] in $0.delegate = self }
     }
 
-    func begin(_ broadcast: BroadcastHandle) { served.with { $0 = broadcast } }
+    func begin(_ broadcast: BroadcastHandle) {
+        served.with { $0 = broadcast }
+        broadcast.send(.active)
+    }
 
     /// Tells viewers these STUN and TURN servers from now on.
     func use(_ servers: [ICEServer]) { served.with { $0 }?.use(servers) }

@@ -30,6 +30,8 @@ final class ClusterAccess: BroadcastFinder {
 
     func knows(_ id: BroadcastID) -> Bool { broadcasts?.knows(id) ?? false }
 
+    func secret(of id: BroadcastID) -> [UInt8]? { broadcasts?.secret(of: id) }
+
     func fetch(_ id: BroadcastID) async -> Bool { await broadcasts?.fetch(id) ?? false }
 
     /// Tells the others of a broadcast that is published to this relay.

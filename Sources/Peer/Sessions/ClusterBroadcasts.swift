@@ -24,6 +24,8 @@ final class ClusterBroadcasts: BroadcastFinder {
             var idleSince: MediaInstant? = MonotonicClock.now
             var viewers = 0
             var isFetched = false
+            /// No packets come from the source.
+            var isInterrupted = false
             var isEnded = false
             /// Its publisher sends to this relay from now on.
             var isPublished = false
@@ -34,7 +36,8 @@ final class ClusterBroadcasts: BroadcastFinder {
 
     private struct State {
         var copies: [BroadcastID: Copy] = [:]
-        var tasks: [BroadcastID: Task<Void, Never>] = [:]
+        /// Also of those that are being closed.
+        var tasks: [ObjectIdentifier: Task<Void, Never>] = [:]
         var isStopped = false
         /// What nobody watches is given back at once.
         var isDraining = false
@@ -78,8 +81,11 @@ final class ClusterBroadcasts: BroadcastFinder {
 
     func knows(_ id: BroadcastID) -> Bool { !member.sources(of: id).isEmpty || state.with { $0.copies[id] != nil } }
 
-    /// Anybody who knows the identifier of a broadcast can have it fetched, without the secret: it is fetched once, and
-    /// given back after `idleTime`.
+    func secret(of id: BroadcastID) -> [UInt8]? {
+        state.with { $0.copies[id] }?.broadcast.secret ?? member.sources(of: id).first?.broadcast.parsedLink?.secret
+    }
+
+    /// A broadcast is fetched once, and given back after `idleTime`.
     func fetch(_ id: BroadcastID) async -> Bool {
         guard let copy = copy(of: id) else { return false }
         let deadline = MonotonicClock.now + Self.fetchTime
@@ -104,7 +110,7 @@ final class ClusterBroadcasts: BroadcastFinder {
             if let known = state.copies[id] { return known }
             guard !state.isStopped, !state.isDraining, state.copies.count < capacity else { return nil }
             state.copies[id] = new
-            state.tasks[id] = Task { [weak self] in await self?.run(new, id) }
+            state.tasks[ObjectIdentifier(new)] = Task { [weak self] in await self?.run(new, id) }
             return new
         }
     }
@@ -132,7 +138,10 @@ final class ClusterBroadcasts: BroadcastFinder {
 
     private func run(_ copy: Copy, _ id: BroadcastID) async {
         let idleness = Task { [weak self] in
-            while (try? await Task.sleep(for: .seconds(2))) != nil { self?.endIfIdle(copy) }
+            while (try? await Task.sleep(for: .seconds(2))) != nil {
+                self?.endIfIdle(copy)
+                self?.checkSource(of: copy, id)
+            }
         }
         var deadline = MonotonicClock.now + Self.fetchTime
         // They are tried again after all others.
@@ -153,7 +162,12 @@ final class ClusterBroadcasts: BroadcastFinder {
                 defer { state.isFetched = false }
                 return state.isFetched
             }
-            if isFetched { emit(.lost(id, from: source.name, reason)) }
+            if isFetched {
+                // Before another source is chosen: two relays that had the same one would take each other.
+                if !copy.state.with({ $0.isPublished }) { member.withdraw(id) }
+                emit(.lost(id, from: source.name, reason))
+                if !copy.state.with({ $0.isEnded }) { copy.broadcast.setActive(false) }
+            }
             // The publisher may have gone on at another relay.
             if reason.code == .hostEnded, !isPublishedElsewhere(id, than: source) { break }
             failed.insert(source.name)
@@ -162,17 +176,31 @@ final class ClusterBroadcasts: BroadcastFinder {
             if MonotonicClock.now - began < .seconds(1) { try? await Task.sleep(for: .milliseconds(200)) }
         }
         idleness.cancel()
-        let isPublished = copy.state.with { state in
-            state.isEnded = true
-            return state.isPublished
-        }
-        guard !isPublished else { return }
-        member.withdraw(id)
-        await withCheckedContinuation { done in copy.broadcast.close { done.resume() } }
-        state.with { state in
+        // Its publisher cannot take it over any more.
+        let isClosing = state.with { state in
+            copy.state.with { $0.isEnded = true }
+            guard state.copies[id] === copy else { return false }
             state.copies[id] = nil
-            state.tasks[id] = nil
+            return true
         }
+        if isClosing {
+            member.withdraw(id)
+            await withCheckedContinuation { done in copy.broadcast.close { done.resume() } }
+        }
+        state.with { $0.tasks[ObjectIdentifier(copy)] = nil }
+        emit(.released(id))
+    }
+
+    /// What another relay has of a broadcast has changed.
+    func noteChange(of id: BroadcastID) {
+        if let copy = state.with({ $0.copies[id] }) { checkSource(of: copy, id) }
+    }
+
+    /// Ends the session with a source that does not have the broadcast any more, or gets it from this relay.
+    private func checkSource(of copy: Copy, _ id: BroadcastID) {
+        let (session, source) = copy.state.with { ($0.isFetched ? $0.session : nil, $0.source) }
+        guard let session, let source, member.canFetch(id, from: source.name) == false else { return }
+        session.leave(EndReason(.connectionLost, "the relay \(source.name) does not have the broadcast any more"))
     }
 
     /// Receives a broadcast from another relay, until that fails.
@@ -183,6 +211,16 @@ final class ClusterBroadcasts: BroadcastFinder {
             link: link, identity: identity, name: "relay \(own.name)", sink: SharedSink(copy.broadcast), seat: seat(),
             emit: { [weak self] event in
                 switch event {
+                case .interrupted:
+                    copy.state.with { $0.isInterrupted = true }
+                    copy.broadcast.setActive(false)
+                    if let self, !member.knows(source.name) { relayHasGone(source) }
+                    return
+                case .resumed:
+                    copy.state.with { $0.isInterrupted = false }
+                    return copy.broadcast.setActive(true)
+                case .publisherInterrupted: return copy.broadcast.setActive(false)
+                case .publisherResumed: return copy.broadcast.setActive(true)
                 case .broadcastPaused: return copy.broadcast.setPaused(true)
                 case .broadcastResumed: return copy.broadcast.setPaused(false)
                 default: break
@@ -194,12 +232,14 @@ final class ClusterBroadcasts: BroadcastFinder {
                 broadcast.viewers = copy.state.with { $0.viewers }
                 copy.state.with { $0.isFetched = true }
                 member.announce(id, broadcast)
+                copy.broadcast.setActive(true)
                 copy.broadcast.send(.alternates(member.links(of: link)))
                 emit(.fetched(id, from: source.name))
+                checkSource(of: copy, id)
             })
         session.onReturn.with { $0 = { copy.broadcast.send(.returnToHost) } }
         let isWanted = copy.state.with { state in
-            if !state.isEnded { (state.session, state.source) = (session, source) }
+            if !state.isEnded { (state.session, state.source, state.isInterrupted) = (session, source, false) }
             return !state.isEnded
         }
         guard isWanted else { return EndReason(.stopped, "nobody watches") }
@@ -228,14 +268,12 @@ final class ClusterBroadcasts: BroadcastFinder {
     /// - Returns: also how many watch it here; nil if this relay does not have it, and has not begun to fetch it.
     func publish(_ id: BroadcastID) -> (RelayedBroadcast, viewers: Int)? {
         let copy = state.with { state in
-            state.tasks[id] = nil
-            return state.copies.removeValue(forKey: id)
+            let copy = state.copies.removeValue(forKey: id)
+            copy?.state.with { ($0.isEnded, $0.isPublished) = (true, true) }
+            return copy
         }
         guard let copy else { return nil }
-        let session = copy.state.with { state -> ViewerSession? in
-            (state.isEnded, state.isPublished) = (true, true)
-            return state.session
-        }
+        let session = copy.state.with { $0.session }
         session?.leave(EndReason(.stopped, "the publisher sends to this relay"))
         return (copy.broadcast, copy.state.with { $0.viewers })
     }
@@ -243,10 +281,13 @@ final class ClusterBroadcasts: BroadcastFinder {
     /// The broadcasts that can be watched.
     var live: [RelayedBroadcast] { state.with { $0.copies.values.map(\.broadcast) }.filter { $0.link != nil } }
 
-    /// Ends the sessions with a relay that is not heard any more, so that another one is asked.
+    /// Ends the sessions with a relay that is not heard any more, so that another one is asked. A session whose media comes
+    /// goes on: the connection to NATS may be what is broken.
     func relayHasGone(_ node: ClusterNode) {
         for copy in state.with({ Array($0.copies.values) }) {
-            let session = copy.state.with { $0.source?.name == node.name ? $0.session : nil }
+            let session = copy.state.with { state in
+                state.source?.name == node.name && (state.isInterrupted || !state.isFetched) ? state.session : nil
+            }
             session?.leave(EndReason(.connectionLost, "the relay \(node.name) is not heard any more"))
         }
     }
@@ -290,6 +331,8 @@ public enum ClusterEvent: Sendable {
     /// A broadcast comes from another relay from now on.
     case fetched(BroadcastID, from: String)
     case lost(BroadcastID, from: String, EndReason)
+    /// A broadcast of another relay has gone, or its publisher sends to this relay.
+    case released(BroadcastID)
 }
 
 /// Passes everything to a sink that outlives its session.

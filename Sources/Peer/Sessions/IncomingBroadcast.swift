@@ -108,12 +108,10 @@ final class IncomingBroadcast: Sendable {
             await core.ifRunning { $0.add(candidates) }
             return nil
         }
-        guard await core.ifRunning({ $0.restart() }) == true else {
-            throw OfferRefusal(.busy, "The service cannot restart ICE now: try again later.")
-        }
-        remote.with { $0 = credentials }
-        await core.ifRunning { $0.applyRestartAnswer(credentials, fragment.candidates, ended: fragment.endsCandidates) }
-        let found = await core.gathered()
+        guard
+            let found = await core.restart(
+                with: credentials, fragment, applied: { [remote] in remote.with { $0 = credentials } })
+        else { throw OfferRefusal(.busy, "The service cannot restart ICE now: try again later.") }
         guard let own = found.credentials else { throw OfferRefusal(.ended, "The broadcast has ended.") }
         let answer = found.batch.fragment(own, mid: fragment.mid)
         return RestartedSession(fragment: answer.serialised, etag: own.usernameFragment)

@@ -112,6 +112,7 @@ final class PublishedBroadcasts: Sendable {
     func noteChange(of id: BroadcastID) {
         noteAudience(of: id)
         guard let member = cluster.member else { return }
+        cluster.broadcasts?.noteChange(of: id)
         broadcast(id)?.keepReports(of: member.fetchers(of: id))
     }
 
@@ -123,6 +124,7 @@ final class PublishedBroadcasts: Sendable {
             return found
         }
         guard let live, let link = live.broadcast.link, let service = environment.with({ $0 })?.session else { return }
+        live.broadcast.setActive(true)
         // First, as the publisher has it listed as soon as it knows the link.
         cluster.announce(live.broadcast, of: live.publisher)
         service.send(url: link.text, to: session)
@@ -157,7 +159,8 @@ final class PublishedBroadcasts: Sendable {
 
     private func decide(_ knock: Knock, about id: BroadcastID) async -> KnockDecision {
         // Viewers of a relay that drains may still need its broadcasts elsewhere.
-        if cluster.member?.isRelay(knock.identity.fingerprint) == true { return .accepted }
+        // A native identity has signed with its certificate's key.
+        if knock.identity.kind == .native, cluster.member?.isRelay(knock.identity.fingerprint) == true { return .accepted }
         guard let environment = environment.with({ $0 }) else { return .unanswered }
         guard !isDraining.with({ $0 }) else { return .refused(Self.drainingText) }
         if knock.hasPass, !knock.wasRemoved { return .accepted }

@@ -31,6 +31,8 @@ public final class RelaySession: Sendable {
         public var service: ServiceSession.Configuration
         /// Of one broadcast.
         public var maximumViewers = 64
+        /// Of all broadcasts; nil: the limits of HTTPS connections, which follow `maximumViewers`, are the only ones.
+        public var maximumTotalViewers: Int?
         /// To one viewer.
         public var maximumBitrate = Bitrate.kilobits(20_000)
         /// Threads that send to viewers at a time.
@@ -81,7 +83,7 @@ public final class RelaySession: Sendable {
         let published = PublishedBroadcasts(viewers, hasCluster: configuration.cluster != nil, emit: emit)
         self.published = published
         var service = configuration.service
-        service.viewers = configuration.maximumViewers
+        service.viewers = configuration.maximumTotalViewers ?? configuration.maximumViewers
         service.media?.isSTUNServer = true
         if configuration.cluster != nil {
             service.finder = published.cluster
@@ -100,7 +102,12 @@ public final class RelaySession: Sendable {
             makeSink: { published.add($0, $1) },
             findServed: { published.broadcast(of: $0)?.served },
             emit: { event in
-                if case .closed(let id, _, _) = event { published.closed(id) }
+                switch event {
+                case .closed(let id, _, _): published.closed(id)
+                case .interrupted(let id): published.broadcast(of: id)?.setActive(false)
+                case .resumed(let id): published.broadcast(of: id)?.setActive(true)
+                default: break
+                }
                 emit(.service(event))
                 if case .connected(let id, _) = event { published.connected(id) }
             })
@@ -115,6 +122,7 @@ public final class RelaySession: Sendable {
                     ICEAgentPool(
                         .init(agents: .max, descriptors: descriptors.agents, reserve: descriptors.reserve / 2))
                 }),
+            limit: LoopBound(session.loop, making: { ViewerLimit(configuration.maximumTotalViewers ?? .max) }),
             fanOut: LoopBound(
                 session.loop, making: { FanOut(threads: configuration.sendingThreads, sharing: configuration.sharing) }),
             decide: admit, viewerLimit: configuration.viewerLimit)
@@ -202,13 +210,17 @@ public final class RelaySession: Sendable {
                 datagrams: counters.datagrams, refusedRequests: counters.refusedRequests,
                 strangers: counters.strangers, bindingResponses: counters.bindingResponses)
         }
+        result.meetings = session.meetingCount
+        let member = published.cluster.member
         for (id, broadcast) in published.all {
             let received = await session.statistics(of: id)
-            await result.add(broadcast, received)
+            await result.add(broadcast, received, relays: member?.copies(of: broadcast.id) ?? 0)
         }
-        for (broadcast, received) in await published.cluster.broadcasts?.statistics() ?? [] {
-            await result.add(broadcast, received)
+        let copies = await published.cluster.broadcasts?.statistics() ?? []
+        for (broadcast, received) in copies {
+            await result.add(broadcast, received, relays: member?.copies(of: broadcast.id) ?? 0)
         }
+        result.cluster = member.map { .init(relays: $0.relayCount, fetched: copies.count) }
         return result
     }
 

@@ -13,6 +13,8 @@ public struct RelayStatistics: Sendable {
         public var id: String
         public var codec: VideoCodec?
         public var viewers = 0
+        /// Other relays that get it from here.
+        public var relays = 0
         /// Viewers with media flowing.
         public var connected = 0
         /// From the publisher.
@@ -42,7 +44,19 @@ public struct RelayStatistics: Sendable {
         public var bindingResponses = 0
     }
 
+    /// The other relays.
+    public struct Cluster: Sendable {
+        /// Those that are heard.
+        public var relays = 0
+        /// Broadcasts that come from them.
+        public var fetched = 0
+    }
+
     public var broadcasts: [Broadcast] = []
+    /// Hosts and services that are met here.
+    public var meetings = 0
+    /// Nil without a cluster.
+    public var cluster: Cluster?
     public var mediaPort = MediaPort()
     public var signaling = SignalingStatistics()
     /// No publisher and no viewer is taken any more.
@@ -50,13 +64,15 @@ public struct RelayStatistics: Sendable {
 }
 
 extension RelayStatistics {
-    /// - Parameter received: from the publisher, or from another relay.
-    mutating func add(_ broadcast: RelayedBroadcast, _ received: ViewerStatistics?) async {
+    /// - Parameters:
+    ///   - received: from the publisher, or from another relay.
+    ///   - relays: those that get it from here.
+    mutating func add(_ broadcast: RelayedBroadcast, _ received: ViewerStatistics?, relays: Int) async {
         guard let (id, codec, traffic) = await broadcast.traffic() else { return }
         broadcasts.append(
             Broadcast(
-                name: broadcast.displayName, id: id.text, codec: codec, viewers: traffic.viewers,
-                connected: traffic.connected, packetsReceived: received?.packetsReceived ?? 0,
+                name: broadcast.displayName, id: id.text, codec: codec, viewers: max(0, traffic.viewers - relays),
+                relays: relays, connected: traffic.connected, packetsReceived: received?.packetsReceived ?? 0,
                 bytesReceived: received?.bytesReceived ?? 0, packetsLost: received?.packetsLost ?? 0,
                 packetsSent: traffic.packets, bytesSent: traffic.bytes, retransmissions: traffic.retransmissions,
                 keyframeRequests: traffic.keyframeRequests, delays: traffic.delays, badPackets: traffic.badPackets))

@@ -26,6 +26,8 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
         var maximumBitrate: Bitrate
         /// The ICE agents of the viewers of all broadcasts.
         var agents: LoopBound<ICEAgentPool>
+        /// Of the viewers of all broadcasts.
+        var limit: LoopBound<ViewerLimit>
         var fanOut: LoopBound<FanOut>
         var decide: HostSession.KnockPolicy
         var viewerLimit: (@Sendable (ViewerDescription) -> Bitrate?)?
@@ -57,6 +59,8 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
         var link: Link?
         /// The publisher has paused it.
         var isPaused = false
+        /// The connection to the publisher, or to the relay that it is fetched from, is not interrupted.
+        var isActive = true
         /// Of relays that fetch it here.
         var reports = SlowestBitrateReports()
         var isClosed = false
@@ -122,6 +126,16 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
         served?.signaling.send(isPaused ? .paused : .resumed)
     }
 
+    /// Tells the viewers that the connection to the publisher is interrupted, or that it is there again.
+    func setActive(_ isActive: Bool) {
+        let served = state.with { state -> Served? in
+            guard state.isActive != isActive else { return nil }
+            state.isActive = isActive
+            return state.served
+        }
+        served?.signaling.send(isActive ? .active : .inactive)
+    }
+
     /// A relay that fetches the broadcast here tells what its slowest viewer can get; nil: as much as its others.
     func note(slowest: Bitrate?, at relay: String) {
         state.with { $0.reports.note(slowest, from: relay, now: MonotonicClock.now) }
@@ -131,6 +145,8 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
     func keepReports(of relays: Set<String>) { state.with { $0.reports.keep(relays) } }
 
     var id: BroadcastID { configuration.id }
+
+    var secret: [UInt8] { configuration.secret }
 
     /// Of the viewers' passes for other relays; nil: there are none.
     var passKey: [UInt8]? { configuration.passKey }
@@ -160,10 +176,10 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
         guard let environment else { return }
         let codec = format.video ?? .vp8
         guard isFirst else {
-            guard let video = state.with({ $0.video }), video.codec == codec else {
+            guard state.with({ $0.video?.codec }) == codec else {
                 throw MediaSinkFailure("the publisher has changed the video codec")
             }
-            return video.packets.assumeIsolated { $0.restart() }
+            return
         }
         let loop = environment.session.loop
         let packets = LoopBound(loop, ForwardedVideo(codec))
@@ -171,7 +187,9 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
         state.with { $0.video = Video(codec: codec, packets: packets) }
         var broadcast: Broadcast?
         environment.agents.assumeIsolated {
-            broadcast = Broadcast(loop: loop, settings: settings(format, environment), source: self, agents: $0)
+            broadcast = Broadcast(
+                loop: loop, settings: settings(format, environment), source: self, agents: $0,
+                limit: environment.limit.assumeIsolated { $0 })
             broadcast?.servers = environment.session.iceServers
         }
         guard let broadcast else { return }

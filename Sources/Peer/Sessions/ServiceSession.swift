@@ -173,7 +173,7 @@ public final class ServiceSession: Sendable {
         settings.certificate = configuration.certificate
         settings.directory = configuration.directory
         settings.finder = configuration.finder
-        settings.serve(viewers: configuration.viewers)
+        settings.serve(viewers: configuration.viewers, broadcasts: service.sessionCapacity)
         // Peers on one UDP port take no descriptors.
         settings.limit(
             connections: DescriptorPlan.ofThisProcess.connections(sharesPort: configuration.media != nil))
@@ -267,16 +267,17 @@ public final class ServiceSession: Sendable {
     func ask(_ knock: Knock, of session: SessionID) async -> KnockDecision {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let (handle, refusal): (ServiceHandle?, KnockDecision?) = state.with { state in
-                    guard state.broadcasts[session] != nil, !Task.isCancelled else { return (nil, .unanswered) }
+                let refusal: KnockDecision? = state.with { state in
+                    guard state.broadcasts[session] != nil, !Task.isCancelled else { return .unanswered }
                     guard state.viewers.values.count(where: { $0.session == session }) < Self.viewerQuestionLimit else {
-                        return (nil, .refused("too many people ask the host"))
+                        return .refused("too many people ask the host")
                     }
                     state.viewers[knock.id] = ViewerQuestion(session: session, knock: knock, answer: continuation)
-                    return (state.handle, nil)
+                    // Before anything can withdraw it.
+                    state.handle?.send(.viewer(knock), to: session)
+                    return nil
                 }
                 if let refusal { continuation.resume(returning: refusal) }
-                handle?.send(.viewer(knock), to: session)
             }
         } onCancel: {
             let (handle, question) = state.with { ($0.handle, $0.viewers.removeValue(forKey: knock.id)) }
@@ -294,6 +295,9 @@ public final class ServiceSession: Sendable {
         }
         for answer in ended { answer.resume(returning: .unanswered) }
     }
+
+    /// Hosts and services that are reached over the server.
+    var meetingCount: Int { state.with { $0.meetings.count } }
 
     /// Whether hosts are reached over the server. Services, which have no end, do not count.
     var hasMeetings: Bool {
@@ -360,7 +364,8 @@ public final class ServiceSession: Sendable {
         case .interrupted: emit(.interrupted(session))
         case .resumed: emit(.resumed(session))
         case .warning(let sentence): emit(.warning(sentence))
-        case .knocking, .accepted, .named, .waiting, .viewerCount, .recorderCount, .broadcastPaused, .broadcastResumed:
+        case .knocking, .accepted, .named, .waiting, .viewerCount, .recorderCount, .publisherInterrupted,
+            .publisherResumed, .broadcastPaused, .broadcastResumed:
             break
         }
     }
@@ -387,14 +392,25 @@ extension ServiceSession: ServiceDelegate {
     }
 
     public func openSession(offer text: String, publisher: Publisher) async throws(OfferRefusal) -> OpenedSession {
+        let capabilities = capabilities(of: publisher)
         let offer: Offer
         do throws(OfferError) {
             offer = try Offer(text, for: capabilities)
         } catch {
             throw error.refusal
         }
+        // RFC 9725 section 4.4.3.
+        guard !offer.isAnsweredInPart else {
+            throw OfferRefusal(
+                .unprocessable,
+                "The offer has more media than is taken: one video section, and audio sections up to "
+                    + "\(capabilities.audioSections), each with a codec of this service.")
+        }
         guard offer.fingerprint.bytes == publisher.fingerprint else {
             throw OfferRefusal(.unprocessable, "The offer's certificate is not the one that was paired.")
+        }
+        guard state.with({ !$0.isStopped && !$0.isFull }) else {
+            throw OfferRefusal(.ended, "The service has stopped.")
         }
         let id = SessionID.random()
         let broadcast = IncomingBroadcast(
@@ -422,8 +438,10 @@ extension ServiceSession: ServiceDelegate {
         return opened
     }
 
-    private var capabilities: MediaCapabilities {
+    /// A host may send a microphone beside its application's audio; WHIP has one section of a kind.
+    private func capabilities(of publisher: Publisher) -> MediaCapabilities {
         var result = MediaCapabilities.receiving(configuration.videoCodecs)
+        if publisher.pairing == nil { result.audioSections = 1 }
         result.usesReferences = !configuration.forwardsPackets
         result.limitsBitrate = configuration.forwardsPackets
         return result

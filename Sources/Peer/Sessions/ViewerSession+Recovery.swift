@@ -23,8 +23,10 @@ extension ViewerSession {
                     switch event {
                     case .ended(let reason): return place.tell(EndReason(.hostEnded, reason))
                     case .removed(let reason): return place.tell(EndReason(.removed, reason))
-                    case .paused: setPaused(true)
-                    case .resumed: setPaused(false)
+                    case .active: report(false, isPublisherInterrupted, .publisherInterrupted, .publisherResumed)
+                    case .inactive: report(true, isPublisherInterrupted, .publisherInterrupted, .publisherResumed)
+                    case .paused: report(true, isBroadcastPaused, .broadcastPaused, .broadcastResumed)
+                    case .resumed: report(false, isBroadcastPaused, .broadcastPaused, .broadcastResumed)
                     case .viewerCount(let count): emit(.viewerCount(count))
                     case .recorderCount(let count): emit(.recorderCount(count))
                     case .candidates(let text):
@@ -53,12 +55,12 @@ extension ViewerSession {
     }
 
     /// The host repeats its state on each new stream, so only changes are reported.
-    private func setPaused(_ isPaused: Bool) {
-        let isNew = isBroadcastPaused.with { known in
-            defer { known = isPaused }
-            return known != isPaused
+    private func report(_ state: Bool, _ last: Monitor<Bool>, _ begin: ViewerEvent, _ end: ViewerEvent) {
+        let isNew = last.with { last in
+            defer { last = state }
+            return last != state
         }
-        if isNew { emit(isPaused ? .broadcastPaused : .broadcastResumed) }
+        if isNew { emit(state ? begin : end) }
     }
 
     /// Waits for the host's own reason if the session ended because the host closed the media: the reason comes on

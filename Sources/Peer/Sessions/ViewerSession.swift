@@ -35,6 +35,7 @@ public final class ViewerSession: Sendable {
     let outcomes: Monitor<PlaceOutcomes>
     var outcome: Outcome { outcomes.with { $0.outcome } }
     let isBroadcastPaused = Monitor(false)
+    let isPublisherInterrupted = Monitor(false)
     let relays = Monitor(Relays())
     let followsAlternates: Bool
     let hasLeft = Monitor(false)

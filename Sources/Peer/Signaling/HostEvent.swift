@@ -9,6 +9,10 @@ public enum HostEvent: StreamEvent, Equatable {
     case viewerCount(Int)
     /// How many of the viewers say that they record.
     case recorderCount(Int)
+    /// The publisher sends to this server: at the beginning of each stream, and after ``inactive``.
+    case active
+    /// The connection between the publisher and this relay is interrupted.
+    case inactive
     /// The host has paused the broadcast; the viewers keep the last frame.
     case paused
     /// The host has resumed the broadcast.
@@ -28,11 +32,19 @@ public enum HostEvent: StreamEvent, Equatable {
     /// Any other event, with its name and its JSON.
     case other(name: String, json: String)
 
+    /// The names of the events that a server may send, as the WHEP extension announces them.
+    static let names = [
+        "active", "inactive", "viewercount", "recordercount", "paused", "resumed", "alternates", "reconnect", "return",
+        "candidates", "removed", "ended",
+    ]
+
     public var name: String {
         switch self {
         case .ended: "ended"
         case .viewerCount: "viewercount"
         case .recorderCount: "recordercount"
+        case .active: "active"
+        case .inactive: "inactive"
         case .paused: "paused"
         case .resumed: "resumed"
         case .removed: "removed"
@@ -94,6 +106,7 @@ public enum HostEvent: StreamEvent, Equatable {
         case .candidates(let fragment): Self.json(Candidates(fragment: fragment))
         case .viewerCount(let count): "{\"type\":\"viewercount\",\"viewercount\":\(count)}"
         case .recorderCount(let count): Self.json(Recorders(recordercount: count))
+        case .active, .inactive: "{}"
         case .paused, .resumed, .returnToHost: "{\"type\":\"\(name)\"}"
         case .removed(let reason): Self.json(Removed(reason: reason))
         case .other(_, let text): text
@@ -103,14 +116,15 @@ public enum HostEvent: StreamEvent, Equatable {
     var isFinal: Bool {
         switch self {
         case .ended, .removed: true
-        case .viewerCount, .recorderCount, .paused, .resumed, .candidates, .alternates, .reconnect, .returnToHost,
-            .other:
+        case .viewerCount, .recorderCount, .active, .inactive, .paused, .resumed, .candidates, .alternates, .reconnect,
+            .returnToHost, .other:
             false
         }
     }
 
     var lastingKey: String {
         switch self {
+        case .active, .inactive: "active"
         case .paused, .resumed: "pause"
         default: name
         }
@@ -118,10 +132,11 @@ public enum HostEvent: StreamEvent, Equatable {
 
     var lasting: HostEvent? {
         switch self {
-        case .ended, .viewerCount, .recorderCount, .candidates, .paused, .resumed, .alternates, .reconnect,
+        case .ended, .viewerCount, .recorderCount, .candidates, .active, .paused, .resumed, .alternates, .reconnect,
             .returnToHost:
             self
-        case .removed, .other: nil
+        // WHEP's events: no stream begins with `inactive`.
+        case .inactive, .removed, .other: nil
         }
     }
 
@@ -139,6 +154,8 @@ public enum HostEvent: StreamEvent, Equatable {
         case "recordercount":
             guard let count = try? decoder.decode(Recorders.self, from: Data(data.utf8)) else { return nil }
             self = .recorderCount(count.recordercount)
+        case "active": self = .active
+        case "inactive": self = .inactive
         case "paused": self = .paused
         case "resumed": self = .resumed
         case "removed":

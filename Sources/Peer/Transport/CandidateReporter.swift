@@ -29,12 +29,15 @@ package final class CandidateReporter: LocalCandidateDelegate {
         path.candidateDelegate = self
     }
 
-    /// Calls back once; see `CandidateGathering.Input.describe`.
+    /// Calls back once, each caller; see `CandidateGathering.Input.describe`.
     package func initialCandidates(
         within timeout: MediaDuration, wanted: ICECandidate.Kind?,
         _ body: @escaping (CandidateGathering.Batch) -> Void
     ) {
-        onDescription = body
+        onDescription = { [waiting = onDescription] batch in
+            waiting?(batch)
+            body(batch)
+        }
         handle(.describe(within: timeout, wanted: wanted))
     }
 

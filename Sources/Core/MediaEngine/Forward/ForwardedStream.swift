@@ -67,7 +67,7 @@ struct ForwardedStream {
         framesBehind = max(framesBehind &- 1, 0)
         isFrameAdmitted = filter.admits(
             isKeyframe: packet.isKeyframe, layer: packet.layer, bytes: isLayerFrame ? Int(layerBytes) : packet.length,
-            rate: rate, base: isLayerFrame ? source.baseBitrate(now: now) : nil, now: now)
+            rate: rate, base: isLayerFrame ? source.baseBitrate : nil, now: now)
         // A key frame begins anew, so what was left out before it does not count.
         if packet.isKeyframe { pictureIDShift = 0 }
         if filter.isFollowing, !isFrameAdmitted, packet.pictureIDOffset > 0 {

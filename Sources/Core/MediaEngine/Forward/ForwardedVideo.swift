@@ -50,8 +50,9 @@ public final class ForwardedVideo {
     /// Bytes of the packets from `keyframeStart` on, and how many frames they are.
     private(set) var bytesSinceKeyframe = 0
     private(set) var framesSinceKeyframe = 0
-    private var rate = SentBitrateMeter()
     private var baseRate = SentBitrateMeter()
+    /// The bitrate of the base layer's payloads over the last second, as of the newest frame of another layer.
+    private(set) var baseBitrate = Bitrate(bitsPerSecond: 0)
     /// Of the newest frame; nil before the first.
     private(set) var lastTimestamp: RTPTimestamp?
     private var clock: (timestamp: RTPTimestamp, instant: MediaInstant)?
@@ -59,7 +60,7 @@ public final class ForwardedVideo {
     public private(set) var delays = DelayHistogram()
     /// For packets that are written again; see `ForwardedPacketWriter.scratch`.
     let scratch = PacketSlab(capacity: 1, slotBytes: 2_048)
-    /// Called when packets can be sent, while the `MediaReceiver` takes one in: it must not be called then.
+    /// Called when packets can be sent. The callee must not call the `MediaReceiver`, which is taking a packet in.
     public var onPackets: (() -> Void)?
 
     /// The longest payload in bytes: with the receiver's header, RTX and SRTP it stays within an Ethernet packet.
@@ -102,8 +103,17 @@ public final class ForwardedVideo {
         onPackets?()
     }
 
+    /// Counts the sources; see ``ForwardedInput``.
+    fileprivate var sources = 0
+
+    fileprivate func beginSource() -> Int {
+        sources += 1
+        restart()
+        return sources
+    }
+
     /// The source's sequence numbers and picture IDs begin anew, with a key frame.
-    public func restart() {
+    func restart() {
         shift = nil
         waitsForKeyframe = true
         end = highest &+ 1
@@ -150,8 +160,11 @@ public final class ForwardedVideo {
                 lastTimestamp = packet.timestamp
             }
             bytesSinceKeyframe &+= packet.length
-            rate.note(bytes: packet.length, now: now)
-            if packet.layer == 0 { baseRate.note(bytes: packet.length, now: now) }
+            if packet.layer == 0 {
+                baseRate.note(bytes: packet.length, now: now)
+            } else if packets[index].isFrameStart {
+                baseBitrate = baseRate.rate(now: now)
+            }
         }
     }
 
@@ -177,10 +190,6 @@ public final class ForwardedVideo {
     func payload(_ packet: Packet) -> UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(rebasing: slab[Int(packet.position & mask)][..<packet.length])
     }
-
-    /// The bitrates of the payloads over the last second: of all, and of the base layer.
-    func bitrate(now: MediaInstant) -> Bitrate { rate.rate(now: now) }
-    func baseBitrate(now: MediaInstant) -> Bitrate { baseRate.rate(now: now) }
 
     /// For how long a packet could have been sent, when it is sent to one receiver for the first time. Nil for packets
     /// that a receiver gets later because it has come later; they have another timestamp.
@@ -211,4 +220,26 @@ public final class ForwardedVideo {
             payload[offset] = (payload[offset] &+ UInt8(truncatingIfNeeded: difference)) & 0x7F
         }
     }
+}
+
+/// What one source puts into a ``ForwardedVideo``. When another one begins, what this one still sends is ignored.
+struct ForwardedInput {
+    private let video: ForwardedVideo
+    private let number: Int
+
+    /// Begins as the source, with a key frame.
+    init(_ video: ForwardedVideo) {
+        self.video = video
+        number = video.beginSource()
+    }
+
+    private var isCurrent: Bool { video.sources == number }
+
+    /// See `ForwardedVideo.insert`.
+    func insert(_ sequence: Int64, _ packet: RTPPacketView, _ part: DepacketizedVideo, now: MediaInstant) {
+        if isCurrent { video.insert(sequence, packet, part, now: now) }
+    }
+
+    /// See `ForwardedVideo.restart`.
+    func restart() { if isCurrent { video.restart() } }
 }

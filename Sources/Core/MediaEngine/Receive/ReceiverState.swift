@@ -7,7 +7,7 @@ struct ReceiverState: ~Copyable {
     let parameters: ReceiverParameters
     var video: FrameAssembler?
     let depacketizer: VideoDepacketizer
-    let forwarded: ForwardedVideo?
+    let forwarded: ForwardedInput?
     var videoStream: ReceiveStream
     /// 0: not known yet.
     var rtxSSRC: UInt32
@@ -43,7 +43,7 @@ struct ReceiverState: ~Copyable {
         _ parameters: ReceiverParameters, ntpEpoch: NTPTimestamp, forwarded: ForwardedVideo?, now: MediaInstant
     ) {
         self.parameters = parameters
-        self.forwarded = forwarded
+        self.forwarded = forwarded.map { ForwardedInput($0) }
         reports = ReceiverReportSchedule(ntpEpoch: ntpEpoch, now: now)
         videoStream = ReceiveStream(ssrc: parameters.video?.ssrc ?? 0, clockRate: 90_000)
         rtxSSRC = parameters.video?.rtxSSRC ?? 0

@@ -53,18 +53,30 @@ struct AdmissionDocument: Codable {
     var reconnect: SignedRedirect?
 }
 
+extension SignalingService {
+    /// Reads the body of a knock; nil if it is malformed.
+    func knockRequest(of call: RouteRequest) -> (KnockRequest, fingerprint: [UInt8], proof: [UInt8])? {
+        guard let request = document(KnockRequest.self, of: call), let fingerprint = request.certificate,
+            let proof = Base64URL.decode(request.proof)
+        else { return nil }
+        return (request, fingerprint, proof)
+    }
+
+    var malformedKnock: RouteResponse {
+        malformed("a knock is JSON with name, fingerprint (SHA-256), proof, and a browser's key")
+    }
+
+    func wrongSecret(_ call: RouteRequest) async -> RouteResponse {
+        await wrong(call, .wrongProof, "the secret in the link is not right: ask for the link again")
+    }
+}
+
 extension BroadcastRoutes {
     /// Handles POST /ID/knock.
     func knock(_ call: RouteRequest) async -> RouteResponse {
         if broadcast.eventStreams.hasEnded { return hasEnded }
-        guard let request = server.document(KnockRequest.self, of: call),
-            let fingerprint = request.certificate, let proof = Base64URL.decode(request.proof)
-        else {
-            return server.malformed("a knock is JSON with name, fingerprint (SHA-256), proof, and a browser's key")
-        }
-        guard broadcast.proof.isViewer(proof, fingerprint: fingerprint) else {
-            return await server.wrong(call, .wrongProof, "the secret in the link is not right: ask for the link again")
-        }
+        guard let (request, fingerprint, proof) = server.knockRequest(of: call) else { return server.malformedKnock }
+        guard broadcast.proof.isViewer(proof, fingerprint: fingerprint) else { return await server.wrongSecret(call) }
         let key = request.key.map { Base64URL.decode($0) ?? [] }
         guard key.map({ KnockChallenge.isKey($0) }) ?? true,
             let identity = ViewerIdentity(fingerprint: fingerprint, key: key)

@@ -65,7 +65,7 @@ extension BroadcastRoutes {
     private func created(_ session: OpenedSession, _ viewer: Viewer) -> RouteResponse {
         let events =
             "</\(configuration.id.text)/events>; rel=\"urn:ietf:params:whep:ext:core:server-sent-events\"; "
-            + "events=\"viewercount,recordercount,paused,resumed,ended\""
+            + "events=\"\(HostEvent.names.joined(separator: ","))\""
         var reply = sessions.created(session, links: [events] + broadcast.issuedServers.flatMap(\.links))
         if viewer.knock != nil {
             let proof = broadcast.proof.host(viewer: viewer.fingerprint, host: server.identity.fingerprint)

@@ -44,8 +44,8 @@ struct BroadcastRoutes: Sendable {
     private var events: EventRoutes {
         let broadcast = broadcast
         return EventRoutes(
-            server: server, path: "/\(configuration.id.text)/events", streams: broadcast.eventStreams,
-            delegate: broadcast.delegate, sessions: { broadcast.admissions.sessions(of: $0) },
+            server: server, path: "/\(configuration.id.text)/events", names: HostEvent.names,
+            streams: broadcast.eventStreams, delegate: broadcast.delegate, sessions: { broadcast.admissions.sessions(of: $0) },
             begin: { broadcast.sendLasting(to: $0) })
     }
 }

@@ -3,11 +3,35 @@ import HTTPTypes
 import HummingbirdCore
 import NIOCore
 
+/// The events of one stream: those that its client has named in a POST (WHEP's extension), or all.
+struct EventSelection {
+    private static let parameter = "events="
+    /// Nil: all.
+    private let names: Set<Substring>?
+
+    /// - Parameter query: of the stream's location.
+    init(query: Substring) {
+        names = query.hasPrefix(Self.parameter)
+            ? Set(query.dropFirst(Self.parameter.count).split(separator: ",")) : nil
+    }
+
+    /// The query of the location of a stream with these events.
+    static func query(_ names: [String]) -> String { "?" + parameter + names.joined(separator: ",") }
+
+    /// - Parameter text: a serialized ``StreamEvent``, or a comment line.
+    func contains(_ text: String) -> Bool {
+        guard let names, let line = text.split(separator: "\n").first, line.hasPrefix("event: ") else { return true }
+        return names.contains(line.dropFirst("event: ".count))
+    }
+}
+
 /// The event streams of a broadcast's viewers, or of a service's hosts.
 struct EventRoutes: Sendable {
     let server: SignalingService
     /// The resource's path.
     let path: String
+    /// The events among which a POST may choose; nil: it does not choose.
+    let names: [String]?
     let streams: EventStreams
     let delegate: any SessionDelegate
     /// The sessions of a token's owner.
@@ -31,18 +55,36 @@ struct EventRoutes: Sendable {
 
     private func respond(to call: RouteRequest, _ owner: TokenHash) -> RouteResponse {
         switch call.method {
-        case .post: return RouteResponse(.created, [.location: path])
+        case .post: return location(for: call)
         case .get: break
         case .head: return RouteResponse(.ok, [.contentType: "text/event-stream"])
         default: return .methodNotAllowed(Self.methods)
         }
         guard streams.hasRoom(for: owner) else { return .limited("too many event streams are open", 5) }
         var reply = RouteResponse(.ok, [.contentType: "text/event-stream"])
-        reply.body = stream(owner, call.connection)
+        reply.body = stream(owner, call.connection, EventSelection(query: call.query))
         return reply
     }
 
-    private func stream(_ owner: TokenHash, _ connection: RouteConnection) -> ResponseBody {
+    /// The answer to a POST, whose body may name some of the events, as a JSON array.
+    private func location(for call: RouteRequest) -> RouteResponse {
+        guard let names, call.body.readableBytes > 0 else { return RouteResponse(.created, [.location: path]) }
+        guard call.mediaType == "application/json" else {
+            return RouteResponse(problem: .mediaType, .unsupportedMediaType, "the names of events are application/json")
+        }
+        guard let chosen = server.document([String].self, of: call, limit: 1_024) else {
+            return RouteResponse(problem: .malformed, .badRequest, "the body is a JSON array of names of events")
+        }
+        guard chosen.allSatisfy({ names.contains($0) }) else {
+            return RouteResponse(
+                problem: .malformed, .badRequest, "the events are \(names.joined(separator: ", "))")
+        }
+        return RouteResponse(.created, [.location: path + EventSelection.query(chosen)])
+    }
+
+    private func stream(
+        _ owner: TokenHash, _ connection: RouteConnection, _ selection: EventSelection
+    ) -> ResponseBody {
         let (streams, delegate, sessions, begin) = (streams, delegate, sessions, begin)
         let beat = TimeAmount(server.configuration.heartbeat)
         server.count { $0.eventStreams += 1 }
@@ -63,7 +105,7 @@ struct EventRoutes: Sendable {
                 heart.cancel()
                 streams.close(stream.id)
             }
-            for await text in stream.events { try await writer.write(ByteBuffer(string: text)) }
+            for await text in stream.events where selection.contains(text) { try await writer.write(ByteBuffer(string: text)) }
             try await writer.finish(nil)
         }
     }

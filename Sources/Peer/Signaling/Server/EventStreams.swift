@@ -16,12 +16,23 @@ final class EventStreams: Sendable {
     private struct State {
         var streams: [Int: (owner: TokenHash, continuation: AsyncStream<String>.Continuation)] = [:]
         var next = 0
-        /// The lasting events that were sent on all streams, by their keys.
-        var lasting: [String: String] = [:]
+        /// The lasting events that were sent on all streams, in the order in which their keys were sent first:
+        /// `alternates` before `reconnect`, which needs them.
+        var lasting: [(key: String, text: String)] = []
         /// The final event of all streams.
         var ended: String?
         /// Fulfilled when all streams of the set have closed.
         var closings: [(streams: Set<Int>, done: Promise<Void>)] = []
+
+        mutating func keep(_ text: String?, key: String) {
+            let index = lasting.firstIndex { $0.key == key }
+            switch (index, text) {
+            case (let index?, let text?): lasting[index].text = text
+            case (let index?, nil): lasting.remove(at: index)
+            case (nil, let text?): lasting.append((key, text))
+            case (nil, nil): break
+            }
+        }
 
         /// - Returns: the number of streams that were closed because their queue was full.
         func send(_ text: String, where isReceiver: (TokenHash) -> Bool) -> Int {
@@ -57,8 +68,13 @@ final class EventStreams: Sendable {
                 state.streams.removeValue(forKey: oldest)?.continuation.finish()
             }
             state.next += 1
+            // Others have opened streams since `hasRoom`.
+            guard state.streams.count < capacity else {
+                continuation.finish()
+                return state.next
+            }
             continuation.yield(":\n\n")
-            for text in state.lasting.values { continuation.yield(text) }
+            for event in state.lasting { continuation.yield(event.text) }
             if let ended = state.ended {
                 continuation.yield(ended)
                 continuation.finish()
@@ -93,7 +109,7 @@ final class EventStreams: Sendable {
     /// - Returns: the number of streams that were closed because their queue was full.
     func send(_ event: some StreamEvent) -> Int {
         state.withLock { state in
-            if let part = event.lasting { state.lasting[part.lastingKey] = part.serialized }
+            state.keep(event.lasting?.serialized, key: event.lastingKey)
             return state.send(event.serialized) { _ in true }
         }
     }

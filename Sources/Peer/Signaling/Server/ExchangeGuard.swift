@@ -15,13 +15,18 @@ final class ExchangeGuard: ChannelDuplexHandler {
     /// Whether each request that is not answered yet allows the connection to stay open.
     private var isKept: [Bool] = []
     private var isLast = false
+    private var requests = 0
+
+    /// Requests on one connection, after which it is closed: some leave a callback for its end.
+    private static let requestLimit = 10_000
 
     init(_ connection: ConnectionGuard) { self.connection = connection }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         if case .head(let head) = unwrapInboundIn(data) {
             connection.requestArrived()
-            isKept.append(head.isKeepAlive)
+            requests += 1
+            isKept.append(head.isKeepAlive && requests < Self.requestLimit)
         }
         context.fireChannelRead(data)
     }

@@ -36,6 +36,12 @@ public struct ServiceConfiguration: Sendable {
     var pairingRate = BroadcastConfiguration.KnockRate()
     var eventStreamCapacity = 64
 
+    /// Makes room for so many broadcasts at a time, with a stream of events each.
+    public mutating func serve(broadcasts: Int) {
+        sessionCapacity = broadcasts
+        eventStreamCapacity = max(eventStreamCapacity, broadcasts * 2)
+    }
+
     var pairingLimits: PairingTable.Limits {
         PairingTable.Limits(
             signature: signatureTimeout, answer: decisionTimeout, abandoned: abandonTimeout, lease: lease,

@@ -29,10 +29,11 @@ extension ServiceRoutes {
         return await open(call, id, owner, request, token)
     }
 
-    /// Whether this server itself has a broadcast or a service with the identifier.
+    /// Whether this server itself has a broadcast or a service with the identifier, or can get it.
     private func isServedHere(_ id: MeetingID) -> Bool {
         switch id {
-        case .broadcast(let id): server.broadcasts[id] != nil
+        case .broadcast(let id):
+            server.broadcasts[id] != nil || server.configuration.finder?.knows(id) == true
         case .service(let id): server.services[id] != nil
         }
     }

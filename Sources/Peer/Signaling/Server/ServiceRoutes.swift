@@ -74,7 +74,8 @@ struct ServiceRoutes: Sendable {
     private var events: EventRoutes {
         let service = service
         return EventRoutes(
-            server: server, path: service.path + "/events", streams: service.eventStreams, delegate: service.delegate,
+            server: server, path: service.path + "/events", names: nil, streams: service.eventStreams,
+            delegate: service.delegate,
             sessions: { service.pairings.sessions(of: $0) }, begin: { service.begin($0) })
     }
 }

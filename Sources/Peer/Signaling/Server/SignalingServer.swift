@@ -10,6 +10,8 @@ import NIOSSL
 public protocol BroadcastFinder: Sendable {
     /// Whether a broadcast can be got.
     func knows(_ id: BroadcastID) -> Bool
+    /// The secret of a broadcast that can be got; nil: there is none. It is got for those alone who know it.
+    func secret(of id: BroadcastID) -> [UInt8]?
     /// Has a broadcast added to the server.
     /// - Returns: whether it was.
     func fetch(_ id: BroadcastID) async -> Bool
@@ -63,13 +65,14 @@ public actor SignalingServer {
 
         /// Makes room for an audience: each viewer holds a connection for events, and needs two more to join. One address may have an eighth of
         /// them, and all can come back within seconds.
-        public mutating func serve(viewers: Int) {
-            limits.connections = max(limits.connections, viewers * 3 + 64)
+        /// - Parameter broadcasts: the publishers, who hold a connection for events, and one more if they are met.
+        public mutating func serve(viewers: Int, broadcasts: Int = 0) {
+            limits.connections = max(limits.connections, viewers * 3 + broadcasts * 2 + 64)
             limits.connectionsPerAddress = max(limits.connectionsPerAddress, viewers / 8)
             limits.allConnectionBurst = max(limits.allConnectionBurst, Double(viewers) * 2)
             limits.allConnectionsPerSecond = max(limits.allConnectionsPerSecond, Double(min(viewers, 4_000)) / 4)
             // An address is forgotten only while it has nothing open.
-            limits.addresses = max(limits.addresses, viewers * 4)
+            limits.addresses = max(limits.addresses, viewers * 4 + broadcasts * 2)
         }
 
         /// Limits the number of connections, for a process that may have few file descriptors. One address may have a

@@ -84,14 +84,24 @@ extension SignalingService {
             connections.withLimiter { $0.admitted(call.address.key, now: $1) }
             return true
         }
+        guard reply.status.kind == .successful, call.method != .options, call.method != .head else { return false }
         let item = call.service == nil ? call.path.dropFirst().first : call.path.dropFirst(2).first
-        if let id = call.meetingID, meetings[id] != nil {
-            // The host or the service decides whether the token is valid.
-            guard reply.status.kind == .successful else { return false }
-            if call.bearer != nil { connections.withLimiter { $0.admitted(call.address.key, now: $1) } }
-            return call.bearer != nil || item == "knock" || item == "pair"
+        if let id = call.meetingID, meetings[id] != nil, call.bearer != nil, needsToken(call, item) {
+            // The host or the service has decided that the token is valid.
+            connections.withLimiter { $0.admitted(call.address.key, now: $1) }
+            return true
         }
-        return (item == "knock" || item == "pair") && reply.status.kind == .successful
+        return item == "knock" || item == "pair"
+    }
+
+    /// Returns whether a request for a meeting succeeds with a valid token alone.
+    private func needsToken(_ call: RouteRequest, _ item: Substring?) -> Bool {
+        switch item {
+        case "events": true
+        case "whep", "whip": call.method != .get
+        case "viewers", "listing", "pause", "return", "servers", "meeting": call.service != nil
+        default: false
+        }
     }
 
     private func isAdmitted(_ call: RouteRequest, _ token: String) -> Bool {
@@ -144,12 +154,12 @@ extension SignalingService {
         case "broadcasts": return directory(call)
         default: break
         }
-        if let id = call.broadcast, let meeting = meetings[.broadcast(id)] { return await forward(call, meeting) }
-        if let id = call.broadcast, broadcasts[id] == nil, let finder = configuration.finder, finder.knows(id) {
-            // The page needs no media.
-            if call.path.count == 1 { return page(call) }
-            guard await finder.fetch(id) else {
-                return RouteResponse(problem: .busy, .serviceUnavailable, "the broadcast cannot be got now")
+        if let id = call.broadcast, broadcasts[id] == nil {
+            if let meeting = meetings[.broadcast(id)] { return await forward(call, meeting) }
+            if let finder = configuration.finder, finder.knows(id) {
+                // The page needs no media.
+                if call.path.count == 1 { return page(call) }
+                if let refusal = await fetch(id, from: finder, for: call) { return refusal }
             }
         }
         guard let name = call.path.first, let id = call.broadcast, let broadcast = broadcasts[id] else {
@@ -161,6 +171,29 @@ extension SignalingService {
         }
         if call.path.count == 1 { return page(call) }
         return await BroadcastRoutes(server: self, broadcast: broadcast).respond(to: call)
+    }
+
+    /// Has a broadcast fetched for a viewer that knocks with its secret.
+    /// - Returns: nil if the broadcast is there, and the request can be answered.
+    private func fetch(
+        _ id: BroadcastID, from finder: any BroadcastFinder, for call: RouteRequest
+    ) async -> RouteResponse? {
+        guard call.path.count == 2, call.path.last == "knock" else {
+            // Tokens of this server end with the broadcast.
+            switch await authorize(call, source: "an accepted knock", { _ in Void?.none }) {
+            case .success: return nil
+            case .failure(let refusal): return refusal.reply.crossOrigin
+            }
+        }
+        guard call.method == .post else { return .methodNotAllowed("POST") }
+        guard let (_, fingerprint, proof) = knockRequest(of: call) else { return malformedKnock }
+        guard let secret = finder.secret(of: id),
+            Proof(id: id, secret: secret).isViewer(proof, fingerprint: fingerprint)
+        else { return await wrongSecret(call) }
+        guard await finder.fetch(id) else {
+            return RouteResponse(problem: .busy, .serviceUnavailable, "the broadcast cannot be got now")
+        }
+        return nil
     }
 
     /// Answers a request for a broadcast whose host is elsewhere, or for a service that is. The page of a broadcast is
