@@ -181,7 +181,8 @@ import Testing
         _ = state.receive(message(9, .alive(node)), now: start)
         let snapshot = ClusterSnapshot(node: node, run: 5, change: .max, entries: [], next: nil)
         #expect(state.receive(snapshot, now: start).effects.isEmpty)
-        #expect(state.receive(message(9, .put(id: id.text, broadcast(id))), now: start) == [.put(node: "b", id: id.text)])
+        #expect(
+            state.receive(message(9, .put(id: id.text, broadcast(id))), now: start) == [.put(node: "b", id: id.text)])
     }
 
     @Test func theShortestWayComesFirst() {

@@ -160,7 +160,9 @@ final class PublishedBroadcasts: Sendable {
     private func decide(_ knock: Knock, about id: BroadcastID) async -> KnockDecision {
         // Viewers of a relay that drains may still need its broadcasts elsewhere.
         // A native identity has signed with its certificate's key.
-        if knock.identity.kind == .native, cluster.member?.isRelay(knock.identity.fingerprint) == true { return .accepted }
+        if knock.identity.kind == .native, cluster.member?.isRelay(knock.identity.fingerprint) == true {
+            return .accepted
+        }
         guard let environment = environment.with({ $0 }) else { return .unanswered }
         guard !isDraining.with({ $0 }) else { return .refused(Self.drainingText) }
         if knock.hasPass, !knock.wasRemoved { return .accepted }

@@ -45,7 +45,7 @@ struct BroadcastRoutes: Sendable {
         let broadcast = broadcast
         return EventRoutes(
             server: server, path: "/\(configuration.id.text)/events", names: HostEvent.names,
-            streams: broadcast.eventStreams, delegate: broadcast.delegate, sessions: { broadcast.admissions.sessions(of: $0) },
-            begin: { broadcast.sendLasting(to: $0) })
+            streams: broadcast.eventStreams, delegate: broadcast.delegate,
+            sessions: { broadcast.admissions.sessions(of: $0) }, begin: { broadcast.sendLasting(to: $0) })
     }
 }

@@ -11,7 +11,8 @@ struct EventSelection {
 
     /// - Parameter query: of the stream's location.
     init(query: Substring) {
-        names = query.hasPrefix(Self.parameter)
+        names =
+            query.hasPrefix(Self.parameter)
             ? Set(query.dropFirst(Self.parameter.count).split(separator: ",")) : nil
     }
 
@@ -105,7 +106,9 @@ struct EventRoutes: Sendable {
                 heart.cancel()
                 streams.close(stream.id)
             }
-            for await text in stream.events where selection.contains(text) { try await writer.write(ByteBuffer(string: text)) }
+            for await text in stream.events where selection.contains(text) {
+                try await writer.write(ByteBuffer(string: text))
+            }
             try await writer.finish(nil)
         }
     }
