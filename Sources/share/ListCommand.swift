@@ -19,7 +19,7 @@ struct ListCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The relay's link for publishers, or the https://HOST:PORT/services/... that it prints.", valueName: "link")
+            "The relay's link for publishers, https://HOST:PORT/services/..., as it prints it.", valueName: "link")
     )
     var relay: String
 

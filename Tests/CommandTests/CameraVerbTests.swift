@@ -15,10 +15,10 @@ struct CameraVerbTests {
         return (code, process.lines, process.errorText)
     }
 
-    /// What a viewer sees that joins now and watches for a second.
+    /// What a viewer sees that joins now and watches for two seconds: the camera is opened for it.
     private func look(_ host: HostedScreen) throws -> Snapshot {
         let file = host.folder.file("seen-\(UUID().uuidString).png")
-        let viewer = try host.join(["--snapshot", file, "--for", "1"])
+        let viewer = try host.join(["--snapshot", file, "--for", "2"])
         #expect(viewer.exitCode() == 0, "\(viewer.errorText) \(host.process.errorText)")
         return try Snapshot(file)
     }

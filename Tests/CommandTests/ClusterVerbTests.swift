@@ -111,9 +111,14 @@ struct ClusterVerbTests {
         let host = try host(a, hasJobControl: true)
         let viewers = [try watch(try link(at: b)), try watch(try link(at: c))]
         for viewer in viewers { #expect(viewer.event("first-picture") != nil, "\(viewer.errorText)") }
-        // It can go on nowhere.
+        // The viewers of all relays are told when the host is not heard for a moment.
         try host.type("C-z")
         #expect(host.waitUntil { $0.contains("Stopped") }, "\(host.screen())")
+        for viewer in viewers { #expect(viewer.event("publisher-interrupted") != nil, "\(viewer.errorText)") }
+        try host.type("fg", "Enter")
+        for viewer in viewers { #expect(viewer.event("publisher-resumed") != nil, "\(viewer.errorText)") }
+        // It can go on nowhere.
+        try host.type("C-z")
         a.process.kill()
         for viewer in viewers { #expect(viewer.event("ended", seconds: 60) != nil, "\(viewer.errorText)") }
     }

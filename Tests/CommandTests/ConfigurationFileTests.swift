@@ -45,7 +45,8 @@ import Testing
         "listen = \"127.0.0.1:8443\"", "media = '127.0.0.1:8443/udp'", "public = \"198.51.100.7\"",
         "tls = [\"chain.pem\", \"key.pem\"]", "link-host = \"relay.example\"", "name = \"A \\\"b\\\" # \\\\\"",
         "accept = \"known\"", "publish-token = \"token\"", "max-broadcasts = 16", "max-viewers = 2000",
-        "max-bitrate = 6000", "threads = 2", "metrics = \"127.0.0.1:9464\"", "drain = \"10m\"",
+        "max-total-viewers = 3000", "max-bitrate = 6000", "threads = 2", "metrics = \"127.0.0.1:9464\"",
+        "drain = \"10m\"",
         "turn-secret = \"secret\"",
         "stun = [\"stun.example\", \"other.example:3479\"]", "turn = [\"turns:relay.example:443?transport=tcp\"]",
         "for = \"2h\"", "json = true", "no-directory = true", "region = \"eu-west\"",
@@ -63,6 +64,17 @@ import Testing
         #expect(options.count > 15 && options.subtracting(Self.others) == keys)
     }
 
+    /// The file that an operator copies, with the lines that are comments there.
+    @Test func theExampleHasEveryOption() throws {
+        let root = #filePath.split(separator: "/").dropLast(3).map { "/" + $0 }.joined()
+        let text = try String(contentsOfFile: root + "/Scripts/relay/relay.conf", encoding: .utf8)
+        let lines = text.split(separator: "\n").map { $0.replacing(/^# (?=[a-z-]+ = )/, with: "") }
+        let entries = try ConfigurationFile(text: lines.joined(separator: "\n")).entries
+        #expect(Set(entries.map(\.key)) == Set(Self.lines.map { String($0.prefix { $0 != " " }) }))
+        _ = try configure(text)
+        _ = try configure(lines.joined(separator: "\n"))
+    }
+
     @Test(arguments: lines) func aLineDoesWhatTheOptionDoes(line: String) throws {
         let (plain, configured) = (String(reflecting: try configure("# nothing\n")), try configure(line))
         #expect(String(reflecting: configured) != plain)
@@ -73,7 +85,9 @@ import Testing
         let typed = try RelayCommand.parse([
             "--listen", "127.0.0.1:8443", "--media", "127.0.0.1:8443/udp", "--public", "198.51.100.7", "--tls",
             "chain.pem", "key.pem", "--link-host", "relay.example", "--name", "A \"b\" # \\", "--accept", "known",
-            "--publish-token", "token", "--max-broadcasts", "16", "--max-viewers", "2000", "--max-bitrate", "6000",
+            "--publish-token", "token", "--max-broadcasts", "16", "--max-viewers", "2000", "--max-total-viewers",
+            "3000",
+            "--max-bitrate", "6000",
             "--threads", "2", "--metrics", "127.0.0.1:9464", "--drain", "10m", "--turn-secret", "secret", "--stun",
             "stun.example",
             "--stun", "other.example:3479", "--turn", "turns:relay.example:443?transport=tcp", "--for", "2h", "--json",

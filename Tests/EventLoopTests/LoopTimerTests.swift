@@ -88,18 +88,19 @@ import Testing
                 timer.set(start + .milliseconds(milliseconds), isCoarse: isCoarse)
                 timers.append(timer)
             }
-            for number in 1...20 { arm(number, isCoarse: true) }
-            arm(30, isCoarse: false)
-            arm(40, isCoarse: true)
+            // So late that the loop waits for them even if its thread was interrupted.
+            for number in 201...220 { arm(number, isCoarse: true) }
+            arm(230, isCoarse: false)
+            arm(330, isCoarse: true)
             // One that is moved from the exact timers to the coarse ones.
-            timers[0].set(start + .milliseconds(1))
-            timers[0].set(start + .milliseconds(1), isCoarse: true)
+            timers[0].set(start + .milliseconds(201))
+            timers[0].set(start + .milliseconds(201), isCoarse: true)
         }
         try await done.wait()
         let result = fired.withLock { $0 }
-        #expect(result.first?.isCoarse == false && result.allSatisfy { $0.after >= .milliseconds(30) })
+        #expect(result.first?.isCoarse == false && result.allSatisfy { $0.after >= .milliseconds(230) })
         // The last one has nothing to wait for.
-        #expect(try #require(result.last).after >= .milliseconds(40) + LoopTimer.coarseDelay)
+        #expect(try #require(result.last).after >= .milliseconds(330) + LoopTimer.coarseDelay)
         await loop.stop()
     }
 

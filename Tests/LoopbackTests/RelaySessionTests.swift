@@ -22,7 +22,8 @@ struct RelaySessionTests {
         let link: ServiceLink
 
         init(
-            maximumViewers: Int = 8, admit: @escaping HostSession.KnockPolicy = { _ in .accepted },
+            maximumViewers: Int = 8, maximumTotalViewers: Int? = nil,
+            admit: @escaping HostSession.KnockPolicy = { _ in .accepted },
             viewerLimit: (@Sendable (ViewerDescription) -> Bitrate?)? = nil,
             maximumBitrate: Bitrate = .kilobits(20_000),
             threads: Int = 1, cluster: ClusterSettings? = nil, servers: [ICEServer] = [], secret: TURNSecret? = nil,
@@ -36,6 +37,7 @@ struct RelaySessionTests {
             var configuration = RelaySession.Configuration(
                 service: .init(listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1", service: service))
             configuration.maximumViewers = maximumViewers
+            configuration.maximumTotalViewers = maximumTotalViewers
             configuration.viewerLimit = viewerLimit
             configuration.maximumBitrate = maximumBitrate
             configuration.sendingThreads = threads
@@ -140,6 +142,27 @@ struct RelaySessionTests {
         bob.session.leave()
         #expect(await bob.end.value.code == .stopped)
         await host.stop()
+        await relay.session.stop()
+    }
+
+    /// The viewers of all broadcasts have a limit of their own.
+    @Test func aRelayIsFullWithViewersOfSeveralBroadcasts() async throws {
+        let relay = try await Relay(maximumTotalViewers: 1)
+        let one = try await PublishingHost(to: relay, name: "One")
+        let first = try await relay.live()
+        let two = try await PublishingHost(to: relay, name: "Two")
+        let second = try await relay.live(not: [first])
+        let (seen, seenToo, warnings) = (RecordedOutput(), RecordedOutput(), Monitor<[String]>([]))
+        let ann = try watch(first, seen)
+        #expect(await seen.wait { $0.counters.count >= 10 })
+        let bob = try watch(second, seenToo, warnings: warnings)
+        #expect(await waiting(warnings) { $0.first { $0.contains("is busy") } } != nil)
+        ann.session.leave()
+        #expect(await ann.end.value.code == .stopped)
+        #expect(await seenToo.wait { $0.counters.count >= 10 })
+        bob.session.leave()
+        #expect(await bob.end.value.code == .stopped)
+        for host in [one, two] { await host.stop() }
         await relay.session.stop()
     }
 

@@ -118,22 +118,21 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
 
     /// Tells the viewers, also those who come later, that the publisher has paused the broadcast, or goes on with it.
     func setPaused(_ isPaused: Bool) {
-        let served = state.with { state -> Served? in
-            guard state.isPaused != isPaused else { return nil }
+        state.with { state in
+            guard state.isPaused != isPaused else { return }
             state.isPaused = isPaused
-            return state.served
+            // In the order of the changes.
+            state.served?.signaling.send(isPaused ? .paused : .resumed)
         }
-        served?.signaling.send(isPaused ? .paused : .resumed)
     }
 
     /// Tells the viewers that the connection to the publisher is interrupted, or that it is there again.
     func setActive(_ isActive: Bool) {
-        let served = state.with { state -> Served? in
-            guard state.isActive != isActive else { return nil }
+        state.with { state in
+            guard state.isActive != isActive else { return }
             state.isActive = isActive
-            return state.served
+            state.served?.signaling.send(isActive ? .active : .inactive)
         }
-        served?.signaling.send(isActive ? .active : .inactive)
     }
 
     /// A relay that fetches the broadcast here tells what its slowest viewer can get; nil: as much as its others.
