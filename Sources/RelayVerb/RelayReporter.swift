@@ -15,31 +15,37 @@ final class RelayReporter: Sendable {
     private let presented = Monitor<Int?>(nil)
     /// The names of what is live.
     private let names = Monitor<[SessionID: String]>([:])
-    private let cluster = Monitor(Cluster())
-
-    private struct Cluster {
-        /// The link was reported, which comes first.
-        var hasBegun = false
-        /// Nil: there was no attempt to connect.
-        var isConnected: Bool?
-    }
+    /// The events until `begin`, as the link comes first; nil afterwards.
+    private let early = Monitor<[(name: String, fields: [(String, JSONValue)])]?>([])
+    private let cluster = Monitor<Bool?>(nil)
 
     init(output: DataOutput) { self.output = output }
 
     /// - Parameter metrics: where they are served; nil: nowhere.
     func begin(_ link: ServiceLink, metrics: String?) {
-        if output.isJSON {
-            output.event("link", [("link", .string(link.text))] + (metrics.map { [("metrics", .string($0))] } ?? []))
-        } else {
-            output.line(link.text)
+        early.with { early in
+            if output.isJSON {
+                output.event(
+                    "link", [("link", .string(link.text))] + (metrics.map { [("metrics", .string($0))] } ?? []))
+            } else {
+                output.line(link.text)
+            }
+            for (name, fields) in early ?? [] { output.event(name, fields) }
+            early = nil
         }
         if let metrics { ErrorOutput.writeLine("share: metrics: \(metrics)/metrics") }
         ErrorOutput.writeLine("share: publish here: share host --relay '\(link.text)'")
-        let isConnected = cluster.with { cluster in
-            cluster.hasBegun = true
-            return cluster.isConnected
+    }
+
+    /// Prints an event, after the link.
+    private func emit(_ name: String, _ fields: [(String, JSONValue)]) {
+        early.with { early in
+            if early == nil {
+                output.event(name, fields)
+            } else {
+                early?.append((name, fields))
+            }
         }
-        if let isConnected { reportCluster(isConnected) }
     }
 
     /// Reports the certificate of HTTPS, at the start and when it was renewed.
@@ -47,8 +53,9 @@ final class RelayReporter: Sendable {
         presented.with { $0 = Int(certificate.expiry) }
         let date = Date(timeIntervalSince1970: Double(certificate.expiry)).formatted(.iso8601)
         if output.isJSON {
-            output.event(
-                "certificate", ["names": .list(certificate.names.map { .string($0) }), "expires": .string(date)])
+            emit(
+                "certificate",
+                [("names", .list(certificate.names.map { .string($0) })), ("expires", .string(date))])
         }
         let names = UntrustedText.clean(certificate.names.joined(separator: ", "), limit: 256, fallback: "no name")
         ErrorOutput.writeLine("share: certificate of \(names), valid until \(date)")
@@ -59,15 +66,15 @@ final class RelayReporter: Sendable {
     var expiry: Int? { presented.with { $0 } }
 
     /// Whether a NATS server is connected; nil: there was no attempt to connect.
-    var isClusterConnected: Bool? { cluster.with { $0.isConnected } }
+    var isClusterConnected: Bool? { cluster.with { $0 } }
 
     func warn(_ sentence: String) {
-        output.event("warning", ["text": .string(sentence)])
+        emit("warning", [("text", .string(sentence))])
         ErrorOutput.writeLine("share: \(sentence)")
     }
 
     func drains(_ time: Timespan) {
-        if output.isJSON { output.event("draining", ["seconds": .number(time.seconds)]) }
+        if output.isJSON { emit("draining", [("seconds", .number(time.seconds))]) }
         ErrorOutput.writeLine("share: taking nobody in any more; ending with the last broadcast")
     }
 
@@ -77,7 +84,7 @@ final class RelayReporter: Sendable {
         case .live(let id, let publisher, let link):
             let name = publisher.application?.name ?? publisher.kind
             names.with { $0[id] = name }
-            output.event("live", broadcast(id) + [("name", .string(name)), ("link", .string(link.text))])
+            emit("live", broadcast(id) + [("name", .string(name)), ("link", .string(link.text))])
             ErrorOutput.writeLine("share: \(UntrustedText.quote(name)) is live: \(link.text)")
         case .broadcast(let id, let event): report(event, of: id)
         case .cluster(let event): report(event)
@@ -86,15 +93,8 @@ final class RelayReporter: Sendable {
 
     /// Reports that the connection to the NATS servers was made, or lost.
     func clusterIsConnected(_ isConnected: Bool) {
-        let hasBegun = cluster.with { cluster in
-            cluster.isConnected = isConnected
-            return cluster.hasBegun
-        }
-        if hasBegun { reportCluster(isConnected) }
-    }
-
-    private func reportCluster(_ isConnected: Bool) {
-        output.event(isConnected ? "cluster-connected" : "cluster-lost", [])
+        cluster.with { $0 = isConnected }
+        emit(isConnected ? "cluster-connected" : "cluster-lost", [])
         ErrorOutput.writeLine(
             isConnected
                 ? "share: connected to the cluster"
@@ -104,17 +104,17 @@ final class RelayReporter: Sendable {
     private func report(_ event: ClusterEvent) {
         switch event {
         case .joined(let node):
-            output.event("relay-joined", [("node", .string(node.name))])
+            emit("relay-joined", [("node", .string(node.name))])
             ErrorOutput.writeLine("share: relay \(node.name) is there")
         case .left(let node):
-            output.event("relay-left", [("node", .string(node.name))])
+            emit("relay-left", [("node", .string(node.name))])
             ErrorOutput.writeLine("share: relay \(node.name) has gone")
         case .nameIsTaken: warn("another relay of the cluster has this one's name: give each its own with --node")
         case .fetched(let id, let source):
-            output.event("fetched", [("broadcast", .string(id.text)), ("node", .string(source))])
+            emit("fetched", [("broadcast", .string(id.text)), ("node", .string(source))])
         case .released: break
         case .lost(let id, let source, let reason):
-            output.event(
+            emit(
                 "fetch-ended",
                 [
                     ("broadcast", .string(id.text)), ("node", .string(source)),
@@ -126,29 +126,29 @@ final class RelayReporter: Sendable {
     private func report(_ event: ServiceSessionEvent) {
         switch event {
         case .paired(let request):
-            output.event("paired", [("application", .string(request.application.id))])
+            emit("paired", [("application", .string(request.application.id))])
         case .pairingRefused(let request, let reason):
-            output.event(
+            emit(
                 "pairing-refused", [("application", .string(request.application.id)), ("reason", .string(reason))])
             ErrorOutput.writeLine("share: \(UntrustedText.quote(request.application.name)) was not taken: \(reason)")
-        case .interrupted(let id): output.event("interrupted", broadcast(id))
-        case .resumed(let id): output.event("resumed", broadcast(id))
+        case .interrupted(let id): emit("interrupted", broadcast(id))
+        case .resumed(let id): emit("resumed", broadcast(id))
         case .closed(let id, let publisher, let reason):
             let name = names.with { $0.removeValue(forKey: id) } ?? publisher.kind
-            output.event("closed", broadcast(id) + [("reason", .string(reason.sentence))])
+            emit("closed", broadcast(id) + [("reason", .string(reason.sentence))])
             ErrorOutput.writeLine("share: \(UntrustedText.quote(name)) has ended: \(reason.sentence)")
         case .meetingOpened(let id, let publisher, let met):
             let name = publisher.application?.name ?? publisher.kind
             names.with { $0[id] = name }
-            output.event("meeting-opened", [Self.field(met), ("name", .string(name))])
+            emit("meeting-opened", [Self.field(met), ("name", .string(name))])
             ErrorOutput.writeLine("share: \(Self.guests(of: met)) of \(UntrustedText.quote(name)) meet it here")
         case .meetingClosed(let id, let met):
             let name = names.with { $0.removeValue(forKey: id) } ?? ""
-            output.event("meeting-closed", [Self.field(met)])
+            emit("meeting-closed", [Self.field(met)])
             ErrorOutput.writeLine(
                 "share: \(Self.guests(of: met)) of \(UntrustedText.quote(name)) meet it here no longer")
         case .listed(_, let entry):
-            output.event("listed", [("broadcast", .string(entry.id)), ("title", .string(entry.title))])
+            emit("listed", [("broadcast", .string(entry.id)), ("title", .string(entry.title))])
             ErrorOutput.writeLine("share: \(UntrustedText.quote(entry.title)) is listed")
         case .warning(let sentence): warn(sentence)
         case .pairing, .opened, .connected: break
@@ -157,8 +157,8 @@ final class RelayReporter: Sendable {
 
     private func report(_ event: BroadcastEvent, of id: SessionID) {
         switch event {
-        case .viewerJoined(_, let viewers): output.event("viewers", broadcast(id) + [("viewers", .integer(viewers))])
-        case .viewerLeft(_, _, let viewers): output.event("viewers", broadcast(id) + [("viewers", .integer(viewers))])
+        case .viewerJoined(_, let viewers): emit("viewers", broadcast(id) + [("viewers", .integer(viewers))])
+        case .viewerLeft(_, _, let viewers): emit("viewers", broadcast(id) + [("viewers", .integer(viewers))])
         case .warning(let sentence): warn(sentence)
         default: break
         }

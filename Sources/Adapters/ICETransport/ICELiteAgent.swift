@@ -83,6 +83,8 @@ public final class ICELiteAgent {
     private var current: Generation
     /// Of a restart, until one of its addresses has proved itself.
     private var next: Generation?
+    /// The number of the newest generation, also of one that was dropped.
+    private var generations = 0
     private var addresses: [Address] = []
     private var selected: (endpoint: PeerEndpoint, socket: SelectedSocket)?
     public private(set) var selectedPair: ICEAgent.SelectedPair?
@@ -129,7 +131,8 @@ public final class ICELiteAgent {
     public func restart() {
         guard !isClosed else { return }
         dropRestart()
-        let generation = Generation(number: current.number + 1, local: socket.unusedCredentials())
+        generations += 1
+        let generation = Generation(number: generations, local: socket.unusedCredentials())
         socket.register(self, as: generation.local.usernameFragment)
         next = generation
     }

@@ -75,7 +75,12 @@ public struct ClusterState: Sendable {
             guard nodes[message.node]?.run == message.run else { return [] }
             return forget(message.node, now)
         case .put(let id, let broadcast):
-            return change(message, now) { $0.put(id, broadcast, change: message.change) }
+            return change(message, now) { node in
+                let effect = node.put(id, broadcast, change: message.change)
+                // The parts of a snapshot that have come do not have it.
+                if node.isFetchedUntil != nil, effect != nil { node.fetched.insert(id) }
+                return effect
+            }
         case .remove(let id): return change(message, now) { $0.remove(id, change: message.change) }
         }
     }

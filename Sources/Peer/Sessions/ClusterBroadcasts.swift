@@ -26,12 +26,25 @@ final class ClusterBroadcasts: BroadcastFinder {
             var isFetched = false
             /// No packets come from the source.
             var isInterrupted = false
+            /// No packets come to the source.
+            var isPublisherInterrupted = false
+            /// The others know that it can be got here.
+            var isAnnounced = false
             var isEnded = false
             /// Its publisher sends to this relay from now on.
             var isPublished = false
         }
 
         init(_ broadcast: RelayedBroadcast) { self.broadcast = broadcast }
+
+        /// Changes what is interrupted, and tells the viewers.
+        func noteInterruption(_ change: (inout State) -> Void) {
+            let isActive = state.with { state in
+                change(&state)
+                return !state.isInterrupted && !state.isPublisherInterrupted
+            }
+            broadcast.setActive(isActive)
+        }
     }
 
     private struct State {
@@ -51,6 +64,7 @@ final class ClusterBroadcasts: BroadcastFinder {
     private let identity: Identity
     private let seat: @Sendable () -> ViewerSession.SharedSeat
     private let make: Make
+    private let published: @Sendable (BroadcastID) -> RelayedBroadcast?
     private let emit: @Sendable (ClusterEvent) -> Void
     private let state = Monitor(State())
     private let capacity: Int
@@ -59,12 +73,16 @@ final class ClusterBroadcasts: BroadcastFinder {
     private static let fetchTime = MediaDuration.seconds(4)
     /// How long a broadcast that nobody watches is kept.
     private static let idleTime = MediaDuration.seconds(30)
+    /// `Knock.answerTime`.
+    private static let knockTime = MediaDuration.seconds(60)
     /// How long viewers wait for another source when one has failed.
     private static let reunionTime = MediaDuration.seconds(15)
 
+    /// - Parameter published: one that is published to this relay, or about to be.
     init(
         _ member: ClusterMember, own: ClusterNode, settings: BroadcastConfiguration, identity: Identity, capacity: Int,
         seat: @escaping @Sendable () -> ViewerSession.SharedSeat, make: @escaping Make,
+        published: @escaping @Sendable (BroadcastID) -> RelayedBroadcast?,
         emit: @escaping @Sendable (ClusterEvent) -> Void
     ) {
         self.member = member
@@ -74,6 +92,7 @@ final class ClusterBroadcasts: BroadcastFinder {
         self.capacity = capacity
         self.seat = seat
         self.make = make
+        self.published = published
         self.emit = emit
     }
 
@@ -87,12 +106,13 @@ final class ClusterBroadcasts: BroadcastFinder {
 
     /// A broadcast is fetched once, and given back after `idleTime`.
     func fetch(_ id: BroadcastID) async -> Bool {
-        guard let copy = copy(of: id) else { return false }
+        let (own, copy) = (published(id), published(id) == nil ? copy(of: id) : nil)
+        guard let broadcast = own ?? copy?.broadcast else { return false }
         let deadline = MonotonicClock.now + Self.fetchTime
         while MonotonicClock.now < deadline {
-            if copy.broadcast.link != nil { return true }
+            if broadcast.link != nil { return true }
             // Its publisher may be about to send it here.
-            if copy.state.with({ $0.isEnded && !$0.isPublished }) { return false }
+            if let copy, copy.state.with({ $0.isEnded && !$0.isPublished }) { return false }
             try? await Task.sleep(for: .milliseconds(10))
         }
         return false
@@ -112,6 +132,14 @@ final class ClusterBroadcasts: BroadcastFinder {
             state.copies[id] = new
             state.tasks[ObjectIdentifier(new)] = Task { [weak self] in await self?.run(new, id) }
             return new
+        }
+    }
+
+    /// Somebody knocks at a broadcast, and may wait for an answer so long.
+    func noteKnock(of id: BroadcastID) {
+        state.with { $0.copies[id] }?.state.with { state in
+            guard state.viewers == 0 else { return }
+            state.idleSince = MonotonicClock.now + Self.knockTime
         }
     }
 
@@ -164,7 +192,7 @@ final class ClusterBroadcasts: BroadcastFinder {
             }
             if isFetched {
                 // Before another source is chosen: two relays that had the same one would take each other.
-                if !copy.state.with({ $0.isPublished }) { member.withdraw(id) }
+                withdraw(copy, id)
                 emit(.lost(id, from: source.name, reason))
                 if !copy.state.with({ $0.isEnded }) { copy.broadcast.setActive(false) }
             }
@@ -184,11 +212,20 @@ final class ClusterBroadcasts: BroadcastFinder {
             return true
         }
         if isClosing {
-            member.withdraw(id)
+            withdraw(copy, id)
             await withCheckedContinuation { done in copy.broadcast.close { done.resume() } }
         }
         state.with { $0.tasks[ObjectIdentifier(copy)] = nil }
         emit(.released(id))
+    }
+
+    /// Tells the others that a broadcast cannot be got here any more, unless its publisher sends to this relay.
+    private func withdraw(_ copy: Copy, _ id: BroadcastID) {
+        let isAnnounced = copy.state.with { state in
+            defer { state.isAnnounced = false }
+            return state.isAnnounced && !state.isPublished
+        }
+        if isAnnounced { member.withdraw(id) }
     }
 
     /// What another relay has of a broadcast has changed.
@@ -208,19 +245,17 @@ final class ClusterBroadcasts: BroadcastFinder {
         _ copy: Copy, _ id: BroadcastID, _ source: ClusterNode, _ link: Link, _ known: ClusterBroadcast
     ) async -> EndReason {
         let session = ViewerSession(
-            link: link, identity: identity, name: "relay \(own.name)", sink: SharedSink(copy.broadcast), seat: seat(),
+            link: link, identity: identity, name: "relay \(own.name)",
+            sink: SharedSink(copy.broadcast) { !copy.state.with { $0.isEnded } }, seat: seat(),
             emit: { [weak self] event in
                 switch event {
                 case .interrupted:
-                    copy.state.with { $0.isInterrupted = true }
-                    copy.broadcast.setActive(false)
+                    copy.noteInterruption { $0.isInterrupted = true }
                     if let self, !member.knows(source.name) { relayHasGone(source) }
                     return
-                case .resumed:
-                    copy.state.with { $0.isInterrupted = false }
-                    return copy.broadcast.setActive(true)
-                case .publisherInterrupted: return copy.broadcast.setActive(false)
-                case .publisherResumed: return copy.broadcast.setActive(true)
+                case .resumed: return copy.noteInterruption { $0.isInterrupted = false }
+                case .publisherInterrupted: return copy.noteInterruption { $0.isPublisherInterrupted = true }
+                case .publisherResumed: return copy.noteInterruption { $0.isPublisherInterrupted = false }
                 case .broadcastPaused: return copy.broadcast.setPaused(true)
                 case .broadcastResumed: return copy.broadcast.setPaused(false)
                 default: break
@@ -230,16 +265,22 @@ final class ClusterBroadcasts: BroadcastFinder {
                     link: link, path: known.path + [own.name], name: known.name,
                     publisherDecides: known.publisherDecides, passKey: known.parsedPassKey)
                 broadcast.viewers = copy.state.with { $0.viewers }
-                copy.state.with { $0.isFetched = true }
-                member.announce(id, broadcast)
-                copy.broadcast.setActive(true)
+                let isWanted = copy.state.with { state in
+                    (state.isFetched, state.isAnnounced) = (true, !state.isPublished)
+                    return !state.isPublished
+                }
+                if isWanted { member.announce(id, broadcast) }
+                copy.noteInterruption { $0.isInterrupted = false }
                 copy.broadcast.send(.alternates(member.links(of: link)))
                 emit(.fetched(id, from: source.name))
                 checkSource(of: copy, id)
             })
         session.onReturn.with { $0 = { copy.broadcast.send(.returnToHost) } }
         let isWanted = copy.state.with { state in
-            if !state.isEnded { (state.session, state.source, state.isInterrupted) = (session, source, false) }
+            if !state.isEnded {
+                (state.session, state.source) = (session, source)
+                (state.isInterrupted, state.isPublisherInterrupted) = (false, false)
+            }
             return !state.isEnded
         }
         guard isWanted else { return EndReason(.stopped, "nobody watches") }
@@ -282,8 +323,9 @@ final class ClusterBroadcasts: BroadcastFinder {
     var live: [RelayedBroadcast] { state.with { $0.copies.values.map(\.broadcast) }.filter { $0.link != nil } }
 
     /// Ends the sessions with a relay that is not heard any more, so that another one is asked. A session whose media comes
-    /// goes on: the connection to NATS may be what is broken.
+    /// goes on, and each one while no relay is heard: the connection to NATS may be what is broken.
     func relayHasGone(_ node: ClusterNode) {
+        guard member.relayCount > 0 else { return }
         for copy in state.with({ Array($0.copies.values) }) {
             let session = copy.state.with { state in
                 state.source?.name == node.name && (state.isInterrupted || !state.isFetched) ? state.session : nil
@@ -338,15 +380,21 @@ public enum ClusterEvent: Sendable {
 /// Passes everything to a sink that outlives its session.
 private final class SharedSink: ForwardingSink {
     private let sink: RelayedBroadcast
+    private let isWanted: @Sendable () -> Bool
 
-    init(_ sink: RelayedBroadcast) { self.sink = sink }
+    /// - Parameter isWanted: false when another session has the sink.
+    init(_ sink: RelayedBroadcast, isWanted: @escaping @Sendable () -> Bool) {
+        self.sink = sink
+        self.isWanted = isWanted
+    }
 
     var videoCodecs: Set<VideoCodec> { sink.videoCodecs }
-    var forwarded: LoopBound<ForwardedVideo>? { sink.forwarded }
+    var forwarded: LoopBound<ForwardedVideo>? { isWanted() ? sink.forwarded : nil }
 
     func start(
         _ format: EncodedMediaFormat, requestKeyframe: @escaping @Sendable (KeyframeRequest) -> Void
     ) throws(MediaSinkFailure) {
+        guard isWanted() else { throw MediaSinkFailure("the publisher sends to this relay") }
         try sink.start(format, requestKeyframe: requestKeyframe)
     }
 

@@ -103,10 +103,11 @@ final class PublishedBroadcasts: Sendable {
         broadcast(id)?.note(slowest: slowest, at: relay)
     }
 
+    /// Published to this relay, or about to be.
+    func published(_ id: BroadcastID) -> RelayedBroadcast? { session(of: id).flatMap { broadcast(of: $0) } }
+
     /// Published to this relay, or fetched by it.
-    private func broadcast(_ id: BroadcastID) -> RelayedBroadcast? {
-        session(of: id).flatMap { broadcast(of: $0) } ?? cluster.broadcasts?.copied(id)
-    }
+    private func broadcast(_ id: BroadcastID) -> RelayedBroadcast? { published(id) ?? cluster.broadcasts?.copied(id) }
 
     /// What another relay has of a broadcast has changed.
     func noteChange(of id: BroadcastID) {
@@ -170,6 +171,7 @@ final class PublishedBroadcasts: Sendable {
             guard published.value.publisher.decidesOnViewers else { return await environment.decide(knock) }
             return await environment.session.ask(knock, of: published.key)
         }
+        cluster.broadcasts?.noteKnock(of: id)
         guard let source = cluster.member?.sources(of: id).first?.broadcast else { return .unanswered }
         guard source.publisherDecides, let first = source.path.first else { return await environment.decide(knock) }
         return await cluster.member?.ask(knock, about: id, at: first) ?? .unanswered

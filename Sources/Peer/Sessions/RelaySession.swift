@@ -157,6 +157,7 @@ public final class RelaySession: Sendable {
                     followsAlternates: false)
             },
             make: { published.make($0, $1) },
+            published: { published.published($0) },
             emit: { [emit] in emit(.cluster($0)) })
         published.cluster.begin(member, broadcasts)
         member.start()

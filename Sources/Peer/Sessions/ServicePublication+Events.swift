@@ -51,7 +51,7 @@ extension ServicePublication {
         case .alternates(let texts): note(texts)
         case .reconnect:
             state.with { $0.isAskedToMove = true }
-            if otherPlaces != nil { outcome.settle(EndReason(.serviceEnded, "\(service.name) is about to stop")) }
+            moveIfAsked()
         case .viewer(let knock): ask(knock)
         case .viewerWithdrawn(let id): withdraw(id)
         case .finished(let reason, let nextStep):
@@ -80,6 +80,13 @@ extension ServicePublication {
         let links = texts.prefix(Self.relayLimit).compactMap { try? ServiceLink(parsing: $0) }
         let own = (service as? PairedService)?.link ?? (service as? MeetingPublication)?.link
         state.with { $0.relays = links.filter { $0.id == own?.id } }
+        moveIfAsked()
+    }
+
+    /// Goes on at another relay if this one has asked for that and another one is known.
+    private func moveIfAsked() {
+        guard state.with({ $0.isAskedToMove }), otherPlaces != nil else { return }
+        outcome.settle(EndReason(.serviceEnded, "\(service.name) is about to stop"))
     }
 
     /// A relay tells the viewers' link on each stream of events, and may do so as often as it likes, so a pause follows each

@@ -80,7 +80,9 @@ struct EventRoutes: Sendable {
             return RouteResponse(
                 problem: .malformed, .badRequest, "the events are \(names.joined(separator: ", "))")
         }
-        return RouteResponse(.created, [.location: path + EventSelection.query(chosen)])
+        // A relay forwards no query.
+        let query = call.isForwarded ? "" : EventSelection.query(chosen)
+        return RouteResponse(.created, [.location: path + query])
     }
 
     private func stream(

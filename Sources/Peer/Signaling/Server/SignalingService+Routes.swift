@@ -98,7 +98,8 @@ extension SignalingService {
     private func needsToken(_ call: RouteRequest, _ item: Substring?) -> Bool {
         switch item {
         case "events": true
-        case "whep", "whip": call.method != .get
+        // The endpoint itself answers a GET of anybody.
+        case "whep", "whip": call.method != .get || call.path.last != item
         case "viewers", "listing", "pause", "return", "servers", "meeting": call.service != nil
         default: false
         }
@@ -178,6 +179,13 @@ extension SignalingService {
     private func fetch(
         _ id: BroadcastID, from finder: any BroadcastFinder, for call: RouteRequest
     ) async -> RouteResponse? {
+        if call.method == .options {
+            return RouteResponse(.ok, [.accessControlAllowMethods: "GET, HEAD, POST, PATCH, DELETE, OPTIONS"])
+                .crossOrigin
+        }
+        if call.path.count == 3, call.path[1] == "knock" {
+            return RouteResponse(problem: .notFound, .gone, "this knock is not known any more")
+        }
         guard call.path.count == 2, call.path.last == "knock" else {
             // Tokens of this server end with the broadcast.
             switch await authorize(call, source: "an accepted knock", { _ in Void?.none }) {
