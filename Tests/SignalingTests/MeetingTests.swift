@@ -222,6 +222,24 @@ struct MeetingFixture {
         }
     }
 
+    /// A relay forwards no query, so such a stream has all events.
+    @Test func aPlayerThatChoosesEventsOfAMetHostGetsAll() async throws {
+        try await MeetingFixture.with { stage in
+            try await stage.open {
+                try await stage.host.client(stage.link) { viewer in
+                    let token = try await viewer.admissionToken(for: try Identity.ephemeral())
+                    try await RawHTTPClient.with(stage.link) { wire in
+                        let events = "/\(stage.link.id.text)/events"
+                        let chosen = try await wire.ask(
+                            .POST, events, [bearer(token), ("Content-Type", "application/json")], body: "[\"active\"]")
+                        #expect(chosen.status == 201 && chosen.headers.first(name: "Location") == events)
+                    }
+                    await viewer.leave()
+                }
+            }
+        }
+    }
+
     /// What needs no valid token makes nobody an admitted viewer, whose connections stay open.
     @Test func aTokenThatNobodyHasCheckedKeepsNoConnectionOpen() async throws {
         try await MeetingFixture.with { stage in
