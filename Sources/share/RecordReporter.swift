@@ -131,10 +131,10 @@ final class RecordReporter: Sendable {
             ErrorOutput.writeLine("share: connected again (\(path))")
         case .publisherInterrupted:
             output.event("publisher-interrupted")
-            ErrorOutput.writeLine("share: the connection between the host and the relay is interrupted")
+            ErrorOutput.writeLine("share: \(ViewerReporter.interruptionSentence)")
         case .publisherResumed:
             output.event("publisher-resumed")
-            ErrorOutput.writeLine("share: the host sends to the relay again")
+            ErrorOutput.writeLine("share: \(ViewerReporter.returnSentence)")
         case .broadcastPaused:
             output.event("paused")
             ErrorOutput.writeLine("share: the host has paused the broadcast")

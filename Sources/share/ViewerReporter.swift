@@ -118,7 +118,19 @@ final class ViewerReporter: Sendable {
         return standing.isPublisherInterrupted ? Self.interruptionSentence : nil
     }
 
-    private static let interruptionSentence = "the connection between the host and the relay is interrupted"
+    /// The window's status when a pause or an interruption of the host is over.
+    private func statusAfterPause(_ isMirror: Bool) -> String? {
+        hasFrame.with { $0 } ? standingStatus(isMirror) : "connecting ..."
+    }
+
+    private func report(_ event: String, _ sentence: String, _ status: String?, _ window: VideoWindow?) {
+        output.event(event)
+        ErrorOutput.writeLine("share: \(sentence)")
+        window?.setStatus(status)
+    }
+
+    static let returnSentence = "the host sends to the relay again"
+    static let interruptionSentence = "the connection between the host and the relay is interrupted"
     private static let mirrorWarning = """
         This window is on the display that is being shared, and would show itself in itself, again and again.
         Watch on another display, or with --headless --snapshot FILE.png.
@@ -170,24 +182,16 @@ final class ViewerReporter: Sendable {
             window?.setStatus(standingStatus(isMirror))
         case .publisherInterrupted:
             standing.with { $0.isPublisherInterrupted = true }
-            output.event("publisher-interrupted")
-            ErrorOutput.writeLine("share: \(Self.interruptionSentence)")
-            window?.setStatus(standingStatus(isMirror))
+            report("publisher-interrupted", Self.interruptionSentence, standingStatus(isMirror), window)
         case .publisherResumed:
             standing.with { $0.isPublisherInterrupted = false }
-            output.event("publisher-resumed")
-            ErrorOutput.writeLine("share: the host sends to the relay again")
-            window?.setStatus(hasFrame.with { $0 } ? standingStatus(isMirror) : "connecting ...")
+            report("publisher-resumed", Self.returnSentence, statusAfterPause(isMirror), window)
         case .broadcastPaused:
             standing.with { $0.isPaused = true }
-            output.event("paused")
-            ErrorOutput.writeLine("share: the host has paused the broadcast")
-            window?.setStatus(standingStatus(isMirror))
+            report("paused", "the host has paused the broadcast", standingStatus(isMirror), window)
         case .broadcastResumed:
             standing.with { $0.isPaused = false }
-            output.event("resumed")
-            ErrorOutput.writeLine("share: the host has resumed the broadcast")
-            window?.setStatus(hasFrame.with { $0 } ? standingStatus(isMirror) : "connecting ...")
+            report("resumed", "the host has resumed the broadcast", statusAfterPause(isMirror), window)
         case .viewerCount(let count): output.event("viewers", ["viewers": .integer(count)])
         case .recorderCount(let count):
             output.event("recorders", ["recorders": .integer(count)])

@@ -33,6 +33,17 @@ struct ClusterSessionTests {
         await relay.wait { if case .cluster(.joined(let node)) = $0, node.name == name { true } else { nil } } == true
     }
 
+    /// The relays a and b, which know each other.
+    /// - Parameter ofA: the URLs of a's TURN servers; `ofB` those of b's.
+    private func twoRelays(servers ofA: [String] = [], _ ofB: [String] = []) async throws -> (a: Relay, b: Relay) {
+        let bus = LocalBus()
+        let a = try await relay("a", bus.connect(), servers: ofA.map { ICEServer(urls: [$0]) })
+        let b = try await relay("b", bus.connect(), servers: ofB.map { ICEServer(urls: [$0]) })
+        #expect(await has(a, "b"))
+        #expect(await has(b, "a"))
+        return (a, b)
+    }
+
     /// The link of a broadcast at another relay.
     private func link(_ known: Link, at relay: Relay) -> Link {
         Link(
@@ -66,11 +77,7 @@ struct ClusterSessionTests {
     }
 
     @Test func theHostLearnsHowSlowTheSlowestViewerOfAnotherRelayIs() async throws {
-        let bus = LocalBus()
-        let a = try await relay("a", bus.connect())
-        let b = try await relay("b", bus.connect())
-        #expect(await has(a, "b"))
-        #expect(await has(b, "a"))
+        let (a, b) = try await twoRelays()
         let host = try await PublishingHost(to: a)
         try await hostLearnsOfTheSlowViewer(host, link(try await a.live(), at: b))
         #expect(await source(of: b) == "a")
@@ -81,11 +88,7 @@ struct ClusterSessionTests {
 
     /// A host that serves few viewers itself again calls them back from all relays.
     @Test func aHostCallsBackTheViewersOfAnotherRelay() async throws {
-        let bus = LocalBus()
-        let a = try await relay("a", bus.connect())
-        let b = try await relay("b", bus.connect())
-        #expect(await has(a, "b"))
-        #expect(await has(b, "a"))
+        let (a, b) = try await twoRelays()
         let host = try await PublishingHost(to: a)
         let elsewhere = link(try await a.live(), at: b)
         let seen = RecordedOutput()
@@ -113,12 +116,8 @@ struct ClusterSessionTests {
 
     /// Of the relay that it publishes to, beside those of its own.
     @Test func aHostThatGoesOnAtAnotherRelayUsesThatOnesServers() async throws {
-        let bus = LocalBus()
         // Nothing answers there.
-        let a = try await relay("a", bus.connect(), servers: [ICEServer(urls: ["turn:127.0.0.1:9"])])
-        let b = try await relay("b", bus.connect(), servers: [ICEServer(urls: ["turn:127.0.0.2:9"])])
-        #expect(await has(a, "b"))
-        #expect(await has(b, "a"))
+        let (a, b) = try await twoRelays(servers: ["turn:127.0.0.1:9"], ["turn:127.0.0.2:9"])
         let host = try await PublishingHost(to: a, servers: [ICEServer(urls: ["stun:127.0.0.3:9"])])
         let core = host.session.core
         func urls() async -> [String] { await core.ifRunning { $0.servers.urls } ?? [] }

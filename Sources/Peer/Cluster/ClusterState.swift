@@ -25,12 +25,18 @@ public struct ClusterState: Sendable {
         var change: Int
         var deadline: ContinuousClock.Instant
         var broadcasts: [String: ClusterBroadcast] = [:]
-        /// A snapshot is being fetched until then.
-        var isFetchedUntil: ContinuousClock.Instant?
-        /// What the snapshot has brought so far.
-        var fetched: Set<String> = []
+        /// A snapshot is being fetched.
+        var fetch: Fetch?
+    }
+
+    /// A snapshot that comes in parts.
+    struct Fetch: Sendable {
+        /// It is asked for again after that.
+        var deadline: ContinuousClock.Instant
+        /// What it, or a change meanwhile, has brought so far.
+        var found: Set<String> = []
         /// The last identifier of its last part.
-        var fetchedUpTo = ""
+        var position = ""
         /// The changes that have removed broadcasts meanwhile, which the snapshot may still have.
         var removed: [String: Int] = [:]
     }
@@ -78,7 +84,7 @@ public struct ClusterState: Sendable {
             return change(message, now) { node in
                 let effect = node.put(id, broadcast, change: message.change)
                 // The parts of a snapshot that have come do not have it.
-                if node.isFetchedUntil != nil, effect != nil { node.fetched.insert(id) }
+                if effect != nil { node.fetch?.found.insert(id) }
                 return effect
             }
         case .remove(let id): return change(message, now) { $0.remove(id, change: message.change) }
@@ -105,11 +111,8 @@ public struct ClusterState: Sendable {
 
     /// Asks for all that a relay has, unless that is under way.
     private mutating func fetch(_ name: String, if isNeeded: Bool, _ now: ContinuousClock.Instant) -> [Effect] {
-        guard isNeeded, let node = nodes[name], node.isFetchedUntil.map({ $0 <= now }) ?? true else { return [] }
-        nodes[name]?.isFetchedUntil = now + Self.interval * 2
-        nodes[name]?.fetched = []
-        nodes[name]?.fetchedUpTo = ""
-        nodes[name]?.removed = [:]
+        guard isNeeded, let node = nodes[name], node.fetch.map({ $0.deadline <= now }) ?? true else { return [] }
+        nodes[name]?.fetch = Fetch(deadline: now + Self.interval * 2)
         return [.fetch(node: name)]
     }
 
@@ -134,34 +137,34 @@ public struct ClusterState: Sendable {
         _ snapshot: ClusterSnapshot, now: ContinuousClock.Instant
     ) -> (effects: [Effect], next: String?) {
         let name = snapshot.node.name
-        guard var node = nodes[name], node.run == snapshot.run, node.isFetchedUntil != nil,
+        guard var node = nodes[name], node.run == snapshot.run, var fetch = node.fetch,
             (0...Self.changeLimit).contains(snapshot.change)
         else { return ([], nil) }
         // The dictionary in it is changed in place.
         nodes[name] = nil
         var effects: [Effect] = []
         for entry in snapshot.entries {
-            if let removal = node.removed[entry.id], removal >= entry.broadcast.change { continue }
+            if let removal = fetch.removed[entry.id], removal >= entry.broadcast.change { continue }
             if let effect = node.put(entry.id, entry.broadcast, change: entry.broadcast.change) {
                 effects.append(effect)
             }
-            if node.broadcasts[entry.id] != nil { node.fetched.insert(entry.id) }
+            if node.broadcasts[entry.id] != nil { fetch.found.insert(entry.id) }
         }
         node.deadline = now + Self.lease
         // Parts come in the order of the identifiers.
-        if let next = snapshot.next, next > node.fetchedUpTo, node.fetched.count < Self.broadcastLimit {
-            node.fetchedUpTo = next
-            node.isFetchedUntil = now + Self.interval * 2
+        if let next = snapshot.next, next > fetch.position, fetch.found.count < Self.broadcastLimit {
+            (fetch.position, fetch.deadline) = (next, now + Self.interval * 2)
+            node.fetch = fetch
             nodes[name] = node
             return (effects, next)
         }
-        let gone = node.broadcasts.filter { !node.fetched.contains($0.key) && $0.value.change <= snapshot.change }
+        let gone = node.broadcasts.filter { !fetch.found.contains($0.key) && $0.value.change <= snapshot.change }
         for id in gone.keys {
             node.broadcasts[id] = nil
             effects.append(.removed(node: name, id: id))
         }
         node.change = max(node.change, snapshot.change)
-        (node.isFetchedUntil, node.fetched, node.removed) = (nil, [], [:])
+        node.fetch = nil
         nodes[name] = node
         return (effects, nil)
     }
@@ -195,7 +198,7 @@ public struct ClusterState: Sendable {
 
     /// Whether this relay can get a broadcast from another one; nil: what that one has is not known, or not yet.
     public func canFetch(_ id: String, from name: String) -> Bool? {
-        guard let node = nodes[name], node.isFetchedUntil == nil else { return nil }
+        guard let node = nodes[name], node.fetch == nil else { return nil }
         return node.broadcasts[id].map { !$0.path.contains(own) } ?? false
     }
 
@@ -232,8 +235,8 @@ extension ClusterState.Node {
     }
 
     fileprivate mutating func remove(_ id: String, change: Int) -> ClusterState.Effect? {
-        if isFetchedUntil != nil, removed.count < ClusterState.broadcastLimit {
-            removed[id] = max(removed[id] ?? 0, change)
+        if let known = fetch?.removed, known.count < ClusterState.broadcastLimit {
+            fetch?.removed[id] = max(known[id] ?? 0, change)
         }
         guard let known = broadcasts[id], known.change < change else { return nil }
         broadcasts[id] = nil

@@ -73,8 +73,8 @@ final class ClusterBroadcasts: BroadcastFinder {
     private static let fetchTime = MediaDuration.seconds(4)
     /// How long a broadcast that nobody watches is kept.
     private static let idleTime = MediaDuration.seconds(30)
-    /// `Knock.answerTime`.
-    private static let knockTime = MediaDuration.seconds(60)
+    /// How long somebody who knocks may wait for an answer.
+    private static let knockTime = MediaDuration.seconds(Int(Knock.answerTime.components.seconds))
     /// How long viewers wait for another source when one has failed.
     private static let reunionTime = MediaDuration.seconds(15)
 
@@ -106,7 +106,8 @@ final class ClusterBroadcasts: BroadcastFinder {
 
     /// A broadcast is fetched once, and given back after `idleTime`.
     func fetch(_ id: BroadcastID) async -> Bool {
-        let (own, copy) = (published(id), published(id) == nil ? copy(of: id) : nil)
+        let own = published(id)
+        let copy = own == nil ? copy(of: id) : nil
         guard let broadcast = own ?? copy?.broadcast else { return false }
         let deadline = MonotonicClock.now + Self.fetchTime
         while MonotonicClock.now < deadline {
@@ -265,11 +266,11 @@ final class ClusterBroadcasts: BroadcastFinder {
                     link: link, path: known.path + [own.name], name: known.name,
                     publisherDecides: known.publisherDecides, passKey: known.parsedPassKey)
                 broadcast.viewers = copy.state.with { $0.viewers }
-                let isWanted = copy.state.with { state in
+                let isAnnounced = copy.state.with { state in
                     (state.isFetched, state.isAnnounced) = (true, !state.isPublished)
-                    return !state.isPublished
+                    return state.isAnnounced
                 }
-                if isWanted { member.announce(id, broadcast) }
+                if isAnnounced { member.announce(id, broadcast) }
                 copy.noteInterruption { $0.isInterrupted = false }
                 copy.broadcast.send(.alternates(member.links(of: link)))
                 emit(.fetched(id, from: source.name))

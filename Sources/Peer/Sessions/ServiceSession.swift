@@ -117,6 +117,7 @@ public final class ServiceSession: Sendable {
         var isStopped = false
         /// No further broadcast is taken.
         var isFull = false
+        var takesSessions: Bool { !isStopped && !isFull }
     }
     let state = Monitor(State())
 
@@ -409,22 +410,21 @@ extension ServiceSession: ServiceDelegate {
         guard offer.fingerprint.bytes == publisher.fingerprint else {
             throw OfferRefusal(.unprocessable, "The offer's certificate is not the one that was paired.")
         }
-        guard state.with({ !$0.isStopped && !$0.isFull }) else {
-            throw OfferRefusal(.ended, "The service has stopped.")
-        }
+        // A sink may take the broadcast over from another session, so it is made for a session that can begin.
+        guard state.with({ $0.takesSessions }) else { throw Self.hasStopped }
         let id = SessionID.random()
         let broadcast = IncomingBroadcast(
             id: id, loop: loop, publisher: publisher, sink: makeSink(id, publisher),
             emit: { [weak self] in self?.report($0, of: id) })
         let servers: ICEServerResolver.Addresses? = state.with { state in
-            guard !state.isStopped, !state.isFull else { return nil }
+            guard state.takesSessions else { return nil }
             state.broadcasts[id] = broadcast
             return state.servers
         }
         run(broadcast)
         guard let servers else {
             broadcast.end(EndReason(.stopped, "the service has stopped"))
-            throw OfferRefusal(.ended, "The service has stopped.")
+            throw Self.hasStopped
         }
         emit(.opened(id, publisher))
         let opened: OpenedSession
@@ -437,6 +437,8 @@ extension ServiceSession: ServiceDelegate {
         trickle(broadcast, id)
         return opened
     }
+
+    private static let hasStopped = OfferRefusal(.ended, "The service has stopped.")
 
     /// A host may send a microphone beside its application's audio; WHIP has one section of a kind.
     private func capabilities(of publisher: Publisher) -> MediaCapabilities {
@@ -467,7 +469,7 @@ extension ServiceSession: ServiceDelegate {
     public func openMeeting(_ session: SessionID, of id: MeetingID, publisher: Publisher) async -> Bool {
         guard configuration.takesMeetings else { return false }
         let isTaken = state.with { state in
-            guard !state.isStopped, !state.isFull else { return false }
+            guard state.takesSessions else { return false }
             state.meetings[session] = id
             return true
         }

@@ -53,6 +53,12 @@ struct AdmissionDocument: Codable {
     var reconnect: SignedRedirect?
 }
 
+extension RouteResponse {
+    static var unknownKnock: RouteResponse {
+        RouteResponse(problem: .notFound, .gone, "this knock is not known any more")
+    }
+}
+
 extension SignalingService {
     /// Reads the body of a knock; nil if it is malformed.
     func knockRequest(of call: RouteRequest) -> (KnockRequest, fingerprint: [UInt8], proof: [UInt8])? {
@@ -113,7 +119,7 @@ extension BroadcastRoutes {
         switch call.method {
         case .get: return await poll(call, ticket)
         case .put: return await sign(call, ticket)
-        default: return await broadcast.knocks.withdraw(ticket) ? RouteResponse(.noContent) : gone
+        default: return await broadcast.knocks.withdraw(ticket) ? RouteResponse(.noContent) : .unknownKnock
         }
     }
 
@@ -134,7 +140,7 @@ extension BroadcastRoutes {
         case .full: return tooManyKnocks
         case .crowded: return crowded
         case .ended: return hasEnded
-        case .unknown: return gone
+        case .unknown: return .unknownKnock
         }
     }
 
@@ -146,7 +152,7 @@ extension BroadcastRoutes {
         }
         switch look {
         case .waiting: return RouteResponse(.accepted)
-        case .unknown: return gone
+        case .unknown: return .unknownKnock
         case .outcome(.accepted(let token)):
             return RouteResponse(
                 .ok,
@@ -158,7 +164,7 @@ extension BroadcastRoutes {
         case .outcome(.unanswered):
             return RouteResponse(problem: .unanswered, .gone, "nobody answered: the host's owner may be away")
         case .outcome(.ended): return hasEnded
-        case .outcome(.withdrawn): return gone
+        case .outcome(.withdrawn): return .unknownKnock
         case .outcome(.replaced):
             return RouteResponse(
                 problem: .replaced, .gone,
@@ -184,8 +190,6 @@ extension BroadcastRoutes {
     }
 
     var hasEnded: RouteResponse { RouteResponse(problem: .ended, .gone, "the broadcast has ended") }
-
-    private var gone: RouteResponse { RouteResponse(problem: .notFound, .gone, "this knock is not known any more") }
 
     private var tooManyKnocks: RouteResponse {
         server.count { $0.knocksLimited += 1 }

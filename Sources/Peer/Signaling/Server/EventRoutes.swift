@@ -21,8 +21,8 @@ struct EventSelection {
 
     /// - Parameter text: a serialized ``StreamEvent``, or a comment line.
     func contains(_ text: String) -> Bool {
-        guard let names, let line = text.split(separator: "\n").first, line.hasPrefix("event: ") else { return true }
-        return names.contains(line.dropFirst("event: ".count))
+        guard let names, text.hasPrefix("event: ") else { return true }
+        return names.contains(text.dropFirst("event: ".count).prefix { $0 != "\n" })
     }
 }
 

@@ -183,13 +183,10 @@ extension SignalingService {
             return RouteResponse(.ok, [.accessControlAllowMethods: "GET, HEAD, POST, PATCH, DELETE, OPTIONS"])
                 .crossOrigin
         }
-        if call.path.count == 3, call.path[1] == "knock" {
-            return RouteResponse(problem: .notFound, .gone, "this knock is not known any more")
-        }
+        if call.path.count == 3, call.path[1] == "knock" { return .unknownKnock }
         guard call.path.count == 2, call.path.last == "knock" else {
             // Tokens of this server end with the broadcast.
-            switch await authorize(call, source: "an accepted knock", { _ in Void?.none }) {
-            case .success: return nil
+            switch await authorize(call, source: "an accepted knock", { _ in Never?.none }) {
             case .failure(let refusal): return refusal.reply.crossOrigin
             }
         }
