@@ -125,6 +125,10 @@ public final class PeerViewer: Sendable {
         return await session.run()
     }
 
+    /// Asks for the temporal layers up to this one only. Call it before `run`. With 0, about half of the frames come
+    /// where the host or relay has layers; else all.
+    public func limitTemporalLayers(to layer: Int) { session.limitLayers(to: layer) }
+
     /// Ends the session for this reason.
     package func leave(_ reason: EndReason) { session.leave(reason) }
 

@@ -58,6 +58,15 @@ struct JoinCommand: ParsableCommand {
                 """))
     var stats = false
 
+    @Option(
+        help: ArgumentHelp(
+            "Ask for the temporal layers up to this one only: 0 saves bandwidth.",
+            discussion: """
+                Where the host or relay has two layers, which it has while its viewers' \
+                connections differ, 0 is about half of the frames.
+                """, valueName: "layer"))
+    var maxLayer: Int?
+
     @OptionGroup(title: "Recording options") var keep: KeepOptions
 
     @OptionGroup(title: "Network options") var serverOptions: ServerOptions
@@ -70,6 +79,12 @@ struct JoinCommand: ParsableCommand {
             try join()
         } catch let complaint as Complaint {
             throw complaint.report()
+        }
+    }
+
+    func validate() throws {
+        guard maxLayer.map({ (0...7).contains($0) }) ?? true else {
+            throw ValidationError("--max-layer is 0 to 7")
         }
     }
 
@@ -100,6 +115,7 @@ struct JoinCommand: ParsableCommand {
                 reporter.report(event, window: window, isMirror: isMirror)
             },
             makeSink: { _ in kept.fork(playback) })
+        if let maxLayer { viewer.limitTemporalLayers(to: maxLayer) }
         let button = kept.watchButton(keep)
         defer { button?.close() }
         let control = kept.makeControl()

@@ -143,6 +143,7 @@ final class RecordReporter: Sendable {
             ErrorOutput.writeLine("share: the host has resumed the broadcast")
         case .viewerCount(let count): output.event("viewers", ["viewers": .integer(count)])
         case .recorderCount(let count): output.event("recorders", ["recorders": .integer(count)])
+        case .layers: break
         case .warning(let sentence): ErrorOutput.writeLine("share: \(sentence)")
         }
     }

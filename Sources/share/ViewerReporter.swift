@@ -192,6 +192,7 @@ final class ViewerReporter: Sendable {
         case .broadcastResumed:
             standing.with { $0.isPaused = false }
             report("resumed", "the host has resumed the broadcast", statusAfterPause(isMirror), window)
+        case .layers(let layers): output.event("layers", ["layers": .list(layers.map(Self.json))])
         case .viewerCount(let count): output.event("viewers", ["viewers": .integer(count)])
         case .recorderCount(let count):
             output.event("recorders", ["recorders": .integer(count)])
@@ -199,6 +200,14 @@ final class ViewerReporter: Sendable {
                 count > 0 ? "share: a viewer records this session" : "share: no viewer records any more")
         case .warning(let sentence): ErrorOutput.writeLine("share: \(sentence)")
         }
+    }
+
+    private static func json(_ layer: VideoLayer) -> JSONValue {
+        .object([
+            "layer": .integer(Int(layer.temporalLayer)), "bitrateKbit": .integer(layer.bitrate.kilobitsPerSecond),
+            "width": layer.size.map { .integer($0.width) } ?? .null,
+            "height": layer.size.map { .integer($0.height) } ?? .null,
+        ])
     }
 
     private func report(_ statistics: ViewerStatistics, _ playback: PlaybackStatistics) {

@@ -67,6 +67,8 @@ final class PageDelegate: SignalingServerDelegate {
         return nil
     }
 
+    func select(_ layers: LayerSelection, for session: SessionID) async throws(OfferRefusal) {}
+
     func closeSession(_ session: SessionID) async { onClose.yield(session) }
 
     struct Unmade: Error {}

@@ -7,6 +7,7 @@ final class RecordingSink: EncodedMediaSink {
         var length: Int
         var codec: VideoCodec
         var isKeyframe: Bool
+        var layer: UInt8
         var size: PixelSize?
         var rtpTimestamp: UInt32
         var captured: MediaInstant?
@@ -33,7 +34,8 @@ final class RecordingSink: EncodedMediaSink {
 
     func receive(_ frame: EncodedVideoFrame) {
         let record = Frame(
-            length: frame.bytes.count, codec: frame.codec, isKeyframe: frame.isKeyframe, size: frame.size,
+            length: frame.bytes.count, codec: frame.codec, isKeyframe: frame.isKeyframe, layer: frame.layer,
+            size: frame.size,
             rtpTimestamp: frame.rtpTimestamp, captured: frame.captured, arrival: MonotonicClock.now)
         state.change { $0.frames.append(record) }
     }

@@ -294,6 +294,37 @@ struct RelaySessionTests {
         await relay.session.stop()
     }
 
+    /// A viewer that asks for the base layer gets that alone, and the others all; both are told which layers there are.
+    @Test func aViewerSelectsItsLayers() async throws {
+        let relay = try await Relay(viewerLimit: { .kilobits($0.name == "slow" ? 200 : 550) })
+        let host = try await PublishingHost(to: relay, size: PixelSize(width: 1920, height: 1080))
+        let link = try await relay.live()
+        let slow = try watch(link, RecordedOutput(), name: "slow")
+        let (all, base) = (RecordingSink(), RecordingSink())
+        let told = Monitor<[[VideoLayer]]>([])
+        func session(_ sink: RecordingSink, _ name: String) throws -> ViewerSession {
+            ViewerSession(
+                link: link, identity: try .ephemeral(), name: name, sink: sink,
+                emit: { event in if case .layers(let layers) = event { told.change { $0.append(layers) } } })
+        }
+        let (whole, thrifty) = (try session(all, "all"), try session(base, "base"))
+        thrifty.limitLayers(to: 0)
+        let ends = [whole, thrifty].map { session in Task { await session.run() } }
+        // Some frames may come before the selection.
+        let found = await waiting(all.state) { $0.frames.count { $0.layer == 1 } >= 20 ? true : nil }
+        #expect(found == true, "\(all.state.with { $0.frames.count { $0.layer == 1 } }) of \(all.state.with { $0.frames.count })")
+        let before = base.state.with { $0.frames.count }
+        #expect(await waiting(base.state) { $0.frames.count >= before + 20 ? true : nil } == true)
+        #expect(base.state.with { $0.frames.dropFirst(before).allSatisfy { $0.layer == 0 } })
+        let layers = await waiting(told) { events in events.last { $0.count == 2 } }
+        #expect(layers?.allSatisfy { $0.size == PixelSize(width: 1920, height: 1080) } == true)
+        #expect(layers.map { $0[0].bitrate < $0[1].bitrate } == true)
+        for session in [whole, thrifty, slow.session] { session.leave() }
+        for end in ends + [slow.end] { #expect(await end.value.code == .stopped) }
+        await host.stop()
+        await relay.session.stop()
+    }
+
     /// No video fits into 1 kbit/s, so this host cannot keep to the limit.
     @Test func aPublisherThatSendsTooMuchIsEndedWithAReason() async throws {
         let relay = try await Relay(maximumBitrate: .kilobits(1))

@@ -6,10 +6,11 @@ import Testing
     private func admits(
         _ filter: inout TemporalLayerFilter, _ layer: UInt8, isKeyframe: Bool = false, bytes: Int = 1_000,
         rate: Int = 4_000,
-        base: Int? = 1_000, at milliseconds: Int
+        base: Int? = 1_000, layerSwitch: LayerSwitch? = nil, at milliseconds: Int
     ) -> Bool {
         filter.admits(
-            isKeyframe: isKeyframe, layer: layer, bytes: bytes, rate: .kilobits(rate), base: base.map { .kilobits($0) },
+            isKeyframe: isKeyframe, layer: layer, layerSwitch: layerSwitch ?? (layer > 0 ? .own : .none), bytes: bytes,
+            rate: .kilobits(rate), base: base.map { .kilobits($0) },
             now: .at(milliseconds))
     }
 
@@ -59,6 +60,56 @@ import Testing
         #expect(filter.layer == 1)
         for step in 50..<100 { _ = admits(&filter, 1, bytes: 100_000, rate: 1_200, at: step * 50) }
         #expect(filter.layer == 0)
+    }
+
+    @Test func aViewerGetsNoLayerAboveItsLimit() {
+        var filter = TemporalLayerFilter()
+        filter.maximumLayer = 1
+        expect(admits(&filter, 0, isKeyframe: true, at: 0))
+        for step in 1..<50 {
+            let layer = UInt8(step % 3)
+            #expect(admits(&filter, layer, bytes: 100, at: step * 50) == (layer < 2))
+        }
+        filter.maximumLayer = 0
+        for step in 50..<100 { expect(!admits(&filter, 1, bytes: 100, at: step * 50)) }
+        #expect(filter.layer == 0)
+        filter.maximumLayer = .max
+        expect(admits(&filter, 2, bytes: 100, at: 5_000))
+    }
+
+    /// VP8: a frame of layer 1 may refer to the one before it, unless its Y bit says that it does not.
+    @Test func aFrameIsNotSentWithoutThoseThatItRefersTo() {
+        var filter = TemporalLayerFilter()
+        expect(admits(&filter, 0, isKeyframe: true, at: 0))
+        expect(admits(&filter, 1, layerSwitch: LayerSwitch.none, at: 10))
+        expect(admits(&filter, 2, layerSwitch: LayerSwitch.none, at: 20))
+        filter.note(isCongested: true, now: .at(30))
+        expect(!admits(&filter, 1, layerSwitch: LayerSwitch.none, at: 31))
+        filter.note(isCongested: false, now: .at(40))
+        expect(!admits(&filter, 2, layerSwitch: LayerSwitch.none, at: 41))
+        expect(admits(&filter, 0, layerSwitch: LayerSwitch.none, at: 50))
+        expect(!admits(&filter, 1, layerSwitch: LayerSwitch.none, at: 60))
+        expect(admits(&filter, 1, layerSwitch: .own, at: 70))
+        expect(!admits(&filter, 2, layerSwitch: LayerSwitch.none, at: 80))
+        expect(admits(&filter, 1, layerSwitch: LayerSwitch.none, at: 90))
+        expect(admits(&filter, 2, layerSwitch: .own, at: 100))
+    }
+
+    /// VP9: the U bit of a frame allows what follows in higher layers.
+    @Test func higherLayersAreTakenUpAfterASwitchingPoint() {
+        var filter = TemporalLayerFilter()
+        expect(admits(&filter, 0, isKeyframe: true, at: 0))
+        filter.note(isCongested: true, now: .at(10))
+        expect(!admits(&filter, 1, layerSwitch: LayerSwitch.none, at: 11))
+        filter.note(isCongested: false, now: .at(20))
+        expect(admits(&filter, 0, layerSwitch: LayerSwitch.none, at: 21))
+        expect(!admits(&filter, 1, layerSwitch: LayerSwitch.none, at: 30))
+        // A frame that is not sent itself allows nothing.
+        expect(!admits(&filter, 1, layerSwitch: .higher, at: 40))
+        expect(!admits(&filter, 2, layerSwitch: LayerSwitch.none, at: 50))
+        expect(admits(&filter, 0, layerSwitch: .higher, at: 60))
+        expect(admits(&filter, 1, layerSwitch: LayerSwitch.none, at: 70))
+        expect(admits(&filter, 2, layerSwitch: LayerSwitch.none, at: 80))
     }
 
     @Test func aCutOffViewerReturnsWhenItsQueueIsEmptyAndEachTimeLater() {

@@ -31,7 +31,8 @@ import Testing
         // I, P, L, F, B with a PictureID of 7 bits, layers and two references.
         let inter = try depacketize(.vp9, [0xF8, 0x05, 0x40, 0x03, 0x04, 0x86])
         #expect(inter.video.isFrameStart && !inter.video.isKeyframe)
-        #expect(inter.video.layer == 2)
+        #expect(inter.video.layer == 2 && inter.video.layerSwitch == .none)
+        #expect(try depacketize(.vp9, [0xF8, 0x05, 0x50, 0x03, 0x04, 0x86]).video.layerSwitch == .higher)
         #expect(inter.bytes == [0x86])
         // V: a scalability structure with a size and a picture group.
         let scalable = try depacketize(.vp9, [0x0A, 0x18, 1, 64, 0, 48, 1, 0x04, 1, 0x82])

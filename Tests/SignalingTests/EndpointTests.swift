@@ -275,7 +275,7 @@ import Testing
         try await with { stage, wire, base in
             let fields = [bearer(try await wire.token(randomFingerprint()))]
             let isJSON = [("Content-Type", "application/json")]
-            for body in ["[\"layers\"]", "[\"viewercount\", \"layers\"]", "{}", "[1]", "viewercount"] {
+            for body in ["[\"scte35\"]", "[\"viewercount\", \"scte35\"]", "{}", "[1]", "viewercount"] {
                 #expect(
                     try await wire.ask(.POST, base + "/events", fields + isJSON, body: body).status == 400, "\(body)")
             }
@@ -292,6 +292,42 @@ import Testing
             #expect(try await wire.ask(.GET, location, fields).text == ":\n\n" + count)
             let all = try await wire.ask(.GET, base + "/events", fields).text
             for part in [count, "event: active\ndata: {}\n\n", "event: ended"] { #expect(all.contains(part), "\(all)") }
+        }
+    }
+
+    /// WHEP's extension for layers.
+    @Test func aPlayerSelectsLayers() async throws {
+        try await with { stage, wire, base in
+            let (mine, others) = (randomFingerprint(), randomFingerprint())
+            let (token, other) = (try await wire.token(mine), try await wire.token(others))
+            let created = try await wire.ask(.POST, base + "/whep", [sdpType, bearer(token)], body: description(mine))
+            let resource = try #require(created.headers.first(name: "Location"))
+            let links = LinkHeader.parse(created.headers["Link"])
+            let link = try #require(links.first { $0.relation == "urn:ietf:params:whep:ext:core:layer" })
+            #expect(link.target == resource + "/layer")
+            #expect(links.contains { $0.parameters["events"]?.split(separator: ",").contains("layers") == true })
+            func select(_ body: String, _ fields: [(String, String)], type: String = "application/json") async throws
+                -> Int
+            {
+                try await wire.ask(.POST, link.target, [("Content-Type", type)] + fields, body: body).status
+            }
+            #expect(try await select("{\"maxTemporalLayerId\": 0}", []) == 401)
+            #expect(try await select("{\"maxTemporalLayerId\": 0}", [bearer(other)]) == 404)
+            #expect(try await select("{\"maxTemporalLayerId\": 0}", [bearer(token)], type: "text/plain") == 415)
+            for body in ["", "[]", "{\"maxTemporalLayerId\": -1}", "{\"temporalLayerId\": \"0\"}", "{\"mediaId\": []}"]
+            {
+                #expect(try await select(body, [bearer(token)]) == 400, "\(body)")
+            }
+            #expect(try await select("{\"rid\": \"\(String(repeating: "x", count: 1_024))\"}", [bearer(token)]) == 400)
+            #expect(try await select("{\"temporalLayerId\": 2}", [bearer(token)]) == 422)
+            #expect(try await wire.ask(.GET, link.target, [bearer(token)]).status == 405)
+            #expect(try await wire.ask(.OPTIONS, link.target).status == 200)
+            #expect(stage.delegate.seen.selections.isEmpty)
+            #expect(try await select("{\"mediaId\": 0, \"temporalLayerId\": 1, \"new\": {}}", [bearer(token)]) == 200)
+            #expect(try await select("{\"mediaId\": \"0\"}", [bearer(token)]) == 200)
+            let selections = stage.delegate.seen.selections
+            #expect(selections.map(\.mediaId) == ["0", "0"])
+            #expect(selections.map(\.highestTemporalLayer) == [1, nil])
         }
     }
 

@@ -13,6 +13,7 @@ final class FakeDelegate: SignalingServerDelegate {
         var offers: [Viewer] = []
         var fragments: [String] = []
         var closed: [SessionID] = []
+        var selections: [LayerSelection] = []
     }
 
     private let seenState = Mutex(Seen())
@@ -44,6 +45,12 @@ final class FakeDelegate: SignalingServerDelegate {
     func openSession(offer: String, viewer: Viewer) async throws(OfferRefusal) -> OpenedSession {
         seenState.withLock { $0.offers.append(viewer) }
         return OpenedSession(id: .random(), answer: try await answer(viewer), etag: "one")
+    }
+
+    /// There is no temporal layer above 1.
+    func select(_ layers: LayerSelection, for session: SessionID) async throws(OfferRefusal) {
+        guard layers.temporalLayerId ?? 0 <= 1 else { throw OfferRefusal(.unprocessable, "there is no such layer") }
+        seenState.withLock { $0.selections.append(layers) }
     }
 
     func applyFragment(_ fragment: String, to session: SessionID) async throws(OfferRefusal) -> RestartedSession? {

@@ -8,6 +8,8 @@ public struct VP9PayloadDescriptor: Hashable, Sendable {
     public var pictureID: UInt16?
     /// TID, 0...7.
     public var temporalLayer: UInt8?
+    /// U: pictures of higher temporal layers that follow depend on no picture of theirs before this one.
+    public var isSwitchingUpPoint = false
     /// SID, 0...7.
     public var spatialLayer: UInt8?
 
@@ -51,6 +53,7 @@ public struct VP9PayloadDescriptor: Hashable, Sendable {
         if flags & 0x20 != 0 {
             let layers = try reader.uint8()
             temporalLayer = layers >> 5
+            isSwitchingUpPoint = layers & 0x10 != 0
             spatialLayer = layers >> 1 & 0x07
             if !isFlexible { try reader.skip(1) }
         }

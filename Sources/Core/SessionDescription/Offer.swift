@@ -46,6 +46,8 @@ public struct Offer: RemoteDescription, Hashable {
     public let name: String?
     /// The answerer's capabilities.
     let capabilities: MediaCapabilities
+    /// The number of m-lines before that of the first of `video`; nil if there is none.
+    public var videoLine: Int? { sections.firstIndex { $0.role == .video(0) } }
     /// Whether the sections share one transport, which the answer has to confirm.
     let isBundled: Bool
     /// One for each m-line, as the answer needs the same number.
@@ -143,10 +145,10 @@ private struct SectionReader {
         let isWanted = media.direction.answered(by: capabilities.direction) != .inactive
         if mid == nil, bundle.exists, isWanted { lacksMid = true }
         let isUnique = mid.map { mids.insert($0).inserted } ?? !bundle.exists
-        let isUsable =
-            isUnique && media.isRTPOverDTLS && isWanted && bundle.isEnabled(media) && bundle.isTogether(media, first)
+        let isAsked = isWanted && bundle.isEnabled(media)
+        let isUsable = isAsked && isUnique && media.isRTPOverDTLS && bundle.isTogether(media, first)
         let role = isUsable ? accept(media) : .refused
-        if role == .refused, isWanted, bundle.isEnabled(media), ["audio", "video"].contains(media.kind) {
+        if role == .refused, isAsked, ["audio", "video"].contains(media.kind) {
             hasRefusedMedia = true
         }
         if role != .refused {

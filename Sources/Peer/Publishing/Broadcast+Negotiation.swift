@@ -105,7 +105,8 @@ extension Broadcast {
                 path: path)
             transport.expect(offer.fingerprints.others)
             let peer = SendingPeer(
-                id: SessionID.random(), viewer: viewer, description: description, loop: loop,
+                id: SessionID.random(), videoLine: offer.videoLine, viewer: viewer, description: description,
+                loop: loop,
                 negotiation: ICENegotiation(loop: loop, path: path), transport: transport,
                 sender: makeSender(for: offer, ssrcs, settings.viewerLimit?(description)), allowance: allowance,
                 delegate: self)

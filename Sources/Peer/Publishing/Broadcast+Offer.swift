@@ -103,7 +103,8 @@ extension Broadcast {
             transport.expect(answer.fingerprints.others)
             return (
                 SendingPeer(
-                    id: pending.id, viewer: pending.receiver, description: pending.description, loop: loop,
+                    id: pending.id, videoLine: nil, viewer: pending.receiver, description: pending.description,
+                    loop: loop,
                     negotiation: pending.negotiation, transport: transport,
                     sender: makeSender(for: answer, pending.ssrcs, settings.viewerLimit?(pending.description)),
                     allowance: pending.allowance, delegate: self), answer

@@ -16,6 +16,9 @@ package protocol BroadcastDelegate: AnyObject {
     func broadcast(foundCandidates fragment: String, of session: SessionID)
     /// This process has begun to record, or has stopped.
     func broadcast(changed audience: Audience)
+    /// The temporal layers of the video that a session gets have changed, or their bitrates.
+    /// - Parameter line: the number of the video's m-line.
+    func broadcast(has layers: [VideoLayer], in line: Int, of session: SessionID)
     /// A session is over; `viewers` remain.
     func broadcast(ended session: SessionID, audience: Audience)
 }
@@ -95,6 +98,7 @@ package final class Broadcast {
     private(set) var isEnded = false
     private var congestionTimer: LoopTimer?
     private(set) var policy: EncoderPolicy
+    var layerReporter = LayerReporter()
     private var lastReferences: (main: LongTermReferencePolicy?, low: LongTermReferencePolicy?)
     /// STUN and TURN servers for sessions that are opened from now on.
     package var servers = ICEServerResolver.Addresses()
@@ -163,6 +167,7 @@ package final class Broadcast {
         deliver(.low, now)
         updateEncoders()
         updateReferences(now)
+        reportLayers(now: now)
     }
 
     /// The bandwidth estimates of the viewers that are connected; nil if there are none.
@@ -182,14 +187,17 @@ package final class Broadcast {
     package func packetsForwarded() {
         let all = Array(viewers.all)
         guard let forwarded, let fanOut, !all.isEmpty else { return }
-        fanOut.send(to: all, now: MonotonicClock.now, memory: &viewerMemory, delays: forwarded)
+        let now = MonotonicClock.now
+        fanOut.send(to: all, now: now, memory: &viewerMemory, delays: forwarded)
         for viewer in all { viewer.pump() }
+        reportLayers(now: now)
     }
 
     private func deliver(_ encoding: EncodingID, _ now: MediaInstant) {
         while source.frames[encoding].pop({ bytes, info in
             guard !pausing.withholdsFrame(captured: info.captured) else { return }
             policy.note(frameOf: encoding, bytes: bytes.count, now: now)
+            layerReporter.note(bytes, info, now: now)
             let base = policy.decision?[encoding]?.layering?.baseBitrate
             for viewer in viewers.all { viewer.send(bytes, info, base: base, now: now) }
             if encoding == .main { for receiver in receivers { receiver.receive(bytes, info) } }

@@ -8,6 +8,13 @@ extension SendingPeer {
     /// How often and how long changes of the screen waited on this side before they were sent to this viewer.
     func heldBack(now: MediaInstant) -> (count: Int, time: MediaDuration) { frames.freezeMeter.figures(now: now) }
 
+    /// - Parameter layer: the highest temporal layer that the viewer wants; nil: all.
+    func limitLayers(to layer: Int?) {
+        let limit = layer.flatMap { UInt8(exactly: $0) } ?? .max
+        frames.layerFilter.maximumLayer = limit
+        sender.limitForwardedLayers(to: limit)
+    }
+
     /// Returns the encoding and layers that the viewer gets now.
     /// - Parameter isLayered: whether its encoding has two temporal layers.
     func layer(isLayered: Bool) -> ViewerLayer {

@@ -20,8 +20,8 @@ extension SendingPeer {
         noteCongestion(now: now)
         // Browsers do not recover from a stream that begins without a key frame.
         let isAdmitted = frames.layerFilter.admits(
-            isKeyframe: info.isKeyframe, layer: info.layer, bytes: frame.count, rate: sender.videoEstimate(now: now),
-            base: base, now: now)
+            isKeyframe: info.isKeyframe, layer: info.layer, layerSwitch: info.layer > 0 ? .own : .none,
+            bytes: frame.count, rate: sender.videoEstimate(now: now), base: base, now: now)
         noteHold(info, isTaken: isAdmitted)
         guard isAdmitted else { return }
         sender.handleFrame(

@@ -22,6 +22,8 @@ protocol SendingPeerDelegate: AnyObject {
 /// The host's side of one viewer: its transport and its sender. Confined to the network loop.
 final class SendingPeer: SecureTransportDelegate {
     let id: SessionID
+    /// The number of the video's m-line in the viewer's offer; nil: it gets no video, or has not offered.
+    let videoLine: Int?
     let viewer: Viewer
     let description: ViewerDescription
     let negotiation: ICENegotiation
@@ -30,6 +32,8 @@ final class SendingPeer: SecureTransportDelegate {
     private let allowance: ViewerAllowance
     private(set) var liveness: ViewerLiveness
     var frames = FrameSelection()
+    /// The last report of layers that the viewer got.
+    private var layerReport: (number: Int, encoding: EncodingID)?
     /// The viewer has connected or is heard again, and its key frame has not been requested yet.
     private(set) var needsKeyframe = false
     let timer: LoopTimer
@@ -46,11 +50,12 @@ final class SendingPeer: SecureTransportDelegate {
     static let interruptionThreshold = MediaDuration.seconds(4)
 
     init(
-        id: SessionID, viewer: Viewer, description: ViewerDescription, loop: EventLoop,
+        id: SessionID, videoLine: Int?, viewer: Viewer, description: ViewerDescription, loop: EventLoop,
         negotiation: ICENegotiation, transport: SecureTransport, sender: MediaSender, allowance: ViewerAllowance,
         delegate: any SendingPeerDelegate
     ) {
         self.id = id
+        self.videoLine = videoLine
         self.viewer = viewer
         self.description = description
         self.transport = transport
@@ -105,6 +110,13 @@ final class SendingPeer: SecureTransportDelegate {
                 || allowance.keyframes.allows(frame, isShared: isShared, hasShownNoFrame: hasLostFirst, now: now)
         else { return false }
         needsKeyframe = false
+        return true
+    }
+
+    /// - Returns: whether the viewer has not had this report of layers yet. It has it from then on.
+    func takeReport(_ number: Int, of encoding: EncodingID) -> Bool {
+        if let layerReport, layerReport == (number, encoding) { return false }
+        layerReport = (number, encoding)
         return true
     }
 

@@ -1,6 +1,7 @@
 package import EventLoop
 import LinuxRuntime
 package import MediaCore
+import MediaEngine
 
 /// Hands one sink from the session at one server to the session at the next without a gap: the sink gets the media of the
 /// former session until the next one has a frame to show (make-before-break).
@@ -78,8 +79,6 @@ package final class SinkInput: EncodedMediaSink, @unchecked Sendable {
     private static let replayInterval: UInt32 = 90
     /// Without a frame for so long, the last one is the newest.
     private static let quietTime = MediaDuration.milliseconds(60)
-    /// The most frames that a relay replays to a new viewer.
-    private static let frameLimit = 240
 
     fileprivate init(
         _ handover: SinkHandover, _ number: Int, _ loop: EventLoop, onTakeover: @escaping () -> Void
@@ -126,7 +125,7 @@ package final class SinkInput: EncodedMediaSink, @unchecked Sendable {
         bytes.withUnsafeMutableBytes { _ = frame.bytes.copy(to: $0) }
         frames.append(Frame(bytes: bytes, frame: frame))
         let isLive = last.map { frame.rtpTimestamp &- $0 > Self.replayInterval } ?? false
-        if isLive || frames.count >= Self.frameLimit { return takeOver() }
+        if isLive || frames.count >= ForwardedVideo.replayedFrames { return takeOver() }
         timer.set(MonotonicClock.now + Self.quietTime)
     }
 

@@ -16,6 +16,8 @@ public enum ViewerEvent: Sendable {
     case viewerCount(Int)
     /// The number of viewers that say that they record; emitted when it changes.
     case recorderCount(Int)
+    /// The temporal layers of the video that the host or relay has for this viewer, from the base on.
+    case layers([VideoLayer])
     /// The connection between the publisher and the relay is interrupted.
     case publisherInterrupted
     /// The publisher sends to the relay again.

@@ -2,6 +2,7 @@ import Admission
 import EventLoop
 import ICEServers
 import LinuxRuntime
+import MediaCore
 import Publishing
 import Signaling
 import Transport
@@ -111,6 +112,12 @@ final class BroadcastSignaling: SignalingServerDelegate, BroadcastDelegate {
         if isOpen { onStream.with { $0 }?(sessions) }
     }
 
+    func select(_ layers: LayerSelection, for session: SessionID) async throws(OfferRefusal) {
+        try await ask { broadcast, done in
+            done(Result { () throws(OfferRefusal) in try broadcast.select(layers, for: session) })
+        }
+    }
+
     func closeSession(_ session: SessionID) async { await core.ifRunning { $0.close(session) } }
 
     /// Runs a request on the network loop and waits for its answer.
@@ -149,6 +156,10 @@ final class BroadcastSignaling: SignalingServerDelegate, BroadcastDelegate {
 
     func broadcast(changed audience: Audience) {
         tell(audience)
+    }
+
+    func broadcast(has layers: [VideoLayer], in line: Int, of session: SessionID) {
+        served.with { $0 }?.send(VideoLayers(line: line, layers: layers), of: session)
     }
 
     private func tell(_ audience: Audience) {

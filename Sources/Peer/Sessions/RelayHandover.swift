@@ -126,6 +126,10 @@ final class RelayHandover: BroadcastDelegate, Sendable {
 
     func broadcast(changed audience: Audience) { signaling.broadcast(changed: audience) }
 
+    func broadcast(has layers: [VideoLayer], in line: Int, of session: SessionID) {
+        signaling.broadcast(has: layers, in: line, of: session)
+    }
+
     func broadcast(ended session: SessionID, audience: Audience) {
         state.with { state in
             state.policy.ended(session)

@@ -280,7 +280,9 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
             )
         }
         video?.packets.assumeIsolated { $0.note(rtpTimestamp: frame.rtpTimestamp, captured: captured) }
-        if frame.isKeyframe { served?.demand.assumeIsolated { $0.noteKeyframe() } }
+        guard frame.isKeyframe, let served else { return }
+        served.demand.assumeIsolated { $0.noteKeyframe() }
+        if let size = frame.size { served.core.assumeIsolated { $0.note(forwardedSize: size) } }
     }
 
     func receive(_ packet: EncodedAudioPacket) {

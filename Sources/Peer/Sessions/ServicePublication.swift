@@ -1,7 +1,7 @@
 package import Admission
 package import EventLoop
 import LinuxRuntime
-import MediaCore
+package import MediaCore
 package import Publishing
 import Receiving
 import SessionDescription
@@ -211,9 +211,10 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
         Task { try? await service.trickle(fragment) }
     }
 
-    /// The service's reason may follow on another connection.
     package func broadcast(changed audience: Audience) {}
+    package func broadcast(has layers: [VideoLayer], in line: Int, of session: SessionID) {}
 
+    /// The service's reason may follow on another connection.
     package func broadcast(ended session: SessionID, audience: Audience) {
         // Another publication may have ended a session of its own.
         guard state.with({ $0.session == session }) else { return }

@@ -365,8 +365,8 @@ public final class ServiceSession: Sendable {
         case .interrupted: emit(.interrupted(session))
         case .resumed: emit(.resumed(session))
         case .warning(let sentence): emit(.warning(sentence))
-        case .knocking, .accepted, .named, .waiting, .viewerCount, .recorderCount, .publisherInterrupted,
-            .publisherResumed, .broadcastPaused, .broadcastResumed:
+        case .knocking, .accepted, .named, .waiting, .viewerCount, .recorderCount, .layers,
+            .publisherInterrupted, .publisherResumed, .broadcastPaused, .broadcastResumed:
             break
         }
     }

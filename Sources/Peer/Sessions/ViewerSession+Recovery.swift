@@ -39,6 +39,7 @@ extension ViewerSession {
                     case .reconnect(nil):
                         if !relays.with({ $0.isEmpty }) { place.outcome.settle(.movesOn) }
                     case .returnToHost: returnToHost(from: link)
+                    case .layers(let found): emit(.layers(found.layers))
                     case .other: break
                     }
                 }

@@ -39,6 +39,8 @@ public final class ViewerSession: Sendable {
     let relays = Monitor(Relays())
     let followsAlternates: Bool
     let hasLeft = Monitor(false)
+    /// The highest temporal layer to ask for; nil: all.
+    private let layerLimit = Monitor<Int?>(nil)
     let recoveryRequests = Monitor<AsyncStream<Subscription.RecoveryRequest>.Continuation?>(nil)
     /// Hands the sink to the session at another server; nil for a sink that forwards packets.
     let sinks: SinkHandover?
@@ -159,6 +161,9 @@ public final class ViewerSession: Sendable {
         hasLeft.with { $0 = true }
         outcome.settle(reason)
     }
+
+    /// Sets the highest temporal layer of the video to ask for, in sessions that begin from now on.
+    public func limitLayers(to layer: Int) { layerLimit.with { $0 = layer } }
 
     public func statistics() async -> ViewerStatistics? { await core.ifRunning { $0.statistics } ?? nil }
 
@@ -370,7 +375,16 @@ public final class ViewerSession: Sendable {
         }
         if let name = answer.name { emit(.named(UntrustedText.clean(name, fallback: "share"))) }
         await core.ifRunning { $0.begin(answer) }
+        if let layer = layerLimit.with({ $0 }) { Task { await select(layer, client) } }
         return found
+    }
+
+    private func select(_ layer: Int, _ client: SignalingClient) async {
+        do throws(SignalingError) {
+            try await client.select(LayerSelection(maxTemporalLayerId: layer))
+        } catch {
+            emit(.warning("all layers of the video come: \(error)"))
+        }
     }
 
     /// Sends an offer. If the server is busy and says when it will not be, it is asked again then, a few times.

@@ -29,12 +29,15 @@ public enum HostEvent: StreamEvent, Equatable {
     /// For all viewers of a relay: the publisher is about to end its publication there. Those whom the host has sent there
     /// go back to it.
     case returnToHost
+    /// For one viewer: the layers of its video (draft-ietf-wish-whep-events).
+    case layers(VideoLayers)
     /// Any other event, with its name and its JSON.
     case other(name: String, json: String)
 
     /// The names of the events that a server may send, as the WHEP extension announces them.
     static let names = [
-        "active", "inactive", "viewercount", "recordercount", "paused", "resumed", "alternates", "reconnect", "return",
+        "active", "inactive", "layers", "viewercount", "recordercount", "paused", "resumed", "alternates", "reconnect",
+        "return",
         "candidates", "removed", "ended",
     ]
 
@@ -52,6 +55,7 @@ public enum HostEvent: StreamEvent, Equatable {
         case .alternates: "alternates"
         case .reconnect: "reconnect"
         case .returnToHost: "return"
+        case .layers: "layers"
         case .other(let name, _): name
         }
     }
@@ -109,6 +113,7 @@ public enum HostEvent: StreamEvent, Equatable {
         case .active, .inactive: "{}"
         case .paused, .resumed, .returnToHost: "{\"type\":\"\(name)\"}"
         case .removed(let reason): Self.json(Removed(reason: reason))
+        case .layers(let layers): Self.json(layers)
         case .other(_, let text): text
         }
     }
@@ -117,7 +122,7 @@ public enum HostEvent: StreamEvent, Equatable {
         switch self {
         case .ended, .removed: true
         case .viewerCount, .recorderCount, .active, .inactive, .paused, .resumed, .candidates, .alternates, .reconnect,
-            .returnToHost, .other:
+            .returnToHost, .layers, .other:
             false
         }
     }
@@ -133,7 +138,7 @@ public enum HostEvent: StreamEvent, Equatable {
     var lasting: HostEvent? {
         switch self {
         case .ended, .viewerCount, .recorderCount, .candidates, .active, .paused, .resumed, .alternates, .reconnect,
-            .returnToHost:
+            .returnToHost, .layers:
             self
         // WHEP's events: no stream begins with `inactive`.
         case .inactive, .removed, .other: nil
@@ -169,6 +174,9 @@ public enum HostEvent: StreamEvent, Equatable {
             self = .alternates(found.links)
         case "reconnect": self = .reconnect(try? decoder.decode(SignedRedirect.self, from: Data(data.utf8)))
         case "return": self = .returnToHost
+        case "layers":
+            guard let layers = try? decoder.decode(VideoLayers.self, from: Data(data.utf8)) else { return nil }
+            self = .layers(layers)
         default: self = .other(name: name, json: data)
         }
     }

@@ -66,8 +66,9 @@ struct ForwardedStream {
         isKeyframe = packet.isKeyframe
         framesBehind = max(framesBehind &- 1, 0)
         isFrameAdmitted = filter.admits(
-            isKeyframe: packet.isKeyframe, layer: packet.layer, bytes: isLayerFrame ? Int(layerBytes) : packet.length,
-            rate: rate, base: isLayerFrame ? source.baseBitrate : nil, now: now)
+            isKeyframe: packet.isKeyframe, layer: packet.layer, layerSwitch: packet.layerSwitch,
+            bytes: isLayerFrame ? Int(layerBytes) : packet.length, rate: rate,
+            base: isLayerFrame ? source.baseBitrate : nil, now: now)
         // A key frame begins anew, so what was left out before it does not count.
         if packet.isKeyframe { pictureIDShift = 0 }
         if filter.isFollowing, !isFrameAdmitted, packet.pictureIDOffset > 0 {
@@ -84,7 +85,7 @@ struct ForwardedStream {
     // MARK: Joining
 
     /// As much as a receiver gets in 0.4 s at the bitrate that it begins with, and as many frames as a decoder takes at once.
-    private static let replayLimit = (bytes: 128 * 1_024, frames: 240)
+    private static let replayLimit = (bytes: 128 * 1_024, frames: ForwardedVideo.replayedFrames)
     /// Between the timestamps of frames that are sent at once. A player that schedules by them must not be behind
     /// from then on.
     private static let replayInterval = 90

@@ -25,6 +25,7 @@ public final class ForwardedVideo {
         var isKeyframe = false
         /// Temporal layer; 0 is the base.
         var layer: UInt8 = 0
+        var layerSwitch = LayerSwitch.none
         /// Where in the payload the picture ID lies; 0: there is none.
         var pictureIDOffset = 0
         /// The picture ID has 15 bits, not 7.
@@ -50,7 +51,7 @@ public final class ForwardedVideo {
     /// Bytes of the packets from `keyframeStart` on, and how many frames they are.
     private(set) var bytesSinceKeyframe = 0
     private(set) var framesSinceKeyframe = 0
-    private var baseRate = SentBitrateMeter()
+    private var meter = LayerMeter()
     /// The bitrate of the base layer's payloads over the last second, as of the newest frame of another layer.
     private(set) var baseBitrate = Bitrate(bitsPerSecond: 0)
     /// Of the newest frame; nil before the first.
@@ -58,11 +59,15 @@ public final class ForwardedVideo {
     private var clock: (timestamp: RTPTimestamp, instant: MediaInstant)?
     /// From when packets could be sent until they were given to the senders' transports, of all receivers.
     public private(set) var delays = DelayHistogram()
+    /// Counts the sources; see ``ForwardedInput``.
+    fileprivate var sources = 0
     /// For packets that are written again; see `ForwardedPacketWriter.scratch`.
     let scratch = PacketSlab(capacity: 1, slotBytes: 2_048)
     /// Called when packets can be sent. The callee must not call the `MediaReceiver`, which is taking a packet in.
     public var onPackets: (() -> Void)?
 
+    /// The most frames that a receiver that joins gets at once.
+    public static let replayedFrames = 240
     /// The longest payload in bytes: with the receiver's header, RTX and SRTP it stays within an Ethernet packet.
     static let largestPayload = 1_400
     /// With the header and the protection of a receiver.
@@ -103,9 +108,6 @@ public final class ForwardedVideo {
         onPackets?()
     }
 
-    /// Counts the sources; see ``ForwardedInput``.
-    fileprivate var sources = 0
-
     fileprivate func beginSource() -> Int {
         sources += 1
         restart()
@@ -124,7 +126,8 @@ public final class ForwardedVideo {
         slab[index].copyMemory(from: packet.payload)
         packets[index] = Packet(
             position: position, length: part.isPadding ? 0 : packet.payload.count, timestamp: packet.timestamp,
-            isMarked: packet.marker, isFrameStart: part.isFrameStart, isKeyframe: part.isKeyframe, layer: part.layer)
+            isMarked: packet.marker, isFrameStart: part.isFrameStart, isKeyframe: part.isKeyframe, layer: part.layer,
+            layerSwitch: part.layerSwitch)
         (packets[index].pictureIDOffset, packets[index].isPictureIDLong) = pictureID(packet.payload)
         highest = max(highest, position)
     }
@@ -160,13 +163,14 @@ public final class ForwardedVideo {
                 lastTimestamp = packet.timestamp
             }
             bytesSinceKeyframe &+= packet.length
-            if packet.layer == 0 {
-                baseRate.note(bytes: packet.length, now: now)
-            } else if packets[index].isFrameStart {
-                baseBitrate = baseRate.rate(now: now)
-            }
+            meter.note(
+                bytes: packet.length, layer: packet.layer, isFrameStart: packets[index].isFrameStart, now: now)
+            if packet.layer > 0, packets[index].isFrameStart { baseBitrate = meter.baseBitrate(now: now) }
         }
     }
+
+    /// The present temporal layers, without their sizes.
+    public func layers(now: MediaInstant) -> [VideoLayer] { meter.layers(now: now) }
 
     // MARK: The clock
 

@@ -17,6 +17,10 @@ public struct TemporalLayerFilter: Sendable {
     private var counted: MediaInstant?
     /// The highest temporal layer of which it got more than half over the last second.
     public private(set) var layer: UInt8 = 0
+    /// The highest temporal layer that the viewer wants.
+    public var maximumLayer = UInt8.max
+    /// The highest layer whose frames refer to nothing that was left out.
+    private var decodableLayer = UInt8.max
     private var cut: MediaInstant?
     private var pause = TemporalLayerFilter.shortestPause
 
@@ -34,28 +38,47 @@ public struct TemporalLayerFilter: Sendable {
 
     /// Whether the viewer gets this frame.
     /// - Parameters:
+    ///   - layerSwitch: which layers can be taken up again at this frame.
     ///   - rate: the bitrate for its video.
     ///   - base: the bitrate of the base layer; nil without layers.
     public mutating func admits(
-        isKeyframe: Bool, layer: UInt8, bytes: Int, rate: Bitrate, base: Bitrate?, now: MediaInstant
+        isKeyframe: Bool, layer: UInt8, layerSwitch: LayerSwitch, bytes: Int, rate: Bitrate, base: Bitrate?,
+        now: MediaInstant
     ) -> Bool {
         fill(rate, now)
         if isKeyframe {
             isFollowing = true
             isCutOff = false
             congestedSince = nil
+            decodableLayer = .max
         }
         guard isFollowing else { return false }
         guard layer > 0 else {
             credit -= Double(bytes)
+            noteAdmitted(layer, layerSwitch)
             return true
         }
+        let isUseful = layer <= maximumLayer && (layer <= decodableLayer || layerSwitch == .own)
         let hasRoom =
             congestedSince == nil && credit >= Double(bytes)
             && Double(rate.bitsPerSecond) > 1.15 * Double(base?.bitsPerSecond ?? 0)
-        if hasRoom { credit -= Double(bytes) }
-        count(hasRoom, now)
-        return hasRoom
+        let isAdmitted = isUseful && hasRoom
+        if isAdmitted {
+            credit -= Double(bytes)
+            noteAdmitted(layer, layerSwitch)
+        } else {
+            decodableLayer = min(decodableLayer, layer - 1)
+        }
+        count(isAdmitted, now)
+        return isAdmitted
+    }
+
+    private mutating func noteAdmitted(_ layer: UInt8, _ layerSwitch: LayerSwitch) {
+        switch layerSwitch {
+        case .none: break
+        case .own: decodableLayer = max(decodableLayer, layer)
+        case .higher: decodableLayer = .max
+        }
     }
 
     /// The viewer can only go on with a key frame: it got nothing for a while, or missed a frame.

@@ -14,6 +14,7 @@ struct DepacketizedVideo {
     var isPadding = false
     /// Temporal layer; 0 is the base.
     var layer: UInt8 = 0
+    var layerSwitch = LayerSwitch.none
     var pictureID: UInt16?
 }
 
@@ -95,7 +96,8 @@ struct VideoDepacketizer {
         return DepacketizedVideo(
             bytes: data, isFrameStart: descriptor.isFrameStart,
             isKeyframe: descriptor.isFrameStart && ((try? VP8FrameHeader(data))?.isKeyframe ?? false),
-            layer: descriptor.temporalLayer ?? 0, pictureID: descriptor.pictureID)
+            layer: descriptor.temporalLayer ?? 0, layerSwitch: descriptor.isLayerSync ? .own : .none,
+            pictureID: descriptor.pictureID)
     }
 
     private func vp9(_ payload: UnsafeRawBufferPointer) throws(RTPMalformed) -> DepacketizedVideo {
@@ -106,7 +108,8 @@ struct VideoDepacketizer {
             // Some senders never say that a frame is predicted.
             bytes: data, isFrameStart: isStart,
             isKeyframe: isStart && !descriptor.isInterPredicted && VP9FrameHeader.isKeyframe(data),
-            layer: descriptor.temporalLayer ?? 0, pictureID: descriptor.pictureID)
+            layer: descriptor.temporalLayer ?? 0, layerSwitch: descriptor.isSwitchingUpPoint ? .higher : .none,
+            pictureID: descriptor.pictureID)
     }
 
     // MARK: NAL units

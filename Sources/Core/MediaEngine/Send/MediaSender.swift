@@ -42,6 +42,9 @@ public final class MediaSender {
     /// Takes in what the forwarded source has got; its packets wait for the pacer.
     public func handleForwarded(now: MediaInstant) { state.handleForwarded(now: now) }
 
+    /// Sends no temporal layers of the forwarded video above this one.
+    public func limitForwardedLayers(to layer: UInt8) { state.video.forwarded?.filter.maximumLayer = layer }
+
     /// Sends the forwarded video from the newest key frame on, to a receiver that has got nothing yet.
     /// - Returns: false if that is too much, or there is none.
     public func rewindForwarded(now: MediaInstant) -> Bool {

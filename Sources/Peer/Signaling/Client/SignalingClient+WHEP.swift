@@ -1,5 +1,7 @@
-import Admission
+public import Admission
+import FoundationEssentials
 import HTTPTypes
+import NIOCore
 import NIOHTTP1
 import SessionDescription
 
@@ -21,7 +23,27 @@ extension SignalingClient {
             throw SignalingError(.hostNotProven, "the host could not prove that it knows the link's secret")
         }
         await http.keep(session)
+        layerResource = layerResource(headers["Link"], of: session)
         return session
+    }
+
+    /// The path at which layers are selected, if the host names one below the session's resource.
+    private func layerResource(_ links: [String], of session: OfferAnswer) -> String? {
+        LinkHeader.parse(links).first {
+            $0.relation == Self.layerSelection && $0.target.hasPrefix(session.resource + "/")
+        }?.target
+    }
+
+    private static let layerSelection = "urn:ietf:params:whep:ext:core:layer"
+
+    /// Limits the video layers of the session that `offer` opened, or lifts the limit (WHEP's layer selection).
+    /// - Throws: `.offerRefused` if the host has no such layer, or takes no selection.
+    public func select(_ layers: LayerSelection) async throws(SignalingError) {
+        guard let path = layerResource, let body = try? JSONEncoder().encode(layers) else {
+            throw SignalingError(.offerRefused, "the host does not let viewers choose layers")
+        }
+        let answer = try await http.ask(.POST, path, type: "application/json", body: ByteBuffer(bytes: body))
+        guard answer.status == 200 else { throw http.failure(answer) }
     }
 
     /// Sends a trickle fragment (RFC 8840) for the session that `offer` opened.

@@ -30,6 +30,8 @@ public actor SignalingClient {
     let clientInstance = ClientInstanceID.random()
     let http: PinnedHTTPClient
     var fingerprint: [UInt8]?
+    /// Where layers of the present session are selected; nil: the host takes no selection.
+    var layerResource: String?
     /// For other servers of the broadcast, after an accepted knock; nil if there are none.
     public internal(set) var pass: String?
     /// The last knock; nil before the first one.

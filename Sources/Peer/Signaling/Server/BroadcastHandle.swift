@@ -29,6 +29,11 @@ public struct BroadcastHandle: Sendable {
         broadcast.send(.candidates(fragment: fragment), to: session)
     }
 
+    /// Tells the viewer of a session which layers its video has. Streams that it opens later begin with it.
+    public func send(_ layers: VideoLayers, of session: SessionID) {
+        broadcast.send(.layers(layers), to: session)
+    }
+
     /// Has the viewer of a session go on elsewhere; nil: not any more. Streams that it opens later begin with it.
     public func send(redirect: SignedRedirect?, to session: SessionID) {
         broadcast.send(.reconnect(redirect), to: session)

@@ -66,11 +66,46 @@ extension BroadcastRoutes {
         let events =
             "</\(configuration.id.text)/events>; rel=\"urn:ietf:params:whep:ext:core:server-sent-events\"; "
             + "events=\"\(HostEvent.names.joined(separator: ","))\""
-        var reply = sessions.created(session, links: [events] + broadcast.issuedServers.flatMap(\.links))
+        let layer =
+            "<\(sessions.endpoint)/\(session.id.text)/layer>; rel=\"urn:ietf:params:whep:ext:core:layer\""
+        var reply = sessions.created(session, links: [events, layer] + broadcast.issuedServers.flatMap(\.links))
         if viewer.knock != nil {
             let proof = broadcast.proof.host(viewer: viewer.fingerprint, host: server.identity.fingerprint)
             reply.headers[Header.shareProof] = Base64URL.encode(proof)
         }
         return reply
+    }
+
+    /// Handles every method of /ID/whep/SESSION/layer (WHEP's layer selection).
+    func layer(_ call: RouteRequest, _ name: Substring?) async -> RouteResponse {
+        switch call.method {
+        case .post: return await select(call, name).crossOrigin
+        case .options:
+            return RouteResponse(.ok, [.allow: "POST, OPTIONS", .accessControlAllowMethods: "POST, OPTIONS"])
+                .crossOrigin
+        default: return RouteResponse.methodNotAllowed("POST, OPTIONS").crossOrigin
+        }
+    }
+
+    private func select(_ call: RouteRequest, _ name: Substring?) async -> RouteResponse {
+        let id: SessionID
+        switch sessions.session(name, of: await authorize(call).map({ $0.key })) {
+        case .success(let found): id = found.id
+        case .failure(let refusal): return refusal.reply
+        }
+        guard call.mediaType == "application/json" else {
+            return RouteResponse(
+                problem: .mediaType, .unsupportedMediaType, "a selection of layers is application/json")
+        }
+        guard let selection = server.document(LayerSelection.self, of: call, limit: 1_024) else {
+            return server.malformed("that is no selection of layers")
+        }
+        do throws(OfferRefusal) {
+            try await broadcast.delegate.select(selection, for: id)
+            return RouteResponse(.ok)
+        } catch {
+            if case .unknownSession = error.code { broadcast.admissions.remove(id) }
+            return sessions.refusal(error)
+        }
     }
 }

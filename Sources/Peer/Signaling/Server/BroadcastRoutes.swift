@@ -16,6 +16,7 @@ struct BroadcastRoutes: Sendable {
         case ("whep", 2): return await sessions.endpoint(call) { await offer(call) }
         case ("whep", 3):
             return await sessions.resource(call, item) { await authorize(call).map { $0.key } }
+        case ("whep", 4) where call.path[3] == "layer": return await layer(call, item)
         case ("events", 2): return await events.respond(to: call) { await authorize(call).map { $0.key } }
         case ("messages", 2):
             return await onlyPost(call) {

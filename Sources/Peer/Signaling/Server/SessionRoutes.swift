@@ -159,15 +159,23 @@ struct SessionRoutes<Register: SessionRegister>: Sendable {
                 ]
             ).crossOrigin
         }
-        switch await authorize() {
+        switch session(name, of: await authorize()) {
         case .failure(let refusal): return refusal.reply.crossOrigin
-        case .success(let owner):
-            // A session of another token is reported as not found.
+        case .success(let (id, session)): return await act(call, id, session).crossOrigin
+        }
+    }
+
+    /// Finds the session of a resource. One of another token is reported as not found.
+    func session(
+        _ name: Substring?, of owner: Result<TokenHash, Refusal>
+    ) -> Result<(id: SessionID, session: SessionTable.Session), Refusal> {
+        owner.flatMap { owner in
             guard let id = name.flatMap({ SessionID($0) }), let session = sessions.session(id), session.token == owner
             else {
-                return RouteResponse(problem: .notFound, .notFound, "there is no such session (any more)").crossOrigin
+                return .failure(
+                    Refusal(RouteResponse(problem: .notFound, .notFound, "there is no such session (any more)")))
             }
-            return await act(call, id, session).crossOrigin
+            return .success((id, session))
         }
     }
 

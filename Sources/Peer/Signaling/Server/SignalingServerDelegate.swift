@@ -15,4 +15,8 @@ public protocol SignalingServerDelegate: SessionDelegate {
     /// Answers a WHEP offer. The server has compared the offer's fingerprint with `viewer.fingerprint`; the DTLS
     /// handshake has to check it again. After 6 s the server stops waiting, and closes a session that is opened later.
     func openSession(offer: String, viewer: Viewer) async throws(OfferRefusal) -> OpenedSession
+
+    /// Limits the video layers that a session gets, or lifts the limit.
+    /// - Throws: `.unprocessable` if there is no such layer.
+    func select(_ layers: LayerSelection, for session: SessionID) async throws(OfferRefusal)
 }
