@@ -170,8 +170,8 @@ let package = Package(
         layer(
             "Peer", "WHIP",
             [
-                "MediaCore", "LinuxRuntime", "Signaling", "Sessions", asyncHTTPClient, nioSSL, nioCore, nioPosix,
-                nioHTTP1,
+                "MediaCore", "LinuxRuntime", "ICEServers", "Signaling", "Sessions", asyncHTTPClient, nioSSL, nioCore,
+                nioPosix, nioHTTP1,
             ]),
         layer(
             "Peer", "Uploading",
@@ -317,7 +317,8 @@ let package = Package(
         tests("SessionBusTests", ["SessionBus", "CGIO", "LinuxRuntime", "BusSupport", "TestSupport"]),
         tests("PulseAudioTests", ["PulseAudio", "LinuxRuntime", "MediaCore", "TestSupport"]),
         tests("ICEServersTests", ["ICEServers", nioCore, nioPosix]),
-        tests("WHIPTests", ["LinuxRuntime", "Sessions", "Signaling", "WHIP", nioCore, nioPosix, nioHTTP1]),
+        tests(
+            "WHIPTests", ["LinuxRuntime", "ICEServers", "Sessions", "Signaling", "WHIP", nioCore, nioPosix, nioHTTP1]),
         tests("RecordingLibraryTests", ["RecordingLibrary", "TestSupport"]),
         tests("BroadcastingTests", ["MediaCore", "Admission", "Broadcasting"]),
         tests("AdmissionTests", ["MediaCore", "SessionDescription", "Admission", crypto]),

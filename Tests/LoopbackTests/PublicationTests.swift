@@ -16,7 +16,7 @@ import VPXCodec
 @Suite(.serialized, .timeLimit(.minutes(1)))
 struct PublicationTests {
     /// The sending side: a broadcast of the test video.
-    private final class Publisher: Sendable {
+    final class Publisher: Sendable {
         let identity: Identity
         let core: LoopBound<Broadcast>
         private let loop = EventLoop(name: "net-0")

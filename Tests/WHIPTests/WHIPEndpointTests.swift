@@ -1,3 +1,4 @@
+import ICEServers
 import NIOCore
 import NIOHTTP1
 import Sessions
@@ -47,6 +48,32 @@ import Testing
         #expect(offer.body == "v=0 offer" && offer.headers["Content-Type"] == ["application/sdp"])
         #expect(requests[1].headers["Content-Type"] == ["application/trickle-ice-sdpfrag"])
         #expect(requests[1].headers["If-Match"] == ["*"])
+        try await server.stop()
+    }
+
+    /// RFC 9725 section 4.6. The next offer ends the session of the one before.
+    @Test func serversOfTheAnswerAreKeptAndAFormerSessionIsDeleted() async throws {
+        let server = try await ScriptedServer { request in
+            request.method == .POST
+                ? .answer(
+                    201,
+                    [
+                        ("Location", "/session"),
+                        ("Link", "<stun:stun.example.net>; rel=\"ice-server\", </x>; rel=\"next\""),
+                        ("Link", "<turn:turn.example.net>; rel=ice-server; username=\"u\"; credential=\"a \\\" b\""),
+                        ("Link", "<turn:other.example.net>; rel=ice-server; credential-type=oauth"),
+                    ], Self.answer) : .answer(200)
+        }
+        let endpoint = try WHIPEndpoint(server.url + "/in", token: "secret")
+        #expect(endpoint.iceServers.isEmpty)
+        for _ in 0..<2 { _ = try await endpoint.publish("v=0") }
+        #expect(
+            endpoint.iceServers == [
+                ICEServer(urls: ["stun:stun.example.net"]),
+                ICEServer(urls: ["turn:turn.example.net"], username: "u", credential: "a \" b"),
+            ])
+        await endpoint.close()
+        #expect(server.requests.map(\.method) == [.POST, .DELETE, .POST, .DELETE])
         try await server.stop()
     }
 

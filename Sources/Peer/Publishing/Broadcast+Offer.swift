@@ -127,6 +127,12 @@ extension Broadcast {
 
     // MARK: ICE restart
 
+    /// Uses these STUN and TURN servers for sessions that begin from now on, and for restarts of this one.
+    package func use(_ servers: ICEServerResolver.Addresses, for id: SessionID) {
+        self.servers = servers
+        viewers[id]?.negotiation.path.use(servers)
+    }
+
     /// Restarts ICE of a session that this host has offered (RFC 9725 section 4.3.2). Calls back on the loop with the
     /// fragment to send; nil if a restart is not possible now.
     package func restart(_ id: SessionID, done: @escaping @Sendable (String?) -> Void) {

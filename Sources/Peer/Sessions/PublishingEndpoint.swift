@@ -1,4 +1,5 @@
 public import Admission
+public import ICEServers
 public import Signaling
 
 /// Where a broadcast is published: a service peer, or another WHIP endpoint (RFC 9725). One session at a time.
@@ -17,7 +18,10 @@ public protocol PublishingEndpoint: Sendable {
     /// outages do not end a session.
     var isOverRelay: Bool { get }
 
-    /// Sends the offer (RFC 9725 section 4.2).
+    /// STUN and TURN servers that came with the answer to the last offer (RFC 9725 section 4.6); untrusted.
+    var iceServers: [ICEServer] { get }
+
+    /// Sends the offer (RFC 9725 section 4.2). A former session is deleted first.
     func publish(_ sdp: String) async throws(SignalingError) -> OfferAnswer
     /// Sends candidates that were found after the offer (RFC 8840).
     func trickle(_ fragment: String) async throws(SignalingError)
@@ -41,6 +45,7 @@ public protocol PublishingEndpoint: Sendable {
 
 extension PublishingEndpoint {
     public var isOverRelay: Bool { false }
+    public var iceServers: [ICEServer] { [] }
 
     public func decide(_ decision: KnockDecision, about knock: KnockID) async {}
     public func list() async throws(SignalingError) {}

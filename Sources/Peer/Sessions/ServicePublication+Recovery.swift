@@ -1,3 +1,4 @@
+import Admission
 import EventLoop
 import LinuxRuntime
 import Publishing
@@ -22,25 +23,30 @@ extension ServicePublication {
             }
             restarts += 1
             let begin = ContinuousClock.now
-            let fragment: String? = await withCheckedContinuation { continuation in
-                let isRunning = core.perform { $0.restart(session) { continuation.resume(returning: $0) } }
-                if !isRunning { continuation.resume(returning: nil) }
-            }
-            if let fragment {
-                do throws(SignalingError) {
-                    let answer = try await service.restart(fragment, timeout: Self.restartInterval)
-                    if let parsed = try? TrickleFragment.parse(answer.fragment) {
-                        await core.ifRunning { $0.resume(session, parsed) }
-                    }
-                } catch {
-                    // A relay that has started anew does not know the service yet.
-                    if error.code == .gone, !service.isOverRelay {
-                        return outcome.settle(
-                            EndReason(.serviceEnded, "\(service.name) does not know this broadcast any more"))
-                    }
+            do throws(SignalingError) {
+                try await restart(session)
+            } catch {
+                // A relay that has started anew does not know the service yet.
+                if error.code == .gone, !service.isOverRelay {
+                    return outcome.settle(
+                        EndReason(.serviceEnded, "\(service.name) does not know this broadcast any more"))
                 }
             }
             try? await Task.sleep(until: begin + Self.restartInterval, clock: .continuous)
+        }
+    }
+
+    /// Restarts ICE once, if this side can now.
+    /// - Throws: why the endpoint does not.
+    func restart(_ session: SessionID) async throws(SignalingError) {
+        let fragment: String? = await withCheckedContinuation { continuation in
+            let isRunning = core.perform { $0.restart(session) { continuation.resume(returning: $0) } }
+            if !isRunning { continuation.resume(returning: nil) }
+        }
+        guard let fragment else { return }
+        let answer = try await service.restart(fragment, timeout: Self.restartInterval)
+        if let parsed = try? TrickleFragment.parse(answer.fragment) {
+            await core.ifRunning { $0.resume(session, parsed) }
         }
     }
 }

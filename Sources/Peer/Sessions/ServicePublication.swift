@@ -22,7 +22,10 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
     struct State {
         /// Nil before the answer and after the end.
         var session: SessionID?
+        var isConnected = false
         var isInterrupted = false
+        /// Resolves the servers that the endpoint has named.
+        var servers: ICEServerResolver?
         var hasEnded = false
         /// The other relays that the host knows.
         var relays: [ServiceLink] = []
@@ -99,6 +102,8 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
             state.with { $0.session = nil }
             throw reason
         }
+        let servers = service.iceServers
+        if !servers.isEmpty { Task { await use(servers) } }
     }
 
     private func offer() async throws(EndReason) -> LocalOffer {
@@ -136,6 +141,7 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
             return state.questions
         }
         for question in questions.values { question.cancel() }
+        await closeServers()
         return reason
     }
 
@@ -172,6 +178,7 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
         state.with { $0.isFinal = true }
         outcome.settle(reason)
         await service.close()
+        await closeServers()
     }
 
     /// Has the service's viewers go back to the host.
@@ -201,6 +208,7 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
                 return !state.isInterrupted
             }
             if isNew { Task { await recover() } }
+        case .connected: state.with { $0.isConnected = true }
         case .resumed: state.with { $0.isInterrupted = false }
         default: break
         }

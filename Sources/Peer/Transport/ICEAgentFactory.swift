@@ -23,7 +23,7 @@ extension ICEPath {
 /// Makes the ICE agents of one path within its limits. Confined to the network loop.
 struct ICEAgentFactory {
     let loop: EventLoop
-    let configuration: ICEAgent.Configuration
+    var configuration: ICEAgent.Configuration
     let limits: ICEPath.Limits
     /// Receives the events of all agents.
     private let owner = Owner()

@@ -81,6 +81,9 @@ package final class ICELitePath: NegotiatedPath {
         if isControlling { agent.check(candidates.usable) }
     }
 
+    /// A lite agent has none.
+    package func use(_ servers: ICEServerResolver.Addresses) {}
+
     package func restart() throws(ICEFailure) {
         guard allowance?.takeAgent(now: MonotonicClock.now) ?? true else { throw .tooOften }
         agent.restart()

@@ -30,7 +30,7 @@ package final class ICEPath: NegotiatedPath {
     package internal(set) var localCandidates: [ICECandidate] = []
     var remote = RemoteCandidates()
     let agents: ICEAgentSet
-    private let factory: ICEAgentFactory
+    private var factory: ICEAgentFactory
 
     /// The silence of the selected pair after which packets go to the address that the other side sends from. Both
     /// sides send at least one packet a second.
@@ -58,6 +58,11 @@ package final class ICEPath: NegotiatedPath {
         guard !isClosed, !isStarted else { return }
         isStarted = true
         agents.newest.setRemote(credentials)
+    }
+
+    package func use(_ servers: ICEServerResolver.Addresses) {
+        (factory.configuration.stunServers, factory.configuration.turnServers) = (servers.stun, servers.turn)
+        self.servers = servers.urls
     }
 
     /// Begins an ICE restart with new credentials on the machine's current addresses. Afterwards call `gather`, signal

@@ -24,6 +24,8 @@ package protocol NegotiatedPath: PacketPath {
     func start(remote credentials: ICECredentials)
     /// Adds the other side's candidates.
     func add(_ candidates: CandidateList, ended: Bool)
+    /// Uses these STUN and TURN servers from the next restart on.
+    func use(_ servers: ICEServerResolver.Addresses)
     /// Begins an ICE restart with new credentials. Afterwards call `gather`, signal the restart, and call `start` with
     /// the answer. An unfinished earlier restart is given up.
     /// - Throws: if there is no room for it; nothing has then changed.

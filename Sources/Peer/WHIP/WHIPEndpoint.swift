@@ -1,5 +1,6 @@
 import AsyncHTTPClient
 import FoundationEssentials
+public import ICEServers
 import LinuxRuntime
 import MediaCore
 import NIOCore
@@ -42,6 +43,7 @@ public final class WHIPEndpoint: PublishingEndpoint {
     private let token: String?
     private let client: HTTPClient
     private let session = Monitor<Session?>(nil)
+    private let granted = Monitor<[ICEServer]>([])
     private let isClosed = Monitor(false)
 
     private static let bodyLimit = 262_144
@@ -88,13 +90,18 @@ public final class WHIPEndpoint: PublishingEndpoint {
 
     // MARK: The session
 
+    public var iceServers: [ICEServer] { granted.with { $0 } }
+
     public func publish(_ sdp: String) async throws(SignalingError) -> OfferAnswer {
+        await deleteSession()
         let answer = try await send(.POST, url, "application/sdp", sdp, extra: [("Accept", "application/sdp")])
         // Some endpoints answer 200 (RFC 9725 section 4.2 wants 201).
         guard [200, 201].contains(answer.status) else { throw refusal(answer) }
         guard answer.text.hasPrefix("v=0") else {
             throw SignalingError(.offerRefused, "its answer is no session description")
         }
+        let links = answer.headers["Link"]
+        granted.with { $0 = ICEServer.servers(in: LinkHeader.parse(links)) }
         let place = answer.header("Location").flatMap { URL(string: $0, relativeTo: answer.url)?.absoluteURL }
         if let place {
             guard Self.isHTTP(place), place.scheme == "https" || answer.url.scheme == "http" else {
@@ -128,12 +135,16 @@ public final class WHIPEndpoint: PublishingEndpoint {
 
     public func events() async throws(SignalingError) -> AsyncThrowingStream<ServiceEvent, any Error>? { nil }
 
-    public func close() async {
+    private func deleteSession() async {
         let session = session.with { session in
             defer { session = nil }
             return session
         }
         if let session { _ = try? await send(.DELETE, session.url, timeout: .seconds(2)) }
+    }
+
+    public func close() async {
+        await deleteSession()
         let isFirst = isClosed.with { isClosed in
             defer { isClosed = true }
             return !isClosed

@@ -1,6 +1,6 @@
 import Admission
 import FoundationEssentials
-import ICEServers
+package import ICEServers
 
 extension BroadcastResource {
     /// The servers for one viewer.
@@ -17,6 +17,17 @@ extension ServiceResource {
 }
 
 extension ICEServer {
+    /// The servers among the links of an endpoint's answer (RFC 9725 section 4.6).
+    package static func servers(in links: [LinkHeader]) -> [ICEServer] {
+        links.compactMap { link in
+            guard link.relation.split(separator: " ").contains("ice-server"),
+                link.parameters["credential-type"] ?? "password" == "password"
+            else { return nil }
+            return ICEServer(
+                urls: [link.target], username: link.parameters["username"], credential: link.parameters["credential"])
+        }
+    }
+
     /// The values of its `Link` headers, one for each URL (RFC 9725 section 4.6).
     var links: [String] {
         urls.map { url in

@@ -1,0 +1,106 @@
+import ICEServers
+import LinuxRuntime
+import MediaCore
+import Signaling
+import TestSupport
+import Testing
+
+@testable import Admission
+@testable import Publishing
+@testable import Receiving
+@testable import Sessions
+@testable import Transport
+
+/// A WHIP endpoint that cannot be reached directly, and names a TURN server with its answer (RFC 9725 section 4.6).
+@Suite(.serialized, .timeLimit(.minutes(1)))
+struct EndpointServersTests {
+    /// Stands before a service: nobody reaches the other without the server.
+    private final class Endpoint: PublishingEndpoint {
+        private let link: ServiceLink
+        private let token: String
+        private let takesRestart: Bool
+        private let session: Monitor<TokenEndpoint>
+        let iceServers: [ICEServer]
+        /// The offers and restarts that came.
+        let offers = Monitor<[String]>([])
+        let restarts = Monitor<[String]>([])
+
+        init(_ link: ServiceLink, token: String, servers: [ICEServer], takesRestart: Bool) throws {
+            (self.link, self.token, self.takesRestart) = (link, token, takesRestart)
+            iceServers = servers
+            session = Monitor(try TokenEndpoint(link, token: token))
+        }
+
+        var name: String { "endpoint" }
+        var host: String { "127.0.0.1" }
+        var fingerprint: [UInt8]? { link.fingerprint }
+        var takesLateCandidates: Bool { false }
+
+        /// Keeps the lines of relayed candidates, and all that are none.
+        private static func relayed(_ text: String) -> String {
+            text.split(separator: "\r\n").filter { !$0.hasPrefix("a=candidate") || $0.contains("typ relay") }
+                .joined(separator: "\r\n") + "\r\n"
+        }
+
+        func publish(_ sdp: String) async throws(SignalingError) -> OfferAnswer {
+            let isFirst = offers.with { offers in
+                defer { offers.append(sdp) }
+                return offers.isEmpty
+            }
+            if !isFirst {
+                await session.with { $0 }.close()
+                let next = try TokenEndpoint(link, token: token)
+                session.with { $0 = next }
+            }
+            let inner = session.with { $0 }
+            let answer = try await inner.publish(Self.relayed(sdp))
+            guard isFirst else { return answer }
+            return OfferAnswer(sdp: Self.relayed(answer.sdp), resource: answer.resource, etag: answer.etag)
+        }
+
+        func trickle(_ fragment: String) async throws(SignalingError) {}
+
+        func restart(_ fragment: String, timeout: Duration) async throws(SignalingError) -> RestartAnswer {
+            restarts.change { $0.append(fragment) }
+            guard takesRestart else { throw SignalingError(.offerRefused, "it cannot restart ICE") }
+            return try await session.with { $0 }.restart(Self.relayed(fragment), timeout: timeout)
+        }
+
+        func events() async throws(SignalingError) -> AsyncThrowingStream<ServiceEvent, any Error>? { nil }
+        func close() async { await session.with { $0 }.close() }
+    }
+
+    @Test(arguments: [true, false])
+    func serversOfTheEndpointAreUsedWhereNothingElseConnects(takesRestart: Bool) async throws {
+        let relay = try LoopbackTURNServer(password: "secret")
+        let server = ICEServer(
+            urls: ["turn:127.0.0.1:\(relay.port)"], username: LoopbackTURNServer.user, credential: "secret")
+        let token = "a-token-for-foreign-clients"
+        let description = try ServiceDescription(
+            id: try #require(ServiceID("com.example.conference")), name: "Conference", fields: [])
+        let seen = RecordedOutput()
+        let service = ServiceSession(
+            configuration: .init(
+                listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1",
+                service: ServiceConfiguration(description, fixedToken: token)),
+            identity: try .ephemeral(), decide: { _ in .accepted }, makeSink: { _, _ in playback(seen, speaker: nil) },
+            emit: { _ in })
+        let endpoint = try Endpoint(
+            try await service.start(), token: token, servers: [server], takesRestart: takesRestart)
+        let publisher = try PublicationTests.Publisher()
+        let publication = ServicePublication(
+            core: publisher.core, service: endpoint, onEvent: { _ in }, report: { _ in })
+        try await publication.open()
+        let end = Task { await publication.run() }
+        #expect(await seen.wait { $0.counters.count >= 10 })
+        let (offers, restarts) = (endpoint.offers.with { $0 }, endpoint.restarts.with { $0 })
+        #expect(offers.first?.contains("typ relay") == false && restarts.count == 1)
+        #expect(restarts.first?.contains("typ relay") == true)
+        #expect(offers.count == (takesRestart ? 1 : 2))
+        #expect(takesRestart || offers.last?.contains("typ relay") == true)
+        await publication.close(EndReason(.stopped, "done"))
+        #expect(await end.value.code == .stopped)
+        await publisher.close()
+        await service.stop()
+    }
+}
