@@ -312,7 +312,7 @@ struct RelaySessionTests {
         let ends = [whole, thrifty].map { session in Task { await session.run() } }
         // Some frames may come before the selection.
         let found = await waiting(all.state) { $0.frames.count { $0.layer == 1 } >= 20 ? true : nil }
-        #expect(found == true, "\(all.state.with { $0.frames.count { $0.layer == 1 } }) of \(all.state.with { $0.frames.count })")
+        #expect(found == true)
         let before = base.state.with { $0.frames.count }
         #expect(await waiting(base.state) { $0.frames.count >= before + 20 ? true : nil } == true)
         #expect(base.state.with { $0.frames.dropFirst(before).allSatisfy { $0.layer == 0 } })
