@@ -87,12 +87,12 @@ public final class PeerViewer: Sendable {
     ///   - servers: STUN and TURN servers to use beside those that the host names.
     ///   - usesOnlyRelays: hides this machine's addresses from the host in the media path.
     ///   - records: whether the host and its viewers are told that the session is recorded.
-    ///   - seat: of one of many sessions in this process; nil: the session has threads of its own.
+    ///   - resources: of one of many sessions in this process; nil: the session has threads of its own.
     ///   - makeSink: makes the sink of the session; gets where events go.
     ///   - emit: called from any thread with each event of the session.
     package init(
         _ link: Link, identity: Identity, name: String, servers: [ICEServer] = [], usesOnlyRelays: Bool = false,
-        records: Bool = false, seat: ViewerSession.SharedSeat? = nil,
+        records: Bool = false, resources: ViewerSession.SharedResources? = nil,
         emit: @escaping @Sendable (ViewerEvent) -> Void = { _ in },
         makeSink: (AsyncStream<Event>.Continuation) -> any EncodedMediaSink
     ) {
@@ -101,7 +101,7 @@ public final class PeerViewer: Sendable {
         self.feed = feed
         session = ViewerSession(
             link: link, identity: identity, name: name, servers: servers, usesOnlyRelays: usesOnlyRelays,
-            records: records, sink: makeSink(feed), seat: seat,
+            records: records, sink: makeSink(feed), resources: resources,
             emit: { event in
                 emit(event)
                 if let event = Event(event) { feed.yield(event) }

@@ -70,7 +70,7 @@ final class BenchAudience: Sendable {
             state.change { $0.milliseconds.append(Int(time)) }
         }
         let viewer = PeerViewer(
-            link, identity: identity, name: "viewer \(number)", seat: loop.seat(at: address)
+            link, identity: identity, name: "viewer \(number)", resources: loop.resources(at: address)
         ) { _ in sink }
         state.with { state in
             state.viewers.append(viewer)

@@ -362,7 +362,7 @@ struct ICELiteTests {
         let (gone, quiet, active) = (setting.sessions[0], setting.sessions[1], setting.sessions[2])
         try await setting.loop.run {
             gone.closePeer()
-            for session in setting.sessions { session.lite?.doubtPeer(MonotonicClock.now) }
+            for session in setting.sessions { session.lite?.checkConsent(MonotonicClock.now) }
             #expect(setting.sessions.allSatisfy { !$0.hasGone })
         }
         let began = MonotonicClock.now
@@ -376,10 +376,10 @@ struct ICELiteTests {
             #expect(quiet.lite?.hasConsent(MonotonicClock.now) == true)
             // Not again within 30 s.
             gone.hasGone = false
-            gone.lite?.doubtPeer(MonotonicClock.now)
+            gone.lite?.checkConsent(MonotonicClock.now)
             gone.lite?.look(MonotonicClock.now + .seconds(4))
             #expect(!gone.hasGone)
-            gone.lite?.doubtPeer(MonotonicClock.now + .seconds(31))
+            gone.lite?.checkConsent(MonotonicClock.now + .seconds(31))
             gone.lite?.look(MonotonicClock.now + .seconds(35))
             #expect(gone.hasGone)
         }

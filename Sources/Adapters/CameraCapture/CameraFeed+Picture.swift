@@ -22,8 +22,8 @@ extension CameraFeed {
         return try result.get()
     }
 
-    /// The task of the camera's thread.
-    struct Wish {
+    /// What the camera's thread is to do.
+    struct CaptureRequest {
         var isClosed: Bool
         var isWanted: Bool
         var settings: Settings
@@ -32,9 +32,9 @@ extension CameraFeed {
         var search: CameraSearch
     }
 
-    var wish: Wish {
+    var request: CaptureRequest {
         state.with { state in
-            Wish(
+            CaptureRequest(
                 isClosed: state.isClosed, isWanted: state.isWanted, settings: state.settings, frame: state.frame,
                 choice: state.choice, search: state.search)
         }

@@ -48,15 +48,15 @@ final class CameraReader {
     func run() {
         while true {
             feed.wakeup.consume()
-            let wish = feed.wish
-            if wish.isClosed { break }
-            guard wish.isWanted else {
+            let request = feed.request
+            if request.isClosed { break }
+            guard request.isWanted else {
                 drop()
                 feed.clear(nil)
                 feed.wakeup.wait(until: nil)
                 continue
             }
-            let timer = step(wish)
+            let timer = step(request)
             feed.wakeup.wait(
                 orAnyOf: [current?.stream.descriptor ?? -1, next?.stream.descriptor ?? -1], until: timer)
         }
@@ -72,8 +72,8 @@ final class CameraReader {
     }
 
     /// - Returns: when to look again at the latest.
-    private func step(_ wish: CameraFeed.Wish) -> MediaInstant? {
-        let position = wish.settings.position
+    private func step(_ request: CameraFeed.CaptureRequest) -> MediaInstant? {
+        let position = request.settings.position
         if wanted != position {
             wanted = position
             (openDue, delay, lastNews) = (MonotonicClock.now, Self.shortestDelay, nil)
@@ -82,11 +82,11 @@ final class CameraReader {
         if current?.position == position {
             abandonNext()
         } else if next == nil, MonotonicClock.now >= openDue {
-            open(position, wish)
+            open(position, request)
         }
-        receiveNext(wish)
-        receiveCurrent(wish)
-        render(wish)
+        receiveNext(request)
+        receiveCurrent(request)
+        render(request)
         if let next { return next.due }
         return current?.position == position ? nil : openDue
     }
@@ -96,7 +96,7 @@ final class CameraReader {
         next = nil
     }
 
-    private func receiveNext(_ wish: CameraFeed.Wish) {
+    private func receiveNext(_ request: CameraFeed.CaptureRequest) {
         guard let opened = next else { return }
         var hasPicture = false
         opened.stream.receive { hasPicture = convert($0) }
@@ -125,7 +125,7 @@ final class CameraReader {
         }
     }
 
-    private func receiveCurrent(_ wish: CameraFeed.Wish) {
+    private func receiveCurrent(_ request: CameraFeed.CaptureRequest) {
         guard let opened = current else { return }
         opened.stream.receive { image in
             if convert(image) { form = nil }
@@ -141,15 +141,15 @@ final class CameraReader {
 
     // MARK: Opening
 
-    private func open(_ position: CameraFeed.Position, _ wish: CameraFeed.Wish) {
+    private func open(_ position: CameraFeed.Position, _ request: CameraFeed.CaptureRequest) {
         do throws(SourceFailure) {
-            let device = try find(position, wish)
+            let device = try find(position, request)
             let size = feed.isWhole ? Self.wholeSize : Self.insetSize
             let stream: any CameraStream
             do throws(SourceFailure) {
                 switch device.place {
                 case .node(let serial):
-                    stream = try PipeWireCamera(serial, socket: wish.search.socket, about: size)
+                    stream = try PipeWireCamera(serial, socket: request.search.socket, about: size)
                 case .path(let path): stream = try V4L2Camera(path, about: size)
                 }
             } catch {
@@ -163,14 +163,16 @@ final class CameraReader {
         }
     }
 
-    private func find(_ position: CameraFeed.Position, _ wish: CameraFeed.Wish) throws(SourceFailure) -> CameraDevice {
-        let cameras = try wish.search.find()
+    private func find(_ position: CameraFeed.Position, _ request: CameraFeed.CaptureRequest) throws(SourceFailure)
+        -> CameraDevice
+    {
+        let cameras = try request.search.find()
         let front =
             known[.front].map { id in cameras.first { $0.id == id } }
-            ?? CameraDevice.first(wish.choice.front, of: cameras)
+            ?? CameraDevice.first(request.choice.front, of: cameras)
         switch position {
         case .front:
-            guard let front else { throw Self.missing(wish.choice.front) }
+            guard let front else { throw Self.missing(request.choice.front) }
             return front
         case .back:
             if let id = known[.back] {
@@ -179,7 +181,7 @@ final class CameraReader {
                 }
                 return camera
             }
-            if let choice = wish.choice.back {
+            if let choice = request.choice.back {
                 guard let camera = CameraDevice.first(choice, of: cameras) else { throw Self.missing(choice) }
                 return camera
             }
@@ -227,11 +229,12 @@ final class CameraReader {
     }
 
     /// Makes the picture if the image or its form is new.
-    private func render(_ wish: CameraFeed.Wish) {
+    private func render(_ request: CameraFeed.CaptureRequest) {
         guard let (buffer, captured) = native, let current else { return }
-        let size = feed.isWhole ? buffer.size : wish.frame.flatMap { wish.settings.size.size(of: buffer.size, in: $0) }
+        let size =
+            feed.isWhole ? buffer.size : request.frame.flatMap { request.settings.size.size(of: buffer.size, in: $0) }
         guard let size else { return }
-        let new = Form(size: size, isMirrored: wish.settings.isMirrored)
+        let new = Form(size: size, isMirrored: request.settings.isMirrored)
         guard form != new else { return }
         form = new
         let target = spare?.size == size ? spare : nil

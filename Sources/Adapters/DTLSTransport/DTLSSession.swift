@@ -40,7 +40,7 @@ public final class DTLSSession {
     /// Nil once it has been released.
     private(set) var ssl: OpaquePointer?
     /// Datagrams with close_notify, of a released association.
-    private var farewell: [[UInt8]] = []
+    private var closeNotify: [[UInt8]] = []
     private var send: (UnsafeRawBufferPointer) -> Void
     private var onEvent: (Event) -> Void
     private var state = State.handshaking
@@ -117,8 +117,8 @@ public final class DTLSSession {
         state = .ended
         deadline = nil
         flush()
-        for datagram in farewell { datagram.withUnsafeBytes { send($0) } }
-        farewell = []
+        for datagram in closeNotify { datagram.withUnsafeBytes { send($0) } }
+        closeNotify = []
         send = { _ in }
         onEvent = { _ in }
     }
@@ -131,7 +131,7 @@ public final class DTLSSession {
         ERR_clear_error()
         SSL_alloc_buffers(ssl)
         _ = wire.reading(nil) { SSL_shutdown(ssl) }
-        farewell = wire.takeOutgoing()
+        closeNotify = wire.takeOutgoing()
         SSL_free(ssl)
         ssl = nil
         state = .released

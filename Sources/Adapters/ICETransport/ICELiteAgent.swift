@@ -22,7 +22,7 @@ public final class ICELiteAgent {
         /// Called with one datagram that is not STUN, and when it arrived in the socket. The datagram is lent for the
         /// call, and may be overwritten.
         public var onDatagram: (UnsafeMutableRawBufferPointer, MediaInstant) -> Void
-        /// The peer did not answer after `doubtPeer`.
+        /// The peer did not answer after `checkConsent`.
         public var onPeerGone: () -> Void
 
         public init(
@@ -194,7 +194,7 @@ public final class ICELiteAgent {
     }
 
     /// Checks the selected address at once, and calls `onPeerGone` if neither an answer nor an authentic packet comes.
-    public func doubtPeer(_ now: MediaInstant) {
+    public func checkConsent(_ now: MediaInstant) {
         guard selected != nil, doubt.map({ now - $0.since >= Self.doubtInterval }) ?? true else { return }
         doubt = (now, false)
         nextCheck = now

@@ -94,7 +94,7 @@ public final class ICELiteSocket {
                 throw ICEFailure("the kernel does not wait for another socket")
             }
         }
-        timer = loop.makeTimer { [weak self] in self?.look() }
+        timer = loop.makeTimer { [weak self] in self?.handleTimeout() }
     }
 
     deinit { free(stun) }
@@ -160,7 +160,7 @@ public final class ICELiteSocket {
         if addresses[endpoint] === agent { addresses[endpoint] = nil }
     }
 
-    private func look() {
+    private func handleTimeout() {
         let now = MonotonicClock.now
         for agent in Array(agents.values) { agent.look(now) }
         if !agents.isEmpty { timer?.set(now + Self.tick, isCoarse: true) }

@@ -105,7 +105,7 @@ package final class PortalScreen: ScreenSource {
 
     package func wait(until deadline: MediaInstant?) throws(SourceFailure) -> ScreenEvent {
         while true {
-            let timer = look()
+            let timer = update()
             if hasPendingResize {
                 hasPendingResize = false
                 return .resized(size)
@@ -121,7 +121,7 @@ package final class PortalScreen: ScreenSource {
     }
 
     package func read(into canvas: I420Buffer, changed: inout BlockMap) throws(SourceFailure) -> MediaInstant {
-        _ = look()
+        _ = update()
         if hasPendingResize && canvas.size != size { return MonotonicClock.now }
         precondition(canvas.size == size && changed.size == size, "canvas of \(canvas.size), screen of \(size)")
         hasPendingResize = false
@@ -217,7 +217,7 @@ package final class PortalScreen: ScreenSource {
 
     /// Takes what has come, and brings a lost source back.
     /// - Returns: when to look again at the latest; nil if it is enough to do so when something wakes.
-    private func look() -> MediaInstant? {
+    private func update() -> MediaInstant? {
         guard !isClosed else { return nil }
         receive()
         hideCursor()

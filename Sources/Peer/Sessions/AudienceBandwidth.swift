@@ -40,12 +40,12 @@ final class AudienceBandwidth {
         self.limit = limit
         self.reportSlowest = reportSlowest
         let box = WeakBox<AudienceBandwidth>()
-        timer = loop.makeTimer { box.value?.look() }
+        timer = loop.makeTimer { box.value?.handleTimeout() }
         box.value = self
         timer?.set(MonotonicClock.now + Self.interval)
     }
 
-    private func look() {
+    private func handleTimeout() {
         guard let timer else { return }
         let now = MonotonicClock.now
         let found = estimates()

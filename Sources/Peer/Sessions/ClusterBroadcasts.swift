@@ -62,7 +62,7 @@ final class ClusterBroadcasts: BroadcastFinder {
     private let own: ClusterNode
     private let settings: BroadcastConfiguration
     private let identity: Identity
-    private let seat: @Sendable () -> ViewerSession.SharedSeat
+    private let resources: @Sendable () -> ViewerSession.SharedResources
     private let make: Make
     private let published: @Sendable (BroadcastID) -> RelayedBroadcast?
     private let emit: @Sendable (ClusterEvent) -> Void
@@ -76,12 +76,12 @@ final class ClusterBroadcasts: BroadcastFinder {
     /// How long somebody who knocks may wait for an answer.
     private static let knockTime = MediaDuration.seconds(Int(Knock.answerTime.components.seconds))
     /// How long viewers wait for another source when one has failed.
-    private static let reunionTime = MediaDuration.seconds(15)
+    private static let failoverTime = MediaDuration.seconds(15)
 
     /// - Parameter published: one that is published to this relay, or about to be.
     init(
         _ member: ClusterMember, own: ClusterNode, settings: BroadcastConfiguration, identity: Identity, capacity: Int,
-        seat: @escaping @Sendable () -> ViewerSession.SharedSeat, make: @escaping Make,
+        resources: @escaping @Sendable () -> ViewerSession.SharedResources, make: @escaping Make,
         published: @escaping @Sendable (BroadcastID) -> RelayedBroadcast?,
         emit: @escaping @Sendable (ClusterEvent) -> Void
     ) {
@@ -90,7 +90,7 @@ final class ClusterBroadcasts: BroadcastFinder {
         self.settings = settings
         self.identity = identity
         self.capacity = capacity
-        self.seat = seat
+        self.resources = resources
         self.make = make
         self.published = published
         self.emit = emit
@@ -200,7 +200,7 @@ final class ClusterBroadcasts: BroadcastFinder {
             // The publisher may have gone on at another relay.
             if reason.code == .hostEnded, !isPublishedElsewhere(id, than: source) { break }
             failed.insert(source.name)
-            if isFetched { deadline = MonotonicClock.now + Self.reunionTime }
+            if isFetched { deadline = MonotonicClock.now + Self.failoverTime }
             // A source that refuses at once is not asked all the time.
             if MonotonicClock.now - began < .seconds(1) { try? await Task.sleep(for: .milliseconds(200)) }
         }
@@ -247,7 +247,7 @@ final class ClusterBroadcasts: BroadcastFinder {
     ) async -> EndReason {
         let session = ViewerSession(
             link: link, identity: identity, name: "relay \(own.name)",
-            sink: SharedSink(copy.broadcast) { !copy.state.with { $0.isEnded } }, seat: seat(),
+            sink: SharedSink(copy.broadcast) { !copy.state.with { $0.isEnded } }, resources: resources(),
             emit: { [weak self] event in
                 switch event {
                 case .interrupted:

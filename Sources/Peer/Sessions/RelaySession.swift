@@ -151,7 +151,7 @@ public final class RelaySession: Sendable {
         let broadcasts = ClusterBroadcasts(
             member, own: own, settings: viewers, identity: identity,
             capacity: configuration.service.service.sessionCapacity,
-            seat: {
+            resources: {
                 .init(
                     loop: session.loop, localAddress: nil, socket: session.socket, isOneOfMany: false,
                     followsAlternates: false)

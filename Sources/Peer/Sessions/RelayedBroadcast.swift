@@ -38,7 +38,7 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
         var signaling: BroadcastSignaling
         var handle: BroadcastHandle
         var audioTracks: Int
-        var demand: LoopBound<KeyframeDemand>
+        var keyframeRequests: LoopBound<KeyframeRequestAggregator>
         var bandwidth: LoopBound<AudienceBandwidth>
     }
 
@@ -202,7 +202,9 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
                 host: environment.linkHost, port: port, id: handle.id, secret: handle.secret,
                 fingerprint: environment.identity.fingerprint, flags: environment.linkFlags)
             // Others go on watching until it comes.
-            let demand = KeyframeDemand(loop) { [weak self] in self?.state.with { $0.requestKeyframe }?(.wanted) }
+            let keyframeRequests = KeyframeRequestAggregator(loop) { [weak self] in
+                self?.state.with { $0.requestKeyframe }?(.wanted)
+            }
             let bandwidth = AudienceBandwidth(
                 loop, maximum: environment.maximumBitrate,
                 received: { [weak self] in self?.state.with { $0.receivedBytes }?() ?? 0 },
@@ -215,7 +217,7 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
             state.with { state in
                 state.served = Served(
                     core: core, signaling: signaling, handle: handle, audioTracks: broadcast.settings.audio.count,
-                    demand: LoopBound(loop, demand), bandwidth: LoopBound(loop, bandwidth))
+                    keyframeRequests: LoopBound(loop, keyframeRequests), bandwidth: LoopBound(loop, bandwidth))
                 state.link = link
             }
         } catch {
@@ -281,7 +283,7 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
         }
         video?.packets.assumeIsolated { $0.note(rtpTimestamp: frame.rtpTimestamp, captured: captured) }
         guard frame.isKeyframe, let served else { return }
-        served.demand.assumeIsolated { $0.noteKeyframe() }
+        served.keyframeRequests.assumeIsolated { $0.noteKeyframe() }
         if let size = frame.size { served.core.assumeIsolated { $0.note(forwardedSize: size) } }
     }
 
@@ -316,7 +318,7 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
             return state.served
         }
         guard let served else { return done() }
-        served.demand.perform { $0.close() }
+        served.keyframeRequests.perform { $0.close() }
         served.bandwidth.perform { $0.close() }
         Task {
             await served.signaling.end(reason: "the publisher has left the relay")
@@ -337,6 +339,6 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
     func requestRecovery(_ encoding: EncodingID, from number: UInt32) { requestKeyframe(encoding, isFirst: false) }
 
     func requestKeyframe(_ encoding: EncodingID, isFirst: Bool) {
-        state.with { $0.served }?.demand.assumeIsolated { $0.request() }
+        state.with { $0.served }?.keyframeRequests.assumeIsolated { $0.request() }
     }
 }

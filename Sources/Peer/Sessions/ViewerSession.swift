@@ -26,7 +26,7 @@ public final class ViewerSession: Sendable {
     private let capabilities: MediaCapabilities
     let emit: @Sendable (ViewerEvent) -> Void
     let loop: EventLoop
-    private let seat: SharedSeat?
+    private let resources: SharedResources?
     private let socket = Monitor<LoopBound<ICELiteSocket>?>(nil)
     /// The connection whose media the sink gets.
     let current: Monitor<LoopBound<Subscription>>
@@ -84,11 +84,11 @@ public final class ViewerSession: Sendable {
     ) {
         self.init(
             link: link, identity: identity, name: name, servers: servers, usesOnlyRelays: usesOnlyRelays,
-            records: records, sink: sink, seat: nil, emit: emit)
+            records: records, sink: sink, resources: nil, emit: emit)
     }
 
     /// The shared loop and socket of one of many sessions in a process, in place of threads and an ICE agent of its own.
-    package struct SharedSeat: Sendable {
+    package struct SharedResources: Sendable {
         let loop: EventLoop
         /// The numeric address that the session comes from; nil: any.
         var localAddress: String?
@@ -107,17 +107,19 @@ public final class ViewerSession: Sendable {
         package init() {}
 
         /// - Parameter address: the numeric address that the session comes from.
-        package func seat(at address: String) -> SharedSeat { SharedSeat(loop: loop, localAddress: address) }
+        package func resources(at address: String) -> SharedResources {
+            SharedResources(loop: loop, localAddress: address)
+        }
     }
 
-    /// - Parameter seat: nil: the session has threads of its own.
+    /// - Parameter resources: nil: the session has threads of its own.
     package init(
         link: Link, identity: Identity, name: String, servers: [ICEServer] = [], usesOnlyRelays: Bool = false,
-        records: Bool = false, sink: any EncodedMediaSink, seat: SharedSeat?,
+        records: Bool = false, sink: any EncodedMediaSink, resources: SharedResources?,
         emit: @escaping @Sendable (ViewerEvent) -> Void
     ) {
-        self.seat = seat
-        followsAlternates = seat?.followsAlternates ?? true
+        self.resources = resources
+        followsAlternates = resources?.followsAlternates ?? true
         self.link = link
         self.identity = identity
         self.name = name
@@ -131,13 +133,13 @@ public final class ViewerSession: Sendable {
         }
         self.capabilities = capabilities
         self.emit = emit
-        let loop = seat?.loop ?? EventLoop(name: "net-0")
+        let loop = resources?.loop ?? EventLoop(name: "net-0")
         self.loop = loop
         let outcomes = Monitor(PlaceOutcomes())
         self.outcomes = outcomes
         let sinks = sink is any ForwardingSink ? nil : SinkHandover(sink)
         self.sinks = sinks
-        let (relays, requests, isOneOfMany) = (relays, recoveryRequests, seat?.isOneOfMany == true)
+        let (relays, requests, isOneOfMany) = (relays, recoveryRequests, resources?.isOneOfMany == true)
         let outcome = outcomes.with { $0.outcome }
         current = Monitor(
             LoopBound(
@@ -154,7 +156,7 @@ public final class ViewerSession: Sendable {
                 }))
     }
 
-    var isOneOfMany: Bool { seat?.isOneOfMany == true }
+    var isOneOfMany: Bool { resources?.isOneOfMany == true }
 
     /// Ends the session; `run` returns soon after.
     public func leave(_ reason: EndReason = EndReason(.stopped, "you left")) {
@@ -226,8 +228,8 @@ public final class ViewerSession: Sendable {
 
     func makeClient(_ link: Link) throws(SignalingError) -> SignalingClient {
         var settings = SignalingClient.Configuration()
-        settings.sharesThreads = seat != nil
-        settings.localAddress = seat?.localAddress
+        settings.sharesThreads = resources != nil
+        settings.localAddress = resources?.localAddress
         return try SignalingClient(link: link, configuration: settings)
     }
 
@@ -281,7 +283,7 @@ public final class ViewerSession: Sendable {
     }
 
     private func stopLoop() async {
-        guard seat != nil else { return await loop.stop() }
+        guard resources != nil else { return await loop.stop() }
         await socket.with({ $0 })?.performAndWait { socket, done in
             socket.close()
             done()
@@ -290,14 +292,14 @@ public final class ViewerSession: Sendable {
 
     /// The socket of a session that shares a loop; nil if it does not.
     private func sharedSocket() async throws(EndReason) -> LoopBound<ICELiteSocket>? {
-        guard let seat else { return nil }
-        if let known = seat.socket ?? socket.with({ $0 }) { return known }
+        guard let resources else { return nil }
+        if let known = resources.socket ?? socket.with({ $0 }) { return known }
         let opened = await core.ifRunning { [loop] _ in
             try? LoopBound(
-                loop, ICELiteSocket(loop: loop, addresses: seat.localAddress.map { [$0] }, isOneOfMany: true))
+                loop, ICELiteSocket(loop: loop, addresses: resources.localAddress.map { [$0] }, isOneOfMany: true))
         }
         guard let opened = opened ?? nil else {
-            throw EndReason(.failed, "no UDP socket can be opened at \(seat.localAddress ?? "any address")")
+            throw EndReason(.failed, "no UDP socket can be opened at \(resources.localAddress ?? "any address")")
         }
         socket.with { $0 = opened }
         return opened

@@ -112,7 +112,7 @@ package final class ICELitePath: NegotiatedPath {
 
     package func noteAuthentic(_ now: MediaInstant) { agent.noteAuthentic(now) }
 
-    package func doubtPeer(_ now: MediaInstant) { agent.doubtPeer(now) }
+    package func checkConsent(_ now: MediaInstant) { agent.checkConsent(now) }
 
     private func addressSelected() {
         selected = MonotonicClock.now

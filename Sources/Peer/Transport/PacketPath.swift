@@ -28,7 +28,7 @@ package protocol PacketPath: AnyObject {
     func noteAuthentic(_ now: MediaInstant)
 
     /// The peer seems to have gone, which nothing proves. The path checks that, and tells its delegate if it is so.
-    func doubtPeer(_ now: MediaInstant)
+    func checkConsent(_ now: MediaInstant)
 
     /// Frees everything. May be called more than once.
     /// - Parameter done: called on the loop when the sockets are closed; the loop must not stop before.
@@ -47,12 +47,12 @@ package protocol PacketPathDelegate: AnyObject {
     ///   - datagram: borrowed for the call, may be decrypted in place; need not be aligned.
     ///   - arrival: when it arrived in the socket, or was read.
     func path(received datagram: UnsafeMutableRawBufferPointer, at arrival: MediaInstant)
-    /// The peer that `doubtPeer` was called for does not answer any more.
+    /// The peer that `checkConsent` was called for does not answer any more.
     func pathPeerHasGone()
 }
 
 extension PacketPath {
-    package func doubtPeer(_ now: MediaInstant) {}
+    package func checkConsent(_ now: MediaInstant) {}
 
     /// The local address that media is sent from, without port; nil until a pair is selected.
     package var localAddress: String? { selectedPair?.localAddress }

@@ -289,7 +289,7 @@ extension SecureTransport: PacketPathDelegate {
         switch PacketKind(of: UnsafeRawBufferPointer(datagram)) {
         case .dtls where dtls.isReleased:
             // An alert (RFC 6347 section 4.1) cannot be read any more. It is close_notify, or forged.
-            if datagram[0] == 21 { path.doubtPeer(MonotonicClock.now) }
+            if datagram[0] == 21 { path.checkConsent(MonotonicClock.now) }
         case .dtls:
             dtls.handle(UnsafeRawBufferPointer(datagram))
             scheduleDTLS()

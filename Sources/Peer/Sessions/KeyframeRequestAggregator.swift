@@ -6,7 +6,7 @@ import Transport
 
 /// The key frames that viewers of a relayed stream ask for, as one request a second at most, which is repeated until
 /// one comes. Confined to the network loop.
-final class KeyframeDemand {
+final class KeyframeRequestAggregator {
     private let send: () -> Void
     private var timer: LoopTimer?
     private var lastSent: MediaInstant?
@@ -17,7 +17,7 @@ final class KeyframeDemand {
     /// - Parameter send: requests a key frame of the publisher, once; the request may be lost or ignored.
     init(_ loop: EventLoop, send: @escaping () -> Void) {
         self.send = send
-        let box = WeakBox<KeyframeDemand>()
+        let box = WeakBox<KeyframeRequestAggregator>()
         timer = loop.makeTimer { box.value?.fire() }
         box.value = self
     }
