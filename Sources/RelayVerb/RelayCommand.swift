@@ -20,8 +20,9 @@ package struct RelayCommand: ParsableCommand {
         commandName: commandName, abstract: "Take broadcasts in, and serve each to viewers under a link of its own.",
         discussion: """
             The first line on stdout is the relay's link for publishers: 'share host --relay LINK'. \
-            Each broadcast gets a link for viewers, which its publisher sees, too. Media passes \
-            through the relay, which can watch it; nothing is decoded.
+            Each broadcast gets a link for viewers, which its publisher sees, too. Nothing is \
+            decoded. A host chooses the way: over the relay, which can watch what passes \
+            through it (--route relay, and auto with many viewers), or direct.
             """, version: ProgramVersion.text)
 
     /// The name in the usage: the verb, or that of the program which is this command alone.
@@ -95,7 +96,7 @@ package struct RelayCommand: ParsableCommand {
             """, valueName: "count"))
     var maxTotalViewers: Int?
 
-    @Option(help: ArgumentHelp("Maximum bitrate to one viewer, in kbit/s: 100 to 1000000.", valueName: "kbit"))
+    @Option(help: ArgumentHelp("Maximum bitrate to one viewer, and of a publisher, in kbit/s: 100 to 1000000.", valueName: "kbit"))
     var maxBitrate = 20_000
 
     @Option(

@@ -13,8 +13,8 @@ import Transport
 final class RelayReporter: Sendable {
     private let output: DataOutput
     private let presented = Monitor<Int?>(nil)
-    /// The names of what is live.
-    private let names = Monitor<[SessionID: String]>([:])
+    /// What is live or met here, by the publisher's session.
+    private let published = Monitor<[SessionID: (name: String, broadcast: BroadcastID?)]>([:])
     /// The events until `begin`, as the link comes first; nil afterwards.
     private let early = Monitor<[(name: String, fields: [(String, JSONValue)])]?>([])
     private let cluster = Monitor<Bool?>(nil)
@@ -83,7 +83,7 @@ final class RelayReporter: Sendable {
         case .service(let event): report(event)
         case .live(let id, let publisher, let link):
             let name = publisher.application?.name ?? publisher.kind
-            names.with { $0[id] = name }
+            published.with { $0[id] = (name, link.id) }
             emit("live", broadcast(id) + [("name", .string(name)), ("link", .string(link.text))])
             ErrorOutput.writeLine("share: \(UntrustedText.quote(name)) is live: \(link.text)")
         case .broadcast(let id, let event): report(event, of: id)
@@ -134,16 +134,17 @@ final class RelayReporter: Sendable {
         case .interrupted(let id): emit("interrupted", broadcast(id))
         case .resumed(let id): emit("resumed", broadcast(id))
         case .closed(let id, let publisher, let reason):
-            let name = names.with { $0.removeValue(forKey: id) } ?? publisher.kind
+            let name = published.with { $0[id] }?.name ?? publisher.kind
             emit("closed", broadcast(id) + [("reason", .string(reason.sentence))])
+            published.with { $0[id] = nil }
             ErrorOutput.writeLine("share: \(UntrustedText.quote(name)) has ended: \(reason.sentence)")
         case .meetingOpened(let id, let publisher, let met):
             let name = publisher.application?.name ?? publisher.kind
-            names.with { $0[id] = name }
+            published.with { $0[id] = (name, nil) }
             emit("meeting-opened", [Self.field(met), ("name", .string(name))])
             ErrorOutput.writeLine("share: \(Self.guests(of: met)) of \(UntrustedText.quote(name)) meet it here")
         case .meetingClosed(let id, let met):
-            let name = names.with { $0.removeValue(forKey: id) } ?? ""
+            let name = published.with { $0.removeValue(forKey: id) }?.name ?? ""
             emit("meeting-closed", [Self.field(met)])
             ErrorOutput.writeLine(
                 "share: \(Self.guests(of: met)) of \(UntrustedText.quote(name)) meet it here no longer")
@@ -178,7 +179,10 @@ final class RelayReporter: Sendable {
         }
     }
 
-    private func broadcast(_ id: SessionID) -> [(String, JSONValue)] { [("broadcast", .string(id.text))] }
+    /// Names the broadcast of a session, if it was live.
+    private func broadcast(_ id: SessionID) -> [(String, JSONValue)] {
+        published.with { $0[id]?.broadcast }.map { [("broadcast", .string($0.text))] } ?? []
+    }
 
     func end(_ reason: EndReason) {
         output.ended(reason)

@@ -28,9 +28,11 @@ extension HostCommand {
         guard directViewers == Self.defaultDirectViewers || relay != nil && route == .auto else {
             throw ValidationError("--direct-viewers is for --relay with --route auto.")
         }
-        if relay != nil, route != .relay, let (_, source) = fixedToken {
+        if relay != nil, let (_, source) = fixedToken {
             throw ValidationError(
-                "the token from \(source) would let the relay watch: it passes through it. Leave it out.")
+                route == .relay
+                    ? "the token from \(source) is for players at this host, and all watch at the relay. Leave it out."
+                    : "the token from \(source) would let the relay watch: it passes through it. Leave it out.")
         }
         if let (token, source) = fixedToken, let flaw = FixedToken.flaw(of: token) {
             throw ValidationError(

@@ -87,7 +87,8 @@ public final class NATSConnection: Sendable {
             throw NATSError(configuration.servers.joined(separator: ", "), status)
         }
         state.withLock { $0.connection = connection }
-        if status == NATS_OK { context.report(true) }
+        // libnats does not say that the first attempt has failed.
+        context.report(status == NATS_OK)
     }
 
     private static func tell(_ context: UnsafeMutableRawPointer?, _ isConnected: Bool) {

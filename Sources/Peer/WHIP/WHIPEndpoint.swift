@@ -256,7 +256,10 @@ public final class WHIPEndpoint: PublishingEndpoint {
         case 409:
             return SignalingError(.tooMany, "somebody publishes there already (409)", remedy: "Try again later.")
         case 429, 503:
-            return SignalingError(.tooMany, "it takes no more now (\(answer.status))", remedy: "Try again later.")
+            let wait = answer.header("Retry-After").flatMap { Int($0) }.flatMap { $0 >= 0 ? $0 : nil }
+            return SignalingError(
+                .tooMany, "it takes no more now (\(answer.status))",
+                remedy: wait.map { "Try again in \($0) s." } ?? "Try again later.", retryAfter: wait)
         default: return SignalingError(.offerRefused, "it answers with status \(answer.status)")
         }
     }

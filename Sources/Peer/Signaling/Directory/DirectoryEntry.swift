@@ -17,14 +17,14 @@ public struct DirectoryEntry: Codable, Hashable, Sendable {
         public let id: String
         public let name: String
         /// There is an image at `/broadcasts/ID/icon`.
-        public let hasIcon: Bool
+        public fileprivate(set) var hasIcon: Bool
     }
 
     /// Of the broadcast.
     public let id: String
     /// 1...120 scalars, cleaned by ``UntrustedText``.
     public let title: String
-    public let application: Application
+    public private(set) var application: Application
     /// The label of the relay that has it.
     public let region: String?
     /// Nil if the relay does not know.
@@ -52,4 +52,7 @@ public struct DirectoryEntry: Codable, Hashable, Sendable {
         self.route = route
         self.link = link.text
     }
+
+    /// The image is not at hand here.
+    package mutating func removeIcon() { application.hasIcon = false }
 }

@@ -79,11 +79,10 @@ extension BroadcastRoutes {
     /// Handles every method of /ID/whep/SESSION/layer (WHEP's layer selection).
     func layer(_ call: RouteRequest, _ name: Substring?) async -> RouteResponse {
         switch call.method {
-        case .post: return await select(call, name).crossOrigin
+        case .post: return await select(call, name)
         case .options:
             return RouteResponse(.ok, [.allow: "POST, OPTIONS", .accessControlAllowMethods: "POST, OPTIONS"])
-                .crossOrigin
-        default: return RouteResponse.methodNotAllowed("POST, OPTIONS").crossOrigin
+        default: return RouteResponse.methodNotAllowed("POST, OPTIONS")
         }
     }
 

@@ -46,11 +46,11 @@ struct EventRoutes: Sendable {
     /// - Parameter authorize: returns the owner of the request's token, or the response without one.
     func respond(to call: RouteRequest, _ authorize: () async -> Result<TokenHash, Refusal>) async -> RouteResponse {
         if call.method == .options {
-            return RouteResponse(.ok, [.allow: Self.methods, .accessControlAllowMethods: Self.methods]).crossOrigin
+            return RouteResponse(.ok, [.allow: Self.methods, .accessControlAllowMethods: Self.methods])
         }
         switch await authorize() {
-        case .failure(let refusal): return refusal.reply.crossOrigin
-        case .success(let owner): return respond(to: call, owner).crossOrigin
+        case .failure(let refusal): return refusal.reply
+        case .success(let owner): return respond(to: call, owner)
         }
     }
 

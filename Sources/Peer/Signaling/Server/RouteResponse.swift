@@ -66,7 +66,7 @@ struct RouteResponse: Sendable {
     /// nothing.
     var crossOrigin: RouteResponse {
         with(.accessControlAllowOrigin, "*")
-            .with(.accessControlAllowHeaders, "Authorization, Content-Type, If-Match")
+            .with(.accessControlAllowHeaders, "Authorization, Content-Type, If-Match, Share-Visit")
             .with(.accessControlExposeHeaders, "Location, ETag, Link, Accept-Patch, Retry-After, Share-Proof")
     }
 

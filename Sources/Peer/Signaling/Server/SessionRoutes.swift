@@ -21,21 +21,19 @@ struct SessionRoutes<Register: SessionRegister>: Sendable {
     /// Handles every method of the endpoint.
     /// - Parameter offer: handles POST.
     func endpoint(_ call: RouteRequest, _ offer: () async -> RouteResponse) async -> RouteResponse {
-        let reply: RouteResponse
         switch call.method {
-        case .post: reply = await offer()
+        case .post: await offer()
         case .options:
-            reply = RouteResponse(
+            RouteResponse(
                 .ok,
                 [
                     Header.acceptPost: "application/sdp", .allow: Self.endpointMethods,
                     .accessControlAllowMethods: "POST, GET, HEAD, OPTIONS",
                 ])
-        case .head: reply = RouteResponse(.ok, [.contentType: "application/sdp"])
-        case .get: reply = RouteResponse(.noContent)
-        default: reply = .methodNotAllowed(Self.endpointMethods)
+        case .head: RouteResponse(.ok, [.contentType: "application/sdp"])
+        case .get: RouteResponse(.noContent)
+        default: .methodNotAllowed(Self.endpointMethods)
         }
-        return reply.crossOrigin
     }
 
     /// An offer, and the certificate that it names.
@@ -157,11 +155,11 @@ struct SessionRoutes<Register: SessionRegister>: Sendable {
                     Header.acceptPatch: Self.fragmentType, .allow: Self.resourceMethods,
                     .accessControlAllowMethods: Self.resourceMethods,
                 ]
-            ).crossOrigin
+            )
         }
         switch session(name, of: await authorize()) {
-        case .failure(let refusal): return refusal.reply.crossOrigin
-        case .success(let (id, session)): return await act(call, id, session).crossOrigin
+        case .failure(let refusal): return refusal.reply
+        case .success(let (id, session)): return await act(call, id, session)
         }
     }
 

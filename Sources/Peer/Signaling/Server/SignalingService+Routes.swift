@@ -30,9 +30,17 @@ extension SignalingService {
                 reply = tooLarge
             }
         }
+        if Self.servesOtherOrigins(request) { reply = reply.crossOrigin }
         if request.method == .head { reply = reply.withoutBody }
         let response = reply.response
         try await writer.write(response: response.head, body: response.body)
+    }
+
+    /// Whether players on pages of other origins may read the response: that of an endpoint, a session or events.
+    private static func servesOtherOrigins(_ request: Request) -> Bool {
+        let path = (request.head.path ?? "/").prefix { $0 != "?" }.split(separator: "/", maxSplits: 3)
+        let item = path.first == "services" ? path.dropFirst(2).first : path.dropFirst().first
+        return item.map { ["whep", "whip", "events"].contains($0) } ?? false
     }
 
     /// Routes a request in a task of its own. A task keeps the memory of its deepest call until it ends, 40 KB here, and
@@ -181,13 +189,12 @@ extension SignalingService {
     ) async -> RouteResponse? {
         if call.method == .options {
             return RouteResponse(.ok, [.accessControlAllowMethods: "GET, HEAD, POST, PATCH, DELETE, OPTIONS"])
-                .crossOrigin
         }
         if call.path.count == 3, call.path[1] == "knock" { return .unknownKnock }
         guard call.path.count == 2, call.path.last == "knock" else {
             // Tokens of this server end with the broadcast.
             switch await authorize(call, source: "an accepted knock", { _ in Never?.none }) {
-            case .failure(let refusal): return refusal.reply.crossOrigin
+            case .failure(let refusal): return refusal.reply
             }
         }
         guard call.method == .post else { return .methodNotAllowed("POST") }
@@ -196,7 +203,8 @@ extension SignalingService {
             Proof(id: id, secret: secret).isViewer(proof, fingerprint: fingerprint)
         else { return await wrongSecret(call) }
         guard await finder.fetch(id) else {
-            return RouteResponse(problem: .busy, .serviceUnavailable, "the broadcast cannot be got now")
+            return RouteResponse(
+                problem: .busy, .serviceUnavailable, "the broadcast cannot be got now; try again in 2 s", retryAfter: 2)
         }
         return nil
     }
