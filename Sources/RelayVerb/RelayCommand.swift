@@ -96,7 +96,9 @@ package struct RelayCommand: ParsableCommand {
             """, valueName: "count"))
     var maxTotalViewers: Int?
 
-    @Option(help: ArgumentHelp("Maximum bitrate to one viewer, and of a publisher, in kbit/s: 100 to 1000000.", valueName: "kbit"))
+    @Option(
+        help: ArgumentHelp(
+            "Maximum bitrate to one viewer, and of a publisher, in kbit/s: 100 to 1000000.", valueName: "kbit"))
     var maxBitrate = 20_000
 
     @Option(

@@ -19,14 +19,16 @@ struct EndpointServersTests {
         private let link: ServiceLink
         private let token: String
         private let takesRestart: Bool
+        private let isReachable: Bool
         private let session: Monitor<TokenEndpoint>
         let iceServers: [ICEServer]
         /// The offers and restarts that came.
         let offers = Monitor<[String]>([])
         let restarts = Monitor<[String]>([])
 
-        init(_ link: ServiceLink, token: String, servers: [ICEServer], takesRestart: Bool) throws {
-            (self.link, self.token, self.takesRestart) = (link, token, takesRestart)
+        init(_ link: ServiceLink, token: String, servers: [ICEServer], takesRestart: Bool, isReachable: Bool) throws {
+            (self.link, self.token) = (link, token)
+            (self.takesRestart, self.isReachable) = (takesRestart, isReachable)
             iceServers = servers
             session = Monitor(try TokenEndpoint(link, token: token))
         }
@@ -37,8 +39,9 @@ struct EndpointServersTests {
         var takesLateCandidates: Bool { false }
 
         /// Keeps the lines of relayed candidates, and all that are none.
-        private static func relayed(_ text: String) -> String {
-            text.split(separator: "\r\n").filter { !$0.hasPrefix("a=candidate") || $0.contains("typ relay") }
+        private func relayed(_ text: String) -> String {
+            guard !isReachable else { return text }
+            return text.split(separator: "\r\n").filter { !$0.hasPrefix("a=candidate") || $0.contains("typ relay") }
                 .joined(separator: "\r\n") + "\r\n"
         }
 
@@ -53,9 +56,9 @@ struct EndpointServersTests {
                 session.with { $0 = next }
             }
             let inner = session.with { $0 }
-            let answer = try await inner.publish(Self.relayed(sdp))
+            let answer = try await inner.publish(relayed(sdp))
             guard isFirst else { return answer }
-            return OfferAnswer(sdp: Self.relayed(answer.sdp), resource: answer.resource, etag: answer.etag)
+            return OfferAnswer(sdp: relayed(answer.sdp), resource: answer.resource, etag: answer.etag)
         }
 
         func trickle(_ fragment: String) async throws(SignalingError) {}
@@ -63,15 +66,18 @@ struct EndpointServersTests {
         func restart(_ fragment: String, timeout: Duration) async throws(SignalingError) -> RestartAnswer {
             restarts.change { $0.append(fragment) }
             guard takesRestart else { throw SignalingError(.offerRefused, "it cannot restart ICE") }
-            return try await session.with { $0 }.restart(Self.relayed(fragment), timeout: timeout)
+            return try await session.with { $0 }.restart(relayed(fragment), timeout: timeout)
         }
 
         func events() async throws(SignalingError) -> AsyncThrowingStream<ServiceEvent, any Error>? { nil }
         func close() async { await session.with { $0 }.close() }
     }
 
-    @Test(arguments: [true, false])
-    func serversOfTheEndpointAreUsedWhereNothingElseConnects(takesRestart: Bool) async throws {
+    /// A service behind an endpoint that names coturn, and a publication to it.
+    private func with(
+        takesRestart: Bool = false, isReachable: Bool = false,
+        _ body: (Endpoint, ServicePublication, RecordedOutput) async throws -> Void
+    ) async throws {
         let relay = try LoopbackTURNServer(password: "secret")
         let server = ICEServer(
             urls: ["turn:127.0.0.1:\(relay.port)"], username: LoopbackTURNServer.user, credential: "secret")
@@ -86,21 +92,47 @@ struct EndpointServersTests {
             identity: try .ephemeral(), decide: { _ in .accepted }, makeSink: { _, _ in playback(seen, speaker: nil) },
             emit: { _ in })
         let endpoint = try Endpoint(
-            try await service.start(), token: token, servers: [server], takesRestart: takesRestart)
+            try await service.start(), token: token, servers: [server], takesRestart: takesRestart,
+            isReachable: isReachable)
         let publisher = try PublicationTests.Publisher()
         let publication = ServicePublication(
             core: publisher.core, service: endpoint, onEvent: { _ in }, report: { _ in })
         try await publication.open()
         let end = Task { await publication.run() }
-        #expect(await seen.wait { $0.counters.count >= 10 })
-        let (offers, restarts) = (endpoint.offers.with { $0 }, endpoint.restarts.with { $0 })
-        #expect(offers.first?.contains("typ relay") == false && restarts.count == 1)
-        #expect(restarts.first?.contains("typ relay") == true)
-        #expect(offers.count == (takesRestart ? 1 : 2))
-        #expect(takesRestart || offers.last?.contains("typ relay") == true)
+        try await body(endpoint, publication, seen)
         await publication.close(EndReason(.stopped, "done"))
         #expect(await end.value.code == .stopped)
         await publisher.close()
         await service.stop()
+    }
+
+    @Test(arguments: [true, false])
+    func serversOfTheEndpointAreUsedWhereNothingElseConnects(takesRestart: Bool) async throws {
+        try await with(takesRestart: takesRestart) { endpoint, _, seen in
+            #expect(await seen.wait { $0.counters.count >= 10 })
+            let (offers, restarts) = (endpoint.offers.with { $0 }, endpoint.restarts.with { $0 })
+            #expect(offers.first?.contains("typ relay") == false && restarts.count == 1)
+            #expect(restarts.first?.contains("typ relay") == true)
+            #expect(offers.count == (takesRestart ? 1 : 2))
+            #expect(takesRestart || offers.last?.contains("typ relay") == true)
+        }
+    }
+
+    @Test func aConnectionWithoutTheServersStays() async throws {
+        try await with(isReachable: true) { endpoint, _, seen in
+            // 3 s and more.
+            #expect(await seen.wait { $0.counters.count >= 95 })
+            #expect(endpoint.offers.with { $0.count } == 1 && endpoint.restarts.with { $0.isEmpty })
+        }
+    }
+
+    /// The end comes while the endpoint refuses to restart ICE: no session is opened after it.
+    @Test func nothingIsOpenedAfterTheEnd() async throws {
+        try await with { endpoint, publication, _ in
+            let isRestarting = await waiting(endpoint.restarts) { $0.isEmpty ? nil : true }
+            #expect(isRestarting == true)
+            await publication.close(EndReason(.stopped, "done"))
+            #expect(endpoint.offers.with { $0.count } == 1)
+        }
     }
 }

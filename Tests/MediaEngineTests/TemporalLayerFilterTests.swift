@@ -1,15 +1,17 @@
 import MediaCore
-import MediaEngine
 import Testing
+
+@testable import MediaEngine
 
 @Suite struct TemporalLayerFilterTests {
     private func admits(
         _ filter: inout TemporalLayerFilter, _ layer: UInt8, isKeyframe: Bool = false, bytes: Int = 1_000,
         rate: Int = 4_000,
-        base: Int? = 1_000, layerSwitch: LayerSwitch? = nil, at milliseconds: Int
+        base: Int? = 1_000, layerSwitch: LayerSwitch? = nil, isNonReference: Bool = false, at milliseconds: Int
     ) -> Bool {
         filter.admits(
-            isKeyframe: isKeyframe, layer: layer, layerSwitch: layerSwitch ?? (layer > 0 ? .own : .none), bytes: bytes,
+            isKeyframe: isKeyframe, layer: layer, layerSwitch: layerSwitch ?? (layer > 0 ? .own : .none),
+            isNonReference: isNonReference, bytes: bytes,
             rate: .kilobits(rate), base: base.map { .kilobits($0) },
             now: .at(milliseconds))
     }
@@ -93,6 +95,45 @@ import Testing
         expect(!admits(&filter, 2, layerSwitch: LayerSwitch.none, at: 80))
         expect(admits(&filter, 1, layerSwitch: LayerSwitch.none, at: 90))
         expect(admits(&filter, 2, layerSwitch: .own, at: 100))
+    }
+
+    /// A layer between that was left out is not taken up with the one above it.
+    @Test func aSwitchToALayerDoesNotAllowThoseBelow() {
+        var filter = TemporalLayerFilter()
+        expect(admits(&filter, 0, isKeyframe: true, at: 0))
+        filter.note(isCongested: true, now: .at(10))
+        expect(!admits(&filter, 1, layerSwitch: LayerSwitch.none, at: 11))
+        filter.note(isCongested: false, now: .at(20))
+        expect(admits(&filter, 2, layerSwitch: .own, at: 30))
+        expect(!admits(&filter, 1, layerSwitch: LayerSwitch.none, at: 40))
+    }
+
+    /// VP8: the N bit says that no other frame refers to this one.
+    @Test func aFrameWithoutFollowersMayBeMissing() {
+        var filter = TemporalLayerFilter()
+        expect(admits(&filter, 0, isKeyframe: true, at: 0))
+        filter.note(isCongested: true, now: .at(10))
+        expect(!admits(&filter, 1, layerSwitch: LayerSwitch.none, isNonReference: true, at: 11))
+        filter.note(isCongested: false, now: .at(20))
+        expect(admits(&filter, 1, layerSwitch: LayerSwitch.none, isNonReference: true, at: 21))
+    }
+
+    /// A sender that never says where a layer can be taken up again.
+    @Test func aLayerThatStaysOutIsWorthAKeyFrame() {
+        var filter = TemporalLayerFilter()
+        expect(admits(&filter, 0, isKeyframe: true, at: 0))
+        filter.maximumLayer = 0
+        for step in 1..<200 { _ = admits(&filter, 1, bytes: 100, layerSwitch: LayerSwitch.none, at: step * 50) }
+        expect(!filter.takeBlockade(now: .at(10_000)))
+        filter.maximumLayer = .max
+        for step in 200..<299 { _ = admits(&filter, 1, bytes: 100, layerSwitch: LayerSwitch.none, at: step * 50) }
+        expect(!filter.takeBlockade(now: .at(14_990)))
+        expect(filter.takeBlockade(now: .at(15_000)))
+        expect(!filter.takeBlockade(now: .at(44_999)))
+        expect(filter.takeBlockade(now: .at(45_000)))
+        expect(admits(&filter, 0, isKeyframe: true, at: 45_010))
+        expect(admits(&filter, 1, layerSwitch: LayerSwitch.none, at: 45_020))
+        expect(!filter.takeBlockade(now: .at(90_000)))
     }
 
     /// VP9: the U bit of a frame allows what follows in higher layers.

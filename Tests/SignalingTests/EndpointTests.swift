@@ -1,3 +1,4 @@
+import MediaCore
 import NIOCore
 import NIOHTTP1
 import Testing
@@ -303,7 +304,7 @@ import Testing
             let created = try await wire.ask(.POST, base + "/whep", [sdpType, bearer(token)], body: description(mine))
             let resource = try #require(created.headers.first(name: "Location"))
             let links = LinkHeader.parse(created.headers["Link"])
-            let link = try #require(links.first { $0.relation == "urn:ietf:params:whep:ext:core:layer" })
+            let link = try #require(links.first { $0.hasRelation("urn:ietf:params:whep:ext:core:layer") })
             #expect(link.target == resource + "/layer")
             #expect(links.contains { $0.parameters["events"]?.split(separator: ",").contains("layers") == true })
             func select(_ body: String, _ fields: [(String, String)], type: String = "application/json") async throws
@@ -328,6 +329,47 @@ import Testing
             let selections = stage.delegate.seen.selections
             #expect(selections.map(\.mediaId) == ["0", "0"])
             #expect(selections.map(\.highestTemporalLayer) == [1, nil])
+        }
+    }
+
+    /// Players with the fixed token have one token, and each gets the events of its own session.
+    @Test func eventsOfASessionGoToItsStreamsAlone() async throws {
+        let token = "let-me-in-please"
+        try await with(configure: { $0.broadcast.fixedToken = token }) { stage, wire, base in
+            var sessions: [SessionID] = []
+            var streams: [String] = []
+            for _ in 0..<2 {
+                let created = try await wire.ask(
+                    .POST, base + "/whep", [sdpType, bearer(token)], body: description(randomFingerprint()))
+                let resource = try #require(created.headers.first(name: "Location"))
+                sessions.append(try #require(resource.split(separator: "/").last.flatMap { SessionID($0) }))
+                let links = LinkHeader.parse(created.headers["Link"])
+                let events = "urn:ietf:params:whep:ext:core:server-sent-events"
+                streams.append(try #require(links.first { $0.hasRelation(events) }).target)
+            }
+            let chosen = try await wire.ask(
+                .POST, streams[0], [bearer(token), ("Content-Type", "application/json")], body: "[\"layers\"]")
+            let location = try #require(chosen.headers.first(name: "Location"))
+            #expect(location == base + "/events?session=\(sessions[0].text)&events=layers")
+            #expect(
+                try await wire.ask(.GET, base + "/events?session=\(SessionID.random().text)", [bearer(token)]).status
+                    == 404)
+            for (line, session) in sessions.enumerated() {
+                let layers = [VideoLayer(temporalLayer: 0, bitrate: .kilobits(300))]
+                stage.broadcast.send(VideoLayers(line: line, layers: layers), of: [session])
+            }
+            let (one, other, both) = (location, streams[1], base + "/events")
+            async let first = wire.ask(.GET, one, [bearer(token)]).text
+            async let second = wire.ask(.GET, other, [bearer(token)]).text
+            async let all = wire.ask(.GET, both, [bearer(token)]).text
+            var opened: [Set<SessionID>] = []
+            for await sessions in stage.delegate.openedStreams.prefix(3) { opened.append(Set(sessions)) }
+            #expect(Set(opened) == [[sessions[0]], [sessions[1]], Set(sessions)])
+            await stage.broadcast.end(reason: "over")
+            let texts = try await (first, second, all)
+            #expect(texts.0.contains("\"0\":[") && !texts.0.contains("\"1\":["), "\(texts.0)")
+            #expect(texts.1.contains("\"1\":[") && !texts.1.contains("\"0\":["), "\(texts.1)")
+            #expect(texts.2.contains("event: ended") && !texts.2.contains("event: layers"), "\(texts.2)")
         }
     }
 

@@ -21,11 +21,15 @@ final class FakeDelegate: SignalingServerDelegate {
     private let answer: @Sendable (Viewer) async throws(OfferRefusal) -> String
     let onWithdrawal = Promise<KnockWithdrawal>()
     let onClose = Promise<SessionID>()
+    /// The sessions of each stream of events that was opened.
+    let openedStreams: AsyncStream<[SessionID]>
+    private let onStream: AsyncStream<[SessionID]>.Continuation
 
     init(
         decision: @escaping @Sendable (Knock) async -> KnockDecision = { _ in .accepted },
         answer: @escaping @Sendable (Viewer) async throws(OfferRefusal) -> String
     ) {
+        (openedStreams, onStream) = AsyncStream.makeStream(of: [SessionID].self)
         self.decision = decision
         self.answer = answer
     }
@@ -56,6 +60,10 @@ final class FakeDelegate: SignalingServerDelegate {
     func applyFragment(_ fragment: String, to session: SessionID) async throws(OfferRefusal) -> RestartedSession? {
         seenState.withLock { $0.fragments.append(fragment) }
         return try fakeAnswer(to: fragment)
+    }
+
+    func eventStreamChanged(isOpen: Bool, sessions: [SessionID]) async {
+        if isOpen { onStream.yield(sessions) }
     }
 
     func closeSession(_ session: SessionID) async {

@@ -12,14 +12,17 @@ import Testing
                 + "credential-type=\"password\"",
         ])
         #expect(links.map(\.target) == ["stun:stun.example.net", "turn:turn.example.net?transport=udp"])
-        #expect(links.allSatisfy { $0.relation == "ice-server" })
+        #expect(links.allSatisfy { $0.hasRelation("ice-server") })
         #expect(links.last?.parameters["credential"] == "myPassword")
     }
 
     @Test func severalLinksStandInOneField() {
         let links = LinkHeader.parse([" <a,b;c> ; REL = x ;title=\"a \\\"b\\\", <c>\" , , <d>;rel=y;rel=z;flag"])
         #expect(links.map(\.target) == ["a,b;c", "d"])
-        #expect(links.map(\.relation) == ["x", "y"])
+        #expect(links.first?.hasRelation("x") == true && links.last?.hasRelation("y") == true)
+        #expect(links.last?.hasRelation("z") == false)
+        let several = LinkHeader.parse(["<a>; rel=\"next ICE-Server\", <b>; rel=ice-server; anchor=\"#x\""])
+        #expect(several.map { $0.hasRelation("ice-server") } == [true, false])
         #expect(links.first?.parameters["title"] == "a \"b\", <c>")
         #expect(links.last?.parameters["flag"] == "")
     }

@@ -2,6 +2,13 @@ package import Admission
 package import MediaCore
 import MediaEngine
 
+/// Viewers that get the same report of layers.
+private struct LayerAudience: Hashable {
+    var encoding: EncodingID
+    /// The number of the video's m-line.
+    var line: Int
+}
+
 /// Tells viewers which temporal layers there are, and limits them to those that they select (WHEP's layer selection).
 extension Broadcast {
     /// Limits the layers that a viewer gets, or lifts the limit.
@@ -10,41 +17,30 @@ extension Broadcast {
         guard let viewer = viewers[id] else {
             throw OfferRefusal(.unknownSession, "There is no such session.")
         }
-        guard let line = viewer.videoLine, selection.mediaId ?? String(line) == String(line) else {
-            throw OfferRefusal(.unprocessable, "That m-line has no video.")
-        }
-        guard selection.rid == nil else {
-            throw OfferRefusal(.unprocessable, "There is no simulcast encoding.")
-        }
-        guard selection.spatialLayerId ?? 0 == 0 else {
-            throw OfferRefusal(.unprocessable, "There is one spatial layer, 0.")
-        }
         let encoding = layerReporter[viewer.frames.encodingSelector.encoding]
-        guard selection.temporalLayerId ?? 0 <= max(encoding.layers.count - 1, 0) else {
-            throw OfferRefusal(.unprocessable, "There is no such temporal layer now.")
-        }
-        if let size = encoding.size,
-            selection.maxWidth ?? size.width < size.width || selection.maxHeight ?? size.height < size.height
-        {
-            throw OfferRefusal(.unprocessable, "There is one size, \(size.width) x \(size.height).")
-        }
-        viewer.limitLayers(to: selection.highestTemporalLayer)
+        viewer.limitLayers(to: try encoding.highestLayer(for: selection, line: viewer.videoLine))
     }
 
     /// Runs after each frame.
     func reportLayers(now: MediaInstant) {
-        guard layerReporter.isDue(now: now) else { return }
-        if let forwarded {
-            layerReporter.update(forwarded: forwarded, now: now)
-        } else {
-            layerReporter.update(policy.decision, now: now)
-        }
-        for viewer in viewers.all {
+        // 10 ms for each viewer: a report takes some us for each of them.
+        let least = MediaDuration.milliseconds(10 * viewers.count)
+        guard layerReporter.update(policy.decision, forwarded: forwarded, least: least, now: now) else { return }
+        tellLayers(viewers.all)
+    }
+
+    /// Tells those viewers that have not had the last report of their encoding.
+    func tellLayers(_ viewers: some Collection<SendingPeer>) {
+        var told: [LayerAudience: [SessionID]] = [:]
+        for viewer in viewers {
             guard viewer.isConnected, let line = viewer.videoLine else { continue }
             let encoding = viewer.frames.encodingSelector.encoding
-            let present = layerReporter[encoding]
-            guard present.report > 0, viewer.takeReport(present.report, of: encoding) else { continue }
-            delegate?.broadcast(has: present.layers, in: line, of: viewer.id)
+            let report = layerReporter[encoding].report
+            guard report > 0, viewer.takeReport(report, of: encoding) else { continue }
+            told[LayerAudience(encoding: encoding, line: line), default: []].append(viewer.id)
+        }
+        for (audience, sessions) in told {
+            delegate?.broadcast(has: layerReporter[audience.encoding].layers, in: audience.line, of: sessions)
         }
     }
 

@@ -261,7 +261,8 @@ extension OfferError {
         case .tooLarge: OfferRefusal(.malformed, "The offer is too large.")
         case .noCommonVideoCodec:
             OfferRefusal(.notAcceptable, "The offer has no video codec of the broadcast.")
-        case .nothingInCommon: OfferRefusal(.notAcceptable, "The offer receives neither the broadcast's video nor its audio.")
+        case .nothingInCommon:
+            OfferRefusal(.notAcceptable, "The offer receives neither the broadcast's video nor its audio.")
         case .noBundle: OfferRefusal(.unprocessable, "The offer does not bundle its sections.")
         case .noRTCPMux: OfferRefusal(.unprocessable, "The offer has RTP and RTCP on different ports.")
         case .noCredentials: OfferRefusal(.unprocessable, "The offer has no ICE credentials.")

@@ -125,6 +125,9 @@ extension Broadcast {
         peer.negotiation.add(fragment.candidates, ended: fragment.endsCandidates)
     }
 
+    /// Whether ICE has selected a pair for a session.
+    package func hasPath(_ id: SessionID) -> Bool { viewers[id]?.negotiation.path.selectedPair != nil }
+
     // MARK: ICE restart
 
     /// Uses these STUN and TURN servers for sessions that begin from now on, and for restarts of this one.

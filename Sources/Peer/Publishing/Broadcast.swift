@@ -16,9 +16,9 @@ package protocol BroadcastDelegate: AnyObject {
     func broadcast(foundCandidates fragment: String, of session: SessionID)
     /// This process has begun to record, or has stopped.
     func broadcast(changed audience: Audience)
-    /// The temporal layers of the video that a session gets have changed, or their bitrates.
+    /// The temporal layers of the video that sessions get have changed, or their bitrates.
     /// - Parameter line: the number of the video's m-line.
-    func broadcast(has layers: [VideoLayer], in line: Int, of session: SessionID)
+    func broadcast(has layers: [VideoLayer], in line: Int, of sessions: [SessionID])
     /// A session is over; `viewers` remain.
     func broadcast(ended session: SessionID, audience: Audience)
 }
@@ -290,6 +290,7 @@ extension Broadcast: SendingPeerDelegate {
         updateEncoders()
         updateReferences(MonotonicClock.now)
         viewerNeedsKeyframe(peer)
+        tellLayers([peer])
         emit(.connected(peer.description, path: peer.pathSummary))
     }
 

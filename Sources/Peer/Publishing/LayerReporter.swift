@@ -1,9 +1,10 @@
+import Admission
 import MediaCore
 import MediaEngine
 import RTPWire
 
-/// Decides when viewers are told which temporal layers there are: when layers come or go or their size changes, at most
-/// once a second; bitrates that have changed, each 10 s.
+/// Decides when viewers are told which temporal layers there are: when layers come or go or their size changes, once a
+/// second at most; 2 s after that, and then each 10 s, if bitrates have changed. With many viewers, less often.
 struct LayerReporter {
     /// One encoding.
     struct Encoding {
@@ -13,19 +14,61 @@ struct LayerReporter {
         fileprivate(set) var layers: [VideoLayer] = []
         /// Counts the reports, from 1; 0: there was none.
         fileprivate(set) var report = 0
-        private var reported: MediaInstant?
+        private var refresh: MediaInstant?
 
+        private static let firstRefresh = MediaDuration.seconds(2)
         private static let refreshInterval = MediaDuration.seconds(10)
 
-        /// - Parameter present: the present layers.
-        fileprivate mutating func update(_ present: [VideoLayer], now: MediaInstant) {
-            let isSame = present.count == layers.count && present.first?.size == layers.first?.size
-            guard !isSame || reported.map({ now - $0 >= Self.refreshInterval }) ?? true, present != layers else {
-                return
+        /// - Parameters:
+        ///   - count: of the present layers.
+        ///   - target: of the encoder; nil if it is not known.
+        ///   - least: the least time between reports, beside 1 s.
+        fileprivate mutating func update(
+            count: Int, target: EncodingTarget?, least: MediaDuration, now: MediaInstant
+        ) {
+            let present = meter.layers(count: count, now: now).map { layer in
+                var layer = layer
+                layer.size = size
+                layer.target =
+                    layer.temporalLayer == 0 ? target?.layering?.baseBitrate ?? target?.bitrate : target?.bitrate
+                return layer
             }
+            guard present != layers else { return }
+            let isSame = present.count == layers.count && present.first?.size == layers.first?.size
+            guard !isSame || refresh.map({ now >= $0 }) ?? true else { return }
             layers = present
-            reported = now
+            // The bitrates of layers that have just come are those of a part of a second.
+            refresh = now + max(isSame ? Self.refreshInterval : Self.firstRefresh, least * 4)
             report += 1
+        }
+
+        /// - Parameter line: the number of the video's m-line; nil: there is none.
+        /// - Returns: the highest temporal layer that is selected; nil: all.
+        /// - Throws: `.unprocessable` if there is no such layer.
+        func highestLayer(for selection: LayerSelection, line: Int?) throws(OfferRefusal) -> Int? {
+            guard let line, selection.mediaId ?? String(line) == String(line) else {
+                throw OfferRefusal(.unprocessable, "That m-line has no video.")
+            }
+            guard selection.rid == nil else {
+                throw OfferRefusal(.unprocessable, "There is no simulcast encoding.")
+            }
+            guard selection.spatialLayerId ?? 0 == 0 else {
+                throw OfferRefusal(.unprocessable, "Spatial layers are not chosen: they are one, 0.")
+            }
+            guard selection.temporalLayerId ?? 0 <= max(layers.count - 1, 0) else {
+                throw OfferRefusal(.unprocessable, "There is no such temporal layer now.")
+            }
+            if let size,
+                selection.maxWidth ?? size.width < size.width || selection.maxHeight ?? size.height < size.height
+            {
+                throw OfferRefusal(.unprocessable, "There is one size, \(size.width) x \(size.height).")
+            }
+            return selection.highestTemporalLayer
+        }
+
+        fileprivate mutating func note(bytes: Int, layer: UInt8, size: PixelSize?, now: MediaInstant) {
+            meter.note(bytes: bytes, layer: layer, isFrameStart: true, now: now)
+            self.size = size ?? self.size
         }
     }
 
@@ -40,42 +83,38 @@ struct LayerReporter {
     /// Takes in an encoded frame.
     mutating func note(_ frame: UnsafeRawBufferPointer, _ info: FrameInfo, now: MediaInstant) {
         let size = info.isKeyframe ? (try? VP8FrameHeader(frame))?.size : nil
-        if info.encoding == .main {
-            main.meter.note(bytes: frame.count, layer: info.layer, isFrameStart: true, now: now)
-            main.size = size ?? main.size
-        } else {
-            low.meter.note(bytes: frame.count, layer: info.layer, isFrameStart: true, now: now)
-            low.size = size ?? low.size
+        switch info.encoding {
+        case .main: main.note(bytes: frame.count, layer: info.layer, size: size, now: now)
+        case .low: low.note(bytes: frame.count, layer: info.layer, size: size, now: now)
         }
     }
 
     /// Takes in the size of forwarded video.
     mutating func note(size: PixelSize) { main.size = size }
 
-    /// - Returns: whether there may be something to tell.
-    mutating func isDue(now: MediaInstant) -> Bool {
+    /// Compares the layers with those of the last report, if it is time.
+    /// - Parameters:
+    ///   - forwarded: the video, if it is forwarded.
+    ///   - least: the least time between reports, beside 1 s.
+    /// - Returns: false if it is not time.
+    mutating func update(
+        _ decision: EncoderPolicy.Decision?, forwarded: ForwardedVideo?, least: MediaDuration, now: MediaInstant
+    ) -> Bool {
         guard due.map({ now >= $0 }) ?? true else { return false }
-        due = now + Self.interval
+        due = now + max(Self.interval, least)
+        if let forwarded {
+            main.meter = forwarded.layerMeter
+            main.update(count: main.meter.count(now: now), target: nil, least: least, now: now)
+        } else {
+            let (first, second) = (decision?.main, decision?.low)
+            main.update(count: Self.count(first), target: first, least: least, now: now)
+            low.update(count: Self.count(second), target: second, least: least, now: now)
+        }
         return true
     }
 
-    /// Compares the layers with those of the last report.
-    mutating func update(_ decision: EncoderPolicy.Decision?, now: MediaInstant) {
-        main.update(Self.layers(main.meter.layers(now: now), main.size, decision?.main), now: now)
-        low.update(Self.layers(low.meter.layers(now: now), low.size, decision?.low), now: now)
-    }
-
-    /// Compares the layers of forwarded video with those of the last report.
-    mutating func update(forwarded: ForwardedVideo, now: MediaInstant) {
-        main.update(Self.layers(forwarded.layers(now: now), main.size, nil), now: now)
-    }
-
-    private static func layers(_ found: [VideoLayer], _ size: PixelSize?, _ target: EncodingTarget?) -> [VideoLayer] {
-        found.map { layer in
-            var layer = layer
-            layer.size = size
-            layer.target = layer.temporalLayer == 0 ? target?.layering?.baseBitrate ?? target?.bitrate : target?.bitrate
-            return layer
-        }
+    /// Frames of layer 1 are rare while there is little to show, so they do not say whether there are layers.
+    private static func count(_ target: EncodingTarget?) -> Int {
+        target.map { $0.layering == nil ? 1 : 2 } ?? 0
     }
 }

@@ -22,7 +22,8 @@ extension SendingPeer {
         let isAdmitted = frames.layerFilter.admits(
             isKeyframe: info.isKeyframe, layer: info.layer, layerSwitch: info.layer > 0 ? .own : .none,
             bytes: frame.count, rate: sender.videoEstimate(now: now), base: base, now: now)
-        noteHold(info, isTaken: isAdmitted)
+        // What the viewer does not want, it does not wait for.
+        if info.layer <= frames.layerFilter.maximumLayer { noteHold(info, isTaken: isAdmitted) }
         guard isAdmitted else { return }
         sender.handleFrame(
             frame, isKeyframe: info.isKeyframe, layer: info.layer, captured: info.captured, now: now,

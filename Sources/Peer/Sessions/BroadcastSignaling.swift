@@ -158,8 +158,10 @@ final class BroadcastSignaling: SignalingServerDelegate, BroadcastDelegate {
         tell(audience)
     }
 
-    func broadcast(has layers: [VideoLayer], in line: Int, of session: SessionID) {
-        served.with { $0 }?.send(VideoLayers(line: line, layers: layers), of: session)
+    func broadcast(has layers: [VideoLayer], in line: Int, of sessions: [SessionID]) {
+        guard let served = served.with({ $0 }) else { return }
+        // Not on the network loop, as it may be for thousands.
+        Task { served.send(VideoLayers(line: line, layers: layers), of: sessions) }
     }
 
     private func tell(_ audience: Audience) {

@@ -21,7 +21,7 @@ public protocol PublishingEndpoint: Sendable {
     /// STUN and TURN servers that came with the answer to the last offer (RFC 9725 section 4.6); untrusted.
     var iceServers: [ICEServer] { get }
 
-    /// Sends the offer (RFC 9725 section 4.2). A former session is deleted first.
+    /// Sends the offer (RFC 9725 section 4.2).
     func publish(_ sdp: String) async throws(SignalingError) -> OfferAnswer
     /// Sends candidates that were found after the offer (RFC 8840).
     func trickle(_ fragment: String) async throws(SignalingError)

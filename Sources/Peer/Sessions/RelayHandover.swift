@@ -126,8 +126,8 @@ final class RelayHandover: BroadcastDelegate, Sendable {
 
     func broadcast(changed audience: Audience) { signaling.broadcast(changed: audience) }
 
-    func broadcast(has layers: [VideoLayer], in line: Int, of session: SessionID) {
-        signaling.broadcast(has: layers, in: line, of: session)
+    func broadcast(has layers: [VideoLayer], in line: Int, of sessions: [SessionID]) {
+        signaling.broadcast(has: layers, in: line, of: sessions)
     }
 
     func broadcast(ended session: SessionID, audience: Audience) {

@@ -17,6 +17,7 @@ extension ServicePublication {
     /// Restarts ICE until packets of the service arrive again. The session ends 30 s after the last packet.
     func recover() async {
         var restarts = 0
+        await useServers()
         while let session = state.with({ $0.isInterrupted ? $0.session : nil }) {
             if restarts == Self.restartLimit, otherPlaces != nil {
                 return outcome.settle(EndReason(.connectionLost, "nothing comes from \(service.name) any more"))
@@ -24,7 +25,7 @@ extension ServicePublication {
             restarts += 1
             let begin = ContinuousClock.now
             do throws(SignalingError) {
-                try await restart(session)
+                _ = try await restart(session)
             } catch {
                 // A relay that has started anew does not know the service yet.
                 if error.code == .gone, !service.isOverRelay {
@@ -37,16 +38,17 @@ extension ServicePublication {
     }
 
     /// Restarts ICE once, if this side can now.
+    /// - Returns: whether the endpoint has answered with credentials of its own.
     /// - Throws: why the endpoint does not.
-    func restart(_ session: SessionID) async throws(SignalingError) {
+    func restart(_ session: SessionID) async throws(SignalingError) -> Bool {
         let fragment: String? = await withCheckedContinuation { continuation in
             let isRunning = core.perform { $0.restart(session) { continuation.resume(returning: $0) } }
             if !isRunning { continuation.resume(returning: nil) }
         }
-        guard let fragment else { return }
+        guard let fragment else { return false }
         let answer = try await service.restart(fragment, timeout: Self.restartInterval)
-        if let parsed = try? TrickleFragment.parse(answer.fragment) {
-            await core.ifRunning { $0.resume(session, parsed) }
-        }
+        guard let parsed = try? TrickleFragment.parse(answer.fragment), parsed.credentials != nil else { return false }
+        await core.ifRunning { $0.resume(session, parsed) }
+        return true
     }
 }

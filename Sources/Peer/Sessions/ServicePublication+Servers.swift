@@ -11,33 +11,64 @@ import Transport
 extension ServicePublication {
     /// A connection that comes about within this time needs no servers.
     private static let directTime = Duration.seconds(2)
+    /// Before the session is offered again to an endpoint that still has the former one.
+    private static let reopenPause = Duration.seconds(2)
 
-    /// Has the next gathering use these servers. If there is no connection after `directTime`, ICE is restarted with them
-    /// or, where the endpoint takes no restart, the session is opened again.
-    func use(_ servers: [ICEServer]) async {
-        let begin = ContinuousClock.now
-        let resolver = ICEServerResolver(servers)
-        let isFirst = state.with { state in
-            guard state.servers == nil, !state.hasEnded, !state.isFinal else { return false }
-            state.servers = resolver
+    /// Takes note of the servers that came with the answer.
+    /// - Returns: whether there are any.
+    func takeServers() -> Bool {
+        let servers = service.iceServers
+        guard !servers.isEmpty else { return false }
+        return state.with { state in
+            guard !state.isOver else { return false }
+            state.usesServers = false
+            if let resolver = state.serverResolver {
+                resolver.use(servers)
+            } else {
+                state.serverResolver = ICEServerResolver(servers)
+            }
             return true
-        }
-        guard isFirst else { return }
-        let addresses = await resolver.addresses()
-        guard !addresses.isEmpty, let session = state.with({ $0.session }) else { return }
-        await core.ifRunning { $0.use(addresses, for: session) }
-        try? await Task.sleep(until: begin + Self.directTime, clock: .continuous)
-        guard state.with({ $0.session == session && !$0.isConnected && !$0.hasEnded && !$0.isFinal }) else { return }
-        do throws(SignalingError) {
-            try await restart(session)
-        } catch {
-            await reopen(session)
         }
     }
 
+    /// Has restarts of ICE use the servers that the endpoint has named. Looks their addresses up, once for each answer.
+    /// - Returns: whether there are any.
+    @discardableResult
+    func useServers() async -> Bool {
+        let (resolver, session) = state.with { state in
+            let resolver = state.usesServers ? nil : state.serverResolver
+            return (resolver, state.session)
+        }
+        guard let resolver, let session else { return state.with { $0.usesServers } }
+        let addresses = await resolver.addresses()
+        guard !addresses.isEmpty else { return false }
+        await core.ifRunning { $0.use(addresses, for: session) }
+        state.with { $0.usesServers = true }
+        return true
+    }
+
+    /// If there is no connection after `directTime`, restarts ICE with the servers or, where the endpoint takes no
+    /// restart, opens the session again.
+    func connectWithServers(_ session: SessionID) async {
+        try? await Task.sleep(for: Self.directTime)
+        guard await isUnconnected(session), await useServers(), await isUnconnected(session) else { return }
+        var isRestarted = false
+        do throws(SignalingError) {
+            isRestarted = try await restart(session)
+        } catch {}
+        if !isRestarted { await reopen(session) }
+    }
+
+    /// Whether ICE has found no path for the present session.
+    private func isUnconnected(_ session: SessionID) async -> Bool {
+        guard state.with({ $0.session == session && !$0.isConnected && !$0.isOver }) else { return false }
+        return await core.ifRunning { !$0.hasPath(session) } ?? false
+    }
+
     private func reopen(_ session: SessionID) async {
+        guard await isUnconnected(session) else { return }
         let isWanted = state.with { state in
-            guard state.session == session, !state.isConnected else { return false }
+            guard state.session == session, !state.isOver else { return false }
             // Its end is not that of the publication.
             state.session = nil
             return true
@@ -47,12 +78,17 @@ extension ServicePublication {
         do throws(EndReason) {
             try await open()
         } catch {
-            outcome.settle(error)
+            try? await Task.sleep(for: Self.reopenPause)
+            do throws(EndReason) {
+                try await open()
+            } catch {
+                outcome.settle(error)
+            }
         }
     }
 
     func closeServers() async {
-        let servers = state.with { $0.servers }
-        await servers?.close()
+        let resolver = state.with { $0.serverResolver }
+        await resolver?.close()
     }
 }

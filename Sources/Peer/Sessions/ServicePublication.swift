@@ -24,8 +24,9 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
         var session: SessionID?
         var isConnected = false
         var isInterrupted = false
-        /// Resolves the servers that the endpoint has named.
-        var servers: ICEServerResolver?
+        /// The servers that the endpoint has named, and whether ICE has got them.
+        var serverResolver: ICEServerResolver?
+        var usesServers = false
         var hasEnded = false
         /// The other relays that the host knows.
         var relays: [ServiceLink] = []
@@ -34,6 +35,7 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
         var isAskedToMove = false
         /// The relay has ended the broadcast, or this host has.
         var isFinal = false
+        var isOver: Bool { hasEnded || isFinal }
         /// The questions about viewers.
         var questions: [KnockID: Task<Void, Never>] = [:]
     }
@@ -81,6 +83,10 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
     /// Sends the offer and applies the answer. Media follows when ICE has selected a pair.
     package func open() async throws(EndReason) {
         let offer = try await offer()
+        guard state.with({ !$0.isOver }) else {
+            core.perform { $0.cancelOffer(offer.id) }
+            throw .hostStopped
+        }
         let answer: OfferAnswer
         do throws(SignalingError) {
             answer = try await service.publish(offer.sdp)
@@ -102,8 +108,7 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
             state.with { $0.session = nil }
             throw reason
         }
-        let servers = service.iceServers
-        if !servers.isEmpty { Task { await use(servers) } }
+        if takeServers() { Task { await connectWithServers(offer.id) } }
     }
 
     private func offer() async throws(EndReason) -> LocalOffer {
@@ -220,7 +225,7 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
     }
 
     package func broadcast(changed audience: Audience) {}
-    package func broadcast(has layers: [VideoLayer], in line: Int, of session: SessionID) {}
+    package func broadcast(has layers: [VideoLayer], in line: Int, of sessions: [SessionID]) {}
 
     /// The service's reason may follow on another connection.
     package func broadcast(ended session: SessionID, audience: Audience) {
@@ -228,6 +233,8 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
         guard state.with({ $0.session == session }) else { return }
         Task {
             try? await Task.sleep(for: Self.reasonTimeout)
+            // It may have been opened again.
+            guard state.with({ $0.session == session }) else { return }
             outcome.settle(EndReason(.serviceEnded, "\(service.name) has ended the broadcast, or has gone"))
         }
     }

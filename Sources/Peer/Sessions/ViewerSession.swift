@@ -385,6 +385,8 @@ public final class ViewerSession: Sendable {
         do throws(SignalingError) {
             try await client.select(LayerSelection(maxTemporalLayerId: layer))
         } catch {
+            // A session that has ended meanwhile gets nothing.
+            guard ![.gone, .connectionLost].contains(error.code) else { return }
             emit(.warning("all layers of the video come: \(error)"))
         }
     }

@@ -37,8 +37,7 @@ public enum HostEvent: StreamEvent, Equatable {
     /// The names of the events that a server may send, as the WHEP extension announces them.
     static let names = [
         "active", "inactive", "layers", "viewercount", "recordercount", "paused", "resumed", "alternates", "reconnect",
-        "return",
-        "candidates", "removed", "ended",
+        "return", "candidates", "removed", "ended",
     ]
 
     public var name: String {

@@ -20,7 +20,7 @@ extension ICEServer {
     /// The servers among the links of an endpoint's answer (RFC 9725 section 4.6).
     package static func servers(in links: [LinkHeader]) -> [ICEServer] {
         links.compactMap { link in
-            guard link.relation.split(separator: " ").contains("ice-server"),
+            guard link.hasRelation("ice-server"),
                 link.parameters["credential-type"] ?? "password" == "password"
             else { return nil }
             return ICEServer(

@@ -5,7 +5,11 @@ package struct LinkHeader: Hashable, Sendable {
     /// By their names in lower case. The first one of a name counts.
     package var parameters: [String: String] = [:]
 
-    package var relation: String { parameters["rel"] ?? "" }
+    /// Whether the link is of this relation (RFC 8288 section 3.3), between the message's resource and the target.
+    package func hasRelation(_ relation: String) -> Bool {
+        guard parameters["anchor"] == nil, let relations = parameters["rel"] else { return false }
+        return relations.split(separator: " ").contains { $0.lowercased() == relation }
+    }
 
     private static let limit = 64
 

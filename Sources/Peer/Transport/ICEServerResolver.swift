@@ -1,6 +1,7 @@
 public import ICEServers
 package import ICETransport
 import LinuxRuntime
+import SessionDescription
 
 /// Prepares STUN and TURN servers for libnice: resolves their names, and opens TCP and TLS tunnels to TURN servers,
 /// because libnice does neither well.
@@ -82,9 +83,15 @@ public actor ICEServerResolver {
         }
         var result = Addresses(urls: urls.map(\.url.text))
         for (url, server) in urls {
-            let addresses = found[url.host] ?? []
+            let known = found[url.host] ?? []
+            // An ICE agent with one that is not unicast cannot be made.
+            let addresses = known.filter { IPAddress($0)?.isUnicast ?? false }
             if addresses.isEmpty {
-                result.complaints.append("no computer is known as \(url.host), so \(url) is not used")
+                result.complaints.append(
+                    known.isEmpty
+                        ? "no computer is known as \(url.host), so \(url) is not used"
+                        : "\(url.host) is \(known.joined(separator: ", ")), no address of a server, so \(url) is not used"
+                )
             }
             switch url.kind {
             case .stun: result.stun += addresses.map { .init(address: $0, port: url.port) }

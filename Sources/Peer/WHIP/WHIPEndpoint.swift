@@ -44,6 +44,8 @@ public final class WHIPEndpoint: PublishingEndpoint {
     private let client: HTTPClient
     private let session = Monitor<Session?>(nil)
     private let granted = Monitor<[ICEServer]>([])
+    /// No session is opened any more.
+    private let isClosing = Monitor(false)
     private let isClosed = Monitor(false)
 
     private static let bodyLimit = 262_144
@@ -92,8 +94,10 @@ public final class WHIPEndpoint: PublishingEndpoint {
 
     public var iceServers: [ICEServer] { granted.with { $0 } }
 
+    /// Deletes a former session first.
     public func publish(_ sdp: String) async throws(SignalingError) -> OfferAnswer {
         await deleteSession()
+        guard !isClosing.with({ $0 }) else { throw Self.ended }
         let answer = try await send(.POST, url, "application/sdp", sdp, extra: [("Accept", "application/sdp")])
         // Some endpoints answer 200 (RFC 9725 section 4.2 wants 201).
         guard [200, 201].contains(answer.status) else { throw refusal(answer) }
@@ -108,6 +112,10 @@ public final class WHIPEndpoint: PublishingEndpoint {
                 throw SignalingError(.offerRefused, "it names a session that is not protected as the endpoint is")
             }
             session.with { $0 = Session(url: place, etag: answer.header("ETag")) }
+        }
+        if isClosing.with({ $0 }) {
+            await deleteSession()
+            throw Self.ended
         }
         return OfferAnswer(sdp: answer.text, resource: place?.absoluteString ?? "", etag: answer.header("ETag") ?? "")
     }
@@ -144,6 +152,7 @@ public final class WHIPEndpoint: PublishingEndpoint {
     }
 
     public func close() async {
+        isClosing.with { $0 = true }
         await deleteSession()
         let isFirst = isClosed.with { isClosed in
             defer { isClosed = true }
@@ -152,13 +161,15 @@ public final class WHIPEndpoint: PublishingEndpoint {
         if isFirst { try? await client.shutdown() }
     }
 
+    private static let ended = SignalingError(.connectionLost, "the broadcast has ended")
+
     // MARK: Requests
 
     private func send(
         _ method: HTTPMethod, _ target: URL, _ type: String? = nil, _ body: String? = nil,
         extra: [(String, String)] = [], timeout: TimeAmount? = nil
     ) async throws(SignalingError) -> Answer {
-        guard !isClosed.with({ $0 }) else { throw SignalingError(.connectionLost, "the broadcast has ended") }
+        guard !isClosed.with({ $0 }) else { throw Self.ended }
         var url = target
         for _ in 0...Self.redirectLimit {
             var request = HTTPClientRequest(url: url.absoluteString)

@@ -33,7 +33,7 @@ struct ForwardedStream {
     /// - Returns: what follows for the receiver.
     mutating func note(backlog: MediaDuration, now: MediaInstant) -> Consequence {
         filter.note(isCongested: backlog > Self.congestion, now: now)
-        if filter.takeReturn(now: now) { return .keyframe }
+        if filter.takeReturn(now: now) || filter.takeBlockade(now: now) { return .keyframe }
         guard filter.isFollowing, let since = filter.congestedSince, now - since > TemporalLayerFilter.backlogLimit
         else { return .nothing }
         filter.cutOff(now: now)
@@ -43,7 +43,7 @@ struct ForwardedStream {
 
     enum Consequence {
         case nothing
-        /// The receiver has been cut off, and may go on now.
+        /// The receiver has been cut off and may go on now, or cannot get a layer for which it has bandwidth.
         case keyframe
         /// The receiver is too slow: it gets nothing before its backlog is sent.
         case cutOff
@@ -67,6 +67,7 @@ struct ForwardedStream {
         framesBehind = max(framesBehind &- 1, 0)
         isFrameAdmitted = filter.admits(
             isKeyframe: packet.isKeyframe, layer: packet.layer, layerSwitch: packet.layerSwitch,
+            isNonReference: packet.isNonReference,
             bytes: isLayerFrame ? Int(layerBytes) : packet.length, rate: rate,
             base: isLayerFrame ? source.baseBitrate : nil, now: now)
         // A key frame begins anew, so what was left out before it does not count.

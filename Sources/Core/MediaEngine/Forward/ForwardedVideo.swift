@@ -26,6 +26,8 @@ public final class ForwardedVideo {
         /// Temporal layer; 0 is the base.
         var layer: UInt8 = 0
         var layerSwitch = LayerSwitch.none
+        /// No other frame refers to it.
+        var isNonReference = false
         /// Where in the payload the picture ID lies; 0: there is none.
         var pictureIDOffset = 0
         /// The picture ID has 15 bits, not 7.
@@ -51,7 +53,8 @@ public final class ForwardedVideo {
     /// Bytes of the packets from `keyframeStart` on, and how many frames they are.
     private(set) var bytesSinceKeyframe = 0
     private(set) var framesSinceKeyframe = 0
-    private var meter = LayerMeter()
+    /// Of the payloads.
+    public private(set) var layerMeter = LayerMeter()
     /// The bitrate of the base layer's payloads over the last second, as of the newest frame of another layer.
     private(set) var baseBitrate = Bitrate(bitsPerSecond: 0)
     /// Of the newest frame; nil before the first.
@@ -127,7 +130,7 @@ public final class ForwardedVideo {
         packets[index] = Packet(
             position: position, length: part.isPadding ? 0 : packet.payload.count, timestamp: packet.timestamp,
             isMarked: packet.marker, isFrameStart: part.isFrameStart, isKeyframe: part.isKeyframe, layer: part.layer,
-            layerSwitch: part.layerSwitch)
+            layerSwitch: part.layerSwitch, isNonReference: part.isNonReference)
         (packets[index].pictureIDOffset, packets[index].isPictureIDLong) = pictureID(packet.payload)
         highest = max(highest, position)
     }
@@ -163,14 +166,11 @@ public final class ForwardedVideo {
                 lastTimestamp = packet.timestamp
             }
             bytesSinceKeyframe &+= packet.length
-            meter.note(
+            layerMeter.note(
                 bytes: packet.length, layer: packet.layer, isFrameStart: packets[index].isFrameStart, now: now)
-            if packet.layer > 0, packets[index].isFrameStart { baseBitrate = meter.baseBitrate(now: now) }
+            if packet.layer > 0, packets[index].isFrameStart { baseBitrate = layerMeter.baseBitrate(now: now) }
         }
     }
-
-    /// The present temporal layers, without their sizes.
-    public func layers(now: MediaInstant) -> [VideoLayer] { meter.layers(now: now) }
 
     // MARK: The clock
 

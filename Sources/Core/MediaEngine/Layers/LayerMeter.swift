@@ -2,11 +2,17 @@ public import MediaCore
 
 /// Measures the temporal layers of a video stream. Allocates only in `init`.
 public struct LayerMeter: Sendable {
-    /// Of each layer without those below it, and how many frames ago its last frame was.
-    private var layers = Array(repeating: (rate: SentBitrateMeter(), age: Int.max), count: 8)
+    private struct Layer {
+        /// Without the layers below.
+        var rate = SentBitrateMeter()
+        /// How many frames ago its last frame was.
+        var age = Int.max
+        var last: MediaInstant?
+    }
+    private var layers = Array(repeating: Layer(), count: 8)
 
-    /// A layer without a frame among so many has ended.
-    private static let memory = 16
+    /// A layer without a frame among so many, and for so long, has ended.
+    private static let memory = (frames: 16, time: MediaDuration.seconds(5))
 
     public init() {}
 
@@ -15,8 +21,9 @@ public struct LayerMeter: Sendable {
     public mutating func note(bytes: Int, layer: UInt8, isFrameStart: Bool, now: MediaInstant) {
         let layer = min(Int(layer), layers.count - 1)
         if isFrameStart {
-            for index in layers.indices where layers[index].age < Self.memory { layers[index].age &+= 1 }
+            for index in layers.indices where layers[index].age < Self.memory.frames { layers[index].age &+= 1 }
             layers[layer].age = 0
+            layers[layer].last = now
         }
         layers[layer].rate.note(bytes: bytes, now: now)
     }
@@ -24,12 +31,18 @@ public struct LayerMeter: Sendable {
     /// The bitrate of the base layer over the last second.
     public mutating func baseBitrate(now: MediaInstant) -> Bitrate { layers[0].rate.rate(now: now) }
 
-    /// The present layers, from the base on; the bitrate of each is that of what a receiver of it gets. Empty before the
-    /// first frame.
-    public mutating func layers(now: MediaInstant) -> [VideoLayer] {
-        guard let highest = layers.lastIndex(where: { $0.age < Self.memory }) else { return [] }
+    /// How many layers there are; 0 before the first frame.
+    public func count(now: MediaInstant) -> Int {
+        let highest = layers.lastIndex { layer in
+            layer.last.map { layer.age < Self.memory.frames || now - $0 < Self.memory.time } ?? false
+        }
+        return highest.map { $0 + 1 } ?? 0
+    }
+
+    /// The bitrates of so many layers, from the base on. That of each is what a receiver of it got in the last second.
+    public mutating func layers(count: Int, now: MediaInstant) -> [VideoLayer] {
         var sum = 0
-        return (0...highest).map { index in
+        return (0..<min(count, layers.count)).map { index in
             sum += layers[index].rate.rate(now: now).bitsPerSecond
             return VideoLayer(temporalLayer: UInt8(index), bitrate: Bitrate(bitsPerSecond: sum))
         }

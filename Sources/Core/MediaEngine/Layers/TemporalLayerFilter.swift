@@ -21,6 +21,9 @@ public struct TemporalLayerFilter: Sendable {
     public var maximumLayer = UInt8.max
     /// The highest layer whose frames refer to nothing that was left out.
     private var decodableLayer = UInt8.max
+    /// Since when a layer with bandwidth has been left out as it refers to what was left out before.
+    private var blocked: MediaInstant?
+    private var lastBlockade: MediaInstant?
     private var cut: MediaInstant?
     private var pause = TemporalLayerFilter.shortestPause
 
@@ -28,6 +31,9 @@ public struct TemporalLayerFilter: Sendable {
     public static let backlogLimit = MediaDuration.seconds(1)
     static let shortestPause = MediaDuration.seconds(1)
     static let longestPause = MediaDuration.seconds(8)
+    /// How long a layer is left out before a key frame is worth its bandwidth, and how long until the next one.
+    static let blockadeLimit = MediaDuration.seconds(5)
+    static let blockadeInterval = MediaDuration.seconds(30)
 
     public init() {}
 
@@ -39,11 +45,12 @@ public struct TemporalLayerFilter: Sendable {
     /// Whether the viewer gets this frame.
     /// - Parameters:
     ///   - layerSwitch: which layers can be taken up again at this frame.
+    ///   - isNonReference: no other frame refers to this one.
     ///   - rate: the bitrate for its video.
     ///   - base: the bitrate of the base layer; nil without layers.
     public mutating func admits(
-        isKeyframe: Bool, layer: UInt8, layerSwitch: LayerSwitch, bytes: Int, rate: Bitrate, base: Bitrate?,
-        now: MediaInstant
+        isKeyframe: Bool, layer: UInt8, layerSwitch: LayerSwitch, isNonReference: Bool = false, bytes: Int,
+        rate: Bitrate, base: Bitrate?, now: MediaInstant
     ) -> Bool {
         fill(rate, now)
         if isKeyframe {
@@ -51,6 +58,7 @@ public struct TemporalLayerFilter: Sendable {
             isCutOff = false
             congestedSince = nil
             decodableLayer = .max
+            blocked = nil
         }
         guard isFollowing else { return false }
         guard layer > 0 else {
@@ -58,16 +66,18 @@ public struct TemporalLayerFilter: Sendable {
             noteAdmitted(layer, layerSwitch)
             return true
         }
-        let isUseful = layer <= maximumLayer && (layer <= decodableLayer || layerSwitch == .own)
+        let isDecodable = layer <= decodableLayer || layerSwitch == .own
         let hasRoom =
-            congestedSince == nil && credit >= Double(bytes)
+            layer <= maximumLayer && congestedSince == nil && credit >= Double(bytes)
             && Double(rate.bitsPerSecond) > 1.15 * Double(base?.bitsPerSecond ?? 0)
-        let isAdmitted = isUseful && hasRoom
+        let isAdmitted = isDecodable && hasRoom
         if isAdmitted {
             credit -= Double(bytes)
             noteAdmitted(layer, layerSwitch)
+            blocked = nil
         } else {
-            decodableLayer = min(decodableLayer, layer - 1)
+            if !isNonReference { decodableLayer = min(decodableLayer, layer - 1) }
+            blocked = hasRoom ? blocked ?? now : nil
         }
         count(isAdmitted, now)
         return isAdmitted
@@ -76,7 +86,9 @@ public struct TemporalLayerFilter: Sendable {
     private mutating func noteAdmitted(_ layer: UInt8, _ layerSwitch: LayerSwitch) {
         switch layerSwitch {
         case .none: break
-        case .own: decodableLayer = max(decodableLayer, layer)
+        // Frames of a layer between, if they were left out, may still be referred to.
+        case .own where decodableLayer >= layer - 1: decodableLayer = max(decodableLayer, layer)
+        case .own: break
         case .higher: decodableLayer = .max
         }
     }
@@ -102,6 +114,16 @@ public struct TemporalLayerFilter: Sendable {
     public mutating func takeReturn(now: MediaInstant) -> Bool {
         guard isCutOff, congestedSince == nil, let cut, now - cut >= pause else { return false }
         isCutOff = false
+        return true
+    }
+
+    /// True if a layer has been left out for `blockadeLimit` though there was bandwidth for it, once in
+    /// `blockadeInterval`: its sender never says where the layer can be taken up again, so only a key frame helps.
+    mutating func takeBlockade(now: MediaInstant) -> Bool {
+        guard let blocked, now - blocked >= Self.blockadeLimit,
+            lastBlockade.map({ now - $0 >= Self.blockadeInterval }) ?? true
+        else { return false }
+        lastBlockade = now
         return true
     }
 

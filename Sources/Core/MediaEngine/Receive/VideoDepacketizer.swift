@@ -15,6 +15,8 @@ struct DepacketizedVideo {
     /// Temporal layer; 0 is the base.
     var layer: UInt8 = 0
     var layerSwitch = LayerSwitch.none
+    /// No other frame refers to this one.
+    var isNonReference = false
     var pictureID: UInt16?
 }
 
@@ -97,7 +99,7 @@ struct VideoDepacketizer {
             bytes: data, isFrameStart: descriptor.isFrameStart,
             isKeyframe: descriptor.isFrameStart && ((try? VP8FrameHeader(data))?.isKeyframe ?? false),
             layer: descriptor.temporalLayer ?? 0, layerSwitch: descriptor.isLayerSync ? .own : .none,
-            pictureID: descriptor.pictureID)
+            isNonReference: descriptor.isNonReference, pictureID: descriptor.pictureID)
     }
 
     private func vp9(_ payload: UnsafeRawBufferPointer) throws(RTPMalformed) -> DepacketizedVideo {

@@ -30,7 +30,7 @@ extension SignalingClient {
     /// The path at which layers are selected, if the host names one below the session's resource.
     private func layerResource(_ links: [String], of session: OfferAnswer) -> String? {
         LinkHeader.parse(links).first {
-            $0.relation == Self.layerSelection && $0.target.hasPrefix(session.resource + "/")
+            $0.hasRelation(Self.layerSelection) && $0.target.hasPrefix(session.resource + "/")
         }?.target
     }
 

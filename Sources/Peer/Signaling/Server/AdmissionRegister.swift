@@ -65,10 +65,11 @@ final class AdmissionRegister: Sendable {
     }
 
     private let state: Mutex<State>
-    private let fixed: TokenHash?
+    /// That of the fixed token; nil: there is none.
+    let fixedToken: TokenHash?
 
     init(fixedToken: String?, limits: TokenTable.Limits) {
-        fixed = fixedToken.map { TokenHash(of: $0) }
+        self.fixedToken = fixedToken.map { TokenHash(of: $0) }
         state = Mutex(State(tokens: TokenTable(limits: limits), sessions: SessionTable(capacity: limits.all)))
     }
 
@@ -86,7 +87,7 @@ final class AdmissionRegister: Sendable {
 
     func admission(token: String) -> (key: TokenHash, Admission)? {
         let key = TokenHash(of: token)
-        if let fixed, fixed == key { return (key, Admission(viewer: nil)) }
+        if key == fixedToken { return (key, Admission(viewer: nil)) }
         return state.withLock { state in state.tokens.use(key, now: .now).map { (key, Admission(viewer: $0)) } }
     }
 
@@ -146,8 +147,15 @@ extension AdmissionRegister: SessionRegister {
         }
     }
 
-    func keep(_ event: some StreamEvent, of id: SessionID) -> TokenHash? {
-        state.withLock { $0.sessions.keep(event, of: id) }
+    /// Stores an event of sessions, for event streams that open later.
+    /// - Parameters:
+    ///   - text: the serialized event.
+    ///   - key: the event's `lastingKey`; nil: it does not last.
+    /// - Returns: the sessions that are known, with their tokens.
+    func keep(_ text: String, key: String?, of ids: [SessionID]) -> [SessionID: TokenHash] {
+        state.withLock { state in
+            ids.reduce(into: [:]) { owners, id in owners[id] = state.sessions.keep(text, key: key, of: id) }
+        }
     }
 
     func lasting(of id: SessionID) -> [String] { state.withLock { $0.sessions.lasting(of: id) } }

@@ -26,17 +26,17 @@ public struct BroadcastHandle: Sendable {
     /// Sends candidates that the host gathered after its answer, all of them so far, on the event streams of the
     /// session's viewer. Streams that it opens later begin with them.
     public func send(candidates fragment: String, of session: SessionID) {
-        broadcast.send(.candidates(fragment: fragment), to: session)
+        broadcast.send(.candidates(fragment: fragment), to: [session])
     }
 
-    /// Tells the viewer of a session which layers its video has. Streams that it opens later begin with it.
-    public func send(_ layers: VideoLayers, of session: SessionID) {
-        broadcast.send(.layers(layers), to: session)
+    /// Tells the viewers of sessions which layers their video has. Streams that they open later begin with it.
+    public func send(_ layers: VideoLayers, of sessions: [SessionID]) {
+        broadcast.send(.layers(layers), to: sessions)
     }
 
     /// Has the viewer of a session go on elsewhere; nil: not any more. Streams that it opens later begin with it.
     public func send(redirect: SignedRedirect?, to session: SessionID) {
-        broadcast.send(.reconnect(redirect), to: session)
+        broadcast.send(.reconnect(redirect), to: [session])
     }
 
     /// Has viewers that are admitted from now on go elsewhere at once.

@@ -65,21 +65,31 @@ final class BroadcastResource: Sendable {
     /// Sends an event on every viewer's event stream.
     func send(_ event: HostEvent) { countDropped(eventStreams.send(event)) }
 
-    /// Sends an event on the event streams of the session's viewer, and keeps its lasting part for streams that it opens
-    /// later.
-    func send(_ event: HostEvent, to session: SessionID) {
-        guard let owner = admissions.keep(event, of: session) else { return }
-        countDropped(eventStreams.send([event.serialized], to: owner))
+    /// Sends an event on the event streams of sessions and of their viewers, and keeps its lasting part for streams that
+    /// they open later.
+    func send(_ event: HostEvent, to sessions: [SessionID]) {
+        let text = event.serialized
+        send(text, admissions.keep(text, key: event.lasting == nil ? nil : event.lastingKey, of: sessions))
+    }
+
+    private func send(_ text: String, _ owners: [SessionID: TokenHash]) {
+        guard !owners.isEmpty else { return }
+        countDropped(eventStreams.send(text, to: owners, shared: admissions.fixedToken))
     }
 
     /// Sends what was kept for a session before it was known, on the event streams of its viewer.
     func sendLasting(of session: SessionID) {
         guard let owner = admissions.session(session)?.token else { return }
-        countDropped(eventStreams.send(admissions.lasting(of: session), to: owner))
+        for text in admissions.lasting(of: session) { send(text, [session: owner]) }
     }
 
-    /// Sends what was kept for the sessions of a viewer on its event streams.
-    func sendLasting(to owner: TokenHash) { countDropped(eventStreams.send(admissions.lasting(of: owner), to: owner)) }
+    /// Sends what was kept for a session, or for all sessions of a viewer, on one event stream. With the fixed token, the
+    /// other sessions are those of others.
+    func sendLasting(to owner: TokenHash, of session: SessionID?, on stream: Int) {
+        guard session != nil || owner != admissions.fixedToken else { return }
+        let events = session.map { admissions.lasting(of: $0) } ?? admissions.lasting(of: owner)
+        countDropped(eventStreams.send(events, on: stream))
+    }
 
     private func countDropped(_ streams: Int) {
         if streams > 0 { counters.count { $0.eventsDropped += streams } }

@@ -64,7 +64,7 @@ extension BroadcastRoutes {
 
     private func created(_ session: OpenedSession, _ viewer: Viewer) -> RouteResponse {
         let events =
-            "</\(configuration.id.text)/events>; rel=\"urn:ietf:params:whep:ext:core:server-sent-events\"; "
+            "</\(configuration.id.text)/events?session=\(session.id.text)>; rel=\"urn:ietf:params:whep:ext:core:server-sent-events\"; "
             + "events=\"\(HostEvent.names.joined(separator: ","))\""
         let layer =
             "<\(sessions.endpoint)/\(session.id.text)/layer>; rel=\"urn:ietf:params:whep:ext:core:layer\""
@@ -104,7 +104,11 @@ extension BroadcastRoutes {
             return RouteResponse(.ok)
         } catch {
             if case .unknownSession = error.code { broadcast.admissions.remove(id) }
-            return sessions.refusal(error)
+            switch error.code {
+            case .unprocessable: return RouteResponse(problem: .layers, .unprocessableContent, error.detail)
+            case .ended: return hasEnded
+            default: return RouteResponse(problem: .notFound, .notFound, error.detail)
+            }
         }
     }
 }

@@ -47,6 +47,7 @@ struct BroadcastRoutes: Sendable {
         return EventRoutes(
             server: server, path: "/\(configuration.id.text)/events", names: HostEvent.names,
             streams: broadcast.eventStreams, delegate: broadcast.delegate,
-            sessions: { broadcast.admissions.sessions(of: $0) }, begin: { broadcast.sendLasting(to: $0) })
+            sessions: { broadcast.admissions.sessions(of: $0) },
+            begin: { broadcast.sendLasting(to: $0, of: $1, on: $2) })
     }
 }

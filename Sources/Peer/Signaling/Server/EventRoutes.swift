@@ -3,21 +3,30 @@ import HTTPTypes
 import HummingbirdCore
 import NIOCore
 
-/// The events of one stream: those that its client has named in a POST (WHEP's extension), or all.
+/// The events of one stream, as the query of its location names them: those of one session or of all sessions of its
+/// client, and those that the client has named in a POST (WHEP's extension) or all.
 struct EventSelection {
-    private static let parameter = "events="
+    /// Nil: all sessions.
+    let session: Substring?
     /// Nil: all.
     private let names: Set<Substring>?
 
     /// - Parameter query: of the stream's location.
     init(query: Substring) {
-        names =
-            query.hasPrefix(Self.parameter)
-            ? Set(query.dropFirst(Self.parameter.count).split(separator: ",")) : nil
+        func value(_ name: String) -> Substring? {
+            query.split(separator: "&").first { $0.hasPrefix(name + "=") }?.dropFirst(name.count + 1)
+        }
+        session = value("session")
+        names = value("events").map { Set($0.split(separator: ",")) }
     }
 
-    /// The query of the location of a stream with these events.
-    static func query(_ names: [String]) -> String { "?" + parameter + names.joined(separator: ",") }
+    /// The query of the location of a stream.
+    /// - Parameter names: of its events; nil: all.
+    static func query(session: Substring?, _ names: [String]?) -> String {
+        let parts = [session.map { "session=\($0)" }, names.map { "events=\($0.joined(separator: ","))" }]
+        let text = parts.compactMap { $0 }.joined(separator: "&")
+        return text.isEmpty ? "" : "?" + text
+    }
 
     /// - Parameter text: a serialized ``StreamEvent``, or a comment line.
     func contains(_ text: String) -> Bool {
@@ -37,8 +46,9 @@ struct EventRoutes: Sendable {
     let delegate: any SessionDelegate
     /// The sessions of a token's owner.
     let sessions: @Sendable (TokenHash) -> [SessionID]
-    /// Sends the events with which a new stream of this owner begins.
-    let begin: @Sendable (TokenHash) -> Void
+    /// Sends the events with which a new stream begins, which has this number. The session is the one that it is of; nil:
+    /// all of its owner.
+    let begin: @Sendable (TokenHash, SessionID?, Int) -> Void
 
     private static let methods = "GET, HEAD, POST, OPTIONS"
 
@@ -61,15 +71,24 @@ struct EventRoutes: Sendable {
         case .head: return RouteResponse(.ok, [.contentType: "text/event-stream"])
         default: return .methodNotAllowed(Self.methods)
         }
+        let selection = EventSelection(query: call.query)
+        let session = selection.session.flatMap { SessionID($0) }
+        guard selection.session == nil || session.map({ sessions(owner).contains($0) }) ?? false else {
+            return RouteResponse(problem: .notFound, .notFound, "there is no such session (any more)")
+        }
         guard streams.hasRoom(for: owner) else { return .limited("too many event streams are open", 5) }
         var reply = RouteResponse(.ok, [.contentType: "text/event-stream"])
-        reply.body = stream(owner, call.connection, EventSelection(query: call.query))
+        reply.body = stream(owner, session, call.connection, selection)
         return reply
     }
 
     /// The answer to a POST, whose body may name some of the events, as a JSON array.
     private func location(for call: RouteRequest) -> RouteResponse {
-        guard let names, call.body.readableBytes > 0 else { return RouteResponse(.created, [.location: path]) }
+        // A relay forwards no query.
+        let session = call.isForwarded ? nil : EventSelection(query: call.query).session
+        guard let names, call.body.readableBytes > 0 else {
+            return RouteResponse(.created, [.location: path + EventSelection.query(session: session, nil)])
+        }
         guard call.mediaType == "application/json" else {
             return RouteResponse(problem: .mediaType, .unsupportedMediaType, "the names of events are application/json")
         }
@@ -80,27 +99,27 @@ struct EventRoutes: Sendable {
             return RouteResponse(
                 problem: .malformed, .badRequest, "the events are \(names.joined(separator: ", "))")
         }
-        // A relay forwards no query.
-        let query = call.isForwarded ? "" : EventSelection.query(chosen)
+        let query = call.isForwarded ? "" : EventSelection.query(session: session, chosen)
         return RouteResponse(.created, [.location: path + query])
     }
 
     private func stream(
-        _ owner: TokenHash, _ connection: RouteConnection, _ selection: EventSelection
+        _ owner: TokenHash, _ session: SessionID?, _ connection: RouteConnection, _ selection: EventSelection
     ) -> ResponseBody {
-        let (streams, delegate, sessions, begin) = (streams, delegate, sessions, begin)
+        let (streams, delegate, begin) = (streams, delegate, begin)
+        let sessions: @Sendable () -> [SessionID] = { [sessions] in session.map { [$0] } ?? sessions(owner) }
         let beat = TimeAmount(server.configuration.heartbeat)
         server.count { $0.eventStreams += 1 }
         return ResponseBody { writer in
-            let stream = streams.open(owner)
-            begin(owner)
-            await delegate.eventStreamChanged(isOpen: true, sessions: sessions(owner))
+            let stream = streams.open(owner, session: session)
+            begin(owner, session, stream.id)
+            await delegate.eventStreamChanged(isOpen: true, sessions: sessions())
             connection.closed.whenComplete { result in
                 // An outage between a relay and this host says nothing about the viewer.
                 let isHungUp = if case .success = result { streams.isLast(stream.id) } else { false }
                 stream.finish()
                 guard isHungUp else { return }
-                Task { await delegate.eventStreamChanged(isOpen: false, sessions: sessions(owner)) }
+                Task { await delegate.eventStreamChanged(isOpen: false, sessions: sessions()) }
             }
             let heart = connection.eventLoop.scheduleRepeatedTask(initialDelay: beat, delay: beat) { _ in stream.beat()
             }

@@ -1,10 +1,11 @@
+import Admission
 import Synchronization
 
 /// The open server-sent-events streams of a broadcast's viewers, or of a service's hosts.
 ///
 /// Each stream queues 64 events at most; a stream whose client reads more slowly is closed, and the client may open
-/// another. The owner of a token has four streams at most. Its fifth closes its oldest, which may belong to a network
-/// that the client has left.
+/// another. The owner of a token has four streams at most, and each session has two of its own. One more closes the
+/// oldest, which may belong to a network that the client has left.
 final class EventStreams: Sendable {
     struct Stream: Sendable {
         let id: Int
@@ -13,8 +14,15 @@ final class EventStreams: Sendable {
         let beat: @Sendable () -> Void
     }
 
+    private struct Entry {
+        let owner: TokenHash
+        /// Nil: it has the events of all sessions of its owner.
+        let session: SessionID?
+        let continuation: AsyncStream<String>.Continuation
+    }
+
     private struct State {
-        var streams: [Int: (owner: TokenHash, continuation: AsyncStream<String>.Continuation)] = [:]
+        var streams: [Int: Entry] = [:]
         var next = 0
         /// The lasting events that were sent on all streams, in the order in which their keys were sent first:
         /// `alternates` before `reconnect`, which needs them.
@@ -35,9 +43,9 @@ final class EventStreams: Sendable {
         }
 
         /// - Returns: the number of streams that were closed because their queue was full.
-        func send(_ text: String, where isReceiver: (TokenHash) -> Bool) -> Int {
+        func send(_ text: String, where isReceiver: (Entry) -> Bool) -> Int {
             var dropped = 0
-            for stream in streams.values where isReceiver(stream.owner) {
+            for stream in streams.values where isReceiver(stream) {
                 guard case .dropped = stream.continuation.yield(text) else { continue }
                 stream.continuation.finish()
                 dropped += 1
@@ -49,6 +57,7 @@ final class EventStreams: Sendable {
     private let state = Mutex(State())
     private let capacity: Int
     private let capacityPerOwner = 4
+    private let capacityPerSession = 2
 
     init(capacity: Int) { self.capacity = capacity }
 
@@ -60,11 +69,13 @@ final class EventStreams: Sendable {
 
     /// Opens a stream. It begins with the lasting events of all streams. If there was a final event of all streams, it
     /// follows and the stream ends.
-    func open(_ owner: TokenHash) -> Stream {
+    /// - Parameter session: the one whose events it has; nil: those of all sessions of the owner.
+    func open(_ owner: TokenHash, session: SessionID? = nil) -> Stream {
         let (events, continuation) = AsyncStream.makeStream(of: String.self, bufferingPolicy: .bufferingOldest(64))
         let id = state.withLock { state in
-            let own = state.streams.filter { $0.value.owner == owner }
-            if own.count >= capacityPerOwner || state.streams.count >= capacity, let oldest = own.keys.min() {
+            let own = state.streams.filter { $0.value.owner == owner && $0.value.session == session }
+            let limit = session == nil ? capacityPerOwner : capacityPerSession
+            if own.count >= limit || state.streams.count >= capacity, let oldest = own.keys.min() {
                 state.streams.removeValue(forKey: oldest)?.continuation.finish()
             }
             state.next += 1
@@ -79,7 +90,7 @@ final class EventStreams: Sendable {
                 continuation.yield(ended)
                 continuation.finish()
             }
-            state.streams[state.next] = (owner, continuation)
+            state.streams[state.next] = Entry(owner: owner, session: session, continuation: continuation)
             return state.next
         }
         return Stream(
@@ -87,11 +98,14 @@ final class EventStreams: Sendable {
             beat: { if case .dropped = continuation.yield(":\n\n") { continuation.finish() } })
     }
 
-    /// Returns whether this stream is open, has not been ended by the server, and is the only one of its owner.
+    /// Returns whether this stream is open, has not been ended by the server, and is the only one of its owner, or of its
+    /// session.
     func isLast(_ id: Int) -> Bool {
         state.withLock { state in
-            guard state.ended == nil, let owner = state.streams[id]?.owner else { return false }
-            return state.streams.values.count { $0.owner == owner } == 1
+            guard state.ended == nil, let last = state.streams[id] else { return false }
+            return state.streams.values.count {
+                $0.owner == last.owner && ($0.session == nil || last.session == nil || $0.session == last.session)
+            } == 1
         }
     }
 
@@ -117,7 +131,38 @@ final class EventStreams: Sendable {
     /// Sends events, as text, on the streams of one owner.
     /// - Returns: the number of streams that were closed because their queue was full.
     func send(_ events: [String], to owner: TokenHash) -> Int {
-        state.withLock { state in events.reduce(0) { $0 + state.send($1) { $0 == owner } } }
+        state.withLock { state in events.reduce(0) { $0 + state.send($1) { $0.owner == owner } } }
+    }
+
+    /// Sends events, as text, on one stream.
+    /// - Returns: 1 if the stream was closed because its queue was full.
+    func send(_ events: [String], on id: Int) -> Int {
+        state.withLock { state in
+            guard let stream = state.streams[id] else { return 0 }
+            for event in events {
+                guard case .dropped = stream.continuation.yield(event) else { continue }
+                stream.continuation.finish()
+                return 1
+            }
+            return 0
+        }
+    }
+
+    /// Sends an event, as text, on the streams of sessions, and on those of their owners that are of no single session.
+    /// - Parameters:
+    ///   - sessions: with their owners.
+    ///   - shared: a token that several clients have, whose streams of no single session do not get it.
+    /// - Returns: the number of streams that were closed because their queue was full.
+    func send(_ text: String, to sessions: [SessionID: TokenHash], shared: TokenHash?) -> Int {
+        let owners = Set(sessions.values)
+        return state.withLock { state in
+            state.send(text) { stream in
+                guard let session = stream.session else {
+                    return stream.owner != shared && owners.contains(stream.owner)
+                }
+                return sessions[session] == stream.owner
+            }
+        }
     }
 
     /// Sends the final event of one owner on its streams, which then end.

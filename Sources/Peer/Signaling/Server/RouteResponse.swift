@@ -109,6 +109,8 @@ enum Problem: String, Sendable {
     case unauthorized = "urn:share:problem:unauthorized"
     case fingerprint = "urn:share:problem:fingerprint"
     case offer = "urn:share:problem:offer"
+    /// There is no such layer.
+    case layers = "urn:share:problem:layers"
     case precondition = "urn:share:problem:precondition"
     case reserved = "urn:share:problem:reserved"
     /// The host of a meeting cannot be reached now.

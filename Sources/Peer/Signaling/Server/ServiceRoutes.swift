@@ -76,6 +76,6 @@ struct ServiceRoutes: Sendable {
         return EventRoutes(
             server: server, path: service.path + "/events", names: nil, streams: service.eventStreams,
             delegate: service.delegate,
-            sessions: { service.pairings.sessions(of: $0) }, begin: { service.begin($0) })
+            sessions: { service.pairings.sessions(of: $0) }, begin: { owner, _, _ in service.begin(owner) })
     }
 }

@@ -23,10 +23,6 @@ protocol SessionRegister: Sendable {
     /// Removes a session that the delegate has ended, also one for which `add` was not called yet.
     func end(_ id: SessionID)
 
-    /// Stores the lasting part of an event, for event streams that open later.
-    /// - Returns: the token of the session; nil if the session is not known yet, or not any more.
-    func keep(_ event: some StreamEvent, of id: SessionID) -> TokenHash?
-
     /// The lasting events of a session, as text of `text/event-stream`.
     func lasting(of id: SessionID) -> [String]
 }

@@ -118,12 +118,13 @@ struct SessionTable: Sendable {
         return nil
     }
 
-    /// Stores the lasting part of an event.
+    /// Stores an event.
+    /// - Parameters:
+    ///   - text: the serialized event.
+    ///   - key: the event's `lastingKey`; nil: it does not last.
     /// - Returns: the token of the session; nil if the session is not known yet, or not any more.
-    mutating func keep(_ event: some StreamEvent, of id: SessionID) -> TokenHash? {
-        if let part = event.lasting, lasting[id] != nil || lasting.count < capacity {
-            lasting[id, default: [:]][part.lastingKey] = part.serialized
-        }
+    mutating func keep(_ text: String, key: String?, of id: SessionID) -> TokenHash? {
+        if let key, lasting[id] != nil || lasting.count < capacity { lasting[id, default: [:]][key] = text }
         return sessions[id]?.token
     }
 
