@@ -97,6 +97,24 @@ import Testing
         #expect(b.member.sources(of: BroadcastID(1)).isEmpty)
     }
 
+    /// Whoever has the identifier alone, and another certificate, publishes nothing under it.
+    @Test func aBroadcastGoesOnForItsPublisherAlone() async throws {
+        let (a, b) = (Relay("a", bus), Relay("b", bus))
+        let publisher = [UInt8](repeating: 3, count: 32)
+        var published = try broadcast(id, at: "a")
+        published.publisher = Base64URL.encode(publisher)
+        a.member.announce(id, published)
+        await b.until { !b.member.sources(of: id).isEmpty }
+        #expect(b.member.resumable(id, by: publisher)?.link == published.link)
+        #expect(b.member.resumable(id, by: [UInt8](repeating: 4, count: 32)) == nil)
+        #expect(b.member.resumable(BroadcastID(8), by: publisher) == nil)
+        #expect(b.member.isPublisher(publisher) && !b.member.isPublisher([UInt8](repeating: 4, count: 32)))
+        // Nor is one that names no publisher anybody's.
+        a.member.announce(BroadcastID(9), try broadcast(BroadcastID(9), at: "a"))
+        await b.until { !b.member.sources(of: BroadcastID(9)).isEmpty }
+        #expect(b.member.resumable(BroadcastID(9), by: publisher) == nil)
+    }
+
     /// Not only when the others say again that they are there.
     @Test func aNewcomerKnowsTheOthersAtOnce() async throws {
         let a = Relay("a", bus)

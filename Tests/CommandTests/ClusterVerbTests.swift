@@ -92,11 +92,17 @@ struct ClusterVerbTests {
         #expect(plays(first, frames: 90) && plays(other, frames: 90))
         let restarted = try NATSServer(port: server.port)
         #expect(b.process.waitForError("connected to the cluster", times: 2))
+        // The directory is whole again.
+        for (relay, others) in [(a, ["b", "c"]), (b, ["a", "c"]), (c, ["a", "b"])] {
+            for node in others { #expect(relay.process.waitForError("relay \(node) is there", times: 2)) }
+        }
+        #expect(try link(at: b) == linkB && link(at: c) == linkC)
 
         // No other relay's viewers notice the end of one.
         b.process.kill()
         #expect(plays(other))
-        #expect(a.process.event("relay-left") { $0["node"] as? String == "b" } != nil)
+        // They had lost each other before.
+        #expect(a.process.waitForError("relay b has gone", times: 2))
         try host.type("C-c")
         #expect(other.event("ended")?["code"] as? String == "hostEnded")
         restarted.end()
@@ -258,6 +264,7 @@ struct ClusterVerbTests {
     @Test func natsMayComeLater() throws {
         let port = try NATSServer().port
         let a = try Relay("a", "nats://127.0.0.1:\(port)")
+        #expect(a.process.event("cluster-lost") != nil && a.process.waitForError("no connection to the cluster"))
         let server = try NATSServer(port: port)
         #expect(a.process.event("cluster-connected") != nil)
         let b = try Relay("b", server.url)

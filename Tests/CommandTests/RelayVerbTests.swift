@@ -63,7 +63,10 @@ struct RelayVerbTests {
             let path = viewer.event("connected")?["path"] as? String ?? ""
             #expect(path.contains("127.0.0.1:\(port) ("), "\(path)")
         }
-        #expect(relay.process.event("viewers") { $0["viewers"] as? Int == 2 } != nil)
+        // All events name the broadcast as its link does.
+        #expect(live["broadcast"].map { "/\($0)" } == id)
+        let watched = relay.process.event("viewers") { $0["viewers"] as? Int == 2 }
+        #expect(watched?["broadcast"].map { "/\($0)" } == id)
         // A recorder is a viewer.
         let file = relay.folder.file("a.webm")
         let recorder = try ShareProcess(
@@ -75,7 +78,7 @@ struct RelayVerbTests {
         let offsets = try RecordedOffsets(of: file, from: 0.5, seconds: 3.5, width: 1_280, framesPerSecond: 30)
         #expect(abs(offsets.worst) < 20, "\(offsets.milliseconds)")
         try host.type("C-c")
-        #expect(relay.process.event("closed") != nil)
+        #expect(relay.process.event("closed")?["broadcast"].map { "/\($0)" } == id)
         #expect(one.event("ended")?["code"] as? String == "hostEnded")
         relay.process.interrupt()
         #expect(relay.process.exitCode() == 0)

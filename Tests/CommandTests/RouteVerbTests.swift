@@ -102,6 +102,7 @@ struct RouteVerbTests {
             (["--relay", "x", "--route", "direct", "--direct-viewers", "2"], "is for --relay with --route auto"),
             (["--direct-viewers", "2"], "is for --relay with --route auto"),
             (["--relay", "x", "--token", "a-token-of-twenty-chars"], "would let the relay watch"),
+            (["--relay", "x", "--route", "relay", "--token", "a-token-of-twenty-chars"], "all watch at the relay"),
         ] {
             let program = try ShareProcess(["host", "--source", "test", "--accept", "any"] + arguments, in: folder)
             #expect(program.exitCode() == 64 && program.errorText.contains(words), "\(program.errorText)")

@@ -296,6 +296,27 @@ import Testing
         }
     }
 
+    /// A player on a page of another origin reads why it was refused, whoever refuses.
+    @Test func refusalsAreForAllOriginsToo() async throws {
+        try await with { stage, wire, base in
+            let unknown = "/" + BroadcastID.random().text
+            for path in [
+                base + "/whep", base + "/events", unknown + "/whep", unknown + "/events", "/services/x.y/whip",
+            ] {
+                let refused = try await wire.ask(.POST, path, [sdpType], body: "v=0")
+                #expect(refused.status >= 400, "\(path)")
+                #expect(refused.headers.first(name: "Access-Control-Allow-Origin") == "*", "\(path)")
+            }
+            let large = try await wire.ask(
+                .POST, base + "/whep", [sdpType], body: String(repeating: "x", count: 70_000))
+            #expect(large.status == 413 && large.headers.first(name: "Access-Control-Allow-Origin") == "*")
+            for path in [base, base + "/knock", unknown] {
+                let other = try await wire.ask(.GET, path)
+                #expect(other.headers.first(name: "Access-Control-Allow-Origin") == nil, "\(path)")
+            }
+        }
+    }
+
     /// WHEP's extension for layers.
     @Test func aPlayerSelectsLayers() async throws {
         try await with { stage, wire, base in
