@@ -12,7 +12,7 @@ struct BenchVerbTests {
         let line = try #require(bench.lines.last)
         let figures = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
         #expect(figures["viewers"] as? Int == 100)
-        // One address may have 96 connections, and each viewer has two.
+        // One address may have 96 connections.
         #expect(figures["packetsPerSecond"] as? Int ?? 0 > 2_000)
         #expect(figures["microsecondsPerPacket"] as? Double ?? 0 > 0.5)
         #expect(figures["lost"] as? Int == 0)
@@ -29,6 +29,18 @@ struct BenchVerbTests {
         #expect(figures["hostileDatagramsPerSecond"] as? Int ?? 0 > 1_000, "\(line)")
         #expect(figures["attackedJoins"] as? Int == 8, "\(line)")
         #expect(figures["packetsPerSecond"] as? Int ?? 0 > 50, "\(line)")
+    }
+
+    @Test(arguments: [("sessions", "hostileOffersPerSecond"), ("connections", "hostileConnectionsPerSecond")])
+    func viewersJoinWhileStrangersTakePlaces(attack: String, rate: String) throws {
+        let folder = try TemporaryFolder()
+        let bench = try ShareProcess(
+            ["bench", "relay", "--viewers", "4", "--seconds", "2", "--attack", attack, "--json"], in: folder)
+        #expect(bench.exitCode(seconds: 90) == 0, "\(bench.errorText)")
+        let line = try #require(bench.lines.last)
+        let figures = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+        #expect(figures[rate] as? Int ?? 0 > 50, "\(line)")
+        #expect(figures["attackedJoins"] as? Int == 8, "\(line)")
     }
 
     @Test func itEndsWithItsRelayOnASignal() throws {
