@@ -18,18 +18,31 @@ public final class LoopbackTURNServer: Sendable {
         try self.init(["--lt-cred-mech", "--user", "\(Self.user):\(password)"])
     }
 
-    private init(_ guests: [String]) throws {
-        folder = try TemporaryFolder()
+    /// Runs with a configuration file.
+    /// - Parameter text: has neither ports nor certificates.
+    public convenience init(configuration text: String) throws {
+        let folder = try TemporaryFolder()
+        let file = folder.file("turnserver.conf")
+        try text.write(toFile: file, atomically: true, encoding: .utf8)
+        try self.init(["-c", file], in: folder)
+    }
+
+    private convenience init(_ guests: [String]) throws {
+        try self.init(
+            ["-n", "--no-cli", "--realm", "test", "--allow-loopback-peers", "--no-rfc5780"] + guests,
+            in: try TemporaryFolder())
+    }
+
+    private init(_ settings: [String], in folder: TemporaryFolder) throws {
+        self.folder = folder
         port = try Self.freePort()
         program = try Program(
             "turnserver",
-            [
-                "-n", "--no-cli", "--listening-ip", "127.0.0.1", "--relay-ip", "127.0.0.1", "--listening-port",
-                "\(port)",
-                "--no-tls", "--no-dtls", "--realm", "test",
-                "--allow-loopback-peers", "--no-rfc5780", "--log-file", "stdout", "--simple-log",
+            settings + [
+                "--listening-ip", "127.0.0.1", "--relay-ip", "127.0.0.1", "--listening-port", "\(port)",
+                "--no-tls", "--no-dtls", "--log-file", "stdout", "--simple-log",
                 "--pidfile", folder.path + "/pid", "--userdb", folder.path + "/users",
-            ] + guests)
+            ])
         guard program.line(seconds: 20, { $0.contains("Total General servers") ? true : nil }) == true else {
             throw Program.Failure("coturn did not start: \(program.text.output.suffix(500)) \(program.text.errors)")
         }
