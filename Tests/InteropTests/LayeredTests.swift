@@ -74,6 +74,116 @@ extension InteropTests {
             await host.stop(EndReason(.stopped, "done"))
         }
 
+        /// WHEP's extension for layers, in a page of another origin: it reads which layers there are, and takes the base alone.
+        @Test(arguments: Browser.Kind.allCases)
+        func aPlayerOfAnotherOriginSelectsLayers(kind: Browser.Kind) async throws {
+            let token = "a-token-for-foreign-players"
+            var configuration = HostSession.Configuration(
+                listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1", fixedToken: token, framesPerSecond: 60,
+                maximumBitrate: .kilobits(8_000), contentHint: nil)
+            configuration.viewerLimit = { .kilobits($0.name == "slow" ? 120 : 320) }
+            let host = try HostSession(
+                configuration: configuration, identity: try .ephemeral(), source: TestVideoSource(framesPerSecond: 60),
+                encoder: VP8Encoder(),
+                audio: [], decide: { _ in .accepted }, emit: { _ in })
+            let link = try await host.start()
+            let slow = ViewerSession(
+                link: link, identity: try .ephemeral(), name: "slow",
+                sink: PlaybackSink(
+                    decoder: { () throws(CodecFailure) in VP8Decoder() }, videoSink: Nothing(),
+                    audioDecoder: { () throws(CodecFailure) in throw CodecFailure(code: 0, message: "no sound") },
+                    makeSpeaker: { Nothing() }), emit: { _ in })
+            let watching = Task { await slow.run() }
+            /// Frames of the base layer and of layer 1 that the host has made, and those that the browser has decoded.
+            func counts(_ browser: Browser) async throws -> (base: Int, upper: Int, decoded: Int) {
+                let video = try #require(await host.statistics()).video
+                let decoded = try await browser.inbound("video", until: "true")["framesDecoded"].number ?? 0
+                return (video.frames - video.upperLayerFrames, video.upperLayerFrames, Int(decoded))
+            }
+            /// What came while the host made 60 frames of layer 1.
+            func sample(_ browser: Browser) async throws -> (base: Int, decoded: Int) {
+                let begin = try await counts(browser)
+                var end = begin
+                while end.upper < begin.upper + 60 {
+                    let more = end.decoded + 1
+                    _ = try await browser.inbound(
+                        "video", until: "entry.framesDecoded >= \(more)", within: .seconds(20))
+                    end = try await counts(browser)
+                }
+                return (end.base - begin.base, end.decoded - begin.decoded)
+            }
+            do {
+                try await Browser.with(kind) { browser in
+                    let url = "https://127.0.0.1:\(link.port)/\(link.id.text)/whep"
+                    #expect(try await browser.evaluate(Self.player(url, token)).number == 201)
+                    let layers = try await browser.evaluate(Self.layers, within: .seconds(30))
+                    #expect(layers["0"].array?.map { $0["temporalLayerId"].number } == [0, 1], "\(layers.text)")
+                    #expect(layers["0"].array?.first?["width"].number == 1_280, "\(layers.text)")
+                    let all = try await sample(browser)
+                    #expect(all.decoded > all.base + 40, "\(all)")
+                    #expect(try await browser.evaluate("select({ maxTemporalLayerId: 0 })").number == 200)
+                    let base = try await sample(browser)
+                    #expect(base.decoded < base.base + 15, "\(base)")
+                    #expect(try await browser.evaluate("select({ rid: 'hd' })").number == 422)
+                    #expect(try await browser.evaluate("select({ mediaId: '0' })").number == 200)
+                    let again = try await sample(browser)
+                    #expect(again.decoded > again.base + 40, "\(again)")
+                }
+            } catch {
+                Issue.record(error)
+            }
+            slow.leave()
+            _ = await watching.value
+            await host.stop(EndReason(.stopped, "done"))
+        }
+
+        /// Plays, reads the events, and defines `select`. The value is the status of the answer.
+        private static func player(_ url: String, _ token: String) -> String {
+            """
+            (async () => {
+                const headers = { Authorization: "Bearer \(token)" };
+                const peer = new RTCPeerConnection();
+                window.peers = [peer];
+                peer.addTransceiver("video", { direction: "recvonly" });
+                await peer.setLocalDescription();
+                while (peer.iceGatheringState !== "complete") await new Promise(done => setTimeout(done, 20));
+                const answer = await fetch("\(url)", {
+                    method: "POST", headers: { ...headers, "Content-Type": "application/sdp" },
+                    body: peer.localDescription.sdp });
+                await peer.setRemoteDescription({ type: "answer", sdp: await answer.text() });
+                const target = name => new URL(
+                    new RegExp('<([^>]*)>; *rel="urn:ietf:params:whep:ext:core:' + name + '"')
+                        .exec(answer.headers.get("Link"))[1], "\(url)");
+                window.select = async selection => (await fetch(target("layer"), {
+                    method: "POST", headers: { ...headers, "Content-Type": "application/json" },
+                    body: JSON.stringify(selection) })).status;
+                const events = await fetch(target("server-sent-events"), { headers });
+                const reader = events.body.pipeThrough(new TextDecoderStream()).getReader();
+                window.events = "";
+                (async () => {
+                    for (;;) {
+                        const { value, done } = await reader.read();
+                        if (done) return;
+                        window.events += value;
+                    }
+                })();
+                return answer.status;
+            })()
+            """
+        }
+
+        /// The last event `layers` with two of them.
+        private static let layers = """
+            (async () => {
+                for (;;) {
+                    const found = [...window.events.matchAll(/event: layers\\ndata: (.*)\\n/g)].map(each => JSON.parse(each[1]));
+                    const last = found.filter(each => each["0"]?.length === 2).at(-1);
+                    if (last) return last;
+                    await new Promise(done => setTimeout(done, 100));
+                }
+            })()
+            """
+
         private final class Nothing: VideoSink, AudioSink {
             func show(_ frame: I420Frame, at time: MediaInstant?) {}
             func play(_ samples: UnsafeBufferPointer<Int16>) {}
