@@ -4,6 +4,7 @@ import Glibc
 enum FuzzTarget: String, CaseIterable {
     case rtp, payload, rtcp, offer, answer, fragment, candidate, link, sender, receiver
     case service, pairing, pairingOffer, acceptance, grant, manifest, serviceLink, serviceEvent, recording
+    case linkHeader, layers
 
     /// The target named by the environment's `SHARE_FUZZ_TARGET`.
     static let chosen: FuzzTarget = {
@@ -34,6 +35,8 @@ enum FuzzTarget: String, CaseIterable {
         case .serviceLink: fuzzServiceLink(bytes)
         case .serviceEvent: fuzzServiceEvent(bytes)
         case .recording: fuzzRecording(bytes)
+        case .linkHeader: fuzzLinkHeader(bytes)
+        case .layers: fuzzLayers(bytes)
         }
     }
 }
