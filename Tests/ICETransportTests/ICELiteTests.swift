@@ -377,10 +377,10 @@ struct ICELiteTests {
             // Not again within 30 s.
             gone.hasGone = false
             gone.lite?.checkConsent(MonotonicClock.now)
-            gone.lite?.look(MonotonicClock.now + .seconds(4))
+            gone.lite?.handleTimeout(MonotonicClock.now + .seconds(4))
             #expect(!gone.hasGone)
             gone.lite?.checkConsent(MonotonicClock.now + .seconds(31))
-            gone.lite?.look(MonotonicClock.now + .seconds(35))
+            gone.lite?.handleTimeout(MonotonicClock.now + .seconds(35))
             #expect(gone.hasGone)
         }
         try await setting.close()

@@ -124,16 +124,31 @@ import Testing
         expect(admits(&filter, 0, isKeyframe: true, at: 0))
         filter.maximumLayer = 0
         for step in 1..<200 { _ = admits(&filter, 1, bytes: 100, layerSwitch: LayerSwitch.none, at: step * 50) }
-        expect(!filter.takeBlockade(now: .at(10_000)))
+        expect(!filter.takeLayerKeyframe(now: .at(10_000)))
         filter.maximumLayer = .max
         for step in 200..<299 { _ = admits(&filter, 1, bytes: 100, layerSwitch: LayerSwitch.none, at: step * 50) }
-        expect(!filter.takeBlockade(now: .at(14_990)))
-        expect(filter.takeBlockade(now: .at(15_000)))
-        expect(!filter.takeBlockade(now: .at(44_999)))
-        expect(filter.takeBlockade(now: .at(45_000)))
+        expect(!filter.takeLayerKeyframe(now: .at(14_990)))
+        expect(filter.takeLayerKeyframe(now: .at(15_000)))
+        expect(!filter.takeLayerKeyframe(now: .at(44_999)))
+        expect(filter.takeLayerKeyframe(now: .at(45_000)))
         expect(admits(&filter, 0, isKeyframe: true, at: 45_010))
         expect(admits(&filter, 1, layerSwitch: LayerSwitch.none, at: 45_020))
-        expect(!filter.takeBlockade(now: .at(90_000)))
+        expect(!filter.takeLayerKeyframe(now: .at(90_000)))
+    }
+
+    /// Layers above it, for which there is no bandwidth or no wish, do not matter.
+    @Test func aLayerThatStaysOutIsNoticedBelowOthers() {
+        var filter = TemporalLayerFilter()
+        expect(admits(&filter, 0, isKeyframe: true, at: 0))
+        filter.note(isCongested: true, now: .at(0))
+        expect(!admits(&filter, 1, layerSwitch: LayerSwitch.none, at: 1))
+        filter.note(isCongested: false, now: .at(2))
+        filter.maximumLayer = 1
+        for step in 1...101 {
+            _ = admits(&filter, 1, bytes: 100, layerSwitch: LayerSwitch.none, at: step * 50)
+            _ = admits(&filter, 2, bytes: 100, layerSwitch: LayerSwitch.none, at: step * 50 + 25)
+        }
+        expect(filter.takeLayerKeyframe(now: .at(5_060)))
     }
 
     /// VP9: the U bit of a frame allows what follows in higher layers.

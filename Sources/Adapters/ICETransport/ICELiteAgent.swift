@@ -363,7 +363,7 @@ public final class ICELiteAgent {
     }
 
     /// Makes the checks that are due, and forgets addresses.
-    func look(_ now: MediaInstant) {
+    func handleTimeout(_ now: MediaInstant) {
         settleDoubt(now)
         if let due = nextCheck, due <= now, let endpoint = selected?.endpoint,
             let index = addresses.firstIndex(where: { $0.endpoint == endpoint })

@@ -162,7 +162,7 @@ public final class ICELiteSocket {
 
     private func handleTimeout() {
         let now = MonotonicClock.now
-        for agent in Array(agents.values) { agent.look(now) }
+        for agent in Array(agents.values) { agent.handleTimeout(now) }
         if !agents.isEmpty { timer?.set(now + Self.tick, isCoarse: true) }
     }
 

@@ -33,7 +33,7 @@ struct ForwardedStream {
     /// - Returns: what follows for the receiver.
     mutating func note(backlog: MediaDuration, now: MediaInstant) -> Consequence {
         filter.note(isCongested: backlog > Self.congestion, now: now)
-        if filter.takeReturn(now: now) || filter.takeBlockade(now: now) { return .keyframe }
+        if filter.takeReturn(now: now) || filter.takeLayerKeyframe(now: now) { return .keyframe }
         guard filter.isFollowing, let since = filter.congestedSince, now - since > TemporalLayerFilter.backlogLimit
         else { return .nothing }
         filter.cutOff(now: now)

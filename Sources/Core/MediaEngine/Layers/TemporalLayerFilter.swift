@@ -21,9 +21,9 @@ public struct TemporalLayerFilter: Sendable {
     public var maximumLayer = UInt8.max
     /// The highest layer whose frames refer to nothing that was left out.
     private var decodableLayer = UInt8.max
-    /// Since when a layer with bandwidth has been left out as it refers to what was left out before.
-    private var blocked: MediaInstant?
-    private var lastBlockade: MediaInstant?
+    /// Since when the layer above that has been left out, though the viewer wants it and has the bandwidth.
+    private var undecodableSince: MediaInstant?
+    private var lastLayerKeyframe: MediaInstant?
     private var cut: MediaInstant?
     private var pause = TemporalLayerFilter.shortestPause
 
@@ -31,9 +31,9 @@ public struct TemporalLayerFilter: Sendable {
     public static let backlogLimit = MediaDuration.seconds(1)
     static let shortestPause = MediaDuration.seconds(1)
     static let longestPause = MediaDuration.seconds(8)
-    /// How long a layer is left out before a key frame is worth its bandwidth, and how long until the next one.
-    static let blockadeLimit = MediaDuration.seconds(5)
-    static let blockadeInterval = MediaDuration.seconds(30)
+    /// How long a layer is left out before a key frame is worth its bandwidth, and the least time until the next one.
+    static let layerKeyframeDelay = MediaDuration.seconds(5)
+    static let layerKeyframeInterval = MediaDuration.seconds(30)
 
     public init() {}
 
@@ -58,7 +58,7 @@ public struct TemporalLayerFilter: Sendable {
             isCutOff = false
             congestedSince = nil
             decodableLayer = .max
-            blocked = nil
+            undecodableSince = nil
         }
         guard isFollowing else { return false }
         guard layer > 0 else {
@@ -74,11 +74,11 @@ public struct TemporalLayerFilter: Sendable {
         if isAdmitted {
             credit -= Double(bytes)
             noteAdmitted(layer, layerSwitch)
-            blocked = nil
-        } else {
-            if !isNonReference { decodableLayer = min(decodableLayer, layer - 1) }
-            blocked = hasRoom ? blocked ?? now : nil
+        } else if !isNonReference {
+            if layer <= decodableLayer { undecodableSince = nil }
+            decodableLayer = min(decodableLayer, layer - 1)
         }
+        if !isDecodable, layer - 1 == decodableLayer { undecodableSince = hasRoom ? undecodableSince ?? now : nil }
         count(isAdmitted, now)
         return isAdmitted
     }
@@ -87,10 +87,16 @@ public struct TemporalLayerFilter: Sendable {
         switch layerSwitch {
         case .none: break
         // Frames of a layer between, if they were left out, may still be referred to.
-        case .own where decodableLayer >= layer - 1: decodableLayer = max(decodableLayer, layer)
+        case .own where layer > 0 && decodableLayer == layer - 1: raise(to: layer)
         case .own: break
-        case .higher: decodableLayer = .max
+        case .higher where decodableLayer < .max: raise(to: .max)
+        case .higher: break
         }
+    }
+
+    private mutating func raise(to layer: UInt8) {
+        decodableLayer = layer
+        undecodableSince = nil
     }
 
     /// The viewer can only go on with a key frame: it got nothing for a while, or missed a frame.
@@ -117,13 +123,13 @@ public struct TemporalLayerFilter: Sendable {
         return true
     }
 
-    /// True if a layer has been left out for `blockadeLimit` though there was bandwidth for it, once in
-    /// `blockadeInterval`: its sender never says where the layer can be taken up again, so only a key frame helps.
-    mutating func takeBlockade(now: MediaInstant) -> Bool {
-        guard let blocked, now - blocked >= Self.blockadeLimit,
-            lastBlockade.map({ now - $0 >= Self.blockadeInterval }) ?? true
+    /// True if a layer has been left out for `layerKeyframeDelay` though there was bandwidth for it, once in
+    /// `layerKeyframeInterval`: its sender does not say where the layer can be taken up again, so a key frame has to help.
+    mutating func takeLayerKeyframe(now: MediaInstant) -> Bool {
+        guard let undecodableSince, now - undecodableSince >= Self.layerKeyframeDelay,
+            lastLayerKeyframe.map({ now - $0 >= Self.layerKeyframeInterval }) ?? true
         else { return false }
-        lastBlockade = now
+        lastLayerKeyframe = now
         return true
     }
 

@@ -76,7 +76,9 @@ struct EventRoutes: Sendable {
         guard selection.session == nil || session.map({ sessions(owner).contains($0) }) ?? false else {
             return RouteResponse(problem: .notFound, .notFound, "there is no such session (any more)")
         }
-        guard streams.hasRoom(for: owner) else { return .limited("too many event streams are open", 5) }
+        guard streams.hasRoom(for: owner, session: session) else {
+            return .limited("too many event streams are open", 5)
+        }
         var reply = RouteResponse(.ok, [.contentType: "text/event-stream"])
         reply.body = stream(owner, session, call.connection, selection)
         return reply

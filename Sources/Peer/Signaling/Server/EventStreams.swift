@@ -61,9 +61,11 @@ final class EventStreams: Sendable {
 
     init(capacity: Int) { self.capacity = capacity }
 
-    func hasRoom(for owner: TokenHash) -> Bool {
+    /// Whether there is room for a stream, or one of this owner and session makes room.
+    func hasRoom(for owner: TokenHash, session: SessionID?) -> Bool {
         state.withLock { state in
-            state.streams.count < capacity || state.streams.values.contains { $0.owner == owner }
+            state.streams.count < capacity
+                || state.streams.values.contains { $0.owner == owner && $0.session == session }
         }
     }
 
