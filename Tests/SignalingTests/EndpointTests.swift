@@ -375,8 +375,8 @@ import Testing
             #expect(
                 try await wire.ask(.GET, base + "/events?session=\(SessionID.random().text)", [bearer(token)]).status
                     == 404)
+            let layers = [VideoLayer(temporalLayer: 0, bitrate: .kilobits(300))]
             for (line, session) in sessions.enumerated() {
-                let layers = [VideoLayer(temporalLayer: 0, bitrate: .kilobits(300))]
                 stage.broadcast.send(VideoLayers(line: line, layers: layers), of: [session])
             }
             let (one, other, both) = (location, streams[1], base + "/events")
@@ -386,10 +386,15 @@ import Testing
             var opened: [Set<SessionID>] = []
             for await sessions in stage.delegate.openedStreams.prefix(3) { opened.append(Set(sessions)) }
             #expect(Set(opened) == [[sessions[0]], [sessions[1]], Set(sessions)])
+            for (line, session) in sessions.enumerated() {
+                stage.broadcast.send(VideoLayers(line: line + 2, layers: layers), of: [session])
+            }
             await stage.broadcast.end(reason: "over")
             let texts = try await (first, second, all)
-            #expect(texts.0.contains("\"0\":[") && !texts.0.contains("\"1\":["), "\(texts.0)")
-            #expect(texts.1.contains("\"1\":[") && !texts.1.contains("\"0\":["), "\(texts.1)")
+            for (text, own, others) in [(texts.0, [0, 2], [1, 3]), (texts.1, [1, 3], [0, 2])] {
+                #expect(own.allSatisfy { text.contains("\"\($0)\":[") }, "\(text)")
+                #expect(!others.contains { text.contains("\"\($0)\":[") }, "\(text)")
+            }
             #expect(texts.2.contains("event: ended") && !texts.2.contains("event: layers"), "\(texts.2)")
         }
     }
