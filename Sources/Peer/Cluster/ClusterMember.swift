@@ -350,8 +350,8 @@ public final class ClusterMember: Sendable {
         guard let directory else { return }
         let (broadcast, own) = state.withLock { ($0.cluster.nodes[node]?.broadcasts[id], $0.own) }
         if var entry = broadcast?.listing, entry.id == id, let link = broadcast?.parsedLink {
-            // Viewers of this relay's directory watch at this relay.
             entry.removeIcon()
+            // Viewers of this relay's directory watch at this relay.
             if entry.route == .relay, let ownLink = own.link(of: link) { entry.link = ownLink.text }
             _ = directory.with { $0.put(.init(entry, owner: node)) }
         } else {

@@ -19,20 +19,24 @@ struct LayerReporter {
         private static let firstRefresh = MediaDuration.seconds(2)
         private static let refreshInterval = MediaDuration.seconds(10)
 
+        /// Frames of layer 1 are rare while there is little to show, so the encoder's target says whether there are layers.
         /// - Parameters:
-        ///   - count: of the present layers.
-        ///   - target: of the encoder; nil if it is not known.
+        ///   - target: nil if nobody gets this encoding.
         ///   - least: the least time between reports, beside 1 s.
-        fileprivate mutating func update(
-            count: Int, target: EncodingTarget?, least: MediaDuration, now: MediaInstant
-        ) {
-            let present = meter.layers(count: count, now: now).map { layer in
-                var layer = layer
-                layer.size = size
-                layer.target =
-                    layer.temporalLayer == 0 ? target?.layering?.baseBitrate ?? target?.bitrate : target?.bitrate
-                return layer
+        fileprivate mutating func update(_ target: EncodingTarget?, least: MediaDuration, now: MediaInstant) {
+            var found = meter.layers(count: target.map { $0.layering == nil ? 1 : 2 } ?? 0, now: now)
+            for index in found.indices {
+                found[index].target = index == 0 ? target?.layering?.baseBitrate ?? target?.bitrate : target?.bitrate
             }
+            update(found, least: least, now: now)
+        }
+
+        /// - Parameters:
+        ///   - found: the present layers, without sizes.
+        ///   - least: the least time between reports, beside 1 s.
+        fileprivate mutating func update(_ found: [VideoLayer], least: MediaDuration, now: MediaInstant) {
+            var present = found
+            for index in present.indices { present[index].size = size }
             guard present != layers else { return }
             let isSame = present.count == layers.count && present.first?.size == layers.first?.size
             guard !isSame || refresh.map({ now >= $0 }) ?? true else { return }
@@ -103,18 +107,11 @@ struct LayerReporter {
         guard due.map({ now >= $0 }) ?? true else { return false }
         due = now + max(Self.interval, least)
         if let forwarded {
-            main.meter = forwarded.layerMeter
-            main.update(count: main.meter.count(now: now), target: nil, least: least, now: now)
+            main.update(forwarded.layers(now: now), least: least, now: now)
         } else {
-            let (first, second) = (decision?.main, decision?.low)
-            main.update(count: Self.count(first), target: first, least: least, now: now)
-            low.update(count: Self.count(second), target: second, least: least, now: now)
+            main.update(decision?.main, least: least, now: now)
+            low.update(decision?.low, least: least, now: now)
         }
         return true
-    }
-
-    /// Frames of layer 1 are rare while there is little to show, so they do not say whether there are layers.
-    private static func count(_ target: EncodingTarget?) -> Int {
-        target.map { $0.layering == nil ? 1 : 2 } ?? 0
     }
 }

@@ -75,15 +75,13 @@ extension ServicePublication {
         }
         guard isWanted else { return }
         await core.ifRunning { $0.close(session) }
-        do throws(EndReason) {
-            try await open()
-        } catch {
-            try? await Task.sleep(for: Self.reopenPause)
+        for isLast in [false, true] {
             do throws(EndReason) {
-                try await open()
+                return try await open()
             } catch {
-                outcome.settle(error)
+                if isLast { return outcome.settle(error) }
             }
+            try? await Task.sleep(for: Self.reopenPause)
         }
     }
 

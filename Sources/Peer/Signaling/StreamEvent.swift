@@ -17,6 +17,9 @@ protocol StreamEvent: Sendable {
 extension StreamEvent {
     var lastingKey: String { name }
 
+    /// What is kept for streams that open later; nil: nothing.
+    var kept: (key: String, text: String)? { lasting.map { ($0.lastingKey, $0.serialized) } }
+
     /// The event as text of `text/event-stream`: its name, and one `data:` line of JSON.
     var serialized: String { "event: \(Self.line(name))\ndata: \(Self.line(json))\n\n" }
 

@@ -87,11 +87,11 @@ public actor ICEServerResolver {
             // An ICE agent with one that is not unicast cannot be made.
             let addresses = known.filter { IPAddress($0)?.isUnicast ?? false }
             if addresses.isEmpty {
-                result.complaints.append(
+                let why =
                     known.isEmpty
-                        ? "no computer is known as \(url.host), so \(url) is not used"
-                        : "\(url.host) is \(known.joined(separator: ", ")), no address of a server, so \(url) is not used"
-                )
+                    ? "no computer is known as \(url.host)"
+                    : "\(url.host) is \(known.joined(separator: ", ")), no address of a server"
+                result.complaints.append("\(why), so \(url) is not used")
             }
             switch url.kind {
             case .stun: result.stun += addresses.map { .init(address: $0, port: url.port) }

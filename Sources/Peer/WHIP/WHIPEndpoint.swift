@@ -104,8 +104,7 @@ public final class WHIPEndpoint: PublishingEndpoint {
         guard answer.text.hasPrefix("v=0") else {
             throw SignalingError(.offerRefused, "its answer is no session description")
         }
-        let links = answer.headers["Link"]
-        granted.with { $0 = ICEServer.servers(in: LinkHeader.parse(links)) }
+        granted.with { $0 = ICEServer.servers(in: LinkHeader.parse(answer.headers["Link"])) }
         let place = answer.header("Location").flatMap { URL(string: $0, relativeTo: answer.url)?.absoluteURL }
         if let place {
             guard Self.isHTTP(place), place.scheme == "https" || answer.url.scheme == "http" else {
@@ -267,7 +266,7 @@ public final class WHIPEndpoint: PublishingEndpoint {
         case 409:
             return SignalingError(.tooMany, "somebody publishes there already (409)", remedy: "Try again later.")
         case 429, 503:
-            let wait = answer.header("Retry-After").flatMap { Int($0) }.flatMap { $0 >= 0 ? $0 : nil }
+            let wait = answer.headers.retryAfter
             return SignalingError(
                 .tooMany, "it takes no more now (\(answer.status))",
                 remedy: wait.map { "Try again in \($0) s." } ?? "Try again later.", retryAfter: wait)

@@ -53,8 +53,7 @@ public final class ForwardedVideo {
     /// Bytes of the packets from `keyframeStart` on, and how many frames they are.
     private(set) var bytesSinceKeyframe = 0
     private(set) var framesSinceKeyframe = 0
-    /// Of the payloads.
-    public private(set) var layerMeter = LayerMeter()
+    private var layerMeter = LayerMeter()
     /// The bitrate of the base layer's payloads over the last second, as of the newest frame of another layer.
     private(set) var baseBitrate = Bitrate(bitsPerSecond: 0)
     /// Of the newest frame; nil before the first.
@@ -170,6 +169,11 @@ public final class ForwardedVideo {
                 bytes: packet.length, layer: packet.layer, isFrameStart: packets[index].isFrameStart, now: now)
             if packet.layer > 0, packets[index].isFrameStart { baseBitrate = layerMeter.baseBitrate(now: now) }
         }
+    }
+
+    /// The present temporal layers, by their payloads, without sizes.
+    public func layers(now: MediaInstant) -> [VideoLayer] {
+        layerMeter.layers(count: layerMeter.count(now: now), now: now)
     }
 
     // MARK: The clock

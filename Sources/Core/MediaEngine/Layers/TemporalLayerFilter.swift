@@ -74,9 +74,8 @@ public struct TemporalLayerFilter: Sendable {
         if isAdmitted {
             credit -= Double(bytes)
             noteAdmitted(layer, layerSwitch)
-        } else if !isNonReference {
-            if layer <= decodableLayer { undecodableSince = nil }
-            decodableLayer = min(decodableLayer, layer - 1)
+        } else if !isNonReference, layer <= decodableLayer {
+            (decodableLayer, undecodableSince) = (layer - 1, nil)
         }
         if !isDecodable, layer - 1 == decodableLayer { undecodableSince = hasRoom ? undecodableSince ?? now : nil }
         count(isAdmitted, now)
@@ -85,18 +84,11 @@ public struct TemporalLayerFilter: Sendable {
 
     private mutating func noteAdmitted(_ layer: UInt8, _ layerSwitch: LayerSwitch) {
         switch layerSwitch {
-        case .none: break
         // Frames of a layer between, if they were left out, may still be referred to.
-        case .own where layer > 0 && decodableLayer == layer - 1: raise(to: layer)
-        case .own: break
-        case .higher where decodableLayer < .max: raise(to: .max)
-        case .higher: break
+        case .own where layer > 0 && decodableLayer == layer - 1: (decodableLayer, undecodableSince) = (layer, nil)
+        case .higher: (decodableLayer, undecodableSince) = (.max, nil)
+        case .none, .own: break
         }
-    }
-
-    private mutating func raise(to layer: UInt8) {
-        decodableLayer = layer
-        undecodableSince = nil
     }
 
     /// The viewer can only go on with a key frame: it got nothing for a while, or missed a frame.

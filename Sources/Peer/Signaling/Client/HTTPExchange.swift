@@ -1,6 +1,13 @@
 import FoundationEssentials
 import NIOCore
-import NIOHTTP1
+package import NIOHTTP1
+
+extension HTTPHeaders {
+    /// The seconds of Retry-After, 1 to 600; nil: there are none.
+    package var retryAfter: Int? {
+        first(name: "Retry-After").flatMap { Int($0) }.map { Swift.min(Swift.max($0, 1), 600) }
+    }
+}
 
 /// A complete HTTP response.
 struct HTTPAnswer: Sendable {
@@ -10,11 +17,8 @@ struct HTTPAnswer: Sendable {
 
     var text: String { String(buffer: body) }
 
-    /// The seconds of Retry-After, 1 to 600, in a response that says that the server is busy; nil: there are none.
-    var retryAfter: Int? {
-        guard status == 429 || status == 503 else { return nil }
-        return headers.first(name: "Retry-After").flatMap { Int($0) }.map { min(max($0, 1), 600) }
-    }
+    /// The seconds of Retry-After in a response that says that the server is busy; nil: there are none.
+    var retryAfter: Int? { status == 429 || status == 503 ? headers.retryAfter : nil }
 
     /// Decodes the body as JSON; nil if it is no such document, or longer than `limit` bytes.
     func document<Document: Decodable>(_ type: Document.Type, limit: Int = 262_144) -> Document? {

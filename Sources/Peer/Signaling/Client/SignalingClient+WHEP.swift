@@ -30,11 +30,9 @@ extension SignalingClient {
     /// The path at which layers are selected, if the host names one below the session's resource.
     private func layerResource(_ links: [String], of session: OfferAnswer) -> String? {
         LinkHeader.parse(links).first {
-            $0.hasRelation(Self.layerSelection) && $0.target.hasPrefix(session.resource + "/")
+            $0.hasRelation(WHEPExtension.layers) && $0.target.hasPrefix(session.resource + "/")
         }?.target
     }
-
-    private static let layerSelection = "urn:ietf:params:whep:ext:core:layer"
 
     /// Limits the video layers of the session that `offer` opened, or lifts the limit (WHEP's layer selection).
     /// - Throws: `.offerRefused` if the host has no such layer, or takes no selection.

@@ -147,14 +147,12 @@ extension AdmissionRegister: SessionRegister {
         }
     }
 
-    /// Stores an event of sessions, for event streams that open later.
-    /// - Parameters:
-    ///   - text: the serialized event.
-    ///   - key: the event's `lastingKey`; nil: it does not last.
+    /// Stores the lasting part of an event of sessions, for event streams that open later.
     /// - Returns: the sessions that are known, with their tokens.
-    func keep(_ text: String, key: String?, of ids: [SessionID]) -> [SessionID: TokenHash] {
-        state.withLock { state in
-            ids.reduce(into: [:]) { owners, id in owners[id] = state.sessions.keep(text, key: key, of: id) }
+    func keep(_ event: some StreamEvent, of ids: [SessionID]) -> [SessionID: TokenHash] {
+        let kept = event.kept
+        return state.withLock { state in
+            ids.reduce(into: [:]) { owners, id in owners[id] = state.sessions.keep(kept, of: id) }
         }
     }
 

@@ -68,8 +68,7 @@ final class BroadcastResource: Sendable {
     /// Sends an event on the event streams of sessions and of their viewers, and keeps its lasting part for streams that
     /// they open later.
     func send(_ event: HostEvent, to sessions: [SessionID]) {
-        let text = event.serialized
-        send(text, admissions.keep(text, key: event.lasting == nil ? nil : event.lastingKey, of: sessions))
+        send(event.serialized, admissions.keep(event, of: sessions))
     }
 
     private func send(_ text: String, _ owners: [SessionID: TokenHash]) {

@@ -63,11 +63,10 @@ extension BroadcastRoutes {
     }
 
     private func created(_ session: OpenedSession, _ viewer: Viewer) -> RouteResponse {
+        let stream = "/\(configuration.id.text)/events" + EventSelection.query(session: session.id.text, nil)
         let events =
-            "</\(configuration.id.text)/events?session=\(session.id.text)>; rel=\"urn:ietf:params:whep:ext:core:server-sent-events\"; "
-            + "events=\"\(HostEvent.names.joined(separator: ","))\""
-        let layer =
-            "<\(sessions.endpoint)/\(session.id.text)/layer>; rel=\"urn:ietf:params:whep:ext:core:layer\""
+            "<\(stream)>; rel=\"\(WHEPExtension.events)\"; events=\"\(HostEvent.names.joined(separator: ","))\""
+        let layer = "<\(sessions.endpoint)/\(session.id.text)/layer>; rel=\"\(WHEPExtension.layers)\""
         var reply = sessions.created(session, links: [events, layer] + broadcast.issuedServers.flatMap(\.links))
         if viewer.knock != nil {
             let proof = broadcast.proof.host(viewer: viewer.fingerprint, host: server.identity.fingerprint)

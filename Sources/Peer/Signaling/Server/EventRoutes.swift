@@ -22,7 +22,7 @@ struct EventSelection {
 
     /// The query of the location of a stream.
     /// - Parameter names: of its events; nil: all.
-    static func query(session: Substring?, _ names: [String]?) -> String {
+    static func query(session: String?, _ names: [String]?) -> String {
         let parts = [session.map { "session=\($0)" }, names.map { "events=\($0.joined(separator: ","))" }]
         let text = parts.compactMap { $0 }.joined(separator: "&")
         return text.isEmpty ? "" : "?" + text
@@ -74,7 +74,7 @@ struct EventRoutes: Sendable {
         let selection = EventSelection(query: call.query)
         let session = selection.session.flatMap { SessionID($0) }
         guard selection.session == nil || session.map({ sessions(owner).contains($0) }) ?? false else {
-            return RouteResponse(problem: .notFound, .notFound, "there is no such session (any more)")
+            return .unknownSession
         }
         guard streams.hasRoom(for: owner, session: session) else {
             return .limited("too many event streams are open", 5)
@@ -86,11 +86,13 @@ struct EventRoutes: Sendable {
 
     /// The answer to a POST, whose body may name some of the events, as a JSON array.
     private func location(for call: RouteRequest) -> RouteResponse {
-        // A relay forwards no query.
-        let session = call.isForwarded ? nil : EventSelection(query: call.query).session
-        guard let names, call.body.readableBytes > 0 else {
-            return RouteResponse(.created, [.location: path + EventSelection.query(session: session, nil)])
+        func created(_ chosen: [String]?) -> RouteResponse {
+            let session = EventSelection(query: call.query).session.map { String($0) }
+            // A relay forwards no query.
+            let query = call.isForwarded ? "" : EventSelection.query(session: session, chosen)
+            return RouteResponse(.created, [.location: path + query])
         }
+        guard let names, call.body.readableBytes > 0 else { return created(nil) }
         guard call.mediaType == "application/json" else {
             return RouteResponse(problem: .mediaType, .unsupportedMediaType, "the names of events are application/json")
         }
@@ -101,8 +103,7 @@ struct EventRoutes: Sendable {
             return RouteResponse(
                 problem: .malformed, .badRequest, "the events are \(names.joined(separator: ", "))")
         }
-        let query = call.isForwarded ? "" : EventSelection.query(session: session, chosen)
-        return RouteResponse(.created, [.location: path + query])
+        return created(chosen)
     }
 
     private func stream(

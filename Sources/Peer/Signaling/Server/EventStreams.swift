@@ -19,6 +19,13 @@ final class EventStreams: Sendable {
         /// Nil: it has the events of all sessions of its owner.
         let session: SessionID?
         let continuation: AsyncStream<String>.Continuation
+
+        /// - Returns: false if the stream was closed because its queue was full.
+        func send(_ text: String) -> Bool {
+            guard case .dropped = continuation.yield(text) else { return true }
+            continuation.finish()
+            return false
+        }
     }
 
     private struct State {
@@ -45,11 +52,7 @@ final class EventStreams: Sendable {
         /// - Returns: the number of streams that were closed because their queue was full.
         func send(_ text: String, where isReceiver: (Entry) -> Bool) -> Int {
             var dropped = 0
-            for stream in streams.values where isReceiver(stream) {
-                guard case .dropped = stream.continuation.yield(text) else { continue }
-                stream.continuation.finish()
-                dropped += 1
-            }
+            for stream in streams.values where isReceiver(stream) && !stream.send(text) { dropped += 1 }
             return dropped
         }
     }
@@ -141,12 +144,7 @@ final class EventStreams: Sendable {
     func send(_ events: [String], on id: Int) -> Int {
         state.withLock { state in
             guard let stream = state.streams[id] else { return 0 }
-            for event in events {
-                guard case .dropped = stream.continuation.yield(event) else { continue }
-                stream.continuation.finish()
-                return 1
-            }
-            return 0
+            return events.allSatisfy { stream.send($0) } ? 0 : 1
         }
     }
 

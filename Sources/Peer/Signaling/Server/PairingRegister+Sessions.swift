@@ -152,8 +152,8 @@ extension PairingRegister: SessionRegister {
     func end(_ id: SessionID) { finish(id, .finished(reason: "the service ended the broadcast", nextStep: nil)) }
 
     func keep(_ event: some StreamEvent, of id: SessionID) -> TokenHash? {
-        let (text, key) = (event.lasting?.serialized ?? "", event.lasting?.lastingKey)
-        return state.withLock { $0.sessions.keep(text, key: key, of: id) }
+        let kept = event.kept
+        return state.withLock { $0.sessions.keep(kept, of: id) }
     }
 
     func lasting(of id: SessionID) -> [String] { state.withLock { $0.sessions.lasting(of: id) } }

@@ -47,6 +47,10 @@ struct RouteResponse: Sendable {
         RouteResponse(problem: .notFound, .notFound, "there is nothing here")
     }
 
+    static var unknownSession: RouteResponse {
+        RouteResponse(problem: .notFound, .notFound, "there is no such session (any more)")
+    }
+
     static func methodNotAllowed(_ allowed: String) -> RouteResponse {
         RouteResponse(problem: .method, .methodNotAllowed, "this takes \(allowed)").with(.allow, allowed)
     }

@@ -170,8 +170,7 @@ struct SessionRoutes<Register: SessionRegister>: Sendable {
         owner.flatMap { owner in
             guard let id = name.flatMap({ SessionID($0) }), let session = sessions.session(id), session.token == owner
             else {
-                return .failure(
-                    Refusal(RouteResponse(problem: .notFound, .notFound, "there is no such session (any more)")))
+                return .failure(Refusal(.unknownSession))
             }
             return .success((id, session))
         }

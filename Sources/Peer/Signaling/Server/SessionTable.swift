@@ -118,13 +118,12 @@ struct SessionTable: Sendable {
         return nil
     }
 
-    /// Stores an event.
-    /// - Parameters:
-    ///   - text: the serialized event.
-    ///   - key: the event's `lastingKey`; nil: it does not last.
+    /// Stores what is `kept` of an event.
     /// - Returns: the token of the session; nil if the session is not known yet, or not any more.
-    mutating func keep(_ text: String, key: String?, of id: SessionID) -> TokenHash? {
-        if let key, lasting[id] != nil || lasting.count < capacity { lasting[id, default: [:]][key] = text }
+    mutating func keep(_ event: (key: String, text: String)?, of id: SessionID) -> TokenHash? {
+        if let event, lasting[id] != nil || lasting.count < capacity {
+            lasting[id, default: [:]][event.key] = event.text
+        }
         return sessions[id]?.token
     }
 
