@@ -46,15 +46,18 @@ final class XvfbDisplay: @unchecked Sendable {
     // MARK: Windows
 
     /// Opens a window of one colour with a title, which is its class as well, and waits until it is shown.
-    /// - Parameter type: of `_NET_WM_WINDOW_TYPE`.
+    /// - Parameters:
+    ///   - color: nil for no background, so that nothing is drawn when the window is mapped.
+    ///   - type: of `_NET_WM_WINDOW_TYPE`.
     func window(
-        x: Int, y: Int, width: Int, height: Int, _ color: UInt32, title: String, type: String? = nil
+        x: Int, y: Int, width: Int, height: Int, _ color: UInt32?, title: String, type: String? = nil
     ) throws -> xcb_window_t {
         let id = xcb_generate_id(connection)
-        var background = color
+        var background = color ?? 0
         xcb_create_window(
             connection, UInt8(XCB_COPY_FROM_PARENT), id, root, Int16(x), Int16(y), UInt16(width), UInt16(height), 0,
-            UInt16(XCB_WINDOW_CLASS_INPUT_OUTPUT.rawValue), 0, UInt32(XCB_CW_BACK_PIXEL.rawValue), &background)
+            UInt16(XCB_WINDOW_CLASS_INPUT_OUTPUT.rawValue), 0,
+            color == nil ? 0 : UInt32(XCB_CW_BACK_PIXEL.rawValue), &background)
         let string = UInt32(XCB_ATOM_STRING.rawValue)
         set(UInt32(XCB_ATOM_WM_NAME.rawValue), of: id, type: string, Array(title.utf8))
         set(UInt32(XCB_ATOM_WM_CLASS.rawValue), of: id, type: string, Array((title + "\0" + title + "\0").utf8))

@@ -219,13 +219,14 @@ package final class PortalScreen: ScreenSource {
     /// - Returns: when to look again at the latest; nil if it is enough to do so when something wakes.
     private func update() -> MediaInstant? {
         guard !isClosed else { return nil }
+        // Before what has come is taken: to begin again handles PipeWire's messages, of which its descriptor tells once.
+        stream?.begin(at: MonotonicClock.now)
         receive()
         hideCursor()
         if let stream {
             let loss = SourceRecovery.Loss(
                 why: stream.failure?.why, isConnectionLost: stream.failure?.isConnection ?? false,
                 isEnded: cast.isEnded)
-            stream.begin(at: MonotonicClock.now)
             guard let verdict = recovery.take(loss) else {
                 return [recovery.timer, stream.frameDue, cursorHides].compactMap(\.self).min()
             }

@@ -4,9 +4,20 @@ import Synchronization
 
 /// Window events and keys.
 extension VideoWindow {
+    /// Handles events until none is left, also of those that a handler's round trip has brought into Xlib's queue: SDL does
+    /// not look there again within one cycle of polling.
     func handleEvents() {
+        for _ in 0..<Self.mostCycles { if !handleCycle() { return } }
+        // More comes than is handled: the frame is next, and then the rest without a sleep.
+        isSignalled = true
+    }
+
+    /// - Returns: whether there was an event.
+    private func handleCycle() -> Bool {
         var event = SDL_Event()
+        var isAny = false
         while SDL_PollEvent(&event) != 0 {
+            isAny = true
             switch SDL_EventType(event.type) {
             case SDL_QUIT: isClosedByUser = true
             case SDL_KEYDOWN where event.key.repeat == 0: handleKey(event.key.keysym)
@@ -17,7 +28,10 @@ extension VideoWindow {
             default: if event.type == wakeup.eventType { isSignalled = true }
             }
         }
+        return isAny
     }
+
+    private static let mostCycles = 32
 
     private func handleKey(_ key: SDL_Keysym) {
         // Modifier keys have the highest key codes. They do not close the window: they begin desktop shortcuts.

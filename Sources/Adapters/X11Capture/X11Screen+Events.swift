@@ -38,33 +38,70 @@ extension X11Screen {
         damage.id = xcb_generate_id(connection.raw)
         xcb_damage_create(
             connection.raw, damage.id, window, UInt8(XCB_DAMAGE_REPORT_LEVEL_DELTA_RECTANGLES.rawValue))
+        if connection.xfixes != nil { damage.checkDue = MonotonicClock.now + Self.damageCheckInterval }
     }
 
-    /// Handles all pending events without waiting, and what they changed (some round trips).
+    /// Handles all events that have arrived, and brings up to date what they made stale, until neither is left. Never waits
+    /// for events; an update takes some round trips.
+    ///
+    /// Round trips bring further events into xcb's queue, of which the descriptor does not tell, so each update is followed by
+    /// another look. Something remains stale only while windows change faster than it is updated.
     func takeEvents() throws(SourceFailure) -> X11Connection {
         guard let connection else {
             throw SourceFailure(.displayGone, "display \(name) was closed", remedy: "Open it again.")
         }
-        while let event = xcb_poll_for_event(connection.raw) {
-            take(event, connection)
-            free(event)
+        for _ in 0..<Self.updatesAtOnce {
+            while let event = xcb_poll_for_event(connection.raw) {
+                take(event, connection)
+                free(event)
+            }
+            try connection.checkAlive()
+            let now = MonotonicClock.now
+            guard isStale(at: now) else { return connection }
+            try update(connection, at: now)
         }
-        try connection.checkAlive()
-        let now = MonotonicClock.now
+        takeQueuedEvents(connection)
+        return connection
+    }
+
+    /// Whether something has to be read from the server before it can be slept.
+    func isStale(at now: MediaInstant) -> Bool {
+        isGeometryStale && now >= geometryDue
+            || target.isOfScreen && (desktop.isStale || desktop.concealed.nextExpiry.map { $0 <= now } ?? false)
+            || damage.checkDue.map { $0 <= now } ?? false
+    }
+
+    /// Reads what is stale from the server.
+    private func update(_ connection: X11Connection, at now: MediaInstant) throws(SourceFailure) {
         if isGeometryStale && now >= geometryDue { try refreshTarget(connection, at: now) }
         if target.isOfScreen {
             if desktop.isStale { damage(desktop.updateConcealed(connection, at: now)) }
             damage(desktop.expireConcealed(at: now))
         }
-        return connection
+        if let due = damage.checkDue, due <= now {
+            damage.checkDue = now + Self.damageCheckInterval
+            for rect in connection.takeDamage(damage.id) { insertDamage(rect) }
+        }
     }
 
     /// Handles the events that arrived with a reply, without reading more of them.
-    func takeQueuedEvents(_ connection: X11Connection) {
+    /// - Returns: whether there was one.
+    @discardableResult
+    func takeQueuedEvents(_ connection: X11Connection) -> Bool {
+        var isAny = false
         while let event = xcb_poll_for_queued_event(connection.raw) {
+            isAny = true
             take(event, connection)
             free(event)
         }
+        return isAny
+    }
+
+    /// - Parameter rect: of the damaged window.
+    private func insertDamage(_ rect: PixelRect) {
+        let offset = target.damageOffset
+        let rect = rect.offset(x: offset.x, y: offset.y)
+        if !rect.clipped(to: size).isEmpty { pending.insert(rect) }
     }
 
     /// - Parameter rects: of the root window.
@@ -99,11 +136,7 @@ extension X11Screen {
             let event = raw.load(as: xcb_damage_notify_event_t.self)
             // Another one is of a window that was captured before.
             guard event.drawable == self.damage.window else { return }
-            let offset = target.damageOffset
-            let rect = PixelRect(
-                x: Int(event.area.x) + offset.x, y: Int(event.area.y) + offset.y, width: Int(event.area.width),
-                height: Int(event.area.height))
-            if !rect.clipped(to: size).isEmpty { pending.insert(rect) }
+            insertDamage(PixelRect(event.area))
         } else if let xfixes = connection.xfixes, type == xfixes.firstEvent &+ UInt8(XCB_XFIXES_CURSOR_NOTIFY) {
             pending.isCursorImageStale = true
         } else if let randr = connection.randr,

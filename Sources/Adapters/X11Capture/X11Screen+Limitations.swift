@@ -18,9 +18,9 @@ extension X11Screen {
                 "Display \(name) shares no memory (no MIT-SHM 1.2, or on another machine): pictures come over its socket, "
                     + "which is slower.")
         }
-        if !features.hasCursor {
+        if features.lacksCursor {
             sentences.append("Display \(name) does not tell the cursor's shape (no XFIXES extension): it is not shown.")
-        } else if !features.hasMotion {
+        } else if features.hasCursor, !features.hasMotion {
             sentences.append(
                 "Display \(name) does not tell when the mouse moves (no XInput 2): the cursor moves only when "
                     + "something else changes.")

@@ -16,9 +16,13 @@ public final class X11Screen: ScreenSource {
     static let shortestResize = MediaDuration.milliseconds(200)
     /// A read is repeated when windows moved meanwhile; the last of these holds the server.
     private static let attempts = 4
+    /// How often `takeEvents` brings up to date what is stale.
+    static let updatesAtOnce = 4
+    /// The server is asked for damage that no event has told of when none was taken for this long.
+    static let damageCheckInterval = MediaDuration.milliseconds(800)
 
     private let converter: any PixelConverter
-    private let wakeup: Wakeup
+    let wakeup: Wakeup
     /// nil after `close`.
     var connection: X11Connection?
     let name: String
@@ -48,14 +52,22 @@ public final class X11Screen: ScreenSource {
     /// The features of the server that are used.
     struct Features {
         var hasDamage: Bool
+        /// The cursor is read: it is wanted, and the server tells its shape.
         var hasCursor: Bool
         var hasMotion: Bool
+        /// The cursor is wanted, and the server does not tell its shape.
+        var lacksCursor: Bool
     }
 
     /// The damage object of the server, and the window that it is of.
     struct DamageSubscription {
         var id: xcb_damage_damage_t = 0
         var window: xcb_window_t = 0
+        /// When the server is asked for damage that was not taken; nil if it is not asked.
+        ///
+        /// With DELTA_RECTANGLES an area is reported once until it is subtracted, so a lost event would hide all that is
+        /// drawn there from then on.
+        var checkDue: MediaInstant?
     }
 
     private enum ReadResult { case complete, moved, refused }
@@ -78,7 +90,7 @@ public final class X11Screen: ScreenSource {
         let showsCursor = options.cursor != .no
         features = Features(
             hasDamage: connection.damage != nil, hasCursor: showsCursor && connection.xfixes != nil,
-            hasMotion: connection.xinput != nil)
+            hasMotion: connection.xinput != nil, lacksCursor: showsCursor && connection.xfixes == nil)
         visibility = CursorVisibility(options.cursor)
         desktop = DesktopObserver(connection, hiddenWindows: options.hiddenWindows)
         // Before the windows are read, so that no change is missed.
@@ -120,6 +132,10 @@ public final class X11Screen: ScreenSource {
             }
             if wakeup.consume() { return .woken }
             if let deadline, now >= deadline { return .woken }
+            // The only place that sleeps: nothing is stale, nothing is in xcb's queue, and nothing in its output buffer.
+            if isStale(at: now) { continue }
+            xcb_flush(connection.raw)
+            if takeQueuedEvents(connection) { continue }
             wakeup.wait(or: connection.descriptor, until: nextDeadline(before: deadline))
         }
     }
@@ -130,6 +146,7 @@ public final class X11Screen: ScreenSource {
         if let hides = visibility.deadline { next = earlier(next, hides) }
         if let expiry = desktop.concealed.nextExpiry { next = earlier(next, expiry) }
         if isGeometryStale { next = earlier(next, geometryDue) }
+        if let due = damage.checkDue { next = earlier(next, due) }
         return next
     }
 
@@ -181,6 +198,7 @@ public final class X11Screen: ScreenSource {
         if features.hasDamage && pending.isDamaged && damage.id != 0 {
             // Anything drawn from here on is reported again. Anything drawn before is in the pixels requested next.
             xcb_damage_subtract(connection.raw, damage.id, 0, 0)
+            if damage.checkDue != nil { damage.checkDue = instant + Self.damageCheckInterval }
         }
         if pending.isForced { pending.fill() }
         let pointer = features.hasCursor ? xcb_query_pointer_unchecked(connection.raw, connection.root) : nil
