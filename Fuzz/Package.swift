@@ -10,7 +10,7 @@ let settings: [SwiftSetting] = [
     .enableUpcomingFeature("InternalImportsByDefault"),
     .unsafeFlags(sanitizers),
 ]
-// Its parser of events is not visible from outside.
+// Their parsers are not visible from outside.
 let tested = settings + [.unsafeFlags(["-enable-testing"])]
 
 let package = Package(
@@ -24,6 +24,8 @@ let package = Package(
         .target(
             name: "MediaEngine", dependencies: ["MediaCore", "RTPWire", "VideoBitstream"], swiftSettings: settings),
         .target(name: "Matroska", dependencies: ["MediaCore"], swiftSettings: settings),
+        // The files that decide what OpenSSL reads.
+        .target(name: "DTLSTransport", swiftSettings: tested),
         // The files of these that read a link, a document of a pairing, a manifest or an event.
         .target(name: "Admission", dependencies: ["MediaCore", "SessionDescription"], swiftSettings: settings),
         .target(name: "Broadcasting", dependencies: ["Admission"], swiftSettings: settings),
@@ -34,6 +36,7 @@ let package = Package(
             dependencies: [
                 "MediaCore", "RTPWire", "SessionDescription", "VideoBitstream", "MediaEngine", "Matroska", "Admission",
                 "Broadcasting",
+                "DTLSTransport",
                 "ICEServers",
                 "Signaling",
             ], swiftSettings: settings),

@@ -8,10 +8,16 @@ final class DTLSPair {
 
     /// Decides whether a datagram is delivered, by its sender and its index from 0.
     var delivers: (Side, Int) -> Bool = { _, _ in true }
+    /// Decides whether a datagram is lost, by its sender and its bytes.
+    var loses: (Side, [UInt8]) -> Bool = { _, _ in false }
     private(set) var keys: [Side: SRTPKeys] = [:]
     private(set) var failures: [Side: DTLSFailure] = [:]
     private(set) var closed: Set<Side> = []
     private(set) var sizes: [Int] = []
+    /// Called before each datagram is delivered, with its receiver.
+    var beforeDelivery: ((Side) -> Void)?
+    /// The datagrams that each side has sent.
+    private(set) var sent: [Side: [[UInt8]]] = [:]
     private var sessions: [Side: DTLSSession] = [:]
     private var counts: [Side: Int] = [:]
     private var underway: [(from: Side, bytes: [UInt8])] = []
@@ -23,7 +29,7 @@ final class DTLSPair {
         for (side, identity, expected) in [
             (Side.server, TestIdentity.one, serverExpects), (.client, .two, clientExpects),
         ] {
-            sessions[side] = try DTLSSession(
+            sessions[side] = DTLSSession(
                 role: side == .server ? .server : .client, identity: try identity.forDTLS(),
                 expectedFingerprint: expected,
                 firstTimeout: firstTimeout,
@@ -45,9 +51,10 @@ final class DTLSPair {
 
     private func send(_ bytes: [UInt8], from side: Side) {
         sizes.append(bytes.count)
+        sent[side, default: []].append(bytes)
         let number = counts[side, default: 0]
         counts[side] = number + 1
-        if delivers(side, number) { underway.append((side, bytes)) }
+        if delivers(side, number), !loses(side, bytes) { underway.append((side, bytes)) }
     }
 
     func deliver(_ bytes: [UInt8], to side: Side) {
@@ -58,7 +65,9 @@ final class DTLSPair {
     func settle() {
         while !underway.isEmpty {
             let (from, bytes) = underway.removeFirst()
-            deliver(bytes, to: from == .client ? .server : .client)
+            let side: Side = from == .client ? .server : .client
+            beforeDelivery?(side)
+            deliver(bytes, to: side)
         }
     }
 
@@ -72,6 +81,17 @@ final class DTLSPair {
     }
 
     var isConnected: Bool { keys.count == 2 }
+
+    /// Delivers datagrams and runs timers until both sides are connected.
+    func connect(within limit: MediaDuration) async throws {
+        session(.client).start()
+        let end = MonotonicClock.now + limit
+        settle()
+        while !isConnected, MonotonicClock.now < end {
+            try await expire()
+            settle()
+        }
+    }
 }
 
 extension TestIdentity {

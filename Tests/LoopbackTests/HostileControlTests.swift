@@ -168,6 +168,7 @@ private struct HostileViewer {
         func transportSelectedNewPair() {}
         func transportEnded(_ reason: EndReason) { timer?.close() }
         func transportReceivedCloseNotify() { timer?.close() }
+        func transportMissesPeer() {}
         func transport(received rtp: UnsafeRawBufferPointer, at arrival: MediaInstant) {}
         func transport(receivedControl rtcp: UnsafeRawBufferPointer) {}
     }

@@ -4,7 +4,7 @@ import Glibc
 enum FuzzTarget: String, CaseIterable {
     case rtp, payload, rtcp, offer, answer, fragment, candidate, link, sender, receiver
     case service, pairing, pairingOffer, acceptance, grant, manifest, serviceLink, serviceEvent, recording
-    case linkHeader, layers
+    case linkHeader, layers, dtls
 
     /// The target named by the environment's `SHARE_FUZZ_TARGET`.
     static let chosen: FuzzTarget = {
@@ -37,6 +37,7 @@ enum FuzzTarget: String, CaseIterable {
         case .recording: fuzzRecording(bytes)
         case .linkHeader: fuzzLinkHeader(bytes)
         case .layers: fuzzLayers(bytes)
+        case .dtls: fuzzDTLS(bytes)
         }
     }
 }

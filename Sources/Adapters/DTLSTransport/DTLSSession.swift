@@ -4,6 +4,9 @@ public import MediaCore
 
 /// A DTLS 1.2 association that yields SRTP keys (DTLS-SRTP, RFC 5764), on OpenSSL 3.0.
 ///
+/// Until a certificate has been verified, anybody can forge the peer's records, so a handshake that fails does not end the
+/// session (``HandshakeSet``). After `connected` no error ends it: OpenSSL gets nothing but records that may be an alert.
+///
 /// The caller sends and receives its datagrams, and calls `handleTimeout` at `deadline`. Callbacks run within its
 /// methods when OpenSSL is no longer on the stack, and may call the session again.
 /// - Isolation: confined to one thread.
@@ -13,33 +16,33 @@ public final class DTLSSession {
     public enum Event: Sendable {
         /// The handshake is complete and the peer's certificate matches, so media may flow. Sent once.
         case connected(SRTPKeys)
-        /// The final event, before or instead of `connected`.
+        /// The final event, instead of `connected`.
         case failed(DTLSFailure)
-        /// The final event: the peer closed the association after `connected`.
+        /// The final event: the peer has closed the association after `connected`, with an authenticated close_notify.
         case closed
     }
 
     private enum State { case handshaking, connected, released, ended }
 
-    /// The largest datagram in bytes, with IPv4 and UDP headers.
-    static let linkMTU = 1_200
-
     /// When to call `handleTimeout`; nil while no retransmission is scheduled.
     public private(set) var deadline: MediaInstant?
-    /// SHA-256 of the peer's certificate; nil before the handshake is complete.
-    public internal(set) var peerFingerprint: [UInt8]?
+    /// SHA-256 of the peer's certificate; nil before `connected`.
+    public private(set) var peerFingerprint: [UInt8]?
 
     /// Fingerprints of the peer's certificate by other hash functions, all of which must match (RFC 8122).
     /// The length gives the function: 20 SHA-1, 28 SHA-224, 32 SHA-256, 48 SHA-384, 64 SHA-512; another length never
     /// matches.
     public var furtherFingerprints: [[UInt8]] = []
 
-    let role: Role
-    let expectedFingerprint: [UInt8]?
-    private let wire = DatagramBIO()
-    /// Nil once it has been released.
-    private(set) var ssl: OpaquePointer?
-    /// Datagrams with close_notify, of a released association.
+    private let role: Role
+    private let expectedFingerprint: [UInt8]?
+    /// Nil after the handshake.
+    private var handshakes: (any HandshakeSet)?
+    /// The association; nil before the handshake, and when it has been freed.
+    private var association: DTLSHandshake?
+    /// Of a server; nil before `connected`, and when the association has been released.
+    private var lastFlight: LastFlight?
+    /// Datagrams with this side's close_notify.
     private var closeNotify: [[UInt8]] = []
     private var send: (UnsafeRawBufferPointer) -> Void
     private var onEvent: (Event) -> Void
@@ -51,188 +54,139 @@ public final class DTLSSession {
     ///     caller checks `peerFingerprint`.
     ///   - firstTimeout: the time before the first retransmission. It doubles up to 3 s; there are 12 retransmissions.
     ///   - send: sends one datagram, which is borrowed for the call.
-    /// - Throws: `.library` if OpenSSL refuses.
     public init(
         role: Role, identity: DTLSIdentity, expectedFingerprint: [UInt8]?,
         firstTimeout: MediaDuration = .milliseconds(100),
         send: @escaping (UnsafeRawBufferPointer) -> Void, onEvent: @escaping (Event) -> Void
-    ) throws(DTLSFailure) {
-        // The session holds the context, too.
-        guard let ssl = SSL_new(identity.context) else { throw .library(Self.reason()) }
-        guard let bio = wire.makeBIO() else {
-            SSL_free(ssl)
-            throw .library(Self.reason())
-        }
-        // The BIO is both reader and writer; OpenSSL takes one reference for both.
-        SSL_set_bio(ssl, bio, bio)
-        _ = cssl_set_link_mtu(ssl, Self.linkMTU)
-        cssl_set_interval(ssl, UInt32(clamping: max(1, firstTimeout.nanoseconds / 1_000)))
-        if role == .server { SSL_set_accept_state(ssl) } else { SSL_set_connect_state(ssl) }
+    ) {
+        handshakes =
+            role == .server
+            ? ServerHandshakes(identity: identity, firstTimeout: firstTimeout)
+            : ClientHandshakes(identity: identity, firstTimeout: firstTimeout)
         self.role = role
         self.expectedFingerprint = expectedFingerprint
-        self.ssl = ssl
         self.send = send
         self.onEvent = onEvent
     }
 
-    deinit { SSL_free(ssl) }
+    /// Why the last handshake has failed, which did not end the session; nil: none has, or `connected` came.
+    public var handshakeFailure: DTLSFailure? { handshakes?.failure }
+
+    /// Whether `release` has freed the association.
+    public var isReleased: Bool { state == .released }
+
+    /// Whether a datagram may be an alert of the association, such as close_notify. A released one cannot tell.
+    public static func mayBeAlert(_ datagram: UnsafeRawBufferPointer) -> Bool {
+        DTLSRecord.records(in: datagram).contains { record in
+            DTLSRecordFilter.Cipher.allCases.contains { DTLSRecordFilter.canBeAlert(record, with: $0) }
+        }
+    }
 
     /// Sends the ClientHello in the client role; a server waits for it.
     public func start() {
-        guard state == .handshaking, role == .client else { return }
-        advance(with: nil)
+        guard state == .handshaking, let handshakes else { return }
+        follow(handshakes.start())
     }
 
     /// Handles one datagram from the peer. A first byte outside 20...63 (RFC 7983) is ignored.
     public func handle(_ datagram: UnsafeRawBufferPointer) {
-        guard state == .handshaking || state == .connected, datagram.count >= 13, (20...63).contains(datagram[0]) else {
-            return
+        guard datagram.count >= DTLSRecord.headerLength, (20...63).contains(datagram[0]) else { return }
+        switch state {
+        case .handshaking: if let handshakes { follow(handshakes.handle(datagram)) }
+        case .connected: handleConnected(datagram)
+        case .released, .ended: break
         }
-        advance(with: datagram)
     }
 
     /// Retransmits the last flight if `deadline` has passed; an earlier call does nothing.
     public func handleTimeout(_ now: MediaInstant) {
-        guard state == .handshaking || state == .connected, let deadline, deadline <= now else { return }
-        ERR_clear_error()
-        SSL_alloc_buffers(ssl)
-        let result = wire.reading(nil) { cssl_handle_timeout(ssl) }
-        flush()
-        releaseBuffers()
-        if result < 0 {
-            end(with: .failed(.timeout))
-        } else {
-            updateDeadline()
-        }
+        guard state == .handshaking, let handshakes, let deadline, deadline <= now else { return }
+        follow(handshakes.handleTimeout())
     }
 
     /// Sends close_notify if the handshake is complete. No event follows. A second call does nothing.
     public func close() {
         guard state != .ended else { return }
-        if state == .connected {
-            ERR_clear_error()
-            SSL_alloc_buffers(ssl)
-            _ = wire.reading(nil) { SSL_shutdown(ssl) }
-        }
-        state = .ended
-        deadline = nil
-        flush()
-        for datagram in closeNotify { datagram.withUnsafeBytes { send($0) } }
-        closeNotify = []
-        send = { _ in }
-        onEvent = { _ in }
+        let (datagrams, send) = (closeNotify, send)
+        forget()
+        for datagram in datagrams { datagram.withUnsafeBytes { send($0) } }
     }
 
     /// Frees what OpenSSL keeps of the association, 35 KB, after the handshake. To be called when the peer has proved that
     /// it has the keys: until then it may repeat its last flight, and this side its own (RFC 6347 section 4.2.4). Later
-    /// datagrams are ignored, so close_notify is not noticed any more; this side's own is written beforehand, for `close`.
+    /// datagrams are ignored, so close_notify is not noticed any more; this side's own was written beforehand.
     public func release() {
         guard state == .connected else { return }
-        ERR_clear_error()
-        SSL_alloc_buffers(ssl)
-        _ = wire.reading(nil) { SSL_shutdown(ssl) }
-        closeNotify = wire.takeOutgoing()
-        SSL_free(ssl)
-        ssl = nil
         state = .released
+        association = nil
+        lastFlight = nil
+    }
+
+    // MARK: The handshake
+
+    private func follow(_ progress: HandshakeProgress) {
+        for datagram in handshakes?.takeOutgoing() ?? [] { datagram.withUnsafeBytes { send($0) } }
+        switch progress {
+        case .waiting: if state == .handshaking { deadline = handshakes?.deadline }
+        case .complete(let handshake): finish(handshake)
+        case .failed(let failure): end(with: .failed(failure))
+        }
+    }
+
+    /// The peer has the key of its certificate: if that is the wrong one, the session is over.
+    private func finish(_ handshake: DTLSHandshake) {
+        let flight = handshake.takeOutgoing()
+        let keys: SRTPKeys
+        do throws(DTLSFailure) {
+            peerFingerprint = try handshake.checkPeer(expected: expectedFingerprint, others: furtherFingerprints)
+            keys = try handshake.exportKeys()
+        } catch {
+            for datagram in flight + handshake.makeCloseNotify() { datagram.withUnsafeBytes { send($0) } }
+            return end(with: .failed(error))
+        }
+        if role == .server { lastFlight = handshake.cipher.map { LastFlight(flight, cipher: $0) } }
+        closeNotify = handshake.makeCloseNotify()
+        handshake.releaseBuffers()
+        association = handshake
+        handshakes = nil
         deadline = nil
+        state = .connected
+        for datagram in flight { datagram.withUnsafeBytes { send($0) } }
+        onEvent(.connected(keys))
     }
 
-    /// Whether `release` has freed the association.
-    public var isReleased: Bool { state == .released }
+    // MARK: After the handshake
 
-    // MARK: OpenSSL
-
-    private func advance(with datagram: UnsafeRawBufferPointer?) {
-        ERR_clear_error()
-        SSL_alloc_buffers(ssl)
-        let outcome = wire.reading(datagram) { run() }
-        switch outcome {
-        case .waiting:
-            flush()
-            releaseBuffers()
-            updateDeadline()
-        case .connected(let keys):
-            state = .connected
-            flush()
-            releaseBuffers()
-            updateDeadline()
-            onEvent(.connected(keys))
-        case .failed(let failure):
-            flush()
-            end(with: .failed(failure))
-        case .closed:
-            _ = SSL_shutdown(ssl)
-            flush()
-            end(with: .closed)
-        }
-    }
-
-    private enum Outcome {
-        case waiting, closed
-        case connected(SRTPKeys)
-        case failed(DTLSFailure)
-    }
-
-    private func run() -> Outcome {
-        guard state == .handshaking else { return drain() }
-        let result = SSL_do_handshake(ssl)
-        if result == 1 {
-            do throws(DTLSFailure) {
-                try checkPeer()
-                return .connected(try exportKeys())
-            } catch {
-                _ = SSL_shutdown(ssl)
-                return .failed(error)
-            }
-        }
-        switch SSL_get_error(ssl, result) {
-        case SSL_ERROR_WANT_READ, SSL_ERROR_WANT_WRITE: return .waiting
-        default:
-            // OpenSSL checks its timer in this call as well.
-            let isLate = ERR_GET_REASON(ERR_peek_last_error()) == SSL_R_READ_TIMEOUT_EXPIRED
-            return .failed(isLate ? .timeout : .handshake(Self.reason()))
-        }
-    }
-
-    /// Reads after the handshake: answers retransmitted flights and detects close_notify. Application data is dropped.
-    private func drain() -> Outcome {
-        withUnsafeTemporaryAllocation(byteCount: 2_048, alignment: 16) { buffer in
-            while true {
-                let result = SSL_read(ssl, buffer.baseAddress, Int32(buffer.count))
-                if result > 0 { continue }
-                switch SSL_get_error(ssl, result) {
-                case SSL_ERROR_WANT_READ, SSL_ERROR_WANT_WRITE: return .waiting
-                default: return .closed
-                }
+    /// Answers the client's last flight, and reads alerts.
+    private func handleConnected(_ datagram: UnsafeRawBufferPointer) {
+        let records = DTLSRecord.records(in: datagram)
+        for datagram in lastFlight?.answer(to: records) ?? [] { datagram.withUnsafeBytes { send($0) } }
+        for record in records {
+            switch association?.readAlert(record, of: datagram) {
+            case .closeNotify: return end(with: .closed)
+            case .unreadable: association = nil
+            case .none?, nil: continue
             }
         }
     }
 
-    /// Gives back the record buffers, 32 KB, which are not needed between the few datagrams after the handshake.
-    /// OpenSSL's own mode for that leaves DTLS out.
-    private func releaseBuffers() {
-        if state == .connected { SSL_free_buffers(ssl) }
-    }
-
-    private func flush() {
-        for datagram in wire.takeOutgoing() { datagram.withUnsafeBytes { send($0) } }
-    }
-
-    private func updateDeadline() {
-        guard state == .handshaking || state == .connected else { return }
-        let left = cssl_timeout_microseconds(ssl)
-        // OpenSSL's timer counts from now, so its instant needs a clock here.
-        deadline = left < 0 ? nil : MonotonicClock.now + .microseconds(Int(left))
-    }
+    // MARK: The end
 
     private func end(with event: Event) {
         guard state != .ended else { return }
+        let onEvent = onEvent
+        forget()
+        onEvent(event)
+    }
+
+    private func forget() {
         state = .ended
         deadline = nil
-        let onEvent = onEvent
+        handshakes = nil
+        association = nil
+        lastFlight = nil
+        closeNotify = []
         send = { _ in }
-        self.onEvent = { _ in }
-        onEvent(event)
+        onEvent = { _ in }
     }
 }

@@ -8,6 +8,8 @@ public struct ViewerLiveness: Sendable {
     private var media: MediaLiveness
     /// When the viewer's last event stream was closed; nil while one is open.
     private var eventStreamClosed: MediaInstant?
+    /// Whether an event stream of the viewer is open.
+    public private(set) var hasEventStream = false
 
     public enum Change: Equatable, Sendable {
         /// The offer led to no connection in time.
@@ -42,7 +44,10 @@ public struct ViewerLiveness: Sendable {
     public mutating func heard(_ now: MediaInstant) -> MediaDuration? { media.heard(now) }
 
     /// Notes that the viewer has opened an event stream, or closed its last one.
-    public mutating func noteEventStream(isOpen: Bool, now: MediaInstant) { eventStreamClosed = isOpen ? nil : now }
+    public mutating func noteEventStream(isOpen: Bool, now: MediaInstant) {
+        hasEventStream = isOpen
+        eventStreamClosed = isOpen ? nil : now
+    }
 
     /// - Parameter connectLimit: the time limit from the offer to `connect`.
     /// - Returns: `.notConnected` at each call after that limit; each other change once.

@@ -43,6 +43,8 @@ final class SendingPeer: SecureTransportDelegate {
     private(set) var isEnded = false
     /// The host's user has removed the viewer.
     var isRemoved = false
+    /// The host has sent this viewer to a relay.
+    var isMoved = false
     /// The viewer is a relay: what the slowest of its viewers can get, as it tells; nil: as much as the others.
     var slowestBehind: Bitrate?
 
@@ -69,8 +71,6 @@ final class SendingPeer: SecureTransportDelegate {
         timer = loop.makeTimer { box.value?.pump() }
         livenessTimer = loop.makeTimer { box.value?.checkLiveness() }
         box.value = self
-        // A relay's viewer. Its publishers, of which there are fewer, are noticed at once when they close.
-        transport.freesAssociation = negotiation.path.isLite
         transport.delegate = self
         livenessTimer.set(now + .seconds(1))
     }
@@ -131,7 +131,8 @@ final class SendingPeer: SecureTransportDelegate {
         guard !isEnded else { return }
         let now = MonotonicClock.now
         switch liveness.check(now, connectLimit: SecureTransport.connectLimit) {
-        case .notConnected: return end(EndReason(negotiation.path.report, other: "the viewer"))
+        case .notConnected:
+            return end(transport.handshakeFailure ?? EndReason(negotiation.path.report, other: "the viewer"))
         case .expired: return end(EndReason(.connectionLost, "nothing came from the viewer for 30 s"))
         case .crashed:
             return end(
@@ -207,6 +208,12 @@ final class SendingPeer: SecureTransportDelegate {
     func transportEnded(_ reason: EndReason) { end(reason) }
 
     func transportReceivedCloseNotify() { end(EndReason(.viewerLeft, "the viewer left")) }
+
+    /// A viewer whose event stream is open has not left.
+    func transportMissesPeer() {
+        guard !liveness.hasEventStream else { return }
+        end(EndReason(.viewerLeft, "the viewer left"))
+    }
 
     /// Handles the end of seconds of loss. A native viewer reports at once which reference it can recover from;
     /// browsers ask for a key frame only after 3 s.

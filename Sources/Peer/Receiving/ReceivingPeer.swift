@@ -33,6 +33,8 @@ final class ReceivingPeer: SecureTransportDelegate {
     private(set) var isSecure = false
     private var isEnded = false
     private var started: MediaInstant?
+    /// The host seems to have gone, and has not been heard since.
+    private var isMissed = false
     private var liveness = MediaLiveness(interruptionThreshold: interruptionThreshold, now: MonotonicClock.now)
 
     /// The silence that is an interruption. The host sends a sender report at least each second.
@@ -142,9 +144,9 @@ final class ReceivingPeer: SecureTransportDelegate {
         let now = MonotonicClock.now
         if !isSecure {
             guard now - started > SecureTransport.connectLimit else { return livenessTimer.set(now + .seconds(1)) }
-            return end(EndReason(path.report, other: "the host"))
+            return end(transport.handshakeFailure ?? EndReason(path.report, other: "the host"))
         }
-        switch liveness.check(now, isPathGone: isAddressGone(now)) {
+        switch liveness.check(now, isPathGone: isMissed || isAddressGone(now)) {
         case .expired: return end(.hostIsSilent)
         case .interrupted: delegate?.hostIsInterrupted(self)
         case nil: break
@@ -162,6 +164,7 @@ final class ReceivingPeer: SecureTransportDelegate {
 
     /// Handles the arrival of an authentic packet.
     private func heard() {
+        isMissed = false
         if let silence = liveness.heard(MonotonicClock.now) { delegate?.hostIsBack(self, after: silence) }
     }
 
@@ -193,6 +196,9 @@ final class ReceivingPeer: SecureTransportDelegate {
     func transportEnded(_ reason: EndReason) { end(reason) }
 
     func transportReceivedCloseNotify() { end(.hostClosed) }
+
+    /// An interruption, which asks the host over HTTPS whether the session is over.
+    func transportMissesPeer() { isMissed = true }
 
     func transportSelectedNewPair() { pump() }
 

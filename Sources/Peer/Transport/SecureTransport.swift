@@ -13,8 +13,10 @@ package protocol SecureTransportDelegate: AnyObject {
     /// A restart has selected its pair, and media uses it from now on.
     func transportSelectedNewPair()
     func transportEnded(_ reason: EndReason)
-    /// The other peer has ended the DTLS association (close_notify).
+    /// The other peer has ended the DTLS association (an authenticated close_notify), before its first packet.
     func transportReceivedCloseNotify()
+    /// The other peer may have ended the association, and has not answered checks since. Nothing proves that it has.
+    func transportMissesPeer()
     /// An RTP packet without SRTP protection; borrowed for the call.
     /// - Parameter arrival: when it arrived in the socket, or was read.
     func transport(received rtp: UnsafeRawBufferPointer, at arrival: MediaInstant)
@@ -47,10 +49,8 @@ package final class SecureTransport {
     private let batch: PacketBatch
     private let isClient: Bool
     private var isClosed = false
-    /// The DTLS association is freed when the peer's first authentic packet has come, because there may be thousands. The
-    /// peer's close_notify is then noticed after a check only, so the path has to be able to make that.
-    package var freesAssociation = false
-    /// The peer has sent an authentic packet.
+    /// The peer has sent an authentic packet. The DTLS association has been freed then: nothing that anybody can forge is
+    /// read any more.
     private var isProven = false
 
     /// The time limit from the offer to the end of the DTLS handshake.
@@ -65,9 +65,9 @@ package final class SecureTransport {
         isClient = !isServer
         let owner = owner
         do {
-            dtls = try DTLSSession(
+            dtls = DTLSSession(
                 role: isServer ? .server : .client,
-                identity: loop.shared { DTLSIdentityStore() }.identity(of: identity),
+                identity: try loop.shared { DTLSIdentityStore() }.identity(of: identity),
                 expectedFingerprint: expectedFingerprint,
                 send: { path.send($0) }, onEvent: { owner.value?.handshake($0) })
         } catch {
@@ -199,10 +199,8 @@ package final class SecureTransport {
         path.noteAuthentic(arrival)
         if !isProven {
             isProven = true
-            if freesAssociation {
-                dtls.release()
-                scheduleDTLS()
-            }
+            dtls.release()
+            scheduleDTLS()
         }
         let packet = UnsafeRawBufferPointer(start: base, count: length)
         if isControl {
@@ -213,6 +211,9 @@ package final class SecureTransport {
     }
 
     // MARK: DTLS
+
+    /// Why no handshake has been completed, as far as is known. Anybody may have caused it.
+    package var handshakeFailure: EndReason? { dtls.handshakeFailure.map { EndReason(.failed, $0.description) } }
 
     private func handshake(_ event: DTLSSession.Event) {
         switch event {
@@ -282,14 +283,17 @@ extension SecureTransport: PacketPathDelegate {
         if srtp != nil { delegate?.transportSelectedNewPair() }
     }
 
-    package func pathPeerHasGone() { handshake(.closed) }
+    package func pathPeerHasGone() {
+        guard !isClosed else { return }
+        delegate?.transportMissesPeer()
+    }
 
     package func path(received datagram: UnsafeMutableRawBufferPointer, at arrival: MediaInstant) {
         guard !isClosed else { return }
         switch PacketKind(of: UnsafeRawBufferPointer(datagram)) {
         case .dtls where dtls.isReleased:
-            // An alert (RFC 6347 section 4.1) cannot be read any more. It is close_notify, or forged.
-            if datagram[0] == 21 { path.checkConsent(MonotonicClock.now) }
+            // It cannot be read any more: it is close_notify, or forged.
+            if DTLSSession.mayBeAlert(UnsafeRawBufferPointer(datagram)) { path.checkConsent(MonotonicClock.now) }
         case .dtls:
             dtls.handle(UnsafeRawBufferPointer(datagram))
             scheduleDTLS()

@@ -2,18 +2,23 @@ import COpenSSL
 import MediaCore
 
 /// The check of the peer's certificate, and the SRTP keys.
-extension DTLSSession {
-    func checkPeer() throws(DTLSFailure) {
+extension DTLSHandshake {
+    /// Compares the peer's certificate.
+    /// - Parameters:
+    ///   - expected: its SHA-256; nil accepts every certificate.
+    ///   - others: its fingerprints by other hash functions.
+    /// - Returns: its SHA-256.
+    func checkPeer(expected: [UInt8]?, others: [[UInt8]]) throws(DTLSFailure) -> [UInt8] {
         guard let certificate = SSL_get1_peer_certificate(ssl) else { throw .fingerprintMismatch }
         defer { X509_free(certificate) }
         let fingerprint = try Self.digest(of: certificate, EVP_sha256())
-        peerFingerprint = fingerprint
-        if let expectedFingerprint, expectedFingerprint != fingerprint { throw .fingerprintMismatch }
-        for further in furtherFingerprints {
+        if let expected, expected != fingerprint { throw .fingerprintMismatch }
+        for further in others {
             guard let function = Self.hashFunction(ofLength: further.count),
                 try Self.digest(of: certificate, function) == further
             else { throw .fingerprintMismatch }
         }
+        return fingerprint
     }
 
     private static func hashFunction(ofLength count: Int) -> OpaquePointer? {
@@ -32,7 +37,7 @@ extension DTLSSession {
     ) throws(DTLSFailure) -> [UInt8] {
         var digest = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
         var length: UInt32 = 0
-        guard X509_digest(certificate, function, &digest, &length) == 1 else { throw .library(reason()) }
+        guard X509_digest(certificate, function, &digest, &length) == 1 else { throw .library(DTLSSession.reason()) }
         return Array(digest.prefix(Int(length)))
     }
 
@@ -46,7 +51,7 @@ extension DTLSSession {
         let label = "EXTRACTOR-dtls_srtp"
         guard
             SSL_export_keying_material(ssl, &material, material.count, label, label.utf8.count, nil, 0, 0) == 1
-        else { throw .library(Self.reason()) }
+        else { throw .library(DTLSSession.reason()) }
         let client = Array(material[..<key] + material[(2 * key)..<(2 * key + salt)])
         let server = Array(material[key..<(2 * key)] + material[(2 * key + salt)...])
         return role == .client

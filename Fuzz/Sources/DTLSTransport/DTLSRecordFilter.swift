@@ -1,0 +1,1 @@
+../../../Sources/Adapters/DTLSTransport/DTLSRecordFilter.swift
