@@ -38,6 +38,15 @@ import Testing
         #expect(viewer.check(start + .milliseconds(20_001), connectLimit: connectLimit) == .notConnected)
     }
 
+    @Test func anEventStreamIsThereUntilItCloses() {
+        var viewer = connected()
+        #expect(!viewer.hasEventStream)
+        viewer.noteEventStream(isOpen: true, now: start)
+        #expect(viewer.hasEventStream)
+        viewer.noteEventStream(isOpen: false, now: start + .seconds(1))
+        #expect(!viewer.hasEventStream)
+    }
+
     @Test func connectingLateIsInTime() {
         var viewer = opened()
         viewer.connect(now: start + .milliseconds(19_500))
