@@ -58,7 +58,11 @@ extension Subscription: ReceivingPeerDelegate {
     }
 
     package func hostEnded(_ reason: EndReason) {
-        if reason.code == .noRoute { recover(.noPair) { _ in reason } } else { outcome.settle(reason) }
+        switch reason.code {
+        // Anybody may have spoiled the handshake. During an outage the next attempt follows.
+        case .noRoute, .failed: recover(.noPair) { _ in reason }
+        default: outcome.settle(reason)
+        }
     }
 
     // MARK: Statistics
