@@ -89,6 +89,9 @@ let package = Package(
         library("CGLib", pkgConfig: "glib-2.0", debian: "libglib2.0-dev"),
         library("CGIO", pkgConfig: "gio-unix-2.0", debian: "libglib2.0-dev"),
         library("CNATS", pkgConfig: "libnats", debian: "libnats-dev"),
+        // Loaded at run time: declarations alone.
+        .systemLibrary(name: "CAVCodec", path: "Sources/Libraries/CAVCodec"),
+        .systemLibrary(name: "CDAV1D", path: "Sources/Libraries/CDAV1D"),
         .systemLibrary(name: "CMalloc", path: "Sources/Libraries/CMalloc"),
         .systemLibrary(name: "CV4L2", path: "Sources/Libraries/CV4L2"),
         .systemLibrary(name: "CLinux", path: "Sources/Libraries/CLinux"),
@@ -107,7 +110,9 @@ let package = Package(
         layer("Adapters", "ICETransport", ["MediaCore", "SessionDescription", "LinuxRuntime", "EventLoop", "CNice"]),
         layer("Adapters", "DTLSTransport", ["MediaCore", "LinuxRuntime", "COpenSSL"]),
         layer("Adapters", "SRTPTransport", ["MediaCore", "CSRTP", "COpenSSL"]),
-        layer("Adapters", "VPXCodec", ["MediaCore", "CVPX"]),
+        layer("Adapters", "VPXCodec", ["MediaCore", "VideoBitstream", "CVPX"]),
+        layer("Adapters", "FFmpegCodec", ["MediaCore", "VideoBitstream", "LinuxRuntime", "CAVCodec"]),
+        layer("Adapters", "DAV1DCodec", ["MediaCore", "VideoBitstream", "LinuxRuntime", "CDAV1D"]),
         layer("Adapters", "OpusCodec", ["MediaCore", "COpus"]),
         layer("Adapters", "PixelConversion", ["MediaCore", "CYUV"]),
         layer("Adapters", "X11Capture", ["MediaCore", "LinuxRuntime", "FrameDifference", "CXCB"]),
@@ -122,13 +127,13 @@ let package = Package(
         layer("Adapters", "TestSource", ["MediaCore", "LinuxRuntime"]),
         layer("Adapters", "ProcessMemory", ["CMalloc"]),
         layer("Adapters", "ControlSocket", ["MediaCore", "LinuxRuntime"]),
-        layer("Adapters", "NATSMessaging", ["CNATS"]),
+        layer("Adapters", "NATSMessaging", ["MediaCore", "LinuxRuntime", "CNATS"]),
         layer("Adapters", "ExtensionChannel", ["MediaCore", "LinuxRuntime"]),
         // L3
         // C, as #embed puts files into the executable.
         .target(name: "ViewerPage", path: "Sources/Peer/ViewerPage", exclude: ["Page"]),
         layer("Peer", "Admission", ["MediaCore", "SessionDescription", crypto, x509, asn1]),
-        layer("Peer", "Broadcasting", ["MediaCore", "Admission"]),
+        layer("Peer", "Broadcasting", ["MediaCore", "LinuxRuntime", "Admission"]),
         layer("Peer", "ICEServers", ["MediaCore", "LinuxRuntime", crypto, nioSSL, nioCore, nioPosix]),
         layer(
             "Peer", "Signaling",
@@ -156,7 +161,7 @@ let package = Package(
             ]),
         layer("Peer", "Cluster", ["MediaCore", "Admission", "Signaling"]),
         .target(name: "LibraryPage", path: "Sources/Peer/LibraryPage", exclude: ["Page"]),
-        layer("Peer", "RecordingPage", ["LibraryPage", "LinuxRuntime", nioCore, nioPosix, nioHTTP1]),
+        layer("Peer", "RecordingPage", ["LibraryPage", "LinuxRuntime", nioCore, nioPosix, nioHTTP1, nioSSL]),
         layer("Peer", "RecordingLibrary", ["LinuxRuntime", grdb]),
         layer("Peer", "Recording", ["MediaCore", "LinuxRuntime", "VideoBitstream", "Matroska", "WebMContainer"]),
         layer(
@@ -170,8 +175,8 @@ let package = Package(
         layer(
             "Peer", "WHIP",
             [
-                "MediaCore", "LinuxRuntime", "ICEServers", "Signaling", "Sessions", asyncHTTPClient, nioSSL, nioCore,
-                nioPosix, nioHTTP1,
+                "MediaCore", "LinuxRuntime", "SessionDescription", "ICEServers", "Signaling", "Sessions",
+                asyncHTTPClient, nioSSL, nioCore, nioPosix, nioHTTP1,
             ]),
         layer(
             "Peer", "Uploading",
@@ -189,8 +194,8 @@ let package = Package(
             dependencies: [
                 "MediaCore", "LinuxRuntime", "Admission", "Broadcasting", "ICEServers", "Signaling", "Transport",
                 "Publishing", "Receiving", "Sessions", "Uploading", "WHIP", "ExtensionChannel", "VPXCodec", "OpusCodec",
-                "PixelConversion", "Recording", "RecordingPage",
-                "CameraCapture", "InAppCapture", "PulseAudio", "SessionBus",
+                "FFmpegCodec", "DAV1DCodec", "PixelConversion", "Recording", "RecordingPage", "RecordingLibrary",
+                "CameraCapture", "InAppCapture", "PulseAudio", "SessionBus", "Control", "ControlSocket",
             ], path: "Sources/ShareKit", swiftSettings: settings),
         // The code of the tutorial, which its pages show.
         .target(
@@ -297,6 +302,12 @@ let package = Package(
         tests("ImageFileTests", ["MediaCore", "ImageFile", "PixelConversion"]),
         tests("TestSourceTests", ["MediaCore", "TestSource"]),
         tests("VPXCodecTests", ["MediaCore", "RTPWire", "VPXCodec", "TestSupport"]),
+        tests(
+            "VideoDecoderTests",
+            [
+                "MediaCore", "MediaEngine", "RTPWire", "VideoBitstream", "VPXCodec", "FFmpegCodec", "DAV1DCodec",
+                "TestSupport",
+            ]),
         tests("OpusCodecTests", ["MediaCore", "OpusCodec", "TestSupport"]),
         tests(
             "ICETransportTests",
@@ -318,7 +329,11 @@ let package = Package(
         tests("PulseAudioTests", ["PulseAudio", "LinuxRuntime", "MediaCore", "TestSupport"]),
         tests("ICEServersTests", ["ICEServers", nioCore, nioPosix]),
         tests(
-            "WHIPTests", ["LinuxRuntime", "ICEServers", "Sessions", "Signaling", "WHIP", nioCore, nioPosix, nioHTTP1]),
+            "WHIPTests",
+            [
+                "LinuxRuntime", "SessionDescription", "ICEServers", "Sessions", "Signaling", "WHIP", nioCore, nioPosix,
+                nioHTTP1,
+            ]),
         tests("RecordingLibraryTests", ["RecordingLibrary", "TestSupport"]),
         tests("BroadcastingTests", ["MediaCore", "Admission", "Broadcasting"]),
         tests("AdmissionTests", ["MediaCore", "SessionDescription", "Admission", crypto]),
@@ -357,8 +372,8 @@ let package = Package(
         tests(
             "ShareKitTests",
             [
-                "ShareKit", "ShareKitTutorial", "Admission", "Broadcasting", "CameraCapture", "InAppCapture",
-                "LinuxRuntime", "test-camera",
+                "ShareKit", "ShareKitTutorial", "Admission", "Broadcasting", "CameraCapture", "ControlSocket",
+                "InAppCapture", "LinuxRuntime", "test-camera",
                 "MediaCore",
                 "PulseAudio", "SessionBus", "Sessions", "Signaling", "Transport", "BrowserControl", "BusSupport",
                 "TestSupport",

@@ -43,8 +43,13 @@ public final class BroadcastService: Sendable {
         /// The link of a relay (`share relay`) at which apps meet this service; nil: they reach it at its own address.
         /// The relay gets no media.
         public var relay: String?
+        /// Only apps that have the service's link are asked about. The link then has a secret, which stays the same over
+        /// restarts. Without it whoever finds the service may ask: the rest of a link is what TLS shows to everybody.
+        public var requiresLink = false
         /// With which the service pairs with the relay; nil: its own.
         var relayIdentity: Identity?
+        /// Of the link, if that is required.
+        var linkSecret: [UInt8]?
 
         public init() {}
     }
@@ -102,6 +107,7 @@ public final class BroadcastService: Sendable {
     ) throws(ShareKitError) {
         var options = options
         if options.relay != nil { options.relayIdentity = try .ofService(named: id) }
+        if options.requiresLink { options.linkSecret = try Self.linkSecret(ofServiceNamed: id) }
         try self.init(
             id: id, name: name, options: options, identity: try .ofUser(), accept: accept, onFrame: onFrame,
             onAudio: onAudio)
@@ -118,7 +124,12 @@ public final class BroadcastService: Sendable {
         let broadcasts = Monitor<[SessionID: ReceivedBroadcast]>([:])
         self.init(
             configuration, identity: identity, reference,
-            decide: { await accept(Request($0)) ? .accepted : .refused(nil) },
+            decide: { request in
+                guard configuration.service.linkSecret == nil || request.hasLinkSecret else {
+                    return .refused("this link has no secret: ask for the service's new link")
+                }
+                return await accept(Request(request)) ? .accepted : .refused(nil)
+            },
             makeSink: { id, publisher, feed in
                 let broadcast = ReceivedBroadcast(id, publisher, of: reference)
                 broadcasts.with { $0[id] = broadcast }
@@ -160,9 +171,20 @@ public final class BroadcastService: Sendable {
         reference.with { $0 = session }
     }
 
+    private static func linkSecret(ofServiceNamed id: String) throws(ShareKitError) -> [UInt8]? {
+        // What is no identifier is refused later.
+        guard let id = ServiceID(id) else { return nil }
+        do throws(IdentityError) {
+            return try LinkSecretFile.loadOrCreate(of: id)
+        } catch {
+            throw ShareKitError(.failed, error.description)
+        }
+    }
+
     /// Opens the service.
-    /// - Returns: its link. It holds no secret: who has it may ask to broadcast.
-    /// - Throws: `.failed` if the port cannot be opened.
+    /// - Returns: its link. It holds no secret unless ``Options/requiresLink`` is set: who finds the service may ask to
+    ///   broadcast.
+    /// - Throws: `.portUnavailable` if the port cannot be opened.
     public func start() async throws(ShareKitError) -> String {
         do throws(EndReason) {
             return try await open().text
@@ -209,6 +231,7 @@ extension ServiceSession.Configuration {
         var configuration = ServiceConfiguration(description)
         configuration.broadcastURL = options.broadcastURL
         configuration.sessionCapacity = options.maximumBroadcasts
+        configuration.linkSecret = options.linkSecret
         var relay: ServiceLink?
         do throws(LinkError) {
             relay = try options.relay.map { text throws(LinkError) in try ServiceLink(parsing: text) }
@@ -223,6 +246,8 @@ extension ServiceSession.Configuration {
             service: configuration)
         self.relay = relay
         relayIdentity = options.relayIdentity
+        // Other tools publish in other codecs than VP8.
+        videoCodecs = VideoDecoders.installed.codecs
     }
 }
 

@@ -10,6 +10,7 @@ import PortalCapture
 import PulseAudio
 import SessionBus
 import Sessions
+import ShareKit
 import Signaling
 import Transport
 import VPXCodec
@@ -51,7 +52,7 @@ struct DoctorCommand: ParsableCommand {
             findings = [
                 isWayland ? checkPortal(environment) : checkDisplay(), checkWindow(), checkSound(), checkMicrophone(),
                 checkCodecs(), checkNetwork(),
-                checkIdentity(),
+                checkIdentity(), checkBus(environment),
             ]
         }
         findings += checkServers(servers)
@@ -86,7 +87,7 @@ struct DoctorCommand: ParsableCommand {
         do throws(LinkError) {
             return try Link(parsing: text)
         } catch {
-            throw Complaint(sentence: error.description, remedy: "Copy it again, all of it.", status: .badLink)
+            throw Complaint(error)
         }
     }
 
@@ -199,12 +200,27 @@ struct DoctorCommand: ParsableCommand {
                 )
             }
             _ = try OpusFrameEncoder(.systemAudio)
-            return Finding(subject: "codecs", what: "VP8 and Opus, encode and decode")
+            let others = VideoCodec.allCases.filter { $0 != .vp8 && VideoDecoders.installed.codecs.contains($0) }
+            return Finding(
+                subject: "codecs",
+                what: "VP8 and Opus, encode and decode; \(others.map(\.rawValue).joined(separator: ", ")), decode",
+                remedy: Self.missingDecoders)
         } catch {
             return Finding(
                 subject: "codecs", what: "\(error)", isGood: false,
                 remedy: "run Scripts/setup; libvpx and libopus are needed")
         }
+    }
+
+    /// What to install for the codecs that cannot be decoded; empty if all can.
+    private static var missingDecoders: String {
+        let codecs = VideoDecoders.installed.codecs
+        let packages = [
+            (codecs.isSuperset(of: [.h264, .h265]), "libavcodec59 (H.264, H.265)"),
+            (codecs.contains(.av1), "libdav1d6 (AV1)"),
+        ].filter { !$0.0 }.map(\.1)
+        guard !packages.isEmpty else { return "" }
+        return "to watch broadcasts of other tools in all codecs: \(packages.joined(separator: " and "))"
     }
 
     private func checkNetwork() -> Finding {
@@ -215,7 +231,26 @@ struct DoctorCommand: ParsableCommand {
                 isGood: false,
                 remedy: "connect to a network, or share within this machine")
         }
-        return Finding(subject: "network", what: "reachable at " + addresses.joined(separator: ", "))
+        let place = ListenAddress()
+        let at = place.linkHost.contains(":") ? "[\(place.linkHost)]" : place.linkHost
+        return Finding(
+            subject: "network",
+            what:
+                "addresses: \(addresses.joined(separator: ", ")); a link names \(at). Whether others reach it only they can "
+                + "tell: share doctor --link 'LINK' on their machine",
+            remedy:
+                "a firewall has to let in TCP \(DefaultPorts.signaling) (to \(DefaultPorts.signaling + DefaultPorts.further), "
+                + "for further hosts) and UDP \(DefaultPorts.media.lowerBound) to \(DefaultPorts.media.upperBound)")
+    }
+
+    private func checkBus(_ environment: [String: String]) -> Finding {
+        SessionBusAddress.running(in: environment) == nil
+            ? Finding(
+                subject: "desktop",
+                what:
+                    "no session bus: no notification of a knock, no icon in the tray, and desktop programs do not see a "
+                    + "broadcast; sharing works without")
+            : Finding(subject: "desktop", what: "session bus: notifications, the tray and desktop programs")
     }
 
     private func checkIdentity() -> Finding {

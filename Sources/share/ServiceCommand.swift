@@ -46,11 +46,20 @@ struct ServiceCommand: ParsableCommand {
             "Image that hosts keep for the service: PNG, at most 256 x 256 pixels and 16 KiB.", valueName: "file.png"))
     var icon: String?
 
-    @Option(help: "Whose broadcasts to take: those that you accept (ask), of known hosts (known), or any.")
+    @Option(
+        help:
+            "Whose broadcasts to take: those that you accept (ask), of known hosts (known), or of all with this link (any)."
+    )
     var accept: AcceptChoice = .ask
 
-    @Option(help: ArgumentHelp("Address and TCP port to listen on; port 0 selects a free one.", valueName: "addr:port"))
-    var listen = Self.defaultListen
+    @Option(
+        help: ArgumentHelp(
+            "Address and TCP port to listen on; port 0 selects free ports, also for media.",
+            discussion: """
+                Without it: all addresses, and port \(DefaultPorts.signaling), or the next free one of the \(DefaultPorts.further) \
+                after it. Media uses the UDP ports \(DefaultPorts.media.lowerBound) to \(DefaultPorts.media.upperBound).
+                """, valueName: "addr:port"))
+    var listen: String?
 
     @Option(
         help: ArgumentHelp(
@@ -94,7 +103,6 @@ struct ServiceCommand: ParsableCommand {
 
     /// How many broadcasts are taken at a time without a window. A window shows one.
     private static let headlessCapacity = 4
-    private static let defaultListen = "0.0.0.0:0"
 
     func validate() throws {
         _ = try ListenAddress(listen)
@@ -136,9 +144,9 @@ struct ServiceCommand: ParsableCommand {
         // No host on this machine shares what this viewer plays.
         OwnPlayback.markProcess()
         let hasTerminal = isatty(STDIN_FILENO) == 1
-        if accept == .ask, !hasTerminal {
+        if accept == .ask, !hasTerminal, !WindowQuestion.isPossible {
             throw Complaint(
-                sentence: "there is no terminal to ask in",
+                sentence: "there is no terminal to ask in, and no display",
                 remedy: "Choose whose broadcasts to take: --accept known or --accept any.", status: .usage)
         }
         FileDescriptors.raiseLimit()
@@ -147,12 +155,16 @@ struct ServiceCommand: ParsableCommand {
         let place = try ListenAddress(listen)
         var service = ServiceConfiguration(
             try description(terms: try readTerms(), icon: try readIcon()), fixedToken: fixedToken)
+        // Whoever has the link may broadcast.
+        if accept == .any { service.linkSecret = try linkSecret(of: service.description.id) }
         service.iceServers = try serverOptions.servers()
         service.sessionCapacity = headless ? Self.headlessCapacity : 1
         let identity = try makeIdentity()
         let notifier = KnockNotifier()
         let prompt = Prompt(notify: { notifier.show($0) })
-        let policy = PairingPolicy(accept, known: KnownViewers(file: "known-hosts"), prompt: prompt)
+        let policy = PairingPolicy(
+            accept, known: KnownViewers(file: "known-hosts"), prompt: prompt,
+            askElsewhere: hasTerminal ? nil : WindowPrompt.ofProcess.askElsewhere)
         let ending = Monitor<EndReason?>(nil)
         let window = try headless ? nil : makeWindow(service.description)
         let reporter = ServiceReporter(
@@ -164,19 +176,25 @@ struct ServiceCommand: ParsableCommand {
         }
         var settings = ServiceSession.Configuration(
             listenHost: place.host, listenPort: place.port, linkHost: place.linkHost, service: service)
-        if recordsOnly { settings.videoCodecs = RecordingFormat.videoCodecs }
+        (settings.furtherPorts, settings.mediaPorts) = (place.furtherPorts, place.mediaPorts)
+        settings.videoCodecs = recordsOnly ? RecordingFormat.videoCodecs : VideoDecoders.installed.codecs
         if let relay {
             settings.relay = try Self.relay(relay)
             settings.relayIdentity = try makeIdentity(of: service.description.id)
             // Nobody has to reach this server.
-            if listen == Self.defaultListen { settings.listenHost = "127.0.0.1" }
+            if listen == nil { (settings.listenHost, settings.listenPort) = ("127.0.0.1", 0) }
         }
         let broadcasts = BroadcastService(
             settings, identity: identity, decide: { await policy.decide($0) },
             makeSink: { id, publisher in reporter.makeSink(id, publisher) }, emit: { reporter.report($0) })
         if hasTerminal, accept != .any { prompt.start() }
         let link = try start(broadcasts)
-        reporter.begin(link)
+        do throws(Complaint) {
+            try reporter.begin(link)
+        } catch {
+            blocking { await broadcasts.stop() }
+            throw error
+        }
         if !hasTerminal { reporter.readCommands(for: broadcasts) }
         run(window, until: ending)
         let reason = ending.with { $0 } ?? EndReason(.stopped, "ended")
@@ -194,7 +212,7 @@ struct ServiceCommand: ParsableCommand {
         do throws(LinkError) {
             link = try ServiceLink(parsing: text)
         } catch {
-            throw Complaint(sentence: error.description, remedy: "Copy it again, all of it.", status: .badLink)
+            throw Complaint(error)
         }
         guard link.relay == nil else {
             throw Complaint(
@@ -235,8 +253,7 @@ struct ServiceCommand: ParsableCommand {
     private func makeWindow(_ service: ServiceDescription) throws -> VideoWindow {
         do throws(SourceFailure) {
             return try VideoWindow(
-                title: "\(service.name) - share", converter: YUVConverter(), startsFullscreen: false,
-                startsMute: false, onMute: { _ in }, onStatistics: { _ in })
+                title: "\(service.name) - share", converter: YUVConverter(), place: WindowMemory.place)
         } catch {
             throw Complaint(sentence: error.message, remedy: "Run without a window: --headless.", status: .noDisplay)
         }
@@ -268,6 +285,7 @@ struct ServiceCommand: ParsableCommand {
         do throws(SourceFailure) {
             _ = try window.run()
             ending.change { $0 = $0 ?? EndReason(.stopped, "you closed the window") }
+            WindowMemory.keep(window)
         } catch {
             ending.change { $0 = $0 ?? EndReason(.sourceGone, error.message, remedy: error.remedy) }
         }

@@ -30,7 +30,7 @@ extension InteropTests {
             let slow = ViewerSession(
                 link: link, identity: try .ephemeral(), name: "slow",
                 sink: PlaybackSink(
-                    decoder: { () throws(CodecFailure) in VP8Decoder() }, videoSink: Nothing(),
+                    decoders: VideoDecoders([.vp8]) { _ throws(CodecFailure) in VP8Decoder() }, videoSink: Nothing(),
                     audioDecoder: { () throws(CodecFailure) in throw CodecFailure(code: 0, message: "no sound") },
                     makeSpeaker: { Nothing() }), emit: { _ in })
             let watching = Task { await slow.run() }

@@ -52,10 +52,10 @@ import Testing
         let requests = Monitor(0)
         let pipeline: DecodePipeline
 
-        init() {
-            let (time, requests) = (time, requests)
-            pipeline = DecodePipeline(
-                decoder: gate, sink: NoSink(), clock: { time.with { $0 } },
+        init() throws {
+            let (time, requests, gate) = (time, requests, gate)
+            pipeline = try DecodePipeline(
+                decoders: VideoDecoders([.vp8]) { _ throws(CodecFailure) in gate }, codec: .vp8, sink: NoSink(), clock: { time.with { $0 } },
                 requestKeyframe: { requests.change { $0 += 1 } }, onFirstFrame: { _ in })
         }
 
@@ -85,8 +85,8 @@ import Testing
     }
 
     /// What a relay has sent since its last key frame arrives at once.
-    @Test func whatARelaySendsANewViewerAtOnceIsDecodedWithoutAKeyFrame() {
-        let stage = Stage()
+    @Test func whatARelaySendsANewViewerAtOnceIsDecodedWithoutAKeyFrame() throws {
+        let stage = try Stage()
         stage.push(1, isKeyframe: true)
         stage.push(239)
         stage.gate.open(for: .max)
@@ -95,8 +95,8 @@ import Testing
     }
 
     /// One second of video at 60 frames/s arrives at once, with the one packet that was missing.
-    @Test func framesThatWaitedForARepairAreDecodedWithoutAKeyFrame() {
-        let stage = Stage()
+    @Test func framesThatWaitedForARepairAreDecodedWithoutAKeyFrame() throws {
+        let stage = try Stage()
         stage.push(1, isKeyframe: true)
         stage.push(60)
         stage.gate.open(for: .max)
@@ -104,8 +104,8 @@ import Testing
         #expect(stage.requests.with { $0 } == 0)
     }
 
-    @Test func aFullQueueAsksForAKeyFrameAndTakesNothingElse() {
-        let stage = Stage()
+    @Test func aFullQueueAsksForAKeyFrameAndTakesNothingElse() throws {
+        let stage = try Stage()
         stage.push(1, isKeyframe: true)
         stage.gate.waitForBeginning(of: 1)
         // The frame that is being decoded takes a buffer as well.
@@ -122,7 +122,7 @@ import Testing
 
     /// One frame has waited while the machine was suspended; the next ones have not.
     @Test func aDecoderThatStoodStillOnceIsNotTakenForSlow() throws {
-        let stage = Stage()
+        let stage = try Stage()
         stage.fallBehind(waiting: 1)
         stage.push(2)
         try #require(stage.requests.with { $0 } == 0)
@@ -131,11 +131,11 @@ import Testing
     }
 
     /// Lip-sync delays a frame on the presenting side.
-    @Test func decodingGoesOnWhileAFrameWaitsForItsTime() {
+    @Test func decodingGoesOnWhileAFrameWaitsForItsTime() throws {
         let now = MediaInstant(nanoseconds: 1_000_000_000)
         let sink = TimeSink()
-        let pipeline = DecodePipeline(
-            decoder: GreyDecoder(), sink: sink, clock: { now }, requestKeyframe: {}, onFirstFrame: { _ in })
+        let pipeline = try DecodePipeline(
+            decoders: VideoDecoders([.vp8]) { _ throws(CodecFailure) in GreyDecoder() }, codec: .vp8, sink: sink, clock: { now }, requestKeyframe: {}, onFirstFrame: { _ in })
         let later = now + .seconds(3_600)
         for (isKeyframe, time) in [(true, later), (false, nil), (false, nil)] {
             [1, 2, 3].withUnsafeBytes { bytes in
@@ -151,8 +151,8 @@ import Testing
         pipeline.close()
     }
 
-    @Test func aDecoderThatIsFarBehindGetsAKeyFrame() {
-        let stage = Stage()
+    @Test func aDecoderThatIsFarBehindGetsAKeyFrame() throws {
+        let stage = try Stage()
         // The second frame has waited for 600 ms, and the third waits behind it.
         stage.fallBehind(waiting: 2)
         stage.push(1)

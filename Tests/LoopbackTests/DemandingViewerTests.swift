@@ -23,7 +23,8 @@ struct DemandingViewerTests {
         let demanding = ViewerSession(
             link: link, identity: try .ephemeral(), name: "demanding",
             sink: PlaybackSink(
-                decoder: { () throws(CodecFailure) in HopelessDecoder() }, videoSink: RecordedOutput(),
+                decoders: VideoDecoders([.vp8]) { _ throws(CodecFailure) in HopelessDecoder() },
+                videoSink: RecordedOutput(),
                 audioDecoder: { () throws(CodecFailure) in try OpusFrameDecoder() }, makeSpeaker: { nil }),
             emit: { _ in })
         let tasks = [content, demanding].map { viewer in Task { await viewer.run() } }

@@ -53,7 +53,7 @@ import Testing
             self.output = output
             let (events, speakers) = (events, speakers)
             sink = PlaybackSink(
-                decoder: { () throws(CodecFailure) in GreyDecoder() }, videoSink: output,
+                decoders: VideoDecoders([.vp8]) { _ throws(CodecFailure) in GreyDecoder() }, videoSink: output,
                 audioDecoder: { () throws(CodecFailure) in ClickDecoder() },
                 makeSpeaker: { () throws(SourceFailure) in
                     speakers.change { $0 += 1 }

@@ -87,7 +87,7 @@ func watcher(
 /// Decodes and plays to these sinks; without a speaker there is no audio.
 func playback(_ seen: RecordedOutput, speaker: RecordedOutput?) -> PlaybackSink {
     PlaybackSink(
-        decoder: { () throws(CodecFailure) in VP8Decoder() }, videoSink: seen,
+        decoders: VideoDecoders([.vp8]) { _ throws(CodecFailure) in VP8Decoder() }, videoSink: seen,
         audioDecoder: { () throws(CodecFailure) in try OpusFrameDecoder() }, makeSpeaker: { speaker })
 }
 

@@ -1,7 +1,10 @@
+public import MediaCore
+
 /// The open bitstream units (OBU) of AV1: AV1 Bitstream & Decoding Process Specification section 5.3.
 public enum AV1Units {
     static let sequenceHeader: UInt8 = 1
     private static let temporalDelimiter: UInt8 = 2
+    private static let metadata: UInt8 = 5
     private static let tileList: UInt8 = 8
     private static let padding: UInt8 = 15
 
@@ -17,6 +20,11 @@ public enum AV1Units {
             if byte & 0x80 == 0 { return value <= Int(UInt32.max) ? value : nil }
         }
         return nil
+    }
+
+    /// Whether a unit with this first byte is no part of a frame: delimiters, sequence headers, metadata, padding.
+    public static func isOutsideOfFrames(_ header: UInt8) -> Bool {
+        [sequenceHeader, temporalDelimiter, metadata, padding].contains(header >> 3 & 0x0F)
     }
 
     static func bytes(of number: Int) -> [UInt8] {
@@ -50,6 +58,21 @@ public enum AV1Units {
         frame += bytes(of: length)
         frame.append(contentsOf: unit[position..<(position + length)])
         return true
+    }
+
+    /// The sizes of all sequence headers of a frame; no frame that refers to one exceeds its size.
+    /// - Returns: nil if a unit or a header is malformed.
+    public static func sequenceSizes(in frame: UnsafeRawBufferPointer) -> [PixelSize]? {
+        var sizes: [PixelSize] = []
+        var end = 0
+        var isValid = true
+        forEach(in: frame) { type, unit, content in
+            end = unit.upperBound
+            guard type == sequenceHeader else { return }
+            guard let header = AV1SequenceHeader(frame[content]) else { return isValid = false }
+            sizes.append(PixelSize(width: header.width, height: header.height))
+        }
+        return isValid && end == frame.count ? sizes : nil
     }
 
     /// Calls `body` with each unit of a frame, up to malformed bytes.

@@ -35,18 +35,7 @@ public struct DecoderConfiguration: Equatable, Sendable {
     }
 
     private init?(vp9 frame: UnsafeRawBufferPointer) {
-        guard VP9FrameHeader.isKeyframe(frame), let first = frame.first else { return nil }
-        var reader = BitReader(frame.prefix(32))
-        let profile = VP9FrameHeader.profile(first)
-        reader.skip(profile == 3 ? 9 : 8)
-        guard reader.bits(24) == 0x49_8342 else { return nil }
-        if profile >= 2 { reader.skip(1) }
-        let isRGB = reader.bits(3) == 7
-        if !isRGB { reader.skip(1) }
-        if profile & 1 == 1 { reader.skip(isRGB ? 1 : 3) }
-        let width = reader.bits(16) + 1
-        let height = reader.bits(16) + 1
-        guard !reader.hasOverrun else { return nil }
-        self.init(width: width, height: height)
+        guard let header = VP9FrameHeader(frame), header.isKeyframe, let size = header.size else { return nil }
+        self.init(width: size.width, height: size.height)
     }
 }

@@ -1,3 +1,5 @@
+import MediaCore
+
 extension DecoderConfiguration {
     /// Of the parameter sets in front of the picture.
     init?(h264 frame: UnsafeRawBufferPointer) {
@@ -39,6 +41,8 @@ struct H264SequenceParameterSet {
     var chromaDepth = 0
     var width = 0
     var height = 0
+    /// Before cropping: what a decoder has memory for.
+    private(set) var codedSize = PixelSize(width: 0, height: 0)
 
     private static let highProfiles: Set<Int> = [100, 110, 122, 244, 44, 83, 86, 118, 128, 138, 139, 134, 135]
 
@@ -98,6 +102,7 @@ struct H264SequenceParameterSet {
         reader.skip(1)
         width = columns * 16
         height = rows * 16 * (hasFramesOnly ? 1 : 2)
+        codedSize = PixelSize(width: width, height: height)
         guard reader.bit() else { return }
         let crop = (0..<4).map { _ in min(reader.exponentialGolomb(), 65_535) }
         width -= (crop[0] + crop[1]) * (chroma == 1 || chroma == 2 ? 2 : 1)

@@ -1,3 +1,5 @@
+import MediaCore
+
 extension DecoderConfiguration {
     /// Of the parameter sets in front of the picture.
     init?(h265 frame: UnsafeRawBufferPointer) {
@@ -38,6 +40,8 @@ struct H265SequenceParameterSet {
     var chromaDepth: Int
     var width: Int
     var height: Int
+    /// Before cropping: what a decoder has memory for.
+    let codedSize: PixelSize
 
     /// - Parameter unit: the NAL unit with its header.
     init?(_ unit: [UInt8]) {
@@ -62,6 +66,7 @@ struct H265SequenceParameterSet {
         if chroma == 3 { reader.skip(1) }
         width = min(reader.exponentialGolomb(), 65_536)
         height = min(reader.exponentialGolomb(), 65_536)
+        codedSize = PixelSize(width: width, height: height)
         if reader.bit() {
             let crop = (0..<4).map { _ in min(reader.exponentialGolomb(), 65_535) }
             width -= (crop[0] + crop[1]) * (chroma == 1 || chroma == 2 ? 2 : 1)

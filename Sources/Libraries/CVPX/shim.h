@@ -13,6 +13,10 @@ static inline vpx_codec_err_t cvpx_open_decoder(vpx_codec_ctx_t *context, const 
     return vpx_codec_dec_init(context, vpx_codec_vp8_dx(), configuration, 0);
 }
 
+static inline vpx_codec_err_t cvpx_open_vp9_decoder(vpx_codec_ctx_t *context, const vpx_codec_dec_cfg_t *configuration) {
+    return vpx_codec_dec_init(context, vpx_codec_vp9_dx(), configuration, 0);
+}
+
 static inline vpx_codec_err_t cvpx_control(vpx_codec_ctx_t *context, int control, int value) {
     return vpx_codec_control_(context, control, value);
 }

@@ -52,6 +52,7 @@ public struct DecodeStatistics: Sendable {
 // SAFETY: decoder and sink calls happen on the decode thread alone; the rest is in Monitors.
 final class DecodePipeline: @unchecked Sendable {
     private struct WaitingFrame: Sendable {
+        var codec: VideoCodec
         /// When the frame was queued for the decode thread.
         var arrived: MediaInstant
         /// When the frame was captured, on this machine's media clock; nil while there is no sender report.
@@ -61,7 +62,9 @@ final class DecodePipeline: @unchecked Sendable {
         var isShown = true
     }
 
-    private let decoder: any VideoDecoder
+    private let decoders: VideoDecoders
+    /// The decoder of the newest frame's codec; used on the decode thread only.
+    private var decoder: (codec: VideoCodec, decoder: any VideoDecoder)
     private let sink: any VideoSink
     private let clock: @Sendable () -> MediaInstant
     private let requestKeyframe: @Sendable () -> Void
@@ -76,11 +79,13 @@ final class DecodePipeline: @unchecked Sendable {
     /// The queueing delay beyond which the decoder counts as too slow: the queue is dropped, and a key frame requested.
     private static let longestDelay = MediaDuration.milliseconds(500)
 
+    /// - Throws: if there is no decoder of the codec.
     init(
-        decoder: any VideoDecoder, sink: any VideoSink, clock: @escaping @Sendable () -> MediaInstant,
+        decoders: VideoDecoders, codec: VideoCodec, sink: any VideoSink, clock: @escaping @Sendable () -> MediaInstant,
         requestKeyframe: @escaping @Sendable () -> Void, onFirstFrame: @escaping @Sendable (PixelSize) -> Void
-    ) {
-        self.decoder = decoder
+    ) throws(CodecFailure) {
+        self.decoders = decoders
+        decoder = (codec, try decoders.make(codec))
         self.sink = sink
         self.clock = clock
         self.requestKeyframe = requestKeyframe
@@ -92,7 +97,8 @@ final class DecodePipeline: @unchecked Sendable {
     /// - Parameter time: when to show the frame at the earliest; nil: as soon as it is decoded.
     func push(_ frame: EncodedVideoFrame, showAt time: MediaInstant?) {
         if frame.isKeyframe { waitsForKeyframe = false }
-        let info = WaitingFrame(arrived: clock(), captured: frame.captured, showAt: time, isShown: frame.isShown)
+        let info = WaitingFrame(
+            codec: frame.codec, arrived: clock(), captured: frame.captured, showAt: time, isShown: frame.isShown)
         let isLate = !frame.isKeyframe && frames.oldest.map { info.arrived - $0.arrived > Self.longestDelay } ?? false
         guard !waitsForKeyframe, isLate || !push(frame.bytes, info) else { return }
         if !waitsForKeyframe { counters.with { $0.overflows += 1 } }
@@ -127,7 +133,8 @@ final class DecodePipeline: @unchecked Sendable {
         let start = clock()
         let frame: I420Frame?
         do throws(CodecFailure) {
-            frame = try decoder.decode(bytes)
+            if decoder.codec != info.codec { decoder = (info.codec, try decoders.make(info.codec)) }
+            frame = try decoder.decoder.decode(bytes)
         } catch {
             counters.with { $0.corrupt += 1 }
             requestKeyframe()

@@ -34,7 +34,7 @@ public final class PlaybackSink: EncodedMediaSink {
         var lipSync = LipSync()
     }
 
-    private let decoder: @Sendable () throws(CodecFailure) -> any VideoDecoder
+    private let decoders: VideoDecoders
     private let videoSink: any VideoSink
     private let audioDecoder: @Sendable () throws(CodecFailure) -> any AudioDecoder
     private let makeSpeaker: @Sendable () throws(SourceFailure) -> (any AudioSink)?
@@ -45,37 +45,41 @@ public final class PlaybackSink: EncodedMediaSink {
     private let state = Monitor(State())
 
     /// - Parameters:
-    ///   - decoder: makes the decoder of the video track.
+    ///   - decoders: of the video; their codecs are negotiated.
     ///   - videoSink: gets the decoded frames, on the thread `decode`.
     ///   - audioDecoder: makes the decoder of an audio track.
     ///   - makeSpeaker: makes the output of an audio track when its first packet comes; nil: the track is not played.
     ///   - emit: called on any thread.
     public init(
-        decoder: @escaping @Sendable () throws(CodecFailure) -> any VideoDecoder, videoSink: any VideoSink,
+        decoders: VideoDecoders, videoSink: any VideoSink,
         audioDecoder: @escaping @Sendable () throws(CodecFailure) -> any AudioDecoder,
         makeSpeaker: @escaping @Sendable () throws(SourceFailure) -> (any AudioSink)?,
         emit: @escaping @Sendable (PlaybackEvent) -> Void = { _ in }
     ) {
-        self.decoder = decoder
+        self.decoders = decoders
         self.videoSink = videoSink
         self.audioDecoder = audioDecoder
         self.makeSpeaker = makeSpeaker
         self.emit = emit
     }
 
+    public var videoCodecs: Set<VideoCodec> { decoders.codecs }
+
     public func start(
         _ format: EncodedMediaFormat, requestKeyframe: @escaping @Sendable (KeyframeRequest) -> Void
     ) throws(MediaSinkFailure) {
         state.with { $0.lipSync = LipSync() }
         self.requestKeyframe.with { $0 = requestKeyframe }
-        guard let codec = format.video, state.with({ $0.video == nil }) else { return }
+        guard let codec = format.video else { return }
         guard videoCodecs.contains(codec) else {
             return emit(.warning("\(codec.rawValue) video cannot be shown here"))
         }
+        // Frames say their codec, so that a session of another one goes on in the same pipeline.
+        guard state.with({ $0.video == nil }) else { return }
         let video: DecodePipeline
         do throws(CodecFailure) {
-            video = DecodePipeline(
-                decoder: try decoder(), sink: videoSink, clock: { MonotonicClock.now },
+            video = try DecodePipeline(
+                decoders: decoders, codec: codec, sink: videoSink, clock: { MonotonicClock.now },
                 requestKeyframe: { [current = self.requestKeyframe] in current.with { $0 }?(.cannotContinue) },
                 onFirstFrame: { [emit] in emit(.firstFrame($0)) })
         } catch {

@@ -70,6 +70,12 @@ enum ForeignPeer: String, CaseIterable, Sendable, CustomTestStringConvertible {
         return words
     }
 
+    /// Another program of Pion's, beside its player.
+    static func pionProgram(_ name: String) throws -> String {
+        guard let player = try players.get()["pion"]?.first else { throw Program.Failure("there is no player of Pion") }
+        return URL(fileURLWithPath: player).deletingLastPathComponent().appendingPathComponent("pion-" + name).path
+    }
+
     /// The programs by their names; prepared once.
     private static let players = Result<[String: [String]], any Error> {
         let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
