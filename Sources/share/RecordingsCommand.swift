@@ -5,13 +5,13 @@ import Recording
 
 struct RecordingsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "recordings", abstract: "List, show, cut, join, export and repair recordings and clips.",
+        commandName: "recordings", abstract: "List, show, cut, join, export, share and repair recordings and clips.",
         discussion: "A recording is named by its file, or by its number in 'share recordings list'.",
         subcommands: [
             ListRecordingsCommand.self, ShowRecordingsCommand.self, PlayRecordingCommand.self,
             TrimRecordingCommand.self, ReelCommand.self,
-            ExportRecordingCommand.self, OpenRecordingsCommand.self, RepairRecordingsCommand.self,
-            RemoveRecordingsCommand.self,
+            ExportRecordingCommand.self, OpenRecordingsCommand.self, ShareRecordingCommand.self, RepairRecordingsCommand.self,
+            RemoveRecordingsCommand.self, NotifyRecordingCommand.self,
         ])
 }
 
@@ -90,10 +90,12 @@ extension StoredRecording {
         let megabytes = (Double(bytes) / 1e5).rounded() / 10
         let kinds = tracks.map { track in
             track.codec + (track.size.map { " \($0.width) x \($0.height)" } ?? "")
+                + (track.channels.flatMap { $0 == 2 ? nil : " \($0) channel\($0 == 1 ? "" : "s")" } ?? "")
         }
         return [
             ClockText.text(Int(duration.inSeconds)), "\(megabytes) MB", isComplete ? "complete" : "not completed",
-            kinds.joined(separator: ", "), title.map { UntrustedText.quote($0) } ?? "",
+            kinds.joined(separator: ", "), tracks.contains(where: \.isVideo) ? "" : "no video",
+            editingObstacle.map { "not for trim and reel: \($0)" } ?? "", title.map { UntrustedText.quote($0) } ?? "",
             UntrustedText.clean(path, limit: 4_096, fallback: "a file"),
         ].filter { !$0.isEmpty }.joined(separator: "  ")
     }
@@ -101,6 +103,7 @@ extension StoredRecording {
     fileprivate var json: JSONValue {
         .object([
             "file": .string(path), "title": title.map { .string($0) } ?? .null,
+            "editable": .boolean(editingObstacle == nil), "obstacle": editingObstacle.map { .string($0) } ?? .null,
             "seconds": .number(duration.inSeconds), "bytes": .integer(bytes), "complete": .boolean(isComplete),
             "tracks": .list(
                 tracks.map { track in
@@ -108,6 +111,7 @@ extension StoredRecording {
                         "kind": .string(track.isVideo ? "video" : "audio"), "codec": .string(track.codec),
                         "width": track.size.map { .integer($0.width) } ?? .null,
                         "height": track.size.map { .integer($0.height) } ?? .null,
+                        "channels": track.channels.map { .integer($0) } ?? .null,
                     ])
                 }),
         ])

@@ -5,11 +5,15 @@ public struct ClusterAssembler {
     private let videoTrack: UInt8?
     private var blocks: [Block] = []
     private var payloads: [UInt8] = []
+    /// The earliest time of a block that waits.
+    private var earliest = Int64.max
 
     /// A block that waits; its payload is in `payloads`.
     struct Block {
         var track: UInt8
         var time: Int64
+        /// Its place among the others: blocks are written in this order.
+        var order: Int64
         var isKeyframe: Bool
         var isDiscardable: Bool
         var payload: Range<Int>
@@ -23,20 +27,27 @@ public struct ClusterAssembler {
     /// Bytes that wait.
     public var byteCount: Int { payloads.count }
     public var isEmpty: Bool { blocks.isEmpty }
+    /// Blocks that wait.
+    public var count: Int { blocks.count }
 
     /// Adds a block.
     /// - Parameters:
     ///   - track: the number of its track, 1...126.
-    ///   - time: in milliseconds. The times of a track never decrease.
+    ///   - time: in milliseconds.
+    ///   - order: in milliseconds, `time` or later; never decreases in a track. Frames that are decoded in another order
+    ///     than shown have that of the latest one before them. Nil: `time`.
     ///   - isDiscardable: no other frame refers to it.
     public mutating func append(
-        track: UInt8, time: Int64, isKeyframe: Bool, isDiscardable: Bool = false, _ payload: UnsafeRawBufferPointer
+        track: UInt8, time: Int64, order: Int64? = nil, isKeyframe: Bool, isDiscardable: Bool = false,
+        _ payload: UnsafeRawBufferPointer
     ) {
         let start = payloads.count
         payloads.append(contentsOf: payload)
+        let order = order ?? time
+        earliest = min(earliest, order)
         blocks.append(
             Block(
-                track: track, time: time, isKeyframe: isKeyframe, isDiscardable: isDiscardable,
+                track: track, time: time, order: order, isKeyframe: isKeyframe, isDiscardable: isDiscardable,
                 payload: start..<payloads.count))
     }
 
@@ -47,14 +58,15 @@ public struct ClusterAssembler {
     public mutating func takeClusters<Failure: Error>(
         upTo limit: Int64, _ body: (Cluster) throws(Failure) -> Void
     ) throws(Failure) {
+        guard earliest <= limit else { return }
         var due: [Block] = []
         var waiting: [Block] = []
         for block in blocks {
-            if block.time <= limit { due.append(block) } else { waiting.append(block) }
+            if block.order <= limit { due.append(block) } else { waiting.append(block) }
         }
         guard !due.isEmpty else { return }
         // Blocks of one time stay in the order in which they came.
-        due.sort { ($0.time, $0.payload.lowerBound) < ($1.time, $1.payload.lowerBound) }
+        due.sort { ($0.order, $0.payload.lowerBound) < ($1.order, $1.payload.lowerBound) }
         var rest = due[...]
         var failure: Failure?
         while let first = rest.first {
@@ -72,7 +84,7 @@ public struct ClusterAssembler {
     }
 
     private func startsCluster(_ block: Block, after first: Block) -> Bool {
-        block.time - first.time >= Self.longestCluster || block.isKeyframe && block.track == videoTrack
+        block.order - first.order >= Self.longestCluster || block.isKeyframe && block.track == videoTrack
     }
 
     private mutating func keep(_ waiting: [Block]) {
@@ -85,6 +97,7 @@ public struct ClusterAssembler {
             return block
         }
         payloads = kept
+        earliest = waiting.lazy.map(\.order).min() ?? .max
     }
 }
 
@@ -97,7 +110,7 @@ public struct Cluster {
     /// The time of the first block, in milliseconds.
     public var time: Int64 { blocks.first?.time ?? 0 }
     /// The time of the last block.
-    public var endTime: Int64 { blocks.last?.time ?? 0 }
+    public var endTime: Int64 { blocks.last?.order ?? 0 }
     /// Playback can start with this cluster: it begins with a key frame, or there is no video.
     public var isEntry: Bool {
         guard let first = blocks.first else { return false }

@@ -56,10 +56,18 @@ public struct ElementID: Hashable, Sendable {
     static let audio = Self(0xE1)
     static let samplingFrequency = Self(0xB5)
     static let channels = Self(0x9F)
+    static let defaultDuration = Self(0x23E383)
+    static let contentEncodings = Self(0x6D80)
 
     // Cluster
     static let timestamp = Self(0xE7)
     static let simpleBlock = Self(0xA3)
+    static let blockGroup = Self(0xA0)
+    static let block = Self(0xA1)
+    static let referenceBlock = Self(0xFB)
+    static let codecState = Self(0xA4)
+    /// Of older versions of Matroska.
+    static let encryptedBlock = Self(0xAF)
 
     // Cues
     static let cuePoint = Self(0xBB)

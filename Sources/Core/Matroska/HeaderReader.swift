@@ -13,7 +13,11 @@ struct HeaderReader {
     private var seekHead: Range<Int>?
     private var cues: Int?
     private var cueIndex: Int?
-    private var scale: UInt64 = 1_000_000
+    private var format = BlockFormat()
+    /// Tracks that are neither video nor audio, and those whose number is above 126.
+    private var otherTracks = 0
+    /// Where Info and Tracks are, by the SeekHead, relative to the segment's start.
+    private(set) var elsewhere: [ElementID: Int] = [:]
 
     private static let trackLimit = 126
     private static let longestRecord = 1 << 20
@@ -22,25 +26,37 @@ struct HeaderReader {
 
     /// Nil if Info or Tracks are missing.
     var header: RecordedHeader? {
-        guard let tracks, !tracks.isEmpty, let infoPosition, scale == 1_000_000 else { return nil }
+        guard let tracks, !tracks.isEmpty, let infoPosition else { return nil }
+        var format = format
+        for track in tracks {
+            if track.codec == "A_OPUS" { format.opusTracks.insert(track.number) }
+            format.durations[track.number] = track.frameDuration
+        }
+        let scale = Double(format.timestampScale) / 1e6
+        let possible = 0...Double(RecordedCluster.latest)
         return RecordedHeader(
-            tracks: tracks, title: title, duration: duration, durationOffset: durationOffset, created: created,
+            tracks: tracks, otherTracks: otherTracks, format: format, title: title,
+            duration: duration.flatMap { possible.contains($0 * scale) ? $0 * scale : nil },
+            durationOffset: format.timestampScale == 1_000_000 ? durationOffset : nil, created: created,
             seekHead: seekHead, places: .init(info: infoPosition, tracks: tracksPosition, cues: cueIndex), cues: cues)
     }
+
+    var hasInfo: Bool { infoPosition != nil }
+    var hasTracks: Bool { tracks != nil }
 
     mutating func take(_ element: Element, _ content: [UInt8]) {
         switch element.id {
         case .seekHead where element.start == segmentStart:
             seekHead = element.start..<element.end
             cues = Self.position(of: .cues, in: content)
+            for id in [ElementID.info, .tracks] { elsewhere[id] = Self.position(of: id, in: content) }
         case .void where seekHead?.upperBound == element.start: seekHead = segmentStart..<element.end
         case .info:
             infoPosition = element.start - segmentStart
             readInfo(content, at: element.content.lowerBound)
         case .tracks:
             tracksPosition = element.start - segmentStart
-            tracks = ElementSequence(content[...]).lazy.filter { $0.id == .trackEntry }.prefix(Self.trackLimit)
-                .compactMap { Self.track($0.content) }
+            readTracks(content)
         case .cues where element.end - element.start == CueIndex.byteCount: cueIndex = element.start - segmentStart
         default: break
         }
@@ -49,9 +65,13 @@ struct HeaderReader {
     private mutating func readInfo(_ content: [UInt8], at offset: Int) {
         for element in ElementSequence(content[...]) {
             switch element.id {
-            case .timestampScale: scale = element.content.unsigned ?? 0
+            case .timestampScale:
+                // A unit is a second at most.
+                let possible: ClosedRange<UInt64> = 1...1_000_000_000
+                format.timestampScale =
+                    element.content.unsigned.flatMap { possible.contains($0) ? $0 : nil } ?? 1_000_000
             case .duration:
-                duration = element.content.float.flatMap { $0.isFinite && $0 >= 0 && $0 < 1e13 ? $0 : nil }
+                duration = element.content.float
                 if element.content.count == 8 { durationOffset = offset + element.content.startIndex }
             case .title:
                 title = UntrustedText.clean(
@@ -78,6 +98,19 @@ struct HeaderReader {
         return nil
     }
 
+    private mutating func readTracks(_ content: [UInt8]) {
+        var found: [RecordedHeader.Track] = []
+        otherTracks = 0
+        for element in ElementSequence(content[...]) where element.id == .trackEntry {
+            if found.count < Self.trackLimit, let track = Self.track(element.content) {
+                found.append(track)
+            } else {
+                otherTracks += 1
+            }
+        }
+        tracks = found
+    }
+
     private static func track(_ entry: ArraySlice<UInt8>) -> RecordedHeader.Track? {
         var number: UInt64?
         var type: UInt64?
@@ -85,21 +118,34 @@ struct HeaderReader {
         var record: [UInt8] = []
         var name: String?
         var size: PixelSize?
+        var channels: Int?
+        var frameDuration: Int64?
+        var isEncoded = false
         for element in ElementSequence(entry) {
             switch element.id {
             case .trackNumber: number = element.content.unsigned
             case .trackType: type = element.content.unsigned
             case .codecID: codec = String(decoding: element.content.prefix(64), as: UTF8.self)
-            case .codecPrivate where type == 1: record = Array(element.content.prefix(Self.longestRecord))
+            case .codecPrivate: record = Array(element.content.prefix(Self.longestRecord))
             case .name:
                 name = UntrustedText.clean(String(decoding: element.content.prefix(256), as: UTF8.self), fallback: "")
             case .video: size = pixels(element.content)
+            case .audio: channels = Self.channels(element.content)
+            case .defaultDuration: frameDuration = element.content.unsigned.flatMap { $0 < 1 << 40 ? Int64($0) : nil }
+            case .contentEncodings: isEncoded = true
             default: break
             }
         }
         guard let number, (1...126).contains(number), let type, type == 1 || type == 2 else { return nil }
         return RecordedHeader.Track(
-            number: UInt8(number), isVideo: type == 1, codec: codec, name: name, size: size, record: record)
+            number: UInt8(number), isVideo: type == 1, codec: codec, name: name, size: size, record: record,
+            channels: type == 2 ? channels ?? 1 : nil, frameDuration: frameDuration, isEncoded: isEncoded)
+    }
+
+    private static func channels(_ audio: ArraySlice<UInt8>) -> Int? {
+        ElementSequence(audio).first { $0.id == .channels }.flatMap { element in
+            element.content.unsigned.flatMap { (1...255).contains($0) ? Int($0) : nil }
+        }
     }
 
     private static func pixels(_ video: ArraySlice<UInt8>) -> PixelSize? {

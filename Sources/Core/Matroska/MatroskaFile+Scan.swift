@@ -25,14 +25,38 @@ extension MatroskaFile {
     }
 
     private func piece(at position: Int, _ budget: inout Int) -> Piece {
-        if let element = element(at: position) {
+        let before = budget
+        if let element = element(at: position) ?? openCluster(at: position, &budget) {
             if element.id == .cluster {
-                if cluster(element) != nil { return .cluster(element) }
+                if cluster(element) != nil {
+                    budget = before
+                    return .cluster(element)
+                }
             } else if Self.topLevel.contains(element.id) {
                 return .other(element)
             }
         }
         return .damage(position..<nextCluster(after: position, &budget))
+    }
+
+    /// A cluster of unknown size, as live streams have them: it ends before the next element of a segment, or with the
+    /// last whole element of the file (RFC 8794 section 6.2).
+    private func openCluster(at start: Int, _ budget: inout Int) -> Element? {
+        guard let header = ElementHeader(source.bytes(at: start, count: ElementHeader.longest)),
+            header.id == .cluster, header.size == nil
+        else { return nil }
+        let content = start + header.length
+        var end = content
+        while budget > 0, let child = element(at: end),
+            child.id == .void || child.id != .cluster && !Self.topLevel.contains(child.id),
+            child.id != .ebml, child.id != .segment
+        {
+            // False starts may be many, and each look at an element costs more than its bytes.
+            budget -= 64
+            guard child.end - content <= Self.largestCluster else { return nil }
+            end = child.end
+        }
+        return end > content ? Element(id: .cluster, start: start, content: content..<end) : nil
     }
 
     /// The elements of a segment (RFC 9559 section 5.1), apart from clusters: Chapters, Tags and Attachments too.
@@ -54,7 +78,7 @@ extension MatroskaFile {
             guard bytes.count >= id.count else { break }
             for index in 0...(bytes.count - id.count) where bytes[index] == id[0] {
                 guard bytes[index + 1] == id[1], bytes[index + 2] == id[2], bytes[index + 3] == id[3],
-                    let found = element(at: start + index)
+                    let found = element(at: start + index) ?? openCluster(at: start + index, &budget)
                 else { continue }
                 if cluster(found) != nil { return start + index }
                 budget -= min(found.content.count, Self.largestCluster)

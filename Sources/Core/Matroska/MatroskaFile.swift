@@ -1,7 +1,7 @@
 public import MediaCore
 
-/// A file, as far as it can be read. Reads any WebM or Matroska file with blocks as this program writes them, also one
-/// whose end is missing.
+/// A file, as far as it can be read: any WebM or Matroska file, also one whose end is missing, or whose clusters are of
+/// unknown size.
 public struct MatroskaFile<Source: ByteSource> {
     /// Why a file cannot be read.
     public enum Malformed: Error, Equatable, Sendable {
@@ -19,6 +19,8 @@ public struct MatroskaFile<Source: ByteSource> {
     /// Where the first cluster may be.
     let bodyStart: Int
 
+    /// So many elements may come before the first cluster.
+    private static var mostHeaderElements: Int { 1_000 }
     /// Header elements and clusters that are larger count as damaged.
     static var largestHeaderElement: Int { 1 << 20 }
     static var largestCluster: Int { 1 << 26 }
@@ -34,18 +36,30 @@ public struct MatroskaFile<Source: ByteSource> {
         segmentEnd = size.size.map { start + $0 }
         var reader = HeaderReader(segmentStart: segmentStart)
         var position = segmentStart
-        while let element = Self.element(source, at: position), element.id != .cluster,
-            reader.header == nil || Self.topLevel.contains(element.id)
+        var count = 0
+        while count < Self.mostHeaderElements, let element = Self.element(source, at: position),
+            element.id != .cluster, reader.header == nil || Self.topLevel.contains(element.id)
         {
-            guard element.content.count <= Self.largestHeaderElement, position < Self.largestHeaderElement else {
-                break
-            }
-            reader.take(element, source.bytes(at: element.content.lowerBound, count: element.content.count))
+            Self.read(element, of: source, into: &reader)
             position = element.end
+            count += 1
         }
         bodyStart = position
+        // Editors of tags move what has grown behind the clusters.
+        for (id, place) in reader.elsewhere where id == .info ? !reader.hasInfo : !reader.hasTracks {
+            guard let element = Self.element(source, at: start &+ place), element.id == id else { continue }
+            Self.read(element, of: source, into: &reader)
+        }
         guard let header = reader.header else { throw .noHeader }
         self.header = header
+    }
+
+    /// Attachments, tags and whatever else is skipped may be of any size.
+    private static func read(_ element: Element, of source: Source, into reader: inout HeaderReader) {
+        guard element.id == .void || element.content.count <= largestHeaderElement else { return }
+        let isRead = [ElementID.seekHead, .info, .tracks].contains(element.id)
+        reader.take(
+            element, isRead ? source.bytes(at: element.content.lowerBound, count: element.content.count) : [])
     }
 
     /// The element at a place; nil if there is no whole one of known size.
@@ -64,7 +78,7 @@ public struct MatroskaFile<Source: ByteSource> {
     public func cluster(_ element: Element) -> RecordedCluster? {
         guard element.id == .cluster, element.content.count <= Self.largestCluster else { return nil }
         let bytes = source.bytes(at: element.content.lowerBound, count: element.content.count)
-        return bytes.count == element.content.count ? RecordedCluster(bytes) : nil
+        return bytes.count == element.content.count ? RecordedCluster(bytes, header.format) : nil
     }
 }
 
@@ -79,15 +93,24 @@ public struct RecordedHeader: Equatable, Sendable {
         public var name: String?
         /// Of the first frame, in pixels; nil for audio.
         public var size: PixelSize?
-        /// The decoder configuration record of video; empty without one.
+        /// `CodecPrivate`: the decoder configuration record of video, OpusHead of Opus; empty without one.
         public var record: [UInt8] = []
+        /// Nil for video.
+        public var channels: Int?
+        /// In nanoseconds; nil if the header does not say it.
+        public var frameDuration: Int64?
+        /// The frames are compressed or encrypted once more.
+        public var isEncoded = false
     }
 
     public var tracks: [Track]
+    /// Tracks that are left out of `tracks`: subtitles and other kinds, and numbers above 126.
+    public var otherTracks = 0
+    public var format = BlockFormat()
     public var title: String?
     /// In milliseconds; nil if it is missing or no number of a file.
     public var duration: Double?
-    /// Where the 8 bytes of the duration are; nil without such a field.
+    /// Where the 8 bytes of the duration are; nil without such a field, or with another unit than milliseconds.
     public var durationOffset: Int?
     /// Nanoseconds from 2001-01-01T00:00:00 UTC.
     public var created: Int64?

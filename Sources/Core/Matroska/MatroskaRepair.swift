@@ -25,7 +25,8 @@ extension MatroskaFile {
         return cues.id == .cues
     }
 
-    /// - Returns: nil if the header has no place for what is missing: another program wrote the file.
+    /// - Returns: nil if the header has no place for what is missing (another program wrote the file), or if too much
+    ///   of it is damaged.
     public func repair() -> MatroskaRepair? {
         guard let durationOffset = header.durationOffset, let seekHead = header.seekHead,
             seekHead.count == MatroskaHeader.seekHeadBytes, segmentStart >= 8,
@@ -34,8 +35,9 @@ extension MatroskaFile {
         var found = Findings(videoTrack: header.videoTrack, end: bodyStart)
         forEachPiece { piece in
             found.take(piece, self)
-            return true
+            return found.damage.count <= Findings.damageLimit
         }
+        guard found.damage.count <= Findings.damageLimit else { return nil }
         let duration = max(found.lastTime, Int64(header.duration ?? 0))
         let index = header.places.cues.flatMap { place in
             CueIndex.content(found.cues).map {
@@ -56,6 +58,11 @@ extension MatroskaFile {
 
     /// What a scan finds.
     private struct Findings {
+        /// More places of damage are not covered.
+        static var damageLimit: Int { 10_000 }
+        /// More cues are thinned out.
+        private static var cueLimit: Int { 100_000 }
+
         let videoTrack: UInt8?
         var damage: [MatroskaPatch] = []
         /// Damage that a cluster follows is covered; other damage is cut off.
@@ -109,6 +116,7 @@ extension MatroskaFile {
             lastTime = max(lastTime, cluster.blocks.map(\.time).max() ?? 0)
             let entry = cluster.blocks.first { videoTrack == nil || $0.track == videoTrack && $0.isKeyframe }
             guard let entry, videoTrack != nil || entry.time - (cues.last?.time ?? -5_000) >= 5_000 else { return }
+            if cues.count >= Self.cueLimit { cues = cues.enumerated().filter { $0.offset % 2 == 0 }.map(\.element) }
             cues.append(Cue(time: max(entry.time, 0), track: entry.track, cluster: position, relative: entry.position))
         }
     }

@@ -6,9 +6,11 @@ public enum MatroskaTrack: Equatable, Sendable {
     ///   - size: of the first frame, in pixels; later frames may have another one.
     ///   - record: the codec's decoder configuration record; empty for codecs without one.
     case video(VideoCodec, size: PixelSize, record: [UInt8] = [])
-    /// Opus, 48 kHz, stereo.
-    /// - Parameter name: as players show it; nil for none.
-    case opus(name: String?)
+    /// Opus, 48 kHz.
+    /// - Parameters:
+    ///   - name: as players show it; nil for none.
+    ///   - head: OpusHead (RFC 7845 section 5.1), which says how many channels the packets have; empty for stereo.
+    case opus(name: String?, head: [UInt8] = [], channels: Int = 2)
 
     /// The codec ID (RFC 9559 section 5.1.4.1.21; the Matroska codec specifications).
     public static func codecID(_ codec: VideoCodec) -> String {
@@ -51,16 +53,17 @@ public enum MatroskaTrack: Equatable, Sendable {
                     video.unsigned(.pixelWidth, UInt64(clamping: max(size.width, 1)))
                     video.unsigned(.pixelHeight, UInt64(clamping: max(size.height, 1)))
                 }
-            case .opus(let name):
+            case .opus(let name, let head, let channels):
                 entry.unsigned(.trackType, 2)
                 if let name { entry.text(.name, name) }
                 entry.text(.codecID, "A_OPUS")
-                entry.binary(.codecPrivate, Self.opusHead)
-                entry.unsigned(.codecDelay, UInt64(Self.opusPreSkip) * 1_000_000_000 / 48_000)
+                let head = head.count >= 19 ? head : Self.opusHead
+                entry.binary(.codecPrivate, head)
+                entry.unsigned(.codecDelay, (UInt64(head[10]) | UInt64(head[11]) << 8) * 1_000_000_000 / 48_000)
                 entry.unsigned(.seekPreRoll, 80_000_000)
                 entry.master(.audio) { audio in
                     audio.float(.samplingFrequency, 48_000)
-                    audio.unsigned(.channels, 2)
+                    audio.unsigned(.channels, UInt64(clamping: max(channels, 1)))
                 }
             }
         }

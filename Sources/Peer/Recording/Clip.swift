@@ -79,7 +79,8 @@ struct Clip {
     /// Writes the clip to a new, complete file. Blocks on the disk.
     func write(to destination: RecordingDestination, title: String?) throws(RecordingFailure) -> RecordedFile {
         do throws(RecordingFileFailure) {
-            var writer = try ExcerptWriter(to: destination, video: video, audio: tracks.names, title: title)
+            var writer = try ExcerptWriter(
+                to: destination, video: video, audio: tracks.names.map { RecordedAudio(name: $0) }, title: title)
             do throws(RecordingFileFailure) {
                 copy(to: &writer)
                 return try writer.finish(duration: end - start)

@@ -21,26 +21,31 @@ public enum RecordingEditor {
         encoder: GroupEncoder? = nil, destination: RecordingDestination
     ) throws(RecordingFailure) -> RecordedFile {
         let source = try EditableRecording(path)
-        let places = source.places(at: start.wholeMilliseconds)
+        let places = try source.checkedPlaces(at: start.wholeMilliseconds)
         guard start.wholeMilliseconds < places.end else {
             throw RecordingFailure("\(source.name) lasts \(places.end / 1_000) s only")
         }
         let first = isExact ? max(start.wholeMilliseconds, places.firstKeyframe) : places.keyframe
+        // Nothing is cut off at the beginning: audio before the first frame stays.
+        let begin = start.wholeMilliseconds <= 0 ? min(first, places.firstBlock) : first
         let last = min(end?.wholeMilliseconds ?? places.end, places.end)
-        guard first < last else {
+        guard begin < last else {
             throw RecordingFailure("there is nothing of \(source.name) in that part: it lasts \(places.end) ms")
         }
         var cut = RecordingCut(
-            from: first, to: last == places.end ? last + 1 : last, keyframe: places.keyframe,
-            shown: isExact ? places.shown : first, offset: -first)
+            from: begin, to: last == places.end ? last + 1 : last, keyframe: places.keyframe,
+            shown: isExact ? places.shown : first, offset: -begin)
         var head: FrameGroup?
         if isExact, let video = source.video, video.codec != .vp8, places.shown > places.keyframe {
             head = try encodedHead(of: source, video, places, &cut, encoder)
         }
         return try write(destination, source.video, source.audio, source.title) { writer throws(RecordingFileFailure) in
-            for frame in head?.frames ?? [] { writer.addFrame(frame, time: max(frame.time, first) - first) }
+            for frame in head?.frames ?? [] { writer.addFrame(frame, time: max(frame.time, first) - begin) }
             try source.copy(cut, to: &writer)
-            return last - first
+            guard writer.count > 0 else {
+                throw RecordingFileFailure(.notReadable, "there is nothing of \(source.name) in that part")
+            }
+            return last - begin
         }
     }
 
@@ -57,20 +62,26 @@ public enum RecordingEditor {
         }
         var group = FrameGroup(video)
         var next = Int64.max
+        var isWhole = true
         source.forEachFrame { block in
             guard block.time < cut.to else { return false }
             if block.isKeyframe, block.time > places.shown {
                 next = block.time
                 return false
             }
-            if block.time >= places.keyframe { group.frames.append(FrameGroup.Frame(block)) }
-            return true
+            guard block.time >= places.keyframe else { return true }
+            isWhole = group.append(FrameGroup.Frame(block))
+            return isWhole
+        }
+        guard isWhole else {
+            throw RecordingFailure(
+                "there is no key frame near that instant of \(source.name)", remedy: "Begin the part with a key frame.")
         }
         var head = try encoder.encode(group, places.shown)
         guard head.video.codec == video.codec, head.frames.first?.isKeyframe == true else {
             throw RecordingFailure("the beginning of the part could not be encoded")
         }
-        for index in head.frames.indices { head.frames[index].time += places.keyframe }
+        head.shift(by: places.keyframe)
         cut.keyframe = next
         cut.prefix = parameterSets(of: video)
         return head
@@ -90,22 +101,29 @@ public enum RecordingEditor {
         for path in paths { sources.append(try EditableRecording(path)) }
         guard let first = sources.first else { throw RecordingFailure("there is nothing to join") }
         for other in sources.dropFirst()
-        where other.video != first.video || other.audio.count != first.audio.count {
+        where other.video != first.video || other.audio.count != first.audio.count
+            || !zip(other.audio, first.audio).allSatisfy({ $0.continues($1) })
+        {
             throw RecordingFailure(
-                "\(other.name) has another codec, size or number of audio tracks than \(first.name)",
+                "\(other.name) has another codec, size, or number of audio tracks or channels than \(first.name)",
                 remedy: "Only recordings of the same kind can be joined without encoding them again.")
         }
+        // Nothing is written if one of them cannot be copied.
+        var all: [EditableRecording.Places] = []
+        for source in sources { all.append(try source.checkedPlaces(at: 0)) }
         return try write(destination, first.video, first.audio, title ?? first.title) {
             writer throws(RecordingFileFailure) in
             var offset: Int64 = 0
-            for source in sources {
-                let places = source.places(at: 0)
+            for (source, places) in zip(sources, all) {
                 let cut = RecordingCut(
-                    from: places.keyframe, to: places.end + 1, keyframe: places.keyframe,
-                    prefix: parameterSets(of: source.video), shown: places.keyframe, offset: offset - places.keyframe)
+                    from: places.firstBlock, to: places.end + 1, keyframe: places.keyframe,
+                    prefix: parameterSets(of: source.video), shown: places.keyframe, offset: offset - places.firstBlock)
                 try source.copy(cut, to: &writer)
                 // The last frame is shown, too.
-                offset += max(places.end, places.lastBlock + Self.shortestFrame) - places.keyframe
+                offset += max(places.end, places.lastBlock + Self.shortestFrame) - places.firstBlock
+                guard offset < Self.longest else {
+                    throw RecordingFileFailure(.notReadable, "the recordings are longer than a file can be")
+                }
             }
             return offset
         }
@@ -113,10 +131,12 @@ public enum RecordingEditor {
 
     /// How long the last frame of a joined recording is shown, in milliseconds.
     private static let shortestFrame: Int64 = 33
+    /// A hundred years, in milliseconds.
+    private static let longest: Int64 = 3_153_600_000_000
 
     /// Creates a file, and completes it after `body`, which returns its length. After an error there is none.
     static func write(
-        _ destination: RecordingDestination, _ video: RecordedVideo?, _ audio: [String?],
+        _ destination: RecordingDestination, _ video: RecordedVideo?, _ audio: [RecordedAudio],
         _ title: String?, _ body: (inout ExcerptWriter) throws(RecordingFileFailure) -> Int64
     ) throws(RecordingFailure) -> RecordedFile {
         do throws(RecordingFileFailure) {
@@ -154,8 +174,7 @@ struct EditableRecording {
     let name: String
     let title: String?
     let video: RecordedVideo?
-    /// The names of the audio tracks.
-    let audio: [String?]
+    let audio: [RecordedAudio]
     private let file: MatroskaFile<RecordedFileSource>
     let videoNumber: UInt8?
     private let audioNumbers: [UInt8]
@@ -168,23 +187,58 @@ struct EditableRecording {
         }
         name = UntrustedText.clean(path, limit: 4_096, fallback: "the file")
         title = file.header.title
-        var video: RecordedVideo?
-        var videoNumber: UInt8?
-        for track in file.header.tracks {
-            let codec = VideoCodec.allCases.first { MatroskaTrack.codecID($0) == track.codec }
-            guard track.isVideo ? codec != nil && video == nil : track.codec == "A_OPUS" else {
-                throw RecordingFailure(
-                    "\(name) has a track that cannot be copied", remedy: "Export it to another format.")
+        let track = file.header.tracks.first { $0.isVideo && Self.codec(of: $0) != nil && !$0.isEncoded }
+        video = track.flatMap { track in
+            Self.codec(of: track).map {
+                RecordedVideo($0, size: track.size ?? PixelSize(width: 640, height: 360), record: track.record)
             }
-            guard let codec else { continue }
-            video = RecordedVideo(codec, size: track.size ?? PixelSize(width: 640, height: 360), record: track.record)
-            videoNumber = track.number
         }
-        self.video = video
-        self.videoNumber = videoNumber
+        videoNumber = track?.number
         let audio = file.header.tracks.filter { !$0.isVideo }
-        self.audio = audio.map(\.name)
+        self.audio = audio.map { RecordedAudio(name: $0.name, head: $0.record, channels: $0.channels ?? 2) }
         audioNumbers = audio.map(\.number)
+    }
+
+    /// Why a file with this header cannot be cut and joined, as a phrase; nil if it can.
+    static func obstacle(_ header: RecordedHeader) -> String? {
+        if header.otherTracks > 0 { return "a track that is neither video nor audio" }
+        if header.tracks.contains(where: \.isEncoded) { return "a track that is compressed or encrypted once more" }
+        if header.tracks.count(where: \.isVideo) > 1 { return "several video tracks" }
+        for track in header.tracks {
+            let codec = UntrustedText.clean(track.codec, fallback: "an unknown codec")
+            guard track.isVideo else {
+                guard track.codec == "A_OPUS" else { return "audio in \(codec)" }
+                if track.record.count < 19, track.channels != 2 { return "Opus audio without its header" }
+                continue
+            }
+            guard let known = Self.codec(of: track) else { return "video in \(codec)" }
+            // The place of `lengthSizeMinusOne`: ISO/IEC 14496-15 sections 5.3.3 and 8.3.3.
+            let place = known == .h264 ? 4 : known == .h265 ? 21 : nil
+            if let place, track.record.count <= place || track.record[place] & 3 != 3 {
+                return "\(known.rawValue) video whose units have lengths of another size than 4 bytes"
+            }
+        }
+        return nil
+    }
+
+    private static func codec(of track: RecordedHeader.Track) -> VideoCodec? {
+        VideoCodec.allCases.first { MatroskaTrack.codecID($0) == track.codec }
+    }
+
+    private static func refusal(_ name: String, _ what: String) -> RecordingFailure {
+        RecordingFailure(
+            "\(name) has \(what), which cannot be copied", remedy: "Export it: share recordings export.")
+    }
+
+    /// The places for a cut.
+    /// - Throws: if a part of the file cannot be read, and would be missing in a copy.
+    func checkedPlaces(at instant: Int64) throws(RecordingFailure) -> Places {
+        if let obstacle = Self.obstacle(file.header) { throw Self.refusal(name, obstacle) }
+        let places = places(at: instant)
+        if places.hasForeignBlocks { throw Self.refusal(name, "blocks of another kind") }
+        guard places.blocks > 0 else { throw Self.refusal(name, "no block that can be read") }
+        guard videoNumber == nil || places.hasKeyframe else { throw Self.refusal(name, "no key frame") }
+        return places
     }
 
     /// Places in the recording for a cut at an instant, in milliseconds.
@@ -194,22 +248,40 @@ struct EditableRecording {
         var firstKeyframe: Int64 = 0
         /// The frame that is shown at the instant.
         var shown: Int64 = 0
+        /// Of the video and of the audio tracks, before the first key frame too.
+        var firstBlock: Int64 = 0
         var lastBlock: Int64 = 0
         var end: Int64 = 0
+        var hasKeyframe = false
+        var blocks = 0
+        /// Blocks, or a whole cluster, that cannot be read.
+        var hasForeignBlocks = false
     }
 
     func places(at instant: Int64) -> Places {
         var places = Places()
         var keyframe: Int64?
-        forEachBlock { block in
-            places.end = max(places.end, block.time)
-            guard block.track == videoNumber else { return }
-            if block.isKeyframe {
-                if keyframe == nil { places.firstKeyframe = block.time }
-                if keyframe == nil || block.time <= instant { keyframe = block.time }
+        file.forEachPiece { piece in
+            guard case .cluster(let element) = piece, let cluster = file.cluster(element) else {
+                places.hasForeignBlocks = places.hasForeignBlocks || isWholeCluster(piece)
+                return true
             }
-            if block.time <= instant { places.shown = block.time }
+            places.hasForeignBlocks = places.hasForeignBlocks || cluster.foreignBlocks > 0
+            for block in cluster.blocks {
+                places.firstBlock = places.blocks == 0 ? block.time : min(places.firstBlock, block.time)
+                places.blocks += 1
+                places.end = max(places.end, block.time)
+                guard block.track == videoNumber else { continue }
+                if block.isKeyframe {
+                    if keyframe == nil { places.firstKeyframe = block.time }
+                    if keyframe == nil || block.time <= instant { keyframe = block.time }
+                }
+                if block.time <= instant { places.shown = max(places.shown, block.time) }
+            }
+            return true
         }
+        places.firstBlock = min(places.firstBlock, keyframe == nil ? .max : places.firstKeyframe)
+        places.hasKeyframe = keyframe != nil
         places.lastBlock = places.end
         // A still picture lasts longer than its frame.
         places.end = max(places.end, Int64(file.header.duration ?? 0))
@@ -221,10 +293,21 @@ struct EditableRecording {
     func copy(_ cut: RecordingCut, to writer: inout ExcerptWriter) throws(RecordingFileFailure) {
         var latest = Int64.min
         var failure: RecordingFileFailure?
+        var progress = CopyProgress()
         file.forEachPiece { piece in
             guard case .cluster(let element) = piece, let cluster = file.cluster(element) else { return true }
-            for block in cluster.blocks where block.time < cut.to {
-                block.payload.withUnsafeBytes { copy(block, $0, cut, &writer) }
+            for block in cluster.blocks {
+                // Times may be years apart, also within a cluster.
+                do throws(RecordingFileFailure) {
+                    try writer.fill(upTo: min(block.time, cut.to) + cut.offset - Self.lag)
+                } catch {
+                    failure = error
+                    return false
+                }
+                // Frames that are shown before it may refer to it.
+                if block.track == videoNumber, block.time >= cut.to { progress.hasEnded = progress.hasBegun }
+                guard block.time < cut.to else { continue }
+                block.payload.withUnsafeBytes { copy(block, $0, cut, &progress, &writer) }
                 latest = max(latest, block.time)
             }
             // Blocks of other tracks may be a second behind.
@@ -240,11 +323,20 @@ struct EditableRecording {
 
     private static let lag: Int64 = 3_000
 
+    /// Where the copying of video is: frames come in decoding order, which may not be that of their times.
+    private struct CopyProgress {
+        var hasBegun = false
+        var hasEnded = false
+    }
+
     private func copy(
-        _ block: RecordedBlock, _ bytes: UnsafeRawBufferPointer, _ cut: RecordingCut, _ writer: inout ExcerptWriter
+        _ block: RecordedBlock, _ bytes: UnsafeRawBufferPointer, _ cut: RecordingCut, _ progress: inout CopyProgress,
+        _ writer: inout ExcerptWriter
     ) {
         if block.track == videoNumber {
-            guard block.time >= cut.keyframe else { return }
+            // Frames before the key frame may follow it, and refer to frames that are not copied.
+            guard block.time >= cut.keyframe, progress.hasBegun || block.isKeyframe, !progress.hasEnded else { return }
+            progress.hasBegun = true
             if block.time == cut.keyframe, block.isKeyframe, !cut.prefix.isEmpty {
                 return (cut.prefix + bytes).withUnsafeBytes {
                     writer.addFrame($0, time: block.time + cut.offset, isKeyframe: true, isHidden: false)
@@ -253,16 +345,17 @@ struct EditableRecording {
             writer.addFrame(
                 bytes, time: max(block.time, cut.from) + cut.offset, isKeyframe: block.isKeyframe,
                 isHidden: block.time < cut.shown)
-        } else if let track = audioNumbers.firstIndex(of: block.track), block.time >= cut.from {
+            return
+        }
+        if let track = audioNumbers.firstIndex(of: block.track), block.time >= cut.from {
             writer.addPacket(bytes, track: track, time: block.time + cut.offset)
         }
     }
 
-    private func forEachBlock(_ body: (RecordedBlock) -> Void) {
-        forEachCluster { cluster in
-            cluster.blocks.forEach(body)
-            return true
-        }
+    /// A cluster that has all its bytes, and still cannot be read.
+    private func isWholeCluster(_ piece: MatroskaFile<RecordedFileSource>.Piece) -> Bool {
+        guard case .damage(let range) = piece else { return false }
+        return file.element(at: range.lowerBound)?.id == .cluster
     }
 
     /// - Parameter body: returns false to end.

@@ -10,6 +10,8 @@ public struct StoredRecording: Equatable, Sendable {
         public var codec: String
         /// Of the first frame; nil for audio.
         public var size: PixelSize?
+        /// Nil for video.
+        public var channels: Int?
     }
 
     public var path: String
@@ -19,6 +21,8 @@ public struct StoredRecording: Equatable, Sendable {
     public var duration: MediaDuration
     public var bytes: Int
     public var tracks: [Track]
+    /// Why it cannot be cut and joined, as a phrase ("audio in A_AAC"); nil if it can.
+    public var editingObstacle: String?
     /// The recording ended as it should. Otherwise it goes on, or was cut off; it can be played all the same.
     public var isComplete: Bool
 
@@ -34,8 +38,10 @@ public struct StoredRecording: Equatable, Sendable {
             bytes = source.length
             tracks = file.header.tracks.map {
                 Track(
-                    isVideo: $0.isVideo, codec: UntrustedText.clean($0.codec, fallback: "unknown"), size: $0.size)
+                    isVideo: $0.isVideo, codec: UntrustedText.clean($0.codec, fallback: "unknown"), size: $0.size,
+                    channels: $0.channels)
             }
+            editingObstacle = EditableRecording.obstacle(file.header)
             isComplete = file.isComplete
         } catch {
             throw RecordingFailure(error)
