@@ -27,7 +27,7 @@ public enum RecordingRepair {
             return Result(wasComplete: true, duration: Int64(file.header.duration ?? 0), lostBytes: 0)
         }
         guard let repair = file.repair() else {
-            throw RecordingFileFailure(.notReadable, "\(path) was written by another program")
+            throw RecordingFileFailure(.notReadable, "\(path) was written by another program, or little of it is whole")
         }
         for patch in repair.damage { try write(patch.bytes, at: patch.offset, source) }
         guard ftruncate(source.descriptor, off_t(repair.end)) == 0 else { throw failure(source) }

@@ -12,23 +12,43 @@ public struct FrameGroup: Sendable {
     }
 
     public var codec: VideoCodec { video.codec }
-    public internal(set) var frames: [Frame] = []
+    public private(set) var frames: [Frame] = []
+    private var byteCount = 0
     let video: RecordedVideo
 
+    /// A group of a recording is not larger in memory: 256 MiB, and as many frames as of an hour at 60 a second.
+    private static let byteLimit = 1 << 28
+    private static let frameLimit = 216_000
+
     init(_ video: RecordedVideo) { self.video = video }
+
+    /// Adds the next frame.
+    /// - Returns: false if the group is too large, and stays as it is.
+    mutating func append(_ frame: Frame) -> Bool {
+        guard frames.count < Self.frameLimit, byteCount + frame.bytes.count <= Self.byteLimit else { return false }
+        byteCount += frame.bytes.count
+        frames.append(frame)
+        return true
+    }
+
+    /// Moves all frames in time.
+    mutating func shift(by milliseconds: Int64) {
+        for index in frames.indices { frames[index].time += milliseconds }
+    }
 
     /// Reads all frames of a small file. Blocks on the disk.
     /// - Throws: if it cannot be read, or has no video that can be copied.
     public init(reading path: String) throws(RecordingFailure) {
         let recording = try EditableRecording(path)
         guard let video = recording.video else { throw RecordingFailure("\(recording.name) has no video") }
-        self.init(video)
-        var frames: [Frame] = []
+        var group = FrameGroup(video)
+        var isWhole = true
         recording.forEachFrame { block in
-            frames.append(Frame(block))
-            return true
+            isWhole = group.append(Frame(block))
+            return isWhole
         }
-        self.frames = frames
+        guard isWhole else { throw RecordingFailure("\(recording.name) is too large") }
+        self = group
     }
 
     /// Writes a file of their own, which begins with the first of them. Blocks on the disk.

@@ -6,19 +6,13 @@ enum OpusGap {
 
     /// - Parameters:
     ///   - toc: the first byte of the packet before the gap, which says mode, bandwidth and channels.
-    ///   - samples: at 48 kHz, to be filled with whole frames; the rest remains a gap.
-    /// - Returns: packets with their lengths in samples.
-    static func packets(like toc: UInt8, samples: Int) -> [(bytes: [UInt8], samples: Int)] {
+    ///   - samples: at 48 kHz, to be filled with whole frames of up to 120 ms a packet.
+    /// - Returns: the next packet and its length in samples; nil if no frame fits.
+    static func packet(like toc: UInt8, samples: Int) -> (bytes: [UInt8], samples: Int)? {
         let frame = frameSamples(toc)
-        var frames = samples / frame
-        var packets: [(bytes: [UInt8], samples: Int)] = []
-        while frames > 0 {
-            // Code 3: so many frames of equal length, here of no bytes (section 3.2.5).
-            let count = min(frames, longest / frame)
-            packets.append(([toc | 0x03, UInt8(count)], count * frame))
-            frames -= count
-        }
-        return packets
+        // Code 3: so many frames of equal length, here of no bytes (section 3.2.5).
+        let count = min(samples, longest) / frame
+        return count > 0 ? ([toc | 0x03, UInt8(count)], count * frame) : nil
     }
 
     /// The length of a packet, in samples at 48 kHz (RFC 6716 section 3.2).

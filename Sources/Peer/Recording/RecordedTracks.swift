@@ -46,6 +46,8 @@ struct RecordedTracks {
 
         /// Shorter gaps are rounding and corrections of the clock.
         private static let shortest: Int64 = 10
+        /// A day, in samples.
+        static let longestGap: Int64 = 86_400 * 48_000
 
         mutating func note(toc: UInt8, time: Int64, samples: Int) {
             self.toc = toc & 0xFC
@@ -54,16 +56,20 @@ struct RecordedTracks {
             end = time
         }
 
-        /// Fills the time between the end and `time` with packets of silence.
-        mutating func gap(until time: Int64) -> [(bytes: [UInt8], time: Int64)] {
-            guard end != nil, time - endSamples / 48 >= Self.shortest else { return [] }
-            let missing = time * 48 - endSamples
-            return OpusGap.packets(like: toc, samples: Int(clamping: missing)).map { packet in
-                defer { endSamples += Int64(packet.samples) }
-                let start = endSamples / 48
-                end = start
-                return (packet.bytes, start)
+        /// The next packet of silence between the end and `time`; nil when the gap is filled.
+        /// - Parameter longest: how much is filled, in samples; the time before it remains a gap.
+        mutating func nextGapPacket(
+            until time: Int64, longest: Int64 = longestGap
+        ) -> (bytes: [UInt8], time: Int64, samples: Int64)? {
+            guard end != nil, time - endSamples / 48 >= Self.shortest else { return nil }
+            endSamples = max(endSamples, time * 48 - max(longest, 0))
+            guard let packet = OpusGap.packet(like: toc, samples: Int(clamping: time * 48 - endSamples)) else {
+                return nil
             }
+            let start = endSamples / 48
+            endSamples += Int64(packet.samples)
+            end = start
+            return (packet.bytes, start, Int64(packet.samples))
         }
     }
 }

@@ -33,9 +33,9 @@ public enum RecordingFrames {
         }
         recording.forEachFrame { block in
             pass(upTo: block.time)
-            if block.isKeyframe { group.frames = [] }
+            if block.isKeyframe { group = FrameGroup(video) }
             if block.isKeyframe || !group.frames.isEmpty, group.frames.count < longestGroup {
-                group.frames.append(FrameGroup.Frame(block))
+                _ = group.append(FrameGroup.Frame(block))
             }
             return failure == nil && next < instants.count
         }

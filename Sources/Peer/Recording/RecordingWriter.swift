@@ -116,7 +116,7 @@ struct RecordingWriter {
     /// Fills the time without packets.
     /// - Parameter time: of the recording, in milliseconds.
     private mutating func fill(_ track: Int, until time: Int64) {
-        for packet in tracks.audio[track].gap(until: time) {
+        while let packet = tracks.audio[track].nextGapPacket(until: time) {
             packet.bytes.withUnsafeBytes {
                 assembler?.append(
                     track: tracks.number(ofAudio: track), time: packet.time, isKeyframe: true, $0)
