@@ -6,7 +6,7 @@ internal import RecordingPage
 internal import SessionBus
 
 /// A page in the browser for a recording: player, timeline, trimming and download. It is served by this process, to
-/// this machine alone, at an address that nobody can guess, until `close` or the end of the process.
+/// this machine alone and to the first browser that opens its address, until `close` or the end of the process.
 public final class RecordingPreview: Sendable {
     private struct State {
         /// The recording, then the parts that were made of it.
@@ -20,7 +20,8 @@ public final class RecordingPreview: Sendable {
 
     private let state: Monitor<State>
     private let began = Date()
-    /// Of the page.
+    /// Of the page, for one browser: the first that opens it. Others can read the arguments of programs, so give it to
+    /// none in them.
     public let url: String
 
     /// How long a page that was left may take to be loaded again.
@@ -38,9 +39,9 @@ public final class RecordingPreview: Sendable {
                     trim: { number, from, to in try Self.trim(number, from, to, state) },
                     left: { Self.noteLeft(state) }))
             state.with { $0.server = server }
-            url = server.address
+            url = server.makeAddress()
         } catch {
-            throw ShareKitError(.failed, "no port can be opened for the page")
+            throw ShareKitError(.portUnavailable, "no port can be opened for the page")
         }
     }
 
@@ -56,6 +57,12 @@ public final class RecordingPreview: Sendable {
             }
             if hasLeft { continuation.resume() }
         }
+    }
+
+    /// Opens the page in the user's browser.
+    fileprivate func open(on desktop: Desktop) {
+        guard let file = try? state.with({ $0.server })?.makeLaunchFile(in: desktop.launchFolder) else { return }
+        desktop.open(file.path)
     }
 
     /// Ends the page. A second call does nothing.
@@ -120,20 +127,20 @@ public final class RecordingPreview: Sendable {
 extension Recording {
     /// Serves the recording's page, and opens it in the user's browser.
     /// - Parameter opensBrowser: false: only serves the page; its address is `RecordingPreview.url`.
-    /// - Throws: `.failed` if no port can be opened.
+    /// - Throws: `.portUnavailable` if no port can be opened.
     public func preview(opensBrowser: Bool = true) async throws(ShareKitError) -> RecordingPreview {
         try await preview(on: opensBrowser ? Desktop(ProcessInfo.processInfo.environment) : nil)
     }
 
     func preview(on desktop: Desktop?) async throws(ShareKitError) -> RecordingPreview {
         let preview = try await RecordingPreview(self)
-        desktop?.open(preview.url)
+        if let desktop { preview.open(on: desktop) }
         return preview
     }
 
     /// Gives the file to the desktop: its file manager shows the file, from where it goes to any other application.
     /// Without a file manager the folder is opened.
-    /// - Throws: `.failed` without a desktop.
+    /// - Throws: `.noDesktop` without a desktop, `.badFile` if the file has gone.
     public func share() async throws(ShareKitError) {
         try await share(with: Desktop(ProcessInfo.processInfo.environment))
     }
@@ -141,13 +148,14 @@ extension Recording {
     func share(with desktop: Desktop) async throws(ShareKitError) {
         let url = URL(fileURLWithPath: path)
         guard FileManager.default.fileExists(atPath: url.path) else {
-            throw ShareKitError(.failed, "the recording's file is not there any more")
+            throw ShareKitError(.badFile, "the recording's file is not there any more")
         }
         let isShown = await withCheckedContinuation { continuation in
             _ = NamedThread("desktop") { continuation.resume(returning: desktop.show(url)) }
         }
         guard isShown else {
-            throw ShareKitError(.failed, "there is no desktop that could take the file", remedy: "It is \(url.path).")
+            throw ShareKitError(
+                .noDesktop, "there is no desktop that could take the file", remedy: "It is \(url.path).")
         }
     }
 }
@@ -168,15 +176,22 @@ struct Desktop: Sendable {
         return open(file.deletingLastPathComponent().path)
     }
 
-    /// Opens an address or a folder with the program that the user prefers for it.
+    /// The user's folder for sockets and the like, or that for temporary files.
+    var launchFolder: String {
+        let folder = environment["XDG_RUNTIME_DIR"] ?? ""
+        return folder.hasPrefix("/") && access(folder, W_OK) == 0 ? folder : NSTemporaryDirectory()
+    }
+
+    /// Opens a file or a folder with the program that the user prefers for it.
     @discardableResult
-    func open(_ address: String) -> Bool {
+    func open(_ path: String) -> Bool {
         let folders = environment["PATH"]?.split(separator: ":") ?? []
         let program = folders.lazy.map { $0 + "/xdg-open" }.first { FileManager.default.isExecutableFile(atPath: $0) }
         guard let program else { return false }
         let process = Process()
         process.executableURL = URL(fileURLWithPath: program)
-        process.arguments = [address]
+        process.arguments = [path]
+        process.environment = ProgramEnvironment.selected(of: environment)
         process.standardInput = FileHandle.nullDevice
         process.standardOutput = FileHandle.nullDevice
         process.standardError = FileHandle.nullDevice

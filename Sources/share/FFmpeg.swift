@@ -81,7 +81,9 @@ enum FFmpeg {
 
     private static func run(_ program: String, _ arguments: [String]) throws(RecordingFailure) -> Bool {
         do throws(Complaint) {
-            return try ForegroundProgram.runBeside(program, ["-nostdin", "-v", "error", "-n"] + arguments) == 0
+            return try ForegroundProgram.runBeside(
+                program, ["-nostdin", "-v", "error", "-n"] + arguments, memory: ForegroundProgram.foreignFileMemory)
+                == 0
         } catch {
             throw RecordingFailure(error.sentence, remedy: error.remedy)
         }

@@ -58,7 +58,8 @@ struct ExportRecordingCommand: ParsableCommand {
         let status = try ForegroundProgram.run(
             ffmpeg,
             ["-nostdin", "-v", "error", "-n", "-i", "file:" + source]
-                + Self.arguments(format, mixes: mix && audio > 1) + ["file:" + part])
+                + Self.arguments(format, mixes: mix && audio > 1) + ["file:" + part],
+            memory: ForegroundProgram.foreignFileMemory)
         guard status == 0 else {
             throw Complaint(sentence: "ffmpeg has failed with \(status), see above", status: .cannotWrite)
         }
@@ -94,50 +95,5 @@ struct ExportRecordingCommand: ParsableCommand {
                 "-an", "-filter_complex", "[0:v]\(small),split[a][b];[a]palettegen[p];[b][p]paletteuse", "-loop", "0",
             ]
         }
-    }
-}
-
-/// Programs in $PATH.
-enum ExecutablePath {
-    static func find(_ name: String) -> String? {
-        let folders = ProcessInfo.processInfo.environment["PATH"]?.split(separator: ":") ?? []
-        return folders.lazy.filter { $0.hasPrefix("/") }.map { $0 + "/" + name }
-            .first { access($0, X_OK) == 0 }
-    }
-}
-
-/// A program that is waited for.
-enum ForegroundProgram {
-    /// Runs a program that has the terminal as long as it runs, as from a shell. For one at a time: Ctrl-C ends the
-    /// program alone, so that what it leaves can be removed.
-    /// - Returns: the exit code, or 128 and the number of the signal that has ended it.
-    /// - Throws: if it cannot be started.
-    static func run(_ path: String, _ arguments: [String]) throws(Complaint) -> Int32 {
-        let former = signal(SIGINT, SIG_IGN)
-        defer { signal(SIGINT, former) }
-        return try runBeside(path, arguments)
-    }
-
-    /// Runs a program; Ctrl-C ends it and this process.
-    static func runBeside(_ path: String, _ arguments: [String]) throws(Complaint) -> Int32 {
-        let words = ([path] + arguments).map { strdup($0) } + [nil]
-        defer { for word in words { free(word) } }
-        var interrupt = sigset_t()
-        sigemptyset(&interrupt)
-        sigaddset(&interrupt, SIGINT)
-        var attributes = posix_spawnattr_t()
-        posix_spawnattr_init(&attributes)
-        defer { posix_spawnattr_destroy(&attributes) }
-        posix_spawnattr_setsigdefault(&attributes, &interrupt)
-        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF))
-        var process: pid_t = 0
-        let code = posix_spawn(&process, path, nil, &attributes, words, environ)
-        guard code == 0 else {
-            throw Complaint(
-                sentence: "\(path) cannot be started: \(String(cString: strerror(code)))", status: .failed)
-        }
-        var status: Int32 = 0
-        while waitpid(process, &status, 0) < 0, errno == EINTR {}
-        return status & 0x7F == 0 ? status >> 8 & 0xFF : 128 + status & 0x7F
     }
 }

@@ -12,7 +12,8 @@ struct OpenRecordingsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "open", abstract: "Show the recordings in the browser: gallery, player, trimming, download.",
         discussion: """
-            The page is served to this machine alone, at an address that nobody can guess, until Ctrl-C. \
+            The page is served to this machine alone, until Ctrl-C, and to the first browser that opens \
+            the printed address or the file that share gives to the browser. \
             A part is saved beside its recording, beginning exactly where it was marked.
             """)
 
@@ -33,17 +34,29 @@ struct OpenRecordingsCommand: ParsableCommand {
             guard let server = try? server.get() else {
                 throw Complaint(sentence: "no port can be opened for the page", status: .portUnavailable)
             }
-            DataOutput(isJSON: false).line(server.address)
-            ErrorOutput.writeLine("share: the page is at the address above; Ctrl-C ends it")
+            DataOutput(isJSON: false).line(server.makeAddress())
+            ErrorOutput.writeLine("share: the page is at the address above, for one browser; Ctrl-C ends it")
             if !noBrowser, let browser = ExecutablePath.find("xdg-open") {
-                // It returns when the browser has the address, or stays as long as the browser.
-                let address = server.address
-                _ = NamedThread("browser") { _ = try? ForegroundProgram.run(browser, [address]) }
+                do {
+                    let file = try server.makeLaunchFile(in: Self.launchFolder)
+                    ForegroundProgram.open(browser, [file.path])
+                } catch {
+                    ErrorOutput.writeLine(
+                        "share: the browser cannot be started: \(String(cString: strerror(error.code)))")
+                }
             }
             _ = waitForEnd(ending, seconds: .infinity)
             blocking { await server.stop() }
             ErrorOutput.writeLine("share: \(ending.with { $0?.sentence } ?? "ended")")
         }
+    }
+}
+
+extension OpenRecordingsCommand {
+    /// The user's folder for sockets and the like, or that for temporary files.
+    fileprivate static var launchFolder: String {
+        let folder = ProcessInfo.processInfo.environment["XDG_RUNTIME_DIR"] ?? ""
+        return folder.hasPrefix("/") && access(folder, W_OK) == 0 ? folder : NSTemporaryDirectory()
     }
 }
 

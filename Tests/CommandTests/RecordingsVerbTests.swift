@@ -177,16 +177,34 @@ struct RecordingsVerbTests {
     @Test func theLibraryIsServedToItsAddressAlone() throws {
         let library = try ShareProcess(
             ["recordings", "open", "--no-browser"], in: folder, environment: ["XDG_CACHE_HOME": folder.path])
-        let address = try #require(library.firstLine())
-        func ask(_ path: String, _ more: [String] = []) throws -> (status: String, bytes: Int, text: String) {
+        let code = try #require(library.firstLine())
+        let address = String(code.prefix { $0 != "?" })
+        let jar = folder.file("cookies")
+        func ask(
+            _ path: String, _ more: [String] = [], hasCookie: Bool = true
+        ) throws -> (status: String, bytes: Int, text: String) {
             let target = folder.file("answer")
+            unlink(target)
+            let cookie = hasCookie ? ["-b", jar, "-c", jar] : []
             let program = try Program(
-                "curl", ["-s", "--path-as-is", "-o", target, "-w", "%{http_code}"] + more + [path])
+                "curl", ["-s", "--path-as-is", "-o", target, "-w", "%{http_code}"] + cookie + more + [path])
             #expect(program.exitCode(seconds: 20) == 0)
             let data = (try? Data(contentsOf: URL(fileURLWithPath: target))) ?? Data()
             return (program.text.output, data.count, String(decoding: data, as: UTF8.self))
         }
         let size = try Data(contentsOf: URL(fileURLWithPath: file)).count
+        // The code is exchanged once; the cookie is for the page's folder and for the browser that has it.
+        for path in [address, address + "api/recordings", address + "files/1", address + "?code=", address + "?code=x"]
+        {
+            #expect(try ask(path).status == "403", "\(path)")
+        }
+        #expect(try ask(code).status == "200")
+        #expect(try ask(code, hasCookie: false).status == "403")
+        #expect(try ask(code).status == "200")
+        #expect(try ask(address, hasCookie: false).status == "403")
+        #expect(try ask(address, ["-H", "Cookie: share-session=0"], hasCookie: false).status == "403")
+        let cookie = try String(contentsOfFile: jar, encoding: .utf8)
+        #expect(cookie.contains("#HttpOnly_127.0.0.1") && cookie.contains(address.suffix(28)), "\(cookie)")
         #expect(try ask(address).text.contains("<title>Recordings</title>"))
         #expect(try ask(address + "api/recordings").text.contains("\"number\":1"))
         let whole = try ask(address + "files/1")
@@ -220,6 +238,68 @@ struct RecordingsVerbTests {
         #expect(try MediaProbe(folder.file("Lab-part.webm")).duration == 1)
         library.interrupt()
         #expect(library.exitCode() == 0)
+    }
+
+    /// The browser of the desktop, which writes down what it was given and stays.
+    private func fakeBrowser() throws -> String {
+        let programs = folder.file("programs")
+        try FileManager.default.createDirectory(atPath: programs, withIntermediateDirectories: true)
+        let script = """
+            #!/bin/sh
+            { echo "$1"; cat "$1"; stat -c '%a' "$1" "$(dirname "$1")"; env; } > \(folder.file("opened"))
+            cat \(folder.file("fifo"))
+            """
+        mkfifo(folder.file("opened"), 0o600)
+        mkfifo(folder.file("fifo"), 0o600)
+        try script.write(toFile: programs + "/xdg-open", atomically: true, encoding: .utf8)
+        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: programs + "/xdg-open")
+        return programs + ":" + (ProcessInfo.processInfo.environment["PATH"] ?? "")
+    }
+
+    /// Other users read the arguments of programs, and programs of others get no secrets.
+    @Test func theBrowserGetsAFileThatForwardsOnceAndNoSecret() throws {
+        let path = try fakeBrowser()
+        let library = try ShareProcess(
+            ["recordings", "open"], in: folder,
+            environment: ["PATH": path, "SHARE_TOKEN": "a-token-of-the-host", "SHARE_TURN_CREDENTIAL": "credential"])
+        let printed = try #require(library.firstLine())
+        let reader = try Program("cat", [folder.file("opened")])
+        #expect(reader.exitCode(seconds: 30) == 0)
+        let opened = reader.text.output
+        let lines = opened.split(separator: "\n")
+        let page = try #require(lines.first)
+        #expect(page.hasPrefix("/") && page.hasSuffix("/open.html") && lines.contains("600") && lines.contains("700"))
+        #expect(!opened.contains("SHARE_TOKEN") && !opened.contains("a-token") && !opened.contains("credential"))
+        #expect(opened.contains("PATH=") && opened.contains("HOME="))
+        let start = try #require(opened.range(of: "http://127.0.0.1"))
+        let address = String(opened[start.lowerBound...].prefix { $0 != "\"" })
+        #expect(address != printed)
+        for (number, status) in [(1, "200"), (2, "403")] {
+            let program = try Program("curl", ["-s", "-o", "/dev/null", "-w", "%{http_code}", address])
+            #expect(program.exitCode(seconds: 20) == 0)
+            #expect(program.text.output == status, "\(number)")
+        }
+        #expect(!FileManager.default.fileExists(atPath: String(page)))
+        // The browser is still there, and outlives the page.
+        library.interrupt()
+        #expect(library.exitCode(seconds: 10) == 0)
+        try "".write(toFile: folder.file("fifo"), atomically: false, encoding: .utf8)
+    }
+
+    @Test func playersGetNoSecret() throws {
+        let programs = folder.file("players")
+        try FileManager.default.createDirectory(atPath: programs, withIntermediateDirectories: true)
+        try "#!/bin/sh\n/usr/bin/env\n".write(toFile: programs + "/mpv", atomically: true, encoding: .utf8)
+        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: programs + "/mpv")
+        let process = try ShareProcess(
+            ["recordings", "play", "1"], in: folder,
+            environment: [
+                "PATH": programs, "SHARE_TOKEN": "a-token", "SHARE_TURN_CREDENTIAL": "credential", "LC_TIME": "C",
+                "SHARE_FIELD_TOKEN": "field",
+            ])
+        #expect(process.exitCode() == 0)
+        let variables = process.lines
+        #expect(variables.contains("LC_TIME=C") && !variables.contains { $0.hasPrefix("SHARE_") }, "\(variables)")
     }
 
     @Test func ffmpegAndPlayersThatAreMissingAreSaid() throws {

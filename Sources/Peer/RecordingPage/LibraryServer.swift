@@ -5,8 +5,8 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 
-/// Serves the page of the library to a browser of this machine: at 127.0.0.1 only, below a path that nobody can guess,
-/// for requests that name this address (so that no other page can reach it by a name of its own).
+/// Serves the page of the library to a browser of this machine: at 127.0.0.1 only, for requests that name this address
+/// (so that no other page can reach it by a name of its own) and have the cookie that a code was exchanged for.
 public final class LibraryServer: Sendable {
     /// A recording as the page shows it.
     public struct Item: Codable, Sendable {
@@ -60,40 +60,69 @@ public final class LibraryServer: Sendable {
     }
 
     private let listener: any Channel
-    /// Where the page is: "http://127.0.0.1:PORT/TOKEN/".
-    public let address: String
+    private let access: Monitor<LibraryAccess>
+    private let port: Int
 
     /// - Throws: if no port can be opened.
     public init(actions: Actions) async throws {
-        let token = Self.randomToken()
+        let access = Monitor(LibraryAccess())
         let port = Monitor(0)
+        self.access = access
         listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .serverChannelOption(.backlog, value: 16)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.configureHTTPServerPipeline()
                     try channel.pipeline.syncOperations.addHandler(
-                        LibraryHandler(hosts: Self.hosts(port.with { $0 }), token: token, actions: actions))
+                        LibraryHandler(hosts: Self.hosts(port.with { $0 }), access: access, actions: actions))
                 }
             }
             .bind(host: "127.0.0.1", port: 0).get()
         guard let number = listener.localAddress?.port else { throw ChannelError.unknownLocalAddress }
         port.with { $0 = number }
-        address = "http://127.0.0.1:\(number)/\(token)/"
+        self.port = number
     }
 
-    /// 128 random bits.
-    private static func randomToken() -> String {
-        var generator = SystemRandomNumberGenerator()
-        return (0..<2).map { _ in
-            let text = String(UInt64.random(in: .min ... .max, using: &generator), radix: 36)
-            return String(repeating: "0", count: 13 - text.count) + text
-        }.joined()
+    /// A new address of the page: "http://127.0.0.1:PORT/TOKEN/?code=CODE". The first browser that opens it may see the
+    /// page from then on; nobody else gets anything for it afterwards.
+    public func makeAddress() -> String {
+        access.with { access in
+            let code = access.addCode { _ in nil }
+            return address(access.path, code)
+        }
+    }
+
+    /// A new file that opens the page in the first browser that is given the file. It is removed then, or by `stop`.
+    /// - Parameter folder: of this user, or the one for temporary files.
+    public func makeLaunchFile(in folder: String) throws(LaunchFile.Failure) -> LaunchFile {
+        let result = access.with { access -> Result<LaunchFile, LaunchFile.Failure> in
+            var made: LaunchFile?
+            let path = access.path
+            do {
+                _ = try access.addCode { code in
+                    made = try LaunchFile(in: folder, forwardingTo: address(path, code))
+                    return made
+                }
+            } catch let error as LaunchFile.Failure {
+                return .failure(error)
+            } catch {
+                return .failure(.init(code: 0))
+            }
+            return made.map { .success($0) } ?? .failure(.init(code: 0))
+        }
+        return try result.get()
+    }
+
+    private func address(_ path: String, _ code: String) -> String {
+        "http://127.0.0.1:\(port)\(path)?code=\(code)"
     }
 
     private static func hosts(_ port: Int) -> Set<String> { ["127.0.0.1:\(port)", "localhost:\(port)"] }
 
-    public func stop() async { try? await listener.close() }
+    public func stop() async {
+        access.with { $0.removeFiles() }
+        try? await listener.close()
+    }
 }
 
 /// Answers the requests of one connection, one after the other.
@@ -103,6 +132,7 @@ private final class LibraryHandler: ChannelInboundHandler, @unchecked Sendable {
     typealias OutboundOut = HTTPServerResponsePart
 
     private let hosts: Set<String>
+    private let access: Monitor<LibraryAccess>
     private let prefix: String
     private let actions: LibraryServer.Actions
     private var head: HTTPRequestHead?
@@ -110,9 +140,10 @@ private final class LibraryHandler: ChannelInboundHandler, @unchecked Sendable {
 
     private static let bodyLimit = 4_096
 
-    init(hosts: Set<String>, token: String, actions: LibraryServer.Actions) {
+    init(hosts: Set<String>, access: Monitor<LibraryAccess>, actions: LibraryServer.Actions) {
         self.hosts = hosts
-        prefix = "/" + token + "/"
+        self.access = access
+        prefix = access.with { $0.path }
         self.actions = actions
     }
 
@@ -138,6 +169,8 @@ private final class LibraryHandler: ChannelInboundHandler, @unchecked Sendable {
             return write(.text(.notFound, "there is nothing here"), context)
         }
         let rest = head.uri.dropFirst(prefix.count)
+        if head.method == .GET, rest.hasPrefix("?code=") { return exchange(String(rest.dropFirst(6)), head, context) }
+        guard isAllowed(head) else { return write(.refusal, context) }
         let path = rest.prefix { $0 != "?" }
         let parts = path.split(separator: "/", omittingEmptySubsequences: false).map { String($0) }
         switch (head.method, parts) {
@@ -166,6 +199,22 @@ private final class LibraryHandler: ChannelInboundHandler, @unchecked Sendable {
             }
         default: write(.none, context)
         }
+    }
+
+    private func isAllowed(_ head: HTTPRequestHead) -> Bool { access.with { $0.allows(head.headers["Cookie"]) } }
+
+    /// Gives the browser its cookie for a code. The page that forwards it is of this server, so that the next request
+    /// comes from the same site.
+    private func exchange(_ code: String, _ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
+        let cookie = access.with { access in
+            access.take(code) || access.allows(head.headers["Cookie"]) ? access.cookieHeader : nil
+        }
+        guard let cookie else { return write(.refusal, context) }
+        var answer = LibraryAnswer.text(
+            .ok, #"<!DOCTYPE html><title>Recordings</title><meta http-equiv="refresh" content="0; url=./">"#,
+            "text/html; charset=utf-8")
+        answer.headers.add(name: "Set-Cookie", value: cookie)
+        write(answer, context)
     }
 
     private struct TrimRequest: Decodable {
@@ -231,7 +280,7 @@ private final class LibraryHandler: ChannelInboundHandler, @unchecked Sendable {
 }
 
 /// The response to a request.
-private struct LibraryAnswer: Sendable {
+struct LibraryAnswer: Sendable {
     enum Content: Sendable {
         case text(String)
         case file(NIOFileHandle, Range<Int>)
@@ -242,6 +291,9 @@ private struct LibraryAnswer: Sendable {
     var content: Content
 
     static var none: Self { text(.notFound, "there is nothing here") }
+    static var refusal: Self {
+        text(.forbidden, "this address was used already; start share recordings open again")
+    }
 
     static func text(_ status: HTTPResponseStatus, _ text: String) -> Self {
         self.text(status, text, "text/plain; charset=utf-8")
@@ -256,10 +308,22 @@ private struct LibraryAnswer: Sendable {
         return text(status, String(decoding: data, as: UTF8.self), "application/json")
     }
 
-    private static func text(_ status: HTTPResponseStatus, _ text: String, _ type: String) -> Self {
+    fileprivate static func text(_ status: HTTPResponseStatus, _ text: String, _ type: String) -> Self {
         Self(
             status: status, headers: ["Content-Type": type, "Content-Length": "\(text.utf8.count)"],
             content: .text(text))
+    }
+
+    /// Content-Disposition (RFC 6266) of a file that is saved, with its name (RFC 8187).
+    static func attachment(_ name: String) -> String {
+        let encoded = name.utf8.map { byte in
+            UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte || UInt8(ascii: "A")...UInt8(ascii: "Z") ~= byte
+                || UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte || byte == UInt8(ascii: ".")
+                || byte == UInt8(ascii: "-")
+                ? String(UnicodeScalar(byte))
+                : "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+        }
+        return "attachment; filename*=UTF-8''" + encoded.joined()
     }
 
     /// A file or a part of it (RFC 9110 section 14).
@@ -269,14 +333,7 @@ private struct LibraryAnswer: Sendable {
         var headers: HTTPHeaders = ["Content-Type": type, "Accept-Ranges": "bytes"]
         if isDownload {
             let name = path.split(separator: "/").last.map { String($0) } ?? "recording.webm"
-            let encoded = name.utf8.map { byte in
-                UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte || UInt8(ascii: "A")...UInt8(ascii: "Z") ~= byte
-                    || UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte || byte == UInt8(ascii: ".")
-                    || byte == UInt8(ascii: "-")
-                    ? String(UnicodeScalar(byte))
-                    : "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
-            }
-            headers.add(name: "Content-Disposition", value: "attachment; filename*=UTF-8''" + encoded.joined())
+            headers.add(name: "Content-Disposition", value: attachment(name))
         }
         guard let range else {
             headers.add(name: "Content-Length", value: "\(length)")
