@@ -1,4 +1,6 @@
 import Admission
+import Foundation
+import Signaling
 import Testing
 
 @testable import Cluster
@@ -230,6 +232,67 @@ import Testing
     @Test(arguments: ["", "{", "[]", #"{"node":"b"}"#, #"{"node":"b","run":1,"change":1,"body":{"dance":{}}}"#])
     func brokenMessagesAreDropped(_ text: String) {
         #expect(ClusterJSON.decode(ClusterMessage.self, Array(text.utf8)) == nil)
+    }
+
+    /// The bus has no other limit than that of a message.
+    @Test func textsOfMessagesAreLimitedAndCanBeShown() throws {
+        func decoded(_ body: ClusterMessage.Body, _ pairs: [(String, String)]) -> ClusterMessage.Body? {
+            var text = String(decoding: ClusterJSON.encode(message(1, body)), as: UTF8.self)
+            for (old, new) in pairs {
+                #expect(text.contains(old), "\(old)")
+                text.replace(old, with: new)
+            }
+            return ClusterJSON.decode(ClusterMessage.self, Array(text.utf8))?.body
+        }
+        let long = String(repeating: "x", count: 20_000)
+        for host in [long, "javascript:alert(1)//", "a b", "\\u001b[2J", ""] {
+            #expect(decoded(.alive(node), [(#""b.example""#, "\"\(host)\"")]) == nil, "\(host.prefix(20))")
+        }
+        var other = node
+        other.region = "eu"
+        guard case .alive(let read) = decoded(.alive(other), [(#""eu""#, "\"\\u001b[2Jeu\(long)\"")]) else {
+            Issue.record("not read")
+            return
+        }
+        #expect(read.region?.hasPrefix("[2Jeu") == true && read.region?.count == 32)
+        guard
+            case .put(_, let put) = decoded(
+                .put(id: id.text, broadcast(id)),
+                [("Budget", "\\u001b]0;\(long)"), ("publisherDecides", "x\":1,\"publisherDecides")])
+        else {
+            Issue.record("not read")
+            return
+        }
+        #expect(put.name.count == 120 && !put.name.contains("\u{1B}"))
+        #expect(decoded(.put(id: id.text, broadcast(id)), [("b.example", long)]) == nil)
+        #expect(decoded(.put(id: id.text, broadcast(id, path: ["a", "b", "c", "d"])), []) == nil)
+        // An identifier that is none is not kept.
+        var state = acquainted()
+        #expect(state.receive(message(1, .remove(id: long)), now: start).isEmpty)
+        #expect(state.nodes["b"]?.change == 0)
+    }
+
+    /// A listing is what the other relay says, and its link is for people.
+    @Test func listingsOfOtherRelaysAreCleaned() throws {
+        var listed = broadcast(id)
+        listed.listing = DirectoryEntry(
+            link(id), title: "Keynote", application: ApplicationInfo(id: "com.example.a", name: "A"), region: nil,
+            viewers: 1, since: 5, codec: nil, route: .relay)
+        let text = String(decoding: ClusterJSON.encode(message(1, .put(id: id.text, listed))), as: UTF8.self)
+        func listing(_ old: String, _ new: String) -> DirectoryEntry?? {
+            let bytes = Array(text.replacing(old, with: new).utf8)
+            guard case .put(_, let put) = ClusterJSON.decode(ClusterMessage.self, bytes)?.body else { return nil }
+            return .some(put.listing)
+        }
+        #expect(listing("Keynote", "\\u001b[2J" + String(repeating: "x", count: 20_000))??.title.count == 120)
+        #expect(listing("\"since\":5", "\"since\":\(Int.min)")??.since == 0)
+        let link = try #require(text.range(of: #""listing":.*?"link":""#, options: .regularExpression))
+        let spoilt = text.replacingCharacters(in: link.upperBound..<link.upperBound, with: "javascript:")
+        guard case .put(_, let put) = ClusterJSON.decode(ClusterMessage.self, Array(spoilt.utf8))?.body else {
+            Issue.record("not read")
+            return
+        }
+        #expect(put.listing == nil && put.name == "Budget")
     }
 
     @Test func namesOfRelaysArePartsOfSubjects() {

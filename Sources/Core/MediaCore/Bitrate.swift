@@ -3,6 +3,11 @@ public struct Bitrate: Hashable, Comparable, Sendable {
     public var bitsPerSecond: Int
 
     public init(bitsPerSecond: Int) { self.bitsPerSecond = bitsPerSecond }
+
+    /// A bitrate from the network: 0 to 1 Tbit/s.
+    public init(unverified bitsPerSecond: Int) { self.init(bitsPerSecond: min(max(bitsPerSecond, 0), Self.largest)) }
+    private static let largest = 1_000_000_000_000
+
     public static func kilobits(_ count: Int) -> Self { Self(bitsPerSecond: count &* 1_000) }
 
     public var kilobitsPerSecond: Int { bitsPerSecond / 1_000 }

@@ -1,5 +1,6 @@
 public import Admission
 import FoundationEssentials
+import MediaCore
 public import Signaling
 
 /// What a relay tells the others of itself.
@@ -13,12 +14,15 @@ public struct ClusterNode: Codable, Hashable, Sendable {
     public var fingerprint: String
     /// Its HTTPS certificate is checked by its name.
     public var isWebPKI: Bool
+    /// base64url of the secret in its link for publishers, 16 bytes; nil: it has none.
+    public var linkSecret: String?
     public var region: String?
     /// It takes nobody in any more.
     public var isDraining = false
 
     public init(
-        name: String, host: String, port: Int, fingerprint: [UInt8], isWebPKI: Bool, region: String?
+        name: String, host: String, port: Int, fingerprint: [UInt8], isWebPKI: Bool, region: String?,
+        linkSecret: [UInt8]? = nil
     ) {
         self.name = name
         self.host = host
@@ -26,6 +30,35 @@ public struct ClusterNode: Codable, Hashable, Sendable {
         self.fingerprint = Base64URL.encode(fingerprint)
         self.isWebPKI = isWebPKI
         self.region = region
+        self.linkSecret = linkSecret.map { Base64URL.encode($0) }
+    }
+
+    /// Cleans the texts.
+    /// - Throws: if the host cannot be one.
+    public init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        name = try values.decode(String.self, forKey: .name)
+        host = try values.decode(String.self, forKey: .host)
+        port = try values.decode(Int.self, forKey: .port)
+        fingerprint = try values.decode(String.self, forKey: .fingerprint)
+        isWebPKI = try values.decode(Bool.self, forKey: .isWebPKI)
+        linkSecret = try values.decodeIfPresent(String.self, forKey: .linkSecret)
+        let region = try values.decodeIfPresent(String.self, forKey: .region)
+        self.region = region.map { UntrustedText.clean($0, limit: 32, fallback: "unknown") }
+        isDraining = try values.decode(Bool.self, forKey: .isDraining)
+        guard Self.isName(name), Self.isHost(host), [fingerprint, linkSecret ?? ""].allSatisfy({ $0.utf8.count <= 64 })
+        else {
+            throw DecodingError.dataCorruptedError(forKey: .host, in: values, debugDescription: "it is no relay")
+        }
+    }
+
+    /// Letters, digits, `.`, `-`, `_` and the colons of an IPv6 address: 1 to 253 bytes.
+    private static func isHost(_ text: String) -> Bool {
+        (1...253).contains(text.utf8.count)
+            && text.utf8.allSatisfy { byte in
+                (0x61...0x7A).contains(byte) || (0x41...0x5A).contains(byte) || (0x30...0x3A).contains(byte)
+                    || byte == UInt8(ascii: ".") || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
+            }
     }
 
     /// Whether a text can be the name of a relay.
@@ -44,8 +77,10 @@ public struct ClusterNode: Codable, Hashable, Sendable {
     /// - Parameter id: of its service.
     public func serviceLink(_ id: ServiceID) -> ServiceLink? {
         guard let digest, (1...65_535).contains(port) else { return nil }
+        let secret = linkSecret.flatMap { Base64URL.decode($0) }
         return ServiceLink(
-            host: host, port: port, id: id, fingerprint: digest, flags: isWebPKI ? .webPKI : [])
+            host: host, port: port, id: id, fingerprint: digest,
+            secret: secret?.count == Link.secretLength ? secret : nil, flags: isWebPKI ? .webPKI : [])
     }
 
     /// The link of a broadcast at this relay.
@@ -87,6 +122,30 @@ public struct ClusterBroadcast: Codable, Hashable, Sendable {
         self.name = name
         self.publisherDecides = publisherDecides
     }
+
+    /// Cleans the name, and leaves out a listing that is none.
+    /// - Throws: if something is longer than it can be.
+    public init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        link = try values.decode(String.self, forKey: .link)
+        path = try values.decode([String].self, forKey: .path)
+        name = UntrustedText.clean(
+            try values.decode(String.self, forKey: .name), limit: Self.nameLimit, fallback: "")
+        viewers = try values.decode(Int.self, forKey: .viewers)
+        publisherDecides = try values.decode(Bool.self, forKey: .publisherDecides)
+        publisher = try values.decodeIfPresent(String.self, forKey: .publisher)
+        passKey = try values.decodeIfPresent(String.self, forKey: .passKey)
+        change = try values.decode(Int.self, forKey: .change)
+        listing = (try? values.decodeIfPresent(DirectoryEntry.self, forKey: .listing)) ?? nil
+        guard link.utf8.count <= Self.linkLimit, path.count <= Self.depthLimit,
+            [publisher ?? "", passKey ?? ""].allSatisfy({ $0.utf8.count <= 64 })
+        else {
+            throw DecodingError.dataCorruptedError(forKey: .link, in: values, debugDescription: "it is too long")
+        }
+    }
+
+    private static let nameLimit = 120
+    private static let linkLimit = 512
 
     /// Nil if it is broken.
     public var parsedLink: Link? { try? Link(parsing: link) }

@@ -87,7 +87,9 @@ public struct ClusterState: Sendable {
                 if effect != nil { node.fetch?.found.insert(id) }
                 return effect
             }
-        case .remove(let id): return change(message, now) { $0.remove(id, change: message.change) }
+        case .remove(let id):
+            guard BroadcastID(id) != nil else { return [] }
+            return change(message, now) { $0.remove(id, change: message.change) }
         }
     }
 

@@ -25,5 +25,16 @@ public struct ICEServer: Codable, Sendable, Equatable {
         }
         username = try values.decodeIfPresent(String.self, forKey: .username)
         credential = try values.decodeIfPresent(String.self, forKey: .credential)
+        let texts = urls + [username, credential].compactMap(\.self)
+        guard urls.count <= Self.urlLimit, texts.allSatisfy({ $0.utf8.count <= Self.textLimit && Self.isText($0) })
+        else {
+            throw DecodingError.dataCorruptedError(
+                forKey: .urls, in: values, debugDescription: "it is too long, or has control characters")
+        }
     }
+
+    private static let urlLimit = 16
+    private static let textLimit = 4_096
+
+    private static func isText(_ text: String) -> Bool { text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F } }
 }

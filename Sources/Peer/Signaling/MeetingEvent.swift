@@ -1,5 +1,6 @@
 import FoundationEssentials
 import HTTPTypes
+import MediaCore
 
 /// A viewer's request that a relay forwards to the host of a broadcast, or a host's to a service.
 struct ForwardedRequest: Codable, Sendable, Equatable {
@@ -84,7 +85,9 @@ enum MeetingEvent: StreamEvent, Equatable {
             self = .cancelled(cancellation.number)
         case "finished":
             guard let end = read(End.self) else { return nil }
-            self = .finished(reason: end.reason, isReplaced: end.replaced == true)
+            self = .finished(
+                reason: UntrustedText.clean(end.reason, limit: ServiceEvent.textLimit, fallback: "the relay ended it"),
+                isReplaced: end.replaced == true)
         default: return nil
         }
     }

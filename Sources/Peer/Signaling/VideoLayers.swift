@@ -37,11 +37,14 @@ public struct VideoLayers: Codable, Hashable, Sendable {
         }
         self.line = line
         layers = found.map { layer in
-            let size = layer.width.flatMap { width in layer.height.map { PixelSize(width: width, height: $0) } }
+            func side(_ value: Int) -> Int { min(max(value, 0), 65_535) }
+            let size = layer.width.flatMap { width in
+                layer.height.map { PixelSize(width: side(width), height: side($0)) }
+            }
             return VideoLayer(
                 temporalLayer: UInt8(clamping: layer.temporalLayerId ?? 0),
-                bitrate: Bitrate(bitsPerSecond: max(layer.bitrate ?? 0, 0)),
-                target: layer.targetBitrate.map { Bitrate(bitsPerSecond: max($0, 0)) }, size: size)
+                bitrate: Bitrate(unverified: layer.bitrate ?? 0),
+                target: layer.targetBitrate.map { Bitrate(unverified: $0) }, size: size)
         }
     }
 }

@@ -18,6 +18,18 @@ public struct DirectoryEntry: Codable, Hashable, Sendable {
         public let name: String
         /// There is an image at `/broadcasts/ID/icon`.
         public fileprivate(set) var hasIcon: Bool
+
+        fileprivate init(id: String, name: String, hasIcon: Bool) {
+            (self.id, self.name, self.hasIcon) = (id, name, hasIcon)
+        }
+
+        /// Cleans the texts.
+        public init(from decoder: any Decoder) throws {
+            let values = try decoder.container(keyedBy: CodingKeys.self)
+            let info = ApplicationInfo(
+                id: try values.decode(String.self, forKey: .id), name: try values.decode(String.self, forKey: .name))
+            self.init(id: info.id, name: info.name, hasIcon: try values.decode(Bool.self, forKey: .hasIcon))
+        }
     }
 
     /// Of the broadcast.
@@ -53,6 +65,38 @@ public struct DirectoryEntry: Codable, Hashable, Sendable {
         self.link = link.text
     }
 
+    /// Cleans the texts, and limits the numbers to those that there can be.
+    /// - Throws: if the link is none, or another broadcast's.
+    public init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        let link = try Link(parsing: values.decode(String.self, forKey: .link))
+        id = link.id.text
+        guard try values.decode(String.self, forKey: .id) == id else {
+            throw DecodingError.dataCorruptedError(forKey: .id, in: values, debugDescription: "it is not the link's")
+        }
+        self.link = link.text
+        application = try values.decode(Application.self, forKey: .application)
+        title = UntrustedText.clean(
+            try values.decode(String.self, forKey: .title), limit: Self.titleLimit, fallback: application.name)
+        let region = try values.decodeIfPresent(String.self, forKey: .region) ?? ""
+        self.region = UntrustedText.clean(region, limit: Self.regionLimit, fallback: "").nonEmpty
+        viewers = try values.decodeIfPresent(Int.self, forKey: .viewers).map { min(max($0, 0), Self.viewerLimit) }
+        since = min(max(try values.decode(Int.self, forKey: .since), 0), Self.latest)
+        let codec = try values.decodeIfPresent(String.self, forKey: .codec) ?? ""
+        self.codec = UntrustedText.clean(codec, limit: Self.codecLimit, fallback: "").nonEmpty
+        route = try values.decode(Route.self, forKey: .route)
+    }
+
+    static let regionLimit = 32
+    private static let codecLimit = 16
+    private static let viewerLimit = 1_000_000_000
+    /// In the year 10,000.
+    private static let latest = 253_402_300_800
+
     /// The image is not at hand here.
     package mutating func removeIcon() { application.hasIcon = false }
+}
+
+extension String {
+    fileprivate var nonEmpty: String? { isEmpty ? nil : self }
 }

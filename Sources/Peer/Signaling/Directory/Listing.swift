@@ -43,4 +43,25 @@ struct DirectoryDocument: Codable {
     var broadcasts: [DirectoryEntry]
     /// How many there are; those with the most viewers are in the document.
     var total: Int
+
+    init(broadcasts: [DirectoryEntry], total: Int) {
+        self.broadcasts = broadcasts
+        self.total = total
+    }
+
+    /// Entries that are none are left out.
+    init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        let found = try values.decode([Readable].self, forKey: .broadcasts)
+        broadcasts = found.prefix(Self.limit).compactMap(\.entry)
+        total = min(max(try values.decode(Int.self, forKey: .total), broadcasts.count), 1_000_000_000)
+    }
+
+    /// More are not shown.
+    private static let limit = 1_000
+
+    private struct Readable: Decodable {
+        let entry: DirectoryEntry?
+        init(from decoder: any Decoder) throws { entry = try? DirectoryEntry(from: decoder) }
+    }
 }

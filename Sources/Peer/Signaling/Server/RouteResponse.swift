@@ -2,6 +2,7 @@ import Admission
 import FoundationEssentials
 import HTTPTypes
 import HummingbirdCore
+import MediaCore
 import NIOCore
 
 /// The response of a route.
@@ -125,6 +126,19 @@ enum Problem: String, Sendable {
         var title: String
         var status: Int
         var detail: String
+
+        init(type: String, title: String, status: Int, detail: String) {
+            (self.type, self.title, self.status, self.detail) = (type, title, status, detail)
+        }
+
+        /// Cleans the texts, which people will see.
+        init(from decoder: any Decoder) throws {
+            let values = try decoder.container(keyedBy: CodingKeys.self)
+            type = try values.decode(String.self, forKey: .type)
+            title = UntrustedText.clean(try values.decode(String.self, forKey: .title), fallback: "")
+            status = try values.decode(Int.self, forKey: .status)
+            detail = UntrustedText.clean(try values.decode(String.self, forKey: .detail), limit: 256, fallback: "")
+        }
     }
 }
 
