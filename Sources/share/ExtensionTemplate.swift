@@ -73,12 +73,20 @@ struct ExtensionTemplate {
             private var title = ""
             private var frames = 0
             private var saved = Duration.zero
-            private let file = FileManager.default.temporaryDirectory.appendingPathComponent("broadcast.pgm")
+            /// A folder that nobody else may look into: the temporary folder is for all users.
+            private let folder = FileManager.default.temporaryDirectory.appendingPathComponent("upload-\(UUID().uuidString)")
+            private var file: URL { folder.appendingPathComponent("broadcast.pgm") }
 
             override func broadcastStarted(
                 withSetupInfo setupInfo: [String: String], application: SampleHandler.Application
             ) {
                 title = setupInfo["title"] ?? application.name
+                do {
+                    try FileManager.default.createDirectory(
+                        at: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+                } catch {
+                    return finishBroadcast(withError: "There is no folder for the image.", nextStep: "Set TMPDIR.")
+                }
                 note("\(title) has started; its newest frame is in \(file.path)")
             }
 

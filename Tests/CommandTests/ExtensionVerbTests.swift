@@ -24,6 +24,112 @@ struct ExtensionVerbTests {
         return manifest
     }
 
+    /// A process of a session and a group of its own, whose environment tells nothing either.
+    @Test func whatAProgramForksTwiceDoesNotOutliveAHostThatIsKilled() async throws {
+        let folder = try TemporaryFolder()
+        let install = try TemporaryFolder()
+        let script = folder.file("upload")
+        let child = "setsid env -i /bin/sh -c 'echo $$ > \(folder.file("child")); exec sleep 600'"
+        try "#!/bin/sh\n(\(child) & )\nexec '\(try Program.built("probe-extension"))' record '\(folder.file("log"))'\n"
+            .write(toFile: script, atomically: true, encoding: .utf8)
+        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: script)
+        let manifest = folder.file("manifest.json")
+        try #"{"id": "com.example.probe", "name": "Probe", "upload": "upload"}"#
+            .write(toFile: manifest, atomically: true, encoding: .utf8)
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: manifest)
+        #expect(try run(["extension", "install", manifest], in: install).code == 0)
+        for isKilled in [true, false] {
+            for name in ["child", "log"] { unlink(folder.file(name)) }
+            let host = try Terminal(Self.host, environment: ["XDG_DATA_HOME": install.path])
+            #expect(host.waitUntil { $0.hasSuffix("[n]o:") })
+            try host.type("y", "Enter")
+            #expect(await folder.waitForLines("log") { $0.contains("video 1280x720 seen") })
+            #expect(await folder.waitForLines("child") { !$0.isEmpty })
+            let process = try #require(pid_t(folder.lines("child").first ?? ""))
+            let program = try #require(pid_t(folder.lines("log").first?.dropFirst("process ".count) ?? ""))
+            #expect(kill(process, 0) == 0)
+            // The host is the parent of the program's supervisor.
+            let supervisor = try #require(Self.parent(of: program))
+            let owner = try #require(Self.parent(of: supervisor))
+            if isKilled { kill(owner, SIGKILL) } else { try host.type("C-c") }
+            #expect(await Self.hasEnded(process) && Self.hasEnded(program) && Self.hasEnded(supervisor), "\(isKilled)")
+        }
+    }
+
+    private static func parent(of process: pid_t) -> pid_t? {
+        (try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8))?.split(separator: ")").last?
+            .split(separator: " ").dropFirst().first.flatMap { pid_t($0) }
+    }
+
+    /// Waits for 10 s at most. Nothing tells of the end of a process that is not one's own child, so it is looked at.
+    private static func hasEnded(_ process: pid_t) async -> Bool {
+        let deadline = ContinuousClock.now + .seconds(10)
+        while ContinuousClock.now < deadline {
+            let state = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)
+            if state?.contains(") Z") ?? true { return true }
+            await Task.yield()
+        }
+        return false
+    }
+
+    /// A program that others can replace is not run, whenever that came to be.
+    @Test func aProgramThatOthersCanReplaceIsNotRun() async throws {
+        let folder = try TemporaryFolder()
+        let install = try TemporaryFolder()
+        let file = try manifest("record", in: folder, log: folder.file("log"))
+        #expect(try run(["extension", "install", file], in: install).code == 0)
+        chmod(folder.path, 0o770)
+        let refused = try run(["extension", "install", file], in: install)
+        #expect(refused.code != 0 && refused.words.contains("others may write to \(folder.path)"), "\(refused.words)")
+        chmod(folder.path, 0o700)
+        let host = try Terminal(Self.host, environment: ["XDG_DATA_HOME": install.path])
+        #expect(host.waitUntil { $0.hasSuffix("[n]o:") })
+        // After the question, before the start.
+        chmod(folder.file("upload"), 0o777)
+        try host.type("y", "Enter")
+        #expect(host.waitUntil { $0.contains("others can replace it") }, "\(host.screen())")
+        #expect(folder.lines("log").isEmpty)
+    }
+
+    /// What other users can read is no place for a secret, and a program gets none that is not its own.
+    @Test func secretsComeFromFilesOrTheEnvironmentAndProgramsGetNoOthers() async throws {
+        let folder = try TemporaryFolder()
+        let install = try TemporaryFolder()
+        let script = folder.file("upload")
+        try
+            "#!/bin/sh\nenv > '\(folder.file("env"))'\nexec '\(try Program.built("probe-extension"))' record '\(folder.file("log"))'\n"
+            .write(toFile: script, atomically: true, encoding: .utf8)
+        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: script)
+        let manifest = folder.file("manifest.json")
+        let fields = ["token", "stream-key", "title", "room"].map { #"{"name": "\#($0)", "label": "\#($0)"}"# }
+        try
+            #"{"id": "com.example.probe", "name": "Probe", "upload": "upload", "fields": [\#(fields.joined(separator: ","))]}"#
+            .write(toFile: manifest, atomically: true, encoding: .utf8)
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: manifest)
+        #expect(try run(["extension", "install", manifest], in: install).code == 0)
+        try "of a file \nmore\n".write(toFile: folder.file("secret"), atomically: true, encoding: .utf8)
+        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: folder.file("secret"))
+        let host = try Terminal(
+            Self.host + ["--field-file", "token=\(folder.file("secret"))", "--field", "title=-", "--field", "room=1"],
+            environment: [
+                "XDG_DATA_HOME": install.path, "SHARE_FIELD_STREAM_KEY": "of the environment",
+                "SHARE_TOKEN": "0123456789abcdef",
+                "SHARE_TURN_CREDENTIAL": "credential",
+            ])
+        #expect(host.waitUntil { $0.contains("can be read by every user") && $0.hasSuffix("[n]o:") })
+        try host.type("y", "Enter")
+        #expect(host.waitUntil { $0.hasSuffix("title:") })
+        try host.type("of the user", "Enter")
+        #expect(host.waitUntil { $0.contains("broadcasting to \"Probe\" alone") })
+        let values = #"["room=1", "stream-key=of the environment", "title=of the user", "token=of a file"]"#
+        #expect(await folder.waitForLines("log") { $0.contains { $0.hasSuffix(values) } }, "\(folder.lines("log"))")
+        let variables = folder.lines("env")
+        #expect(variables.contains { $0.hasPrefix("HOME=") } && variables.contains { $0.hasPrefix("SHARE_EXTENSION=") })
+        #expect(!variables.contains { $0.hasPrefix("SHARE_") && !$0.hasPrefix("SHARE_EXTENSION=") }, "\(variables)")
+        try host.type("C-c")
+        #expect(host.waitUntil { $0.contains("ended by") })
+    }
+
     private static let host = [
         "host", "--preferred-extension", "com.example.probe", "--source", "test", "--audio", "none", "--json",
     ]
@@ -209,10 +315,20 @@ struct ExtensionVerbTests {
         #expect(host.waitUntil { $0.contains("Title of the broadcast") })
         try host.type("Monday", "Enter")
         #expect(host.waitUntil { $0.contains("upload: Monday has started") })
-        #expect(folder.waitForFile("broadcast.pgm", seconds: 20))
+        // In a folder that nobody can foresee or look into.
+        func saved() -> String? {
+            let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
+            return names.first { $0.hasPrefix("upload-") }.map { folder.file($0) }
+        }
+        #expect(
+            host.waitUntil { _ in saved().map { FileManager.default.fileExists(atPath: $0 + "/broadcast.pgm") } ?? false
+            })
+        let place = try #require(saved())
+        let mode = try FileManager.default.attributesOfItem(atPath: place)[.posixPermissions] as? Int
+        #expect(mode == 0o700)
         try host.type("C-c")
         #expect(host.waitUntil { $0.contains("upload: Monday has ended after") })
-        let image = try Data(contentsOf: URL(fileURLWithPath: folder.file("broadcast.pgm")))
+        let image = try Data(contentsOf: URL(fileURLWithPath: place + "/broadcast.pgm"))
         #expect(image.starts(with: Data("P5 1280 720 255\n".utf8)) && image.count == 1_280 * 720 + 16)
     }
 }

@@ -6,6 +6,8 @@ public enum ExtensionEnd: Equatable, Sendable {
     case reported(reason: String, nextStep: String?)
     /// It cannot be started (an errno).
     case notStarted(Int32)
+    /// Others than root and this user could replace it; a sentence says where.
+    case untrusted(String)
     /// It ended without a reason: its exit code, or the signal.
     case exited(code: Int32)
     case crashed(signal: Int32)

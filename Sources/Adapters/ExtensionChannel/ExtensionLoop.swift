@@ -33,19 +33,33 @@ struct ExtensionLoop {
     mutating func run(_ start: ExtensionStart, _ theirs: LocalConnection) {
         let program = process.program
         ProcessMark.endOrphans(Self.markName)
-        do throws(ChildProcess.Failure) {
-            let child = try ChildProcess(
-                program.path, program.arguments,
-                environment: Self.environment() + program.environment + (mark.map { [$0.text] } ?? []),
-                socket: theirs.descriptor, takesInput: program.isSetup)
-            watch(child, start, theirs)
+        do throws(TrustedProgram.Failure) {
+            let path = TrustedProgram.isOwn(program.path) ? program.path : try TrustedProgram.check(program.path)
+            self.start(path, start, theirs)
         } catch {
-            end = .notStarted(error.code)
+            if case .system(let code) = error.reason {
+                end = .notStarted(code)
+            } else {
+                end = .untrusted(error.description)
+            }
         }
         // The process has ended and its descriptor is closed.
         mark?.endProcesses()
         process.link.with { $0.close() }
         if let end { process.handler(.ended(end)) }
+    }
+
+    private mutating func start(_ path: String, _ start: ExtensionStart, _ theirs: consuming LocalConnection) {
+        let program = process.program
+        do throws(ChildProcess.Failure) {
+            let child = try ChildProcess(
+                path, program.arguments,
+                environment: ProgramEnvironment.texts + program.environment + (mark.map { [$0.text] } ?? []),
+                socket: theirs.descriptor, takesInput: program.isSetup)
+            watch(child, start, theirs)
+        } catch {
+            end = .notStarted(error.code)
+        }
     }
 
     private mutating func watch(
@@ -138,19 +152,5 @@ struct ExtensionLoop {
         case .exited(let code): .exited(code: code)
         case .signalled(let signal): .crashed(signal: signal)
         }
-    }
-
-    /// This process's environment, without what names its own connections to a service manager.
-    private static func environment() -> [String] {
-        var texts: [String] = []
-        var next = environ
-        while let text = next.pointee {
-            let text = String(cString: text)
-            if !text.hasPrefix("NOTIFY_SOCKET="), !text.hasPrefix("LISTEN_"), !text.hasPrefix(markName + "=") {
-                texts.append(text)
-            }
-            next += 1
-        }
-        return texts
     }
 }

@@ -21,7 +21,7 @@ public final class ExtensionProcess: Sendable {
         /// Absolute.
         public var path: String
         public var arguments: [String]
-        /// `NAME=VALUE` each, added to this process's environment.
+        /// `NAME=VALUE` each, added to those of `ProgramEnvironment`.
         public var environment: [String]
         /// A setup program reads this process's terminal.
         public var isSetup: Bool

@@ -140,6 +140,11 @@ static inline ssize_t clinux_receive(int socket, void *bytes, size_t count, int 
     return received;
 }
 
+// Has the kernel end this process with the thread that has started it.
+static inline void clinux_end_with_parent(void) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+}
+
 // Runs in the child between fork and exec: only what is safe after a fork of a process with threads. Ends by _exit.
 static inline void clinux_become(
     const char *path, char *const arguments[], char *const environment[], int socket, int takesInput, pid_t parent,
@@ -196,6 +201,141 @@ static inline pid_t clinux_spawn(
     close(report[0]);
     errno = failure;
     return child;
+}
+
+// What a supervisor and its parent say to each other, a message each.
+struct clinux_report {
+    // 0: `value` is the program's process, or an error number, negative. 1: `value` is its wait status, and nothing of it is left.
+    int32_t kind, value;
+};
+
+// Kills and reaps the children of this process, which has one thread; `except` (0: none) is left alone and only the dead are reaped
+// then. Returns how many there were; -1 if the kernel does not tell (CONFIG_PROC_CHILDREN).
+static inline int clinux_reap(pid_t except) {
+    char text[4096];
+    int count = 0, file = open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
+    if (file < 0) return -1;
+    ssize_t length = read(file, text, sizeof text);
+    close(file);
+    pid_t child = 0;
+    for (ssize_t i = 0; i < length; i++) {
+        if (text[i] >= '0' && text[i] <= '9') {
+            child = child * 10 + (text[i] - '0');
+            continue;
+        }
+        if (child > 0 && child != except) {
+            siginfo_t ignored;
+            if (except == 0) kill(child, SIGKILL);
+            waitid(P_PID, (id_t)child, &ignored, WEXITED | WNOHANG);
+            count++;
+        }
+        child = 0;
+    }
+    return count;
+}
+
+// Runs in the child of a fork of a process with threads, as clinux_become does, and never returns. Adopts what the program leaves
+// behind by forking twice (PR_SET_CHILD_SUBREAPER), and kills all of it when the program or the parent has ended.
+static inline void clinux_supervise(
+    const char *path, char *const arguments[], char *const environment[], int socket, int control) {
+    sigset_t all;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, NULL);
+    setpgid(0, 0);
+    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+    // The parent's descriptors must not stay open here: others wait for their ends.
+    int high = fcntl(socket, F_DUPFD, 64), end = fcntl(control, F_DUPFD, 64), start[2];
+    dup2(high, 3);
+    dup2(end, 4);
+    close_range(5, ~0U, 0);
+    fcntl(4, F_SETFD, FD_CLOEXEC);
+    int32_t failure = 0;
+    pid_t self = getpid(), child = pipe2(start, O_CLOEXEC) == 0 ? fork() : -1;
+    if (child == 0) clinux_become(path, arguments, environment, 3, 0, self, start[1]);
+    if (child < 0) {
+        failure = errno;
+    } else {
+        close(3);
+        close(start[1]);
+        while (read(start[0], &failure, sizeof failure) < 0 && errno == EINTR) {}
+        close(start[0]);
+    }
+    struct clinux_report report = {0, failure != 0 ? -failure : child};
+    int isOver = send(4, &report, sizeof report, MSG_NOSIGNAL) < 0 || failure != 0;
+    int program = isOver ? -1 : (int)syscall(SYS_pidfd_open, child, 0);
+    while (!isOver && program >= 0) {
+        struct pollfd descriptors[2] = {{4, POLLIN, 0}, {program, POLLIN, 0}};
+        // What has ended of those that were adopted is reaped once a second.
+        if (poll(descriptors, 2, 1000) == 0) clinux_reap(child);
+        if (descriptors[1].revents != 0) break;
+        if (descriptors[0].revents == 0) continue;
+        char command;
+        if (recv(4, &command, 1, 0) != 1) break;
+        kill(-child, command == 'T' ? SIGTERM : SIGKILL);
+    }
+    int status = 0;
+    if (child > 0) {
+        // The group exists as long as its leader was not waited for.
+        kill(-child, SIGKILL);
+        kill(child, SIGKILL);
+        while (waitpid(child, &status, 0) < 0 && errno == EINTR) {}
+        // A process that is being killed may have started another one: 2 s at most.
+        for (int round = 0; round < 400 && clinux_reap(0) > 0; round++) poll(NULL, 0, 5);
+    }
+    report = (struct clinux_report){1, status};
+    if (failure == 0) send(4, &report, sizeof report, MSG_NOSIGNAL);
+    _exit(0);
+}
+
+// Starts a program as clinux_spawn does, without input, below a supervisor, which is a process of its own. `program` gets the
+// program's process, and `control` this end of the connection to the supervisor: 'T' asks the program and its group to end, 'K'
+// kills them, and its end kills everything that the program has started. Returns the supervisor; -1 with errno.
+static inline pid_t clinux_spawn_supervised(
+    const char *path, char *const arguments[], char *const environment[], int socket, int *control, pid_t *program) {
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return -1;
+    pid_t supervisor = fork();
+    if (supervisor == 0) clinux_supervise(path, arguments, environment, socket, ends[1]);
+    int failure = supervisor < 0 ? errno : 0;
+    close(ends[1]);
+    struct clinux_report report = {0, 0};
+    if (supervisor > 0) {
+        ssize_t count;
+        do { count = recv(ends[0], &report, sizeof report, 0); } while (count < 0 && errno == EINTR);
+        if (count != sizeof report || report.value <= 0) {
+            failure = count == sizeof report && report.value < 0 ? -report.value : ESRCH;
+            siginfo_t ignored;
+            waitid(P_PID, (id_t)supervisor, &ignored, WEXITED);
+        }
+    }
+    if (failure != 0) {
+        close(ends[0]);
+        errno = failure;
+        return -1;
+    }
+    *control = ends[0];
+    *program = report.value;
+    return supervisor;
+}
+
+// Takes the supervisor's last message, without waiting. Returns 1 with the wait status, 0 if there is none yet, and -1 if the
+// supervisor has gone without one.
+static inline int clinux_take_end(int control, int *status) {
+    struct clinux_report report;
+    ssize_t count = recv(control, &report, sizeof report, MSG_DONTWAIT);
+    if (count < 0 && (errno == EAGAIN || errno == EINTR)) return 0;
+    if (count != sizeof report || report.kind != 1) return -1;
+    *status = report.value;
+    return 1;
+}
+
+// Limits the address space of a process (RLIMIT_AS), never to more than it has. glibc declares prlimit for _GNU_SOURCE only.
+static inline void clinux_limit_memory(pid_t process, uint64_t bytes) {
+    uint64_t limit[2];
+    if (syscall(SYS_prlimit64, process, RLIMIT_AS, NULL, limit) != 0) return;
+    for (int i = 0; i < 2; i++)
+        if (limit[i] > bytes) limit[i] = bytes;
+    syscall(SYS_prlimit64, process, RLIMIT_AS, limit, NULL);
 }
 
 static inline int clinux_pipe(int ends[2]) { return pipe2(ends, O_CLOEXEC); }

@@ -1,6 +1,7 @@
 public import Admission
 import FoundationEssentials
 import Glibc
+import LinuxRuntime
 import MediaCore
 
 /// The extensions that this user has installed: a directory of manifests (mode 0600), each named by its identifier.
@@ -254,12 +255,18 @@ public struct ExtensionStore: Sendable {
     /// Whoever may write to a program could run whatever they like as this user.
     private static func checkProgram(_ place: String, _ key: String, _ path: String) throws(ExtensionError) {
         let shown = UntrustedText.clean(place, limit: 256, fallback: "")
-        guard access(place, X_OK) == 0, let status = FileStatus(following: place), status.isFile,
-            status.mode & 0o111 != 0
-        else { throw ExtensionError(.notExecutable, "\(key) in \(path) is not a program that can be run: \(shown)") }
-        guard status.mode & 0o002 == 0 else {
-            throw ExtensionError(
-                .writableByOthers, "others may write to \(shown), which is \(key) in \(path); run: chmod o-w \(shown)")
+        do throws(TrustedProgram.Failure) {
+            _ = try TrustedProgram.check(place)
+        } catch {
+            let sentence = UntrustedText.clean(error.description, limit: 1_024, fallback: shown)
+            switch error.reason {
+            case .system, .notAProgram:
+                throw ExtensionError(.notExecutable, "\(key) in \(path) is not a program that can be run: \(shown)")
+            case .foreignOwner:
+                throw ExtensionError(.foreignOwner, "\(sentence): that is \(key) in \(path), or a folder above it")
+            case .writableByOthers:
+                throw ExtensionError(.writableByOthers, "\(sentence) (\(key) in \(path), or a folder above it)")
+            }
         }
     }
 }

@@ -38,9 +38,13 @@ public final class ExtensionBroadcast: Sendable {
         /// Why the broadcast ends.
         var reason: EndReason?
         var isStopping = false
+        /// How many watch, as the program tells.
+        var viewers: Int?
+        /// The likes and the newest comment that the program has told.
+        var info = ServiceInfo()
     }
 
-    private let configuration: Configuration
+    let configuration: Configuration
     let state: Monitor<State>
     let emit: @Sendable (BroadcastEvent) -> Void
     private let report: @Sendable (ServiceEvent) -> Void
@@ -132,7 +136,10 @@ public final class ExtensionBroadcast: Sendable {
         case .began(let readiness): begin(readiness.media)
         case .message(.serviceInfo(let viewers, let likes, let name, let text)):
             let comment = name.flatMap { name in text.map { ServiceInfo.Comment(name: name, text: $0) } }
-            pass(.serviceInfo(ServiceInfo(viewers: viewers, likes: likes, comment: comment)))
+            noteViewers(viewers.map { min(max($0, 0), ServiceEvent.countLimit) })
+            let event = ServiceEvent.serviceInfo(ServiceInfo(viewers: viewers, likes: likes, comment: comment))
+            if case .serviceInfo(let info) = event.checked { state.with { $0.info.take(info) } }
+            pass(event)
         case .message(.broadcastURL(let url)): pass(.broadcastURL(url))
         case .message(.keyframe): state.with { $0.uploader }?.requestKeyframe()
         case .message(.bitrate(let bits)):

@@ -17,6 +17,12 @@ extension ExtensionEnd {
             EndReason(
                 .unknownService, "the program of \(name) cannot be started (error \(code))",
                 remedy: "Install the extension again.")
+        case .untrusted(let sentence):
+            EndReason(
+                .unknownService,
+                "the program of \(name) is not run, as others can replace it: "
+                    + UntrustedText.clean(sentence, limit: 1_024, fallback: "its folder"),
+                remedy: "Look at it before it becomes yours alone, or install the extension again.")
         case .exited(let code):
             EndReason(.serviceEnded, "the program of \(name) has ended without a reason (exit code \(code))")
         case .crashed(let signal): EndReason(.serviceEnded, "the program of \(name) has crashed (signal \(signal))")

@@ -3,8 +3,9 @@ internal import Glibc
 
 /// A program that this process has started; in a process group of its own, unless it reads the terminal.
 ///
-/// The kernel ends it with the thread that started it, so that it does not outlive a process that crashes. Confined to
-/// that thread.
+/// It and all that it has started end with this process, however that ends: a supervisor, a process of its own, adopts what
+/// has left the group or was forked twice (PR_SET_CHILD_SUBREAPER). One that reads the terminal has none; the kernel ends
+/// it with the thread that started it. Confined to that thread.
 public struct ChildProcess: ~Copyable {
     public enum End: Equatable, Sendable {
         case exited(Int32)
@@ -16,8 +17,11 @@ public struct ChildProcess: ~Copyable {
     }
 
     public let id: Int32
-    /// Readable when the process has ended (pidfd_open(2)). Closed with the value.
+    /// Readable when the process has ended: the connection to the supervisor, or a pidfd (pidfd_open(2)). Closed with the
+    /// value.
     public let descriptor: Int32
+    /// The process of the supervisor; nil without one.
+    private let supervisor: Int32?
 
     /// - Parameters:
     ///   - path: absolute.
@@ -29,30 +33,35 @@ public struct ChildProcess: ~Copyable {
     public init(
         _ path: String, _ arguments: [String], environment: [String], socket: Int32, takesInput: Bool
     ) throws(Failure) {
+        var (control, program): (Int32, pid_t) = (-1, 0)
         let (child, code) = Self.withPointers([path] + arguments) { arguments in
             Self.withPointers(environment) { environment -> (pid_t, Int32) in
-                let child = clinux_spawn(path, arguments, environment, socket, takesInput ? 1 : 0)
+                let child =
+                    takesInput
+                    ? clinux_spawn(path, arguments, environment, socket, 1)
+                    : clinux_spawn_supervised(path, arguments, environment, socket, &control, &program)
                 return (child, errno)
             }
         }
         guard child > 0 else { throw Failure(code: code) }
+        guard takesInput else {
+            self.init(id: program, descriptor: control, supervisor: child)
+            return
+        }
         let descriptor = clinux_pidfd(child)
         guard descriptor >= 0 else {
             let code = errno
-            _ = Glibc.kill(takesInput ? child : -child, SIGKILL)
+            _ = Glibc.kill(child, SIGKILL)
             waitpid(child, nil, 0)
             throw Failure(code: code)
         }
-        self.init(id: child, descriptor: descriptor, hasGroup: !takesInput)
+        self.init(id: child, descriptor: descriptor, supervisor: nil)
     }
 
-    /// The target of signals: the process or, negative, its group.
-    private let target: Int32
-
-    private init(id: Int32, descriptor: Int32, hasGroup: Bool) {
+    private init(id: Int32, descriptor: Int32, supervisor: Int32?) {
         self.id = id
         self.descriptor = descriptor
-        target = hasGroup ? -id : id
+        self.supervisor = supervisor
     }
 
     deinit { close(descriptor) }
@@ -66,22 +75,34 @@ public struct ChildProcess: ~Copyable {
     }
 
     /// Asks the program and those that it has started to end (SIGTERM).
-    public func terminate() { _ = Glibc.kill(target, SIGTERM) }
+    public func terminate() { signal(SIGTERM, "T") }
 
     /// Ends the program and those that it has started (SIGKILL).
-    public func kill() { _ = Glibc.kill(target, SIGKILL) }
+    public func kill() { signal(SIGKILL, "K") }
 
-    /// Takes the end of the program, if it has ended, and ends what it has left behind in its process group. Call it
-    /// until it returns one; the number may belong to another process afterwards.
+    /// - Parameter command: the same for the supervisor.
+    private func signal(_ number: Int32, _ command: Unicode.Scalar) {
+        guard supervisor != nil else {
+            _ = Glibc.kill(id, number)
+            return
+        }
+        var byte = UInt8(ascii: command)
+        _ = send(descriptor, &byte, 1, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
+    }
+
+    /// Takes the end of the program, if it and all that it has started have ended. Call it until it returns one; the
+    /// number may belong to another process afterwards.
     public func takeEnd() -> End? {
         var status: Int32 = 0
-        // The group exists as long as its leader was not waited for.
-        var info = siginfo_t()
-        guard waitid(P_PID, id_t(id), &info, WEXITED | WNOHANG | WNOWAIT) == 0, info.si_signo == SIGCHLD else {
-            return nil
+        if let supervisor {
+            let end = clinux_take_end(descriptor, &status)
+            guard end != 0 else { return nil }
+            _ = waitpid(supervisor, nil, 0)
+            // The kernel has ended the program with its supervisor.
+            guard end > 0 else { return .signalled(SIGKILL) }
+        } else {
+            guard waitpid(id, &status, WNOHANG) == id else { return nil }
         }
-        self.kill()
-        guard waitpid(id, &status, 0) == id else { return .exited(-1) }
         let signal = status & 0x7F
         return signal == 0 ? .exited((status >> 8) & 0xFF) : .signalled(signal)
     }
