@@ -1,6 +1,7 @@
 import ICEServers
 import NIOCore
 import NIOHTTP1
+import SessionDescription
 import Sessions
 import Signaling
 import Testing
@@ -65,10 +66,10 @@ import Testing
                     ], Self.answer) : .answer(200)
         }
         let endpoint = try WHIPEndpoint(server.url + "/in", token: "secret")
-        #expect(endpoint.iceServers.isEmpty)
+        #expect(endpoint.grantedServers.servers.isEmpty)
         for _ in 0..<2 { _ = try await endpoint.publish("v=0") }
         #expect(
-            endpoint.iceServers == [
+            endpoint.grantedServers.servers == [
                 ICEServer(urls: ["stun:stun.example.net"]),
                 ICEServer(urls: ["turn:turn.example.net"], username: "u", credential: "a \" b"),
             ])
@@ -95,6 +96,76 @@ import Testing
         try await first.stop()
         try await second.stop()
     }
+
+    /// The token is for what the user has typed, whatever the endpoint says of its session.
+    @Test func anotherOriginGetsNoToken() async throws {
+        let other = try await ScriptedServer { _ in .answer(200, [], "a=ice-ufrag:x") }
+        let place = other.url + "/admin/everything"
+        let server = try await ScriptedServer { _ in .answer(201, [("Location", place)], Self.answer) }
+        let endpoint = try WHIPEndpoint(server.url, token: "secret")
+        _ = try await endpoint.publish("v=0 offer")
+        _ = try? await endpoint.restart("a=ice-ufrag:y", timeout: .seconds(5))
+        await endpoint.close()
+        #expect(server.requests.map(\.token) == ["Bearer secret"])
+        #expect(other.requests.map(\.method) == [.PATCH, .DELETE] && other.requests.allSatisfy { $0.token == nil })
+        // Another name of the same machine is another origin.
+        let named = try await ScriptedServer { request in
+            request.path == "/in"
+                ? .answer(
+                    307,
+                    [
+                        (
+                            "Location",
+                            "http://localhost:\(request.headers.first(name: "Host")?.split(separator: ":").last ?? "")/x"
+                        )
+                    ]) : .answer(404)
+        }
+        let second = try WHIPEndpoint(named.url + "/in", token: "secret")
+        _ = await error(second)
+        await second.close()
+        #expect(named.requests.map(\.path) == ["/in", "/x"] && named.requests.map(\.token) == ["Bearer secret", nil])
+        for server in [other, server, named] { try await server.stop() }
+    }
+
+    @Test(arguments: [true, false]) func aPublicEndpointNamesNoPrivatePlace(isSession: Bool) async throws {
+        let inner = try await ScriptedServer { _ in .answer(201, [], Self.answer) }
+        let place = inner.url + "/router/reboot"
+        let server = try await ScriptedServer { _ in
+            isSession ? .answer(201, [("Location", place)], Self.answer) : .answer(307, [("Location", place)])
+        }
+        for (own, isUsed) in [("8.8.8.8", false), ("2001:4860:4860::8888", false), ("192.168.1.7", true)] {
+            let endpoint = try WHIPEndpoint(
+                "http://localhost:\(server.port)/in", token: "secret", timeout: .seconds(10),
+                lookup: { host in [host == "localhost" ? own : host] })
+            if isSession {
+                _ = try await endpoint.publish("v=0 offer")
+            } else {
+                let error = await error(endpoint)
+                #expect(isUsed || error?.description.contains("not public") == true, "\(error?.description ?? "")")
+            }
+            let before = inner.requests.count
+            await endpoint.close()
+            #expect(inner.requests.isEmpty == !isUsed, "\(own) \(before)")
+        }
+        try await server.stop()
+        try await inner.stop()
+    }
+
+    @Test(arguments: [
+        "127.0.0.1", "10.1.2.3", "172.16.0.1", "172.31.255.255", "192.168.0.1", "169.254.169.254", "100.64.0.1",
+        "0.0.0.0",
+        "::1", "::", "fe80::1", "fc00::1", "fd12::1", "fec0::1", "::ffff:192.168.0.1", "::10.0.0.1",
+        "64:ff9b::10.0.0.1",
+        "2002:a00:1::", "ff02::1",
+    ])
+    func addressesThatAreNotPublic(text: String) throws {
+        #expect(!EndpointOrigin.isPublic(try #require(IPAddress(text))))
+    }
+
+    @Test(arguments: [
+        "8.8.8.8", "172.32.0.1", "100.128.0.1", "2001:4860:4860::8888", "64:ff9b::8.8.8.8", "::ffff:8.8.8.8",
+    ])
+    func publicAddresses(text: String) throws { #expect(EndpointOrigin.isPublic(try #require(IPAddress(text)))) }
 
     @Test func aCircleOfRedirectsEnds() async throws {
         let server = try await ScriptedServer { _ in .answer(307, [("Location", "/again")]) }
@@ -191,7 +262,30 @@ import Testing
                 _ = try await endpoint.restart("a=ice-ufrag:a", timeout: .seconds(5))
             }
         }
-        #expect(server.requests.map(\.method) == [.POST, .PATCH])
+        #expect(server.requests.map(\.method) == [.POST, .PATCH, .GET, .GET])
+        await endpoint.close()
+        try await server.stop()
+    }
+
+    /// An endpoint without PATCH says by 404 that it has ended the session; 405 says nothing.
+    @Test func aSessionThatIsGoneIsReportedWithoutPatch() async throws {
+        let server = try await ScriptedServer { request in
+            switch request.method {
+            case .POST: .answer(201, [("Location", "/s")], Self.answer)
+            case .PATCH: .answer(405)
+            default: .answer(404)
+            }
+        }
+        let endpoint = try WHIPEndpoint(server.url, token: "")
+        _ = try await endpoint.publish("v=0")
+        for code in [SignalingError.Code.offerRefused, .gone] {
+            do throws(SignalingError) {
+                _ = try await endpoint.restart("a=ice-ufrag:a", timeout: .seconds(5))
+                Issue.record("restarted")
+            } catch {
+                #expect(error.code == code)
+            }
+        }
         await endpoint.close()
         try await server.stop()
     }

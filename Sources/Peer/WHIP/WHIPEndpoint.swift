@@ -13,8 +13,8 @@ public import Signaling
 /// Any WHIP endpoint (RFC 9725) that is reached by `https` with a certificate that the system trusts, or by `http`, which
 /// protects nothing.
 ///
-/// A 307 or 308 is followed, five times at most, and never from `https` to `http`. The token goes to the endpoint's own
-/// host and port alone, unless the endpoint itself names another place for its session.
+/// A 307 or 308 is followed, five times at most, and never from `https` to `http`, nor from a public address to a private
+/// one; so is the place of the session. The token goes to the scheme, host and port alone that the user has typed.
 public final class WHIPEndpoint: PublishingEndpoint {
     private struct Session {
         var url: URL
@@ -40,10 +40,11 @@ public final class WHIPEndpoint: PublishingEndpoint {
     public var takesLateCandidates: Bool { false }
 
     private let url: URL
+    private let origin: EndpointOrigin
     private let token: String?
     private let client: HTTPClient
     private let session = Monitor<Session?>(nil)
-    private let granted = Monitor<[ICEServer]>([])
+    private let granted = Monitor(GrantedServers.none)
     /// No session is opened any more.
     private let isClosing = Monitor(false)
     private let isClosed = Monitor(false)
@@ -60,8 +61,13 @@ public final class WHIPEndpoint: PublishingEndpoint {
         try self.init(text, token: token, timeout: .seconds(15))
     }
 
-    /// - Parameter timeout: for each request, with its answer.
-    init(_ text: String, token: String, timeout: TimeAmount) throws(SignalingError) {
+    /// - Parameters:
+    ///   - timeout: for each request, with its answer.
+    ///   - lookup: of names.
+    init(
+        _ text: String, token: String, timeout: TimeAmount,
+        lookup: @escaping EndpointOrigin.Lookup = { await ServerLookup.addresses(of: $0) }
+    ) throws(SignalingError) {
         guard let url = URL(string: text), let host = url.host, !host.isEmpty, Self.isHTTP(url), url.user == nil,
             url.fragment == nil
         else {
@@ -75,15 +81,22 @@ public final class WHIPEndpoint: PublishingEndpoint {
         }
         self.timeout = timeout
         self.url = url
+        origin = EndpointOrigin(url: url, lookup: lookup)
         self.host = host
         name = host + (url.port.map { ":\($0)" } ?? "")
         self.token = token.isEmpty ? nil : token
+        client = Self.client([:])
+    }
+
+    /// - Parameter addresses: of names; others are looked up.
+    private static func client(_ addresses: [String: String]) -> HTTPClient {
         var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
         configuration.timeout.connect = .seconds(8)
         configuration.httpVersion = .http1Only
+        configuration.dnsOverride = addresses
         // A port that refuses is an answer; the pool would try it again until the time is over.
         configuration.connectionPool.retryConnectionEstablishment = false
-        client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+        return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     }
 
     deinit { if !isClosed.with({ $0 }) { client.shutdown { _ in } } }
@@ -92,7 +105,7 @@ public final class WHIPEndpoint: PublishingEndpoint {
 
     // MARK: The session
 
-    public var iceServers: [ICEServer] { granted.with { $0 } }
+    public var grantedServers: GrantedServers { granted.with { $0 } }
 
     /// Deletes a former session first.
     public func publish(_ sdp: String) async throws(SignalingError) -> OfferAnswer {
@@ -104,7 +117,8 @@ public final class WHIPEndpoint: PublishingEndpoint {
         guard answer.text.hasPrefix("v=0") else {
             throw SignalingError(.offerRefused, "its answer is no session description")
         }
-        granted.with { $0 = ICEServer.servers(in: LinkHeader.parse(answer.headers["Link"])) }
+        let servers = ICEServer.servers(in: LinkHeader.parse(answer.headers["Link"]))
+        granted.with { $0 = GrantedServers(servers, by: host, answer.url.host ?? host) }
         let place = answer.header("Location").flatMap { URL(string: $0, relativeTo: answer.url)?.absoluteURL }
         if let place {
             guard Self.isHTTP(place), place.scheme == "https" || answer.url.scheme == "http" else {
@@ -123,8 +137,11 @@ public final class WHIPEndpoint: PublishingEndpoint {
     public func trickle(_ fragment: String) async throws(SignalingError) {}
 
     public func restart(_ fragment: String, timeout: Duration) async throws(SignalingError) -> RestartAnswer {
-        guard let session = session.with({ $0 }), !session.takesNoPatch else {
-            throw SignalingError(.offerRefused, "it cannot restart ICE")
+        guard let session = session.with({ $0 }) else { throw Self.noRestart }
+        guard !session.takesNoPatch else {
+            // What remains to be known is whether there is a session; 405 says nothing.
+            let status = try await send(.GET, session.url, timeout: TimeAmount(timeout)).status
+            throw [404, 410].contains(status) ? Self.gone : Self.noRestart
         }
         let answer = try await send(
             .PATCH, session.url, "application/trickle-ice-sdpfrag", fragment, extra: [("If-Match", "*")],
@@ -133,7 +150,7 @@ public final class WHIPEndpoint: PublishingEndpoint {
         case 200:
             if let tag = answer.header("ETag") { self.session.with { $0?.etag = tag } }
             return RestartAnswer(fragment: answer.text)
-        case 404, 410: throw SignalingError(.gone, "it does not have the session any more")
+        case 404, 410: throw Self.gone
         default:
             if [405, 422, 501].contains(answer.status) { self.session.with { $0?.takesNoPatch = true } }
             throw refusal(answer)
@@ -160,6 +177,8 @@ public final class WHIPEndpoint: PublishingEndpoint {
         if isFirst { try? await client.shutdown() }
     }
 
+    private static let noRestart = SignalingError(.offerRefused, "it cannot restart ICE")
+    private static let gone = SignalingError(.gone, "it does not have the session any more")
     private static let ended = SignalingError(.connectionLost, "the broadcast has ended")
 
     // MARK: Requests
@@ -175,7 +194,7 @@ public final class WHIPEndpoint: PublishingEndpoint {
             request.method = method
             request.headers = HTTPHeaders([("User-Agent", "share/1")] + extra)
             if let type { request.headers.add(name: "Content-Type", value: type) }
-            if let token, Self.origin(url) == Self.origin(target) {
+            if let token, origin.has(url) {
                 request.headers.add(name: "Authorization", value: "Bearer \(token)")
             }
             if let body { request.body = .bytes(ByteBuffer(string: body)) }
@@ -192,7 +211,8 @@ public final class WHIPEndpoint: PublishingEndpoint {
     private func exchange(
         _ request: HTTPClientRequest, _ url: URL, _ timeout: TimeAmount
     ) async throws(SignalingError) -> Answer {
-        let client = client
+        let client = try await client(for: url)
+        defer { if client !== self.client { client.shutdown { _ in } } }
         do {
             // The client's own deadline ends with the head of the response.
             return try await Self.within(timeout) {
@@ -204,6 +224,16 @@ public final class WHIPEndpoint: PublishingEndpoint {
         } catch {
             throw Self.explain(error, url)
         }
+    }
+
+    /// The client for a place. Another place than that of the user is connected to at the address that was looked at.
+    private func client(for url: URL) async throws(SignalingError) -> HTTPClient {
+        guard !origin.has(url), let host = url.host else { return client }
+        guard let address = await origin.address(of: url) else {
+            throw SignalingError(
+                .offerRefused, "it names a place that is not public, as itself is, or that is not known")
+        }
+        return Self.client([host: address])
     }
 
     /// - Throws: what `body` throws; `HTTPClientError.deadlineExceeded` after `timeout`, when `body` has been cancelled.
@@ -220,10 +250,6 @@ public final class WHIPEndpoint: PublishingEndpoint {
             guard let answer = try await group.next() ?? nil else { throw HTTPClientError.deadlineExceeded }
             return answer
         }
-    }
-
-    private static func origin(_ url: URL) -> String {
-        "\(url.scheme ?? "")://\(url.host ?? ""):\(url.port ?? (url.scheme == "https" ? 443 : 80))"
     }
 
     private static let timeouts: [HTTPClientError] = [
