@@ -35,7 +35,9 @@ struct JoinCommand: ParsableCommand {
     @Flag(help: "Start muted.")
     var mute = false
 
-    @Option(help: ArgumentHelp("Your name, as the host sees it; your login name if omitted.", valueName: "text"))
+    @Option(
+        help: ArgumentHelp(
+            "Your name, as the host sees it; your login name and your machine's if omitted.", valueName: "text"))
     var name: String?
 
     @Option(help: ArgumentHelp("Save the last frame to this file at the end.", valueName: "file.png"))
@@ -108,7 +110,7 @@ struct JoinCommand: ParsableCommand {
             }, emit: { [window, isMirror] in reporter.report($0, window: window, isMirror: isMirror) })
         if mute || isMirror { playback.setMuted(true) }
         let viewer = PeerViewer(
-            link, identity: identity, name: name ?? NSUserName(), servers: servers,
+            link, identity: identity, name: name ?? OwnName.text, servers: servers,
             usesOnlyRelays: serverOptions.relayOnly, records: !keep.isEmpty,
             emit: { [window, isMirror] event in
                 if case .named(let name) = event { kept.setName(name) }
@@ -131,6 +133,7 @@ struct JoinCommand: ParsableCommand {
         // The reason of the end is reported before a missing snapshot, as it explains more.
         let hasFrame = try snapshot.map { try save(reporter.frameStore, to: $0) } ?? true
         if let window, reason.code != .stopped { show(reason, in: window) }
+        if let window { WindowMemory.keep(window) }
         guard reason.status == .fine else {
             throw Complaint(reason)
         }
@@ -156,8 +159,9 @@ struct JoinCommand: ParsableCommand {
         if environment["WAYLAND_DISPLAY"]?.isEmpty != false { setenv("SDL_VIDEODRIVER", "x11", 0) }
         do throws(SourceFailure) {
             return try VideoWindow(
-                title: "\(link.authority) - share", converter: YUVConverter(), startsFullscreen: fullscreen,
-                startsMute: mute || isMirror, onMute: { muted in reporter.setMuted(muted) },
+                title: "share", converter: YUVConverter(), place: WindowMemory.place,
+                startsFullscreen: fullscreen, startsMute: mute || isMirror,
+                onMute: { muted in reporter.setMuted(muted) },
                 onStatistics: { isShown in reporter.showStatistics(isShown) })
         } catch {
             throw Complaint(sentence: error.message, remedy: Self.withoutWindow, status: .noDisplay)

@@ -16,7 +16,7 @@ struct PaintCommand: ParsableCommand {
         let stopped = Monitor(false)
         let window: VideoWindow
         do throws(SourceFailure) {
-            window = try VideoWindow(title: "share demo", converter: YUVConverter())
+            window = try VideoWindow(title: "share demo", converter: YUVConverter(), startsFullscreen: true)
         } catch {
             throw Complaint(sentence: error.message, remedy: error.remedy, status: .noDisplay).report()
         }

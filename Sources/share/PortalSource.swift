@@ -64,9 +64,7 @@ enum PortalSource {
 
     /// The token is kept in `$XDG_STATE_HOME/share/screencast-token`, else `~/.local/state/share/screencast-token`.
     private static func tokens(_ environment: [String: String]) -> ScreenCastPortal.TokenStore {
-        let state = environment["XDG_STATE_HOME"] ?? ""
-        let home = environment["HOME"] ?? FileManager.default.homeDirectoryForCurrentUser.path
-        let folder = (state.hasPrefix("/") ? state : home + "/.local/state") + "/share"
+        let folder = StateFolder.path(environment)
         let path = folder + "/screencast-token"
         return ScreenCastPortal.TokenStore(
             load: {

@@ -15,6 +15,13 @@ struct LetterboxTests {
         #expect(Letterbox(frame: frame, window: PixelSize(width: width, height: 1_082)).isUnscaled)
     }
 
+    @Test(arguments: [(1_279, 719), (1_278, 718), (1_280, 717), (1_277, 900)])
+    func fewPixelsLessDoNotBlur(width: Int, height: Int) {
+        let frame = PixelSize(width: 1_280, height: 720)
+        let box = Letterbox(frame: frame, window: PixelSize(width: width, height: height))
+        #expect(box.isUnscaled && box.place.x == 0)
+    }
+
     @Test func wideWindowHasBarsLeftAndRight() {
         let box = Letterbox(frame: PixelSize(width: 640, height: 360), window: PixelSize(width: 1_000, height: 360))
         #expect(box.place == PixelRect(x: 180, y: 0, width: 640, height: 360))

@@ -4,29 +4,30 @@ public import MediaCore
 public struct Letterbox: Equatable, Sendable {
     public let frame: PixelSize
     public let window: PixelSize
-    /// The frame's rectangle in the window, with even coordinates and size.
+    /// The frame's rectangle in the window, with even coordinates and size. It may be up to three pixels larger than the
+    /// window.
     public let place: PixelRect
 
     public init(frame: PixelSize, window: PixelSize) {
         self.frame = frame
         self.window = window
-        var width = window.width
-        var height = window.height
-        // A window manager that changes the size by a pixel or two must not cause scaling, which blurs text.
-        let isNearlySame = abs(width - frame.width) < 4 && abs(height - frame.height) < 4
-        if isNearlySame && width >= frame.width && height >= frame.height {
-            width = frame.width
-            height = frame.height
-        } else if width * frame.height > height * frame.width {
-            width = height * frame.width / frame.height
-        } else {
-            height = width * frame.height / frame.width
-        }
-        width = max(width & ~1, 2)
-        height = max(height & ~1, 2)
+        var size = Self.fit(frame, in: window)
+        // A window of nearly the frame's size must not cause scaling, which blurs text: at most three rows and columns have
+        // black bars, or are cut off at the right and at the bottom.
+        if abs(size.width - frame.width) < 4, abs(size.height - frame.height) < 4 { size = frame }
+        let width = max(size.width & ~1, 2)
+        let height = max(size.height & ~1, 2)
         place = PixelRect(
             x: max((window.width - width) / 2, 0) & ~1, y: max((window.height - height) / 2, 0) & ~1, width: width,
             height: height)
+    }
+
+    /// The largest size with the frame's aspect ratio that fits into a window.
+    static func fit(_ frame: PixelSize, in window: PixelSize) -> PixelSize {
+        if window.width * frame.height > window.height * frame.width {
+            return PixelSize(width: window.height * frame.width / frame.height, height: window.height)
+        }
+        return PixelSize(width: window.width, height: window.width * frame.height / frame.width)
     }
 
     /// Whether the frame is shown without scaling.

@@ -94,10 +94,10 @@ final class SurfacePresenter {
             converter.scale(frame, to: scaled)
             source = scaled.frame
         }
+        let visible = PixelSize(width: surface.size.width - place.x, height: surface.size.height - place.y)
         for rectangle in rectangles.rectangles {
-            let rect = box.target(of: rectangle)
-            guard !rect.isEmpty, place.x + rect.maxX <= surface.size.width, place.y + rect.maxY <= surface.size.height
-            else { continue }
+            let rect = box.target(of: rectangle).clipped(to: visible)
+            guard !rect.isEmpty else { continue }
             let x = place.x + rect.x
             let y = place.y + rect.y
             converter.convert(

@@ -57,18 +57,20 @@ public final class VideoWindow: @unchecked Sendable {
 
     /// Opens the window.
     /// - Parameters:
+    ///   - place: where the user has left such a window; nil for the middle of the work area, in the frames' size.
     ///   - startsMute: whether audio is muted at first.
     ///   - onMute: called on the main thread when the user mutes or unmutes.
     ///   - onStatistics: called on the main thread when the user shows or hides statistics.
     /// - Throws: `.noDisplay` if there is no display.
     public init(
-        title: String, converter: any PixelConverter, startsFullscreen: Bool = false, startsMute: Bool = false,
-        presentation: Presentation = .automatic, onMute: @escaping @Sendable (Bool) -> Void = { _ in },
+        title: String, converter: any PixelConverter, place: WindowPlace? = nil, startsFullscreen: Bool = false,
+        startsMute: Bool = false, presentation: Presentation = .automatic,
+        onMute: @escaping @Sendable (Bool) -> Void = { _ in },
         onStatistics: @escaping @Sendable (Bool) -> Void = { _ in }
     ) throws(SourceFailure) {
         guard SDLLibrary.open(UInt32(SDL_INIT_VIDEO)) else { throw Self.noDisplay() }
         do {
-            let geometry = WindowGeometry()
+            var geometry = WindowGeometry(remembered: place)
             window = try geometry.makeWindow(title: title)
             self.geometry = geometry
             var socket = Int32(-1)
@@ -88,6 +90,12 @@ public final class VideoWindow: @unchecked Sendable {
         WindowIcon.set(window)
         SDL_StopTextInput()
         if startsFullscreen { self.geometry.toggleFullscreen(window) }
+    }
+
+    /// The place to be remembered for the next window; nil if the user has not moved or resized this one.
+    /// - Isolation: main thread.
+    public var chosenPlace: WindowPlace? {
+        SDLLibrary.isDisplayGone.load(ordering: .acquiring) ? nil : geometry.chosenPlace(window)
     }
 
     /// Checks that a window can be opened.

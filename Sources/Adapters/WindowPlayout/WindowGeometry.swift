@@ -5,19 +5,28 @@ import MediaCore
 /// - Isolation: main thread.
 struct WindowGeometry {
     private var frame: PixelSize?
-    /// The size that was requested last. If the window has another size, the user resized it, and it is left alone.
-    private var requested: PixelSize?
+    /// The place that was requested last. If the window has another size, the user resized it, and it is left alone.
+    private var requested: WindowPlace?
+    /// The place that the user gave the window in an earlier session.
+    private let remembered: WindowPlace?
     private var isResizedByUser = false
     private(set) var isFullscreen = false
-    private var beforeFullscreen: SDL_Rect?
+    private var beforeFullscreen: WindowPlace?
 
-    init() {}
+    /// A window further away than this from its requested position was moved by the user. Window managers correct a
+    /// position by the size of their frame.
+    private static let moveTolerance = 64
 
-    func makeWindow(title: String) throws(SourceFailure) -> OpaquePointer {
-        let room = Self.screen(usable: true)
-        let centered = Int32(bitPattern: SDL_WINDOWPOS_CENTERED_MASK)
+    init(remembered: WindowPlace?) { self.remembered = remembered }
+
+    mutating func makeWindow(title: String) throws(SourceFailure) -> OpaquePointer {
+        let area = Self.workArea(display: 0)
+        let place =
+            remembered?.fitted(into: area, frame: WindowFrame())
+            ?? WindowPlace(of: PixelSize(width: 960, height: 540), in: area, frame: WindowFrame())
+        requested = remembered == nil ? nil : place
         let window = SDL_CreateWindow(
-            title, centered, centered, Int32(min(960, room.width)), Int32(min(540, room.height)),
+            title, Int32(place.x), Int32(place.y), Int32(place.size.width), Int32(place.size.height),
             SDL_WINDOW_SHOWN.rawValue | SDL_WINDOW_RESIZABLE.rawValue)
         guard let window else {
             throw SourceFailure(.noDisplay, "No window can be opened: \(SDLLibrary.lastError).")
@@ -26,44 +35,41 @@ struct WindowGeometry {
         return window
     }
 
-    /// Resizes the window to the size of a new frame, unless the user has resized it.
+    /// Resizes the window to the size of a new frame, unless the user has resized it, now or in an earlier session. It
+    /// stays inside the work area, with its frame.
     /// - Returns: whether the window was resized.
     mutating func adopt(_ size: PixelSize, _ window: OpaquePointer) -> Bool {
         guard size != frame else { return false }
         frame = size
         guard !isFullscreen, !isResizedByUser else { return false }
-        let screen = Self.screen(usable: false)
-        if size == screen {
-            SDL_SetWindowBordered(window, SDL_FALSE)
-            requested = size
-            SDL_SetWindowSize(window, Int32(size.width), Int32(size.height))
-            SDL_SetWindowPosition(window, 0, 0)
-            return true
-        }
-        SDL_SetWindowBordered(window, SDL_TRUE)
-        var room = Self.screen(usable: true)
-        var top = Int32(0)
-        var left = Int32(0)
-        var bottom = Int32(0)
-        var right = Int32(0)
-        if SDL_GetWindowBordersSize(window, &top, &left, &bottom, &right) == 0 {
-            room.width -= Int(left + right)
-            room.height -= Int(top + bottom)
-        }
-        var fitting = size
-        if size.width > room.width || size.height > room.height {
-            let place = Letterbox(frame: size, window: room).place
-            fitting = PixelSize(width: place.width, height: place.height)
-        }
-        requested = fitting
-        let centered = Int32(bitPattern: SDL_WINDOWPOS_CENTERED_MASK)
-        SDL_SetWindowSize(window, Int32(fitting.width), Int32(fitting.height))
-        SDL_SetWindowPosition(window, centered, centered)
+        let area = Self.workArea(display: SDL_GetWindowDisplayIndex(window))
+        let border = Self.border(of: window)
+        let place =
+            remembered?.fitted(into: area, frame: border) ?? WindowPlace(of: size, in: area, frame: border)
+        move(window, to: place)
         return true
     }
 
+    private mutating func move(_ window: OpaquePointer, to place: WindowPlace) {
+        requested = place
+        SDL_SetWindowSize(window, Int32(place.size.width), Int32(place.size.height))
+        SDL_SetWindowPosition(window, Int32(place.x), Int32(place.y))
+    }
+
     mutating func sizeChanged(to size: PixelSize) {
-        if let requested, size != requested, !isFullscreen { isResizedByUser = true }
+        if let requested, size != requested.size, !isFullscreen { isResizedByUser = true }
+    }
+
+    /// The place to be remembered: where the user has moved or resized the window; nil if it was left alone, is maximised
+    /// or fills the screen.
+    func chosenPlace(_ window: OpaquePointer) -> WindowPlace? {
+        let special = SDL_WINDOW_MAXIMIZED.rawValue | SDL_WINDOW_FULLSCREEN.rawValue | SDL_WINDOW_MINIMIZED.rawValue
+        guard !isFullscreen, SDL_GetWindowFlags(window) & special == 0 else { return nil }
+        let place = Self.place(of: window)
+        if isResizedByUser { return place }
+        guard let requested else { return nil }
+        let isMoved = max(abs(place.x - requested.x), abs(place.y - requested.y)) > Self.moveTolerance
+        return isMoved ? place : nil
     }
 
     mutating func toggleFullscreen(_ window: OpaquePointer) {
@@ -78,23 +84,34 @@ struct WindowGeometry {
     /// Without a window manager SDL's full-screen request has no effect, but the window can be placed freely.
     private mutating func fillScreen(_ window: OpaquePointer) {
         if isFullscreen {
-            var rect = SDL_Rect()
-            SDL_GetWindowPosition(window, &rect.x, &rect.y)
-            SDL_GetWindowSize(window, &rect.w, &rect.h)
-            beforeFullscreen = rect
-            let screen = Self.screen(usable: false)
-            SDL_SetWindowPosition(window, 0, 0)
-            SDL_SetWindowSize(window, Int32(screen.width), Int32(screen.height))
-        } else if let rect = beforeFullscreen {
-            requested = PixelSize(width: Int(rect.w), height: Int(rect.h))
-            SDL_SetWindowSize(window, rect.w, rect.h)
-            SDL_SetWindowPosition(window, rect.x, rect.y)
+            beforeFullscreen = Self.place(of: window)
+            var bounds = SDL_Rect(x: 0, y: 0, w: 960, h: 540)
+            SDL_GetDisplayBounds(SDL_GetWindowDisplayIndex(window), &bounds)
+            SDL_SetWindowPosition(window, bounds.x, bounds.y)
+            SDL_SetWindowSize(window, bounds.w, bounds.h)
+        } else if let place = beforeFullscreen {
+            move(window, to: place)
         }
     }
 
-    private static func screen(usable: Bool) -> PixelSize {
+    private static func place(of window: OpaquePointer) -> WindowPlace {
+        var rect = SDL_Rect()
+        SDL_GetWindowPosition(window, &rect.x, &rect.y)
+        SDL_GetWindowSize(window, &rect.w, &rect.h)
+        return WindowPlace(x: Int(rect.x), y: Int(rect.y), size: PixelSize(width: Int(rect.w), height: Int(rect.h)))
+    }
+
+    /// The window manager's frame; all zero if there is none, or it is unknown.
+    private static func border(of window: OpaquePointer) -> WindowFrame {
+        var (top, left, bottom, right) = (Int32(0), Int32(0), Int32(0), Int32(0))
+        guard SDL_GetWindowBordersSize(window, &top, &left, &bottom, &right) == 0 else { return WindowFrame() }
+        return WindowFrame(top: Int(top), left: Int(left), bottom: Int(bottom), right: Int(right))
+    }
+
+    /// The display without panels and docks.
+    static func workArea(display: Int32) -> PixelRect {
         var bounds = SDL_Rect(x: 0, y: 0, w: 960, h: 540)
-        _ = usable ? SDL_GetDisplayUsableBounds(0, &bounds) : SDL_GetDisplayBounds(0, &bounds)
-        return PixelSize(width: Int(bounds.w), height: Int(bounds.h))
+        SDL_GetDisplayUsableBounds(max(display, 0), &bounds)
+        return PixelRect(x: Int(bounds.x), y: Int(bounds.y), width: Int(bounds.w), height: Int(bounds.h))
     }
 }
