@@ -1,6 +1,7 @@
 // Plays a session's tracks: video and system audio in one element, the microphone in another.
 
-import { element, lastFrame, microphone, root, video } from './elements.js';
+import { element, lastFrame, microphone, root, stage, video } from './elements.js';
+import { wholeSize } from './whole-pixels.js';
 
 // `onPlaying` is called when the first frame of a session is shown.
 let isOpen = false, onPlaying = () => {};
@@ -26,11 +27,17 @@ export function closePlayer() {
 export function addTrack(track, stream, isMicrophone) {
     if (isMicrophone) microphone.srcObject = new MediaStream([track]); else stream.addTrack(track);
     if (track.kind === 'audio') {
-        element('mute').hidden = false;
-        updateUnmuteButton();
+        // A host without a sound server has a track that never gets a packet.
+        if (track.muted) track.addEventListener('unmute', showMuteButton, { once: true });
+        else showMuteButton();
     }
     if (video.srcObject !== stream) video.srcObject = stream;
     play();
+}
+
+function showMuteButton() {
+    element('mute').hidden = false;
+    updateUnmuteButton();
 }
 
 export function updateUnmuteButton() {
@@ -93,7 +100,22 @@ export function holdLastFrame() {
     lastFrame.hidden = false;
 }
 
+// Without a size of its own, the picture is as large as the page, with its shape.
+function fitPicture() {
+    const place = { width: stage.clientWidth, height: stage.clientHeight };
+    const size = wholeSize({ width: video.videoWidth, height: video.videoHeight }, place, window.devicePixelRatio || 1);
+    for (const shown of [video, lastFrame]) {
+        shown.style.width = size ? size.width + 'px' : '';
+        shown.style.height = size ? size.height + 'px' : '';
+        // On a pixel of the screen.
+        shown.style.left = size ? Math.max(Math.floor((place.width - size.width) / 2), 0) + 'px' : '';
+        shown.style.top = size ? Math.max(Math.floor((place.height - size.height) / 2), 0) + 'px' : '';
+    }
+}
+
 export function setUpPlayer() {
+    window.addEventListener('resize', fitPicture);
+    for (const kind of ['loadedmetadata', 'resize']) video.addEventListener(kind, fitPicture);
     for (const media of [video, microphone]) media.addEventListener('pause', () => setTimeout(resume));
     document.addEventListener('visibilitychange', resume);
     video.addEventListener('loadeddata', () => { lastFrame.hidden = true; });

@@ -32,10 +32,17 @@ export function offerForm(button, seconds, asksName) {
         const left = Math.ceil((enabledAt - performance.now()) / 1000);
         element('watch').disabled = left > 0;
         element('watch').textContent = left > 0 ? `${button} in ${left} s` : button;
-        if (left <= 0) clearInterval(formTimer);
+        if (left > 0) return;
+        clearInterval(formTimer);
+        if (seconds > 0) endWait();
     };
     formTimer = setInterval(update, 250);
     update();
+}
+
+// The sentences that named a time, "try again in 60 s", when it is over.
+function endWait() {
+    for (const id of ['status', 'hint']) element(id).textContent = element(id).textContent.replace(/ in \d+ s\b/, ' now');
 }
 
 export function stopFormTimer() { clearInterval(formTimer); }

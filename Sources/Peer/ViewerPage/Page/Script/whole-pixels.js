@@ -1,0 +1,10 @@
+// Shows a picture without scaling where its place has nearly its size. Scaled by a pixel or two, text is blurred.
+
+// The size of the picture in CSS pixels; null where it has to be scaled. Up to three of its pixels are cut off, or have bars beside
+// them. `ratio`: the screen's pixels in a CSS pixel.
+export function wholeSize(picture, place, ratio) {
+    const size = { width: picture.width / ratio, height: picture.height / ratio };
+    const scale = Math.min(place.width / size.width, place.height / size.height);
+    const differs = length => Math.abs(length * (scale - 1)) * ratio >= 4;
+    return Number.isFinite(scale) && !differs(size.width) && !differs(size.height) ? size : null;
+}
