@@ -40,9 +40,37 @@ package enum ErrorOutput {
         }
     }
 
+    /// Writes to stdout. Where that is the terminal of stderr, too, the bottom lines make room and follow.
+    /// - Returns: why it cannot be written, as in `errno`; nil if all was written.
+    static func writeData(_ text: String) -> Int32? {
+        bottom.with { bottom in
+            guard style.canRedraw, isatty(STDOUT_FILENO) == 1, !bottom.drawn.isEmpty else {
+                return write(STDOUT_FILENO, text)
+            }
+            write(STDERR_FILENO, erasing(bottom.drawn))
+            bottom.drawn = []
+            defer { redraw(&bottom) }
+            return write(STDOUT_FILENO, text)
+        }
+    }
+
+    /// Removes the bottom lines for good, so that the shell's prompt begins in a line of its own. Called at the process's
+    /// end.
+    private static func finish() {
+        bottom.with { bottom in
+            guard !bottom.isHidden else { return }
+            bottom.isHidden = true
+            write(STDERR_FILENO, erasing(bottom.drawn))
+            bottom.drawn = []
+        }
+    }
+
+    private static let finishesAtExit: Void = { _ = atexit { ErrorOutput.finish() } }()
+
     /// Shows the status line in place of the previous one; an empty one removes it. Only in a terminal.
     package static func showStatus(_ line: String) {
         guard style.canRedraw else { return }
+        _ = finishesAtExit
         bottom.with { bottom in
             guard line != bottom.status else { return }
             bottom.status = line

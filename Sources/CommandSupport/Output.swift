@@ -9,7 +9,24 @@ package struct DataOutput: Sendable {
 
     package init(isJSON: Bool) { self.isJSON = isJSON }
 
-    package func line(_ text: String) { write(STDOUT_FILENO, text + "\n") }
+    /// - Returns: false if the line could not be written, which was said then.
+    @discardableResult
+    package func line(_ text: String) -> Bool {
+        guard let number = ErrorOutput.writeData(text + "\n") else { return true }
+        StandardStreams.noteLoss(number)
+        return false
+    }
+
+    /// Writes the link, for which a person or a program waits: alone, or as the event `link`.
+    /// - Throws: if it cannot be written, as nobody could join.
+    package func link(_ link: String, _ fields: [(String, JSONValue)] = []) throws(Complaint) {
+        let isWritten = isJSON ? event("link", [("link", .string(link))] + fields) : line(link)
+        guard isWritten else {
+            throw Complaint(
+                sentence: "the link is lost, as it cannot be written to stdout",
+                remedy: "Give stdout a place: a terminal, a file or a pipe that is read.", status: .cannotWrite)
+        }
+    }
 
     /// Writes the last event. It has the candidates and servers if no network path was found.
     package func ended(_ reason: EndReason) {
@@ -39,15 +56,18 @@ package struct DataOutput: Sendable {
         event("ended", fields)
     }
 
-    package func event(_ name: String, _ fields: KeyValuePairs<String, JSONValue> = [:]) {
+    @discardableResult
+    package func event(_ name: String, _ fields: KeyValuePairs<String, JSONValue> = [:]) -> Bool {
         event(name, fields.map { ($0, $1) })
     }
 
-    package func event(_ name: String, _ fields: [(String, JSONValue)]) {
-        guard isJSON else { return }
+    /// - Returns: false if the event could not be written.
+    @discardableResult
+    package func event(_ name: String, _ fields: [(String, JSONValue)]) -> Bool {
+        guard isJSON else { return true }
         var text = "{\"event\":\(JSONValue.string(name).text)"
         for (key, value) in fields { text += ",\(JSONValue.string(key).text):\(value.text)" }
-        line(text + "}")
+        return line(text + "}")
     }
 }
 
@@ -99,14 +119,17 @@ package indirect enum JSONValue: ExpressibleByStringLiteral, ExpressibleByIntege
 }
 
 /// Writes all of `text`; gives up if the descriptor cannot be written.
-package func write(_ descriptor: Int32, _ text: String) {
+/// - Returns: why it cannot, as in `errno`; nil if all was written.
+@discardableResult
+package func write(_ descriptor: Int32, _ text: String) -> Int32? {
     var text = text
-    text.withUTF8 { bytes in
-        guard let base = bytes.baseAddress else { return }
+    return text.withUTF8 { bytes in
+        guard let base = bytes.baseAddress else { return nil }
         var done = 0
         while done < bytes.count {
             let written = Foundation.write(descriptor, UnsafeRawPointer(base + done), bytes.count - done)
-            if written > 0 { done += written } else if errno != EINTR { return }
+            if written > 0 { done += written } else if errno != EINTR { return written == 0 ? EIO : errno }
         }
+        return nil
     }
 }

@@ -3,8 +3,8 @@ import LinuxRuntime
 import Sessions
 import Synchronization
 
-/// Handles SIGINT, SIGTERM, SIGHUP, SIGTSTP and SIGCONT on a thread of its own. A second SIGINT, SIGTERM or SIGHUP
-/// exits the process at once.
+/// Handles SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGTSTP and SIGCONT on a thread of its own. A second SIGINT, SIGQUIT, SIGTERM
+/// or SIGHUP exits the process at once; the third one does where the second ends a drain.
 package enum Signals {
     /// The write end of a pipe. The signal handler writes the signal's number to it.
     private static let pipe = Atomic<Int32>(-1)
@@ -24,10 +24,7 @@ package enum Signals {
         suspension.with { $0 = Suspension(suspends: suspends, resumed: resumed) }
         install(SIGCONT)
         // An ignored SIGTSTP stays ignored: the parent process has no job control.
-        var current = sigaction()
-        sigaction(SIGTSTP, nil, &current)
-        let ignored = unsafeBitCast(SIG_IGN, to: Int.self)
-        if unsafeBitCast(current.__sigaction_handler.sa_handler, to: Int.self) != ignored { install(SIGTSTP) }
+        if !StandardStreams.isIgnored(SIGTSTP) { install(SIGTSTP) }
     }
 
     private static func install(_ number: Int32) {
@@ -51,12 +48,26 @@ package enum Signals {
         suspension.with { $0 }.resumed()
     }
 
-    package static func handle(_ body: @escaping @Sendable (_ name: String) -> Void) {
+    private static func name(of number: Int32) -> String {
+        switch number {
+        case SIGINT: "Ctrl-C"
+        case SIGQUIT: "Ctrl-\\"
+        case SIGTERM: "SIGTERM"
+        default: "SIGHUP"
+        }
+    }
+
+    /// - Parameters:
+    ///   - again: called at the second signal; nil: it exits the process.
+    ///   - body: called at the first signal. Both are called on the thread `signals`.
+    package static func handle(
+        again: (@Sendable (_ name: String) -> Void)? = nil, _ body: @escaping @Sendable (_ name: String) -> Void
+    ) {
         signal(SIGPIPE, SIG_IGN)
         // The parent process may have blocked these signals, and child processes would inherit that.
         var set = sigset_t()
         sigemptyset(&set)
-        for number in [SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGCONT] { sigaddset(&set, number) }
+        for number in [SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGTSTP, SIGCONT] { sigaddset(&set, number) }
         pthread_sigmask(SIG_UNBLOCK, &set, nil)
         var ends: [Int32] = [-1, -1]
         guard Foundation.pipe(&ends) == 0 else { return }
@@ -64,9 +75,11 @@ package enum Signals {
         _ = fcntl(ends[1], F_SETFD, FD_CLOEXEC)
         pipe.store(ends[1], ordering: .releasing)
         for number in [SIGINT, SIGTERM, SIGHUP] { install(number) }
+        // Shells ignore it for background processes.
+        if !StandardStreams.isIgnored(SIGQUIT) { install(SIGQUIT) }
         let source = ends[0]
         _ = NamedThread("signals") {
-            var isEnding = false
+            var ended = 0
             while true {
                 var byte: UInt8 = 0
                 let count = read(source, &byte, 1)
@@ -81,9 +94,12 @@ package enum Signals {
                     continue
                 default: break
                 }
-                if isEnding { exit(128 + Int32(byte)) }
-                isEnding = true
-                body(Int32(byte) == SIGINT ? "Ctrl-C" : Int32(byte) == SIGTERM ? "SIGTERM" : "SIGHUP")
+                ended += 1
+                switch (ended, again) {
+                case (1, _): body(name(of: Int32(byte)))
+                case (2, let again?): again(name(of: Int32(byte)))
+                default: exit(128 + Int32(byte))
+                }
             }
         }
     }

@@ -4,7 +4,8 @@ import Synchronization
 /// Switches the terminal on stdin to single keys: no canonical mode and no echo. Signal keys (Ctrl-C, Ctrl-Z) stay
 /// active.
 ///
-/// The original mode is restored at every end of the process except SIGKILL: at `exit`, Ctrl-\ and crashes.
+/// The original mode is restored at every end of the process except SIGKILL: at `exit`, which Ctrl-\ leads to, too, and
+/// at crashes.
 package enum TerminalMode {
     // SAFETY: written once, before `isKept` is set; read after that only.
     nonisolated(unsafe) private static let original = UnsafeMutablePointer<termios>.allocate(capacity: 1)
@@ -50,7 +51,7 @@ package enum TerminalMode {
         signal(SIGTTIN, SIG_IGN)
         signal(SIGTTOU, SIG_IGN)
         atexit { TerminalMode.restore() }
-        for number in [SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV] {
+        for number in [SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV] {
             var action = sigaction()
             action.sa_flags = Int32(SA_ONSTACK)
             action.__sigaction_handler.sa_handler = { number in

@@ -4,6 +4,7 @@ import CommandSupport
 import Foundation
 import LinuxRuntime
 import MediaCore
+import NATSMessaging
 import Publishing
 import Sessions
 import Signaling
@@ -12,29 +13,58 @@ import Transport
 /// Reports the events of a relay on stderr and as JSON on stdout. Safe from any thread.
 final class RelayReporter: Sendable {
     private let output: DataOutput
+    /// The secrets of links are not written: who reads a journal could watch, or publish.
+    private let hidesSecrets: Bool
     private let presented = Monitor<Int?>(nil)
     /// What is live or met here, by the publisher's session.
     private let published = Monitor<[SessionID: (name: String, broadcast: BroadcastID?)]>([:])
+    /// The pairings of the hosts that are met here. Their viewers keep the host's own link, also while the host publishes here.
+    private let metPairings = Monitor<[SessionID: KnockID]>([:])
     /// The events until `begin`, as the link comes first; nil afterwards.
     private let early = Monitor<[(name: String, fields: [(String, JSONValue)])]?>([])
     private let cluster = Monitor<Bool?>(nil)
 
-    init(output: DataOutput) { self.output = output }
+    init(output: DataOutput, hidesSecrets: Bool) {
+        self.output = output
+        self.hidesSecrets = hidesSecrets
+    }
+
+    /// Whether stdout or stderr goes to systemd's journal (systemd.exec(5), JOURNAL_STREAM).
+    static func isJournal(_ environment: [String: String] = ProcessInfo.processInfo.environment) -> Bool {
+        guard let stream = environment["JOURNAL_STREAM"] else { return false }
+        return [STDOUT_FILENO, STDERR_FILENO].contains { descriptor in
+            var status = stat()
+            return fstat(descriptor, &status) == 0 && stream == "\(status.st_dev):\(status.st_ino)"
+        }
+    }
+
+    /// A viewers' link, or what of it is no secret.
+    private func shown(_ link: Link) -> String {
+        hidesSecrets ? String(link.text.prefix { $0 != "#" }) + "#..." : link.text
+    }
 
     /// - Parameter metrics: where they are served; nil: nowhere.
-    func begin(_ link: ServiceLink, metrics: String?) {
-        early.with { early in
-            if output.isJSON {
-                output.event(
-                    "link", [("link", .string(link.text))] + (metrics.map { [("metrics", .string($0))] } ?? []))
-            } else {
-                output.line(link.text)
+    /// - Throws: if the link cannot be written.
+    func begin(_ link: ServiceLink, metrics: String?) throws(Complaint) {
+        let file = try keep(link)
+        let text = hidesSecrets ? link.redacted : link.text
+        let written: Result<Void, Complaint> = early.with { early in
+            do throws(Complaint) {
+                try output.link(text, metrics.map { [("metrics", .string($0))] } ?? [])
+            } catch {
+                return .failure(error)
             }
             for (name, fields) in early ?? [] { output.event(name, fields) }
             early = nil
+            return .success(())
         }
+        try written.get()
         if let metrics { ErrorOutput.writeLine("share: metrics: \(metrics)/metrics") }
-        ErrorOutput.writeLine("share: publish here: share host --relay '\(link.text)'")
+        if hidesSecrets, let file {
+            ErrorOutput.writeLine("share: publish here: share host --relay LINK, with the link in \(file)")
+        } else {
+            ErrorOutput.writeLine("share: publish here: share host --relay '\(text)'")
+        }
     }
 
     /// Prints an event, after the link.
@@ -84,21 +114,32 @@ final class RelayReporter: Sendable {
         case .live(let id, let publisher, let link):
             let name = publisher.application?.name ?? publisher.kind
             published.with { $0[id] = (name, link.id) }
-            emit("live", broadcast(id) + [("name", .string(name)), ("link", .string(link.text))])
-            ErrorOutput.writeLine("share: \(UntrustedText.quote(name)) is live: \(link.text)")
+            emit("live", broadcast(id) + [("name", .string(name)), ("link", .string(shown(link)))])
+            if let pairing = publisher.pairing, metPairings.with({ $0.values.contains(pairing) }) {
+                ErrorOutput.writeLine(
+                    "share: \(UntrustedText.quote(name)) is sent from here now; viewers keep the link of its host")
+            } else {
+                ErrorOutput.writeLine("share: \(UntrustedText.quote(name)) is live: \(shown(link))")
+            }
         case .broadcast(let id, let event): report(event, of: id)
         case .cluster(let event): report(event)
         }
     }
 
-    /// Reports that the connection to the NATS servers was made, or lost.
-    func clusterIsConnected(_ isConnected: Bool) {
-        cluster.with { $0 = isConnected }
-        emit(isConnected ? "cluster-connected" : "cluster-lost", [])
+    /// Reports that the connection to the NATS servers was made, was lost, or cannot be made.
+    func report(_ change: NATSConnection.Change) {
+        cluster.with { $0 = change == .connected }
+        guard case .disconnected(let error) = change else {
+            emit("cluster-connected", [])
+            return ErrorOutput.writeLine("share: connected to the cluster")
+        }
+        // Parts of it come from the server.
+        let reason = error.map { UntrustedText.clean($0.description, limit: 512, fallback: "no reason") }
+        emit("cluster-lost", reason.map { [("reason", .string($0))] } ?? [])
         ErrorOutput.writeLine(
-            isConnected
-                ? "share: connected to the cluster"
-                : "share: no connection to the cluster: other relays' broadcasts are not found; all that runs goes on")
+            "share: no connection to the cluster" + (reason.map { " (\($0))" } ?? "")
+                + ": other relays' broadcasts are not found; all that runs goes on")
+        if let remedy = error?.remedy, !remedy.isEmpty { ErrorOutput.writeLine("       \(remedy)") }
     }
 
     private func report(_ event: ClusterEvent) {
@@ -141,10 +182,12 @@ final class RelayReporter: Sendable {
         case .meetingOpened(let id, let publisher, let met):
             let name = publisher.application?.name ?? publisher.kind
             published.with { $0[id] = (name, nil) }
+            metPairings.with { $0[id] = publisher.pairing }
             emit("meeting-opened", [Self.field(met), ("name", .string(name))])
             ErrorOutput.writeLine("share: \(Self.guests(of: met)) of \(UntrustedText.quote(name)) meet it here")
         case .meetingClosed(let id, let met):
             let name = published.with { $0.removeValue(forKey: id) }?.name ?? ""
+            metPairings.with { $0[id] = nil }
             emit("meeting-closed", [Self.field(met)])
             ErrorOutput.writeLine(
                 "share: \(Self.guests(of: met)) of \(UntrustedText.quote(name)) meet it here no longer")

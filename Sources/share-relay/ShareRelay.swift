@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandSupport
 import ProcessMemory
 import RelayVerb
 
@@ -6,6 +7,7 @@ import RelayVerb
 @main
 enum ShareRelay {
     static func main() {
+        StandardStreams.prepare()
         ProcessMemory.limitFragmentation(arenas: 3)
         ProcessMemory.forbidDumps()
         RelayCommand.main()

@@ -100,6 +100,9 @@ final class RecordReporter: Sendable {
                     "file": .string(file.path), "seconds": .number(file.duration.inSeconds),
                     "bytes": .integer(file.bytes),
                 ])
+            ErrorOutput.writeLine(
+                "share: recorded \(UntrustedText.clean(file.path, limit: 4_096, fallback: "a file")): "
+                    + ClockText.text(Int(file.duration.inSeconds)))
         case .failed(let failure):
             state.with { $0.failure = failure }
             output.event("recording-failed", ["reason": .string(failure.message)])

@@ -38,8 +38,9 @@ final class ServiceReporter: Sendable {
         self.window = window
     }
 
-    func begin(_ link: ServiceLink) {
-        if output.isJSON { output.event("link", ["link": .string(link.text)]) } else { output.line(link.text) }
+    /// - Throws: if the link cannot be written.
+    func begin(_ link: ServiceLink) throws(Complaint) {
+        try output.link(link.text)
         ErrorOutput.writeLine("share: on a host: share extension install '\(link.text)'")
         ErrorOutput.writeLine("share: then: share host --preferred-extension \(link.id)")
         window?.setStatus("waiting for a broadcast to \(link.id)")
@@ -209,25 +210,14 @@ final class ServiceReporter: Sendable {
 
     // MARK: The user's command
 
-    /// Runs `--on-broadcast`. Its output goes to stderr, as stdout is for data.
+    /// Runs `--on-broadcast`.
     private func run(for publisher: Publisher) {
         guard let command else { return }
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/bin/sh")
-        process.arguments = ["-c", command]
-        var environment = ProcessInfo.processInfo.environment
-        environment["SHARE_APPLICATION"] = publisher.application?.name ?? ""
-        environment["SHARE_APPLICATION_ID"] = publisher.application?.id ?? ""
-        environment["SHARE_ADDRESS"] = publisher.address
-        environment["SHARE_SETUP"] = Self.object(publisher.setup).text
-        process.environment = environment
-        process.standardInput = FileHandle.nullDevice
-        process.standardOutput = FileHandle.standardError
-        do {
-            try process.run()
-        } catch {
-            ErrorOutput.writeLine("share: the command of --on-broadcast cannot be started: \(error)")
-        }
+        UserCommand(option: "--on-broadcast", command: command).run([
+            "SHARE_APPLICATION": publisher.application?.name ?? "",
+            "SHARE_APPLICATION_ID": publisher.application?.id ?? "", "SHARE_ADDRESS": publisher.address,
+            "SHARE_SETUP": Self.object(publisher.setup).text,
+        ])
     }
 
     // MARK: Commands on stdin
