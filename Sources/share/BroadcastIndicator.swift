@@ -16,6 +16,8 @@ final class BroadcastIndicator {
         case muteMicrophone
         case unmuteMicrophone
         case stop
+        /// The newest comment that a service tells.
+        case comment
     }
 
     private let address: String
@@ -25,6 +27,8 @@ final class BroadcastIndicator {
     private var hasTray: Bool?
     private var notification: DesktopNotification?
     private var hasNotified = false
+    private var isMicrophoneMuted: Bool?
+    private var microphoneNotification: DesktopNotification?
 
     /// - Parameter onEvent: called on GIO's thread with what `handle` gets; must not block.
     init(_ address: String, onEvent: @escaping @Sendable (StatusNotifierItem.Event) -> Void) {
@@ -38,6 +42,7 @@ final class BroadcastIndicator {
     func close() {
         item?.close()
         notification?.close()
+        microphoneNotification?.close()
     }
 
     /// Carries out what the user has chosen.
@@ -53,16 +58,18 @@ final class BroadcastIndicator {
             case .muteMicrophone: broadcast.setAudioMuted(.microphoneAudio, true)
             case .unmuteMicrophone: broadcast.setAudioMuted(.microphoneAudio, false)
             case .stop: stop(EndReason(.stopped, "ended in the tray"))
-            case .state, nil: break
+            case .state, .comment, nil: break
             }
         }
     }
 
     func show(_ statistics: HostStatistics, service: String) {
         let content = Self.content(
-            isPaused: statistics.isPaused, connected: statistics.connected,
-            isMicrophoneMuted: statistics.audio.first { $0.kind == .microphoneAudio }?.isMuted, service: service)
+            isPaused: statistics.isPaused, connected: statistics.connected, viewers: statistics.viewers,
+            isMicrophoneMuted: statistics.audio.first { $0.kind == .microphoneAudio }?.isMuted, service: service,
+            destination: statistics.destination)
         item?.update(content)
+        noteMicrophone(statistics.audio.first { $0.kind == .microphoneAudio }?.isMuted)
         guard hasTray == false, !hasNotified, content.isLive else { return }
         hasNotified = true
         notification = DesktopNotification(address: address)
@@ -70,22 +77,41 @@ final class BroadcastIndicator {
             summary: content.toolTip, body: "share stop ends that, and share pause pauses it.", expires: 10_000)
     }
 
-    /// - Parameter isMicrophoneMuted: nil if the microphone is not shared.
+    /// Tells the user when the microphone is unmuted, whoever did that.
+    private func noteMicrophone(_ isMuted: Bool?) {
+        defer { isMicrophoneMuted = isMuted }
+        guard isMicrophoneMuted == true, isMuted == false else { return }
+        if microphoneNotification == nil { microphoneNotification = DesktopNotification(address: address) }
+        microphoneNotification?.show(
+            summary: "Your microphone is on in the broadcast", body: "share mute --mic mutes it.", expires: 10_000)
+    }
+
+    /// - Parameters:
+    ///   - connected: the sessions with media flowing, also that of a relay or a service.
+    ///   - isMicrophoneMuted: nil if the microphone is not shared.
     static func content(
-        isPaused: Bool, connected: Int, isMicrophoneMuted: Bool?, service: String
+        isPaused: Bool, connected: Int, viewers: Int, isMicrophoneMuted: Bool?, service: String,
+        destination: BroadcastReceiver? = nil
     ) -> StatusNotifierItem.Content {
         let name = service.split(separator: " ", maxSplits: 1).last.map { UntrustedText.quote(String($0)) }
-        let receivers = name ?? "\(connected) viewer\(connected == 1 ? "" : "s")"
+        let told = ReceiversText.text(viewers: viewers, destination)
+        let receivers = destination != nil ? told : "to " + (name ?? told)
+        let isRecording = destination == .file
         let state =
-            isPaused
-            ? "The broadcast of your screen is paused"
-            : connected > 0 ? "Your screen is broadcast to \(receivers)" : "Your screen waits for \(name ?? "viewers")"
+            isRecording
+            ? (isPaused ? "The recording of your screen is paused" : "Your screen is recorded")
+            : isPaused
+                ? "The broadcast of your screen is paused"
+                : connected > 0 ? "Your screen is broadcast \(receivers)" : "Your screen waits for \(name ?? "viewers")"
         var menu = [StatusNotifierItem.Content.MenuItem(id: Choice.state.rawValue, label: state, isEnabled: false)]
+        if let comment = ReceiversText.comment(destination) {
+            menu.append(.init(id: Choice.comment.rawValue, label: comment, isEnabled: false))
+        }
         func add(_ choice: Choice, _ label: String) { menu.append(.init(id: choice.rawValue, label: label)) }
         if isPaused { add(.resume, "Resume") } else { add(.pause, "Pause") }
         if isMicrophoneMuted == true { add(.unmuteMicrophone, "Unmute the microphone") }
         if isMicrophoneMuted == false { add(.muteMicrophone, "Mute the microphone") }
-        add(.stop, "Stop the broadcast")
+        add(.stop, isRecording ? "Stop the recording" : "Stop the broadcast")
         return .init(title: "share", toolTip: state, isLive: connected > 0 && !isPaused, menu: menu)
     }
 }

@@ -17,7 +17,8 @@ enum HostReporter {
         refusals.with { $0.settle(at: .now, isEnd: isEnd) }.report()
     }
 
-    static func report(_ event: BroadcastEvent, _ output: DataOutput) {
+    /// - Parameter isEnding: the broadcast ends, so that it says nothing of viewers that go with it.
+    static func report(_ event: BroadcastEvent, _ output: DataOutput, isEnding: Bool = false) {
         switch event {
         case .sharing(let what): ErrorOutput.writeLine("share: sharing \(what)")
         case .knock(let who):
@@ -59,10 +60,16 @@ enum HostReporter {
                     "code": .string(reason.code.rawValue),
                     "viewers": .integer(viewers),
                 ])
-            if reason != .replaced, reason.code != .removed {
+            if isEnding { return }
+            if reason == .moved {
+                ErrorOutput.writeLine("share: \(title(who)) watches at the relay from now on")
+            } else if reason.code == .viewerLeft, reason != .replaced {
+                ErrorOutput.writeLine("share: \(title(who)) has left")
+            } else if reason != .replaced, reason.code != .removed {
                 ErrorOutput.writeLine("share: \(title(who)) has gone: \(reason.sentence)")
             }
             if !reason.remedy.isEmpty { ErrorOutput.writeLine("       \(reason.remedy)") }
+        case .viewerCount(let viewers): output.event("viewers", ["viewers": .integer(viewers)])
         case .viewerRemoved(let who, let sessions):
             output.event(
                 "viewer-removed",
@@ -93,6 +100,7 @@ enum HostReporter {
             "statistics",
             [
                 "viewers": .integer(statistics.viewers), "connected": .integer(statistics.connected),
+                "destination": statistics.destination.map { .string($0.name) } ?? .null,
                 "paused": .boolean(statistics.isPaused),
                 "muted": .list(statistics.audio.filter(\.isMuted).map { .string($0.kind.rawValue) }),
                 "levels": .list(

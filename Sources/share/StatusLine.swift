@@ -15,9 +15,11 @@ struct StatusLine {
         let bytes = statistics.bytesSent
         defer { last = (frames, bytes, elapsed) }
         let isLive = statistics.connected > 0 && !statistics.isPaused
+        let isRecording = statistics.destination == .file
         var parts = [
-            (statistics.isPaused ? "PAUSED " : isLive ? "LIVE " : "waiting ") + ClockText.text(Int(elapsed)),
-            "\(statistics.viewers) viewer\(statistics.viewers == 1 ? "" : "s")",
+            (statistics.isPaused ? "PAUSED " : isRecording ? "REC " : isLive ? "LIVE " : "waiting ")
+                + ClockText.text(Int(elapsed)),
+            ReceiversText.text(viewers: statistics.viewers, statistics.destination),
         ]
         parts += statistics.audio.compactMap(Self.audio)
         if let last, elapsed > last.at, isLive {
@@ -28,6 +30,7 @@ struct StatusLine {
             if bytes > 0 { parts.append(Self.rate(Double(bytes - last.bytes) * 8 / seconds)) }
             if let limit = statistics.qualityLimitationReason { parts.append("limited by \(limit)") }
         }
+        if let comment = ReceiversText.comment(statistics.destination) { parts.append(comment) }
         // Parts that do not fit are left out, from the end.
         while parts.count > 1, parts.joined(separator: "  ").count > columns - 3 { parts.removeLast() }
         let mark = style.fit(isLive ? "\u{25CF}" : "\u{25CB}")

@@ -188,18 +188,26 @@ extension Terminal {
 /// What the tray says and offers.
 @Suite struct BroadcastIndicatorTests {
     @Test func theMenuOffersWhatCanBeDone() {
-        var content = BroadcastIndicator.content(isPaused: false, connected: 2, isMicrophoneMuted: nil, service: "")
+        var content = BroadcastIndicator.content(
+            isPaused: false, connected: 2, viewers: 2, isMicrophoneMuted: nil, service: "")
         #expect(content.toolTip == "Your screen is broadcast to 2 viewers" && content.isLive)
         #expect(content.menu.map(\.label) == [content.toolTip, "Pause", "Stop the broadcast"])
         #expect(content.menu.map(\.isEnabled) == [false, true, true])
-        content = BroadcastIndicator.content(isPaused: true, connected: 2, isMicrophoneMuted: true, service: "")
+        content = BroadcastIndicator.content(
+            isPaused: true, connected: 2, viewers: 2, isMicrophoneMuted: true, service: "")
         #expect(content.toolTip == "The broadcast of your screen is paused" && !content.isLive)
         #expect(content.menu.dropFirst().map(\.label) == ["Resume", "Unmute the microphone", "Stop the broadcast"])
         content = BroadcastIndicator.content(
-            isPaused: false, connected: 1, isMicrophoneMuted: false, service: "com.example.conference My Conference")
+            isPaused: false, connected: 1, viewers: 0, isMicrophoneMuted: false,
+            service: "com.example.conference My Conference")
         #expect(content.toolTip == "Your screen is broadcast to \"My Conference\"")
         #expect(content.menu.map(\.label).contains("Mute the microphone"))
-        content = BroadcastIndicator.content(isPaused: false, connected: 0, isMicrophoneMuted: nil, service: "")
+        content = BroadcastIndicator.content(
+            isPaused: false, connected: 1, viewers: 3, isMicrophoneMuted: nil, service: "io.sharekit.relay Relay",
+            destination: BroadcastReceiver(name: "Relay", countsViewers: true))
+        #expect(content.toolTip == "Your screen is broadcast to \"Relay\", 3 viewers")
+        content = BroadcastIndicator.content(
+            isPaused: false, connected: 0, viewers: 0, isMicrophoneMuted: nil, service: "")
         #expect(content.toolTip == "Your screen waits for viewers" && !content.isLive)
     }
 }

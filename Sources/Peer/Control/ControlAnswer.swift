@@ -1,6 +1,6 @@
 import FoundationEssentials
 import MediaCore
-import Publishing
+public import Publishing
 
 /// The answer to a ``ControlRequest``: one line of JSON.
 public struct ControlAnswer: Codable, Sendable, Equatable {
@@ -60,11 +60,15 @@ public struct BroadcastStatus: Codable, Sendable, Equatable {
     /// The name of the service that receives it alone; nil for viewers with the link. Not verified.
     public var service: String?
     public var paused: Bool
+    /// The host's user has not agreed yet to broadcast; nil if that is over, and from a host of before.
+    public var asking: Bool?
     /// Since the link was printed, with pauses.
     public var elapsedSeconds: Int
     /// The viewers' sessions, and those with media flowing.
     public var viewers: Int
     public var connected: Int
+    /// The relay or the service that receives it now; nil while the host sends to each viewer, and from a host of before.
+    public var destination: BroadcastReceiver?
     public var audio: [Audio]
 }
 

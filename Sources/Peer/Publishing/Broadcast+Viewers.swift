@@ -7,6 +7,9 @@ import Transport
 
 /// The viewers as the host's user sees them, and their removal.
 extension Broadcast {
+    /// A viewer was sent to a relay, or is not any more. It tells why the viewer leaves.
+    package func noteMoved(_ id: SessionID, _ isMoved: Bool) { viewers[id]?.isMoved = isMoved }
+
     /// The sessions in the order in which they were opened.
     package var watchingViewers: [WatchingViewer] {
         let now = MonotonicClock.now
@@ -54,7 +57,7 @@ extension Broadcast {
         }
     }
 
-    private func sessions(of viewer: Viewer) -> [SendingPeer] {
+    func sessions(of viewer: Viewer) -> [SendingPeer] {
         viewers.all.filter { $0.viewer.identity == viewer.identity && $0.viewer.fingerprint == viewer.fingerprint }
     }
 }

@@ -16,6 +16,8 @@ public enum BroadcastEvent: Sendable {
     /// Packets arrive from the viewer again.
     case resumed(ViewerDescription, path: String, after: MediaDuration)
     case viewerLeft(ViewerDescription, reason: EndReason, viewers: Int)
+    /// How many watch at the relay or the service that receives the broadcast has changed: so many watch in total.
+    case viewerCount(Int)
     /// The host's user has removed this viewer, with so many sessions; `viewerLeft` comes for each.
     case viewerRemoved(ViewerDescription, sessions: Int)
     /// Viewers are sent to over a relay from now on, which can watch, or by this host again.

@@ -2,7 +2,10 @@ public import MediaCore
 
 /// The statistics of a host. A flat record, as each value is reported by its own name.
 public struct HostStatistics: Sendable {
+    /// Those who watch, wherever: also at a relay, or as a service tells. 0 for a service that does not tell.
     public var viewers = 0
+    /// The relay or the service that receives the broadcast; nil while this host sends to each viewer itself.
+    public var destination: BroadcastReceiver?
     /// Viewers with media flowing.
     public var connected = 0
     /// The connected viewers that get only the base of two temporal layers.
@@ -10,6 +13,8 @@ public struct HostStatistics: Sendable {
     /// The connected viewers that get the lower of two encodings.
     public var lowViewers = 0
     public var video: VideoPipelineStatistics
+    /// The host's user has not agreed yet to broadcast.
+    public private(set) var isAsking = false
     /// The host's user has paused the broadcast.
     public var isPaused = false
     /// The audio tracks, in their order.
@@ -39,6 +44,43 @@ public struct HostStatistics: Sendable {
     public var badPackets = 0
 
     package init(video: VideoPipelineStatistics) { self.video = video }
+
+    /// Those of a broadcast that has not begun, because its user has not agreed yet.
+    public static var asking: HostStatistics {
+        var statistics = HostStatistics(video: VideoPipelineStatistics())
+        statistics.isAsking = true
+        return statistics
+    }
+}
+
+/// A relay or a service that receives a broadcast; or a file, for a recording that nobody watches.
+public struct BroadcastReceiver: Codable, Equatable, Sendable {
+    /// The receiver of a recording.
+    public static let file = BroadcastReceiver(name: "a file", countsViewers: false)
+
+    /// As it calls itself.
+    public var name: String
+    /// Whether it tells how many watch there.
+    public var countsViewers: Bool
+    /// As it tells; nil if it does not.
+    public var likes: Int?
+    /// The newest comment of a viewer there, cleaned.
+    public var comment: Comment?
+
+    public struct Comment: Codable, Equatable, Sendable {
+        public var name: String
+        public var text: String
+
+        package init(name: String, text: String) {
+            self.name = name
+            self.text = text
+        }
+    }
+
+    public init(name: String, countsViewers: Bool) {
+        self.name = name
+        self.countsViewers = countsViewers
+    }
 }
 
 /// The encoding and layers that a viewer gets.

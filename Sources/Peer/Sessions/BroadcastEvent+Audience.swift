@@ -8,4 +8,14 @@ extension BroadcastEvent {
         default: nil
         }
     }
+
+    /// The event with those counted who watch at a relay.
+    func adding(_ elsewhere: ViewersElsewhere) -> BroadcastEvent {
+        switch self {
+        case .viewerJoined(let viewer, let viewers): .viewerJoined(viewer, viewers: elsewhere.total(viewers))
+        case .viewerLeft(let viewer, let reason, let viewers):
+            .viewerLeft(viewer, reason: reason, viewers: elsewhere.total(viewers))
+        default: self
+        }
+    }
 }

@@ -124,6 +124,7 @@ extension RelayHandover {
         if wasUsed {
             emit(.routeChanged(isOverRelay: false, relay: relay.name))
             for viewer in await core.ifRunning({ $0.watchingViewers }) ?? [] {
+                core.perform { $0.noteMoved(viewer.id, false) }
                 signaling.send(redirect: nil, to: viewer.id)
             }
         }

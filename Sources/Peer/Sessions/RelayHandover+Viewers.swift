@@ -67,12 +67,14 @@ extension RelayHandover {
     /// Sends a viewer to the relay. Players with the fixed token have no identity, and stay.
     func redirect(_ viewer: Viewer, _ session: SessionID, to link: Link) {
         guard let redirect = redirect(of: viewer, to: link) else { return }
+        core.perform { $0.noteMoved(session, true) }
         signaling.send(redirect: redirect, to: session)
     }
 
     func redirect(of viewer: Viewer, to link: Link) -> SignedRedirect? {
         guard let identity = viewer.identity, let redirect = signer.redirect(of: viewer, to: link) else { return nil }
-        signaling.knocks.noteRedirect(of: identity, records: viewer.records)
+        signaling.knocks.noteRedirect(
+            of: identity, records: viewer.records, isAdmittedByRule: viewer.isAdmittedByRule)
         return redirect
     }
 }

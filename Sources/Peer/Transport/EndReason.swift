@@ -37,6 +37,10 @@ public struct EndReason: Error, Sendable, Equatable {
         connectivity = report
     }
 
+    /// The reason for a viewer's session that ends because the host has sent the viewer to a relay.
+    public static let moved = EndReason(.viewerLeft, "the viewer watches at the relay")
     /// The reason for a viewer's session that the viewer's next session replaces.
     public static let replaced = EndReason(.viewerLeft, "the viewer came again")
+    /// The reason for a publisher's session that the publisher's next session replaces.
+    public static let republished = EndReason(.connectionLost, "the publisher came again")
 }

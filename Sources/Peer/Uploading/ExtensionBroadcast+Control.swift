@@ -76,11 +76,23 @@ extension ExtensionBroadcast: ControllableBroadcast {
     @discardableResult
     public func remove(viewer id: SessionID) async -> Int? { nil }
 
+    func noteViewers(_ told: Int?) {
+        guard let viewers = told.map({ max($0, 0) }) else { return }
+        let isNew = state.with { state in
+            defer { state.viewers = viewers }
+            return state.viewers != viewers
+        }
+        if isNew { emit(.viewerCount(viewers)) }
+    }
+
     public func statistics() async -> HostStatistics? {
         let (uploader, isPaused) = state.with { ($0.reason == nil ? $0.uploader : nil, $0.pausedSince != nil) }
         guard let uploader else { return nil }
         var statistics = HostStatistics(video: uploader.statistics)
-        statistics.viewers = 1
+        let viewers = state.with { $0.viewers }
+        statistics.viewers = viewers ?? 0
+        statistics.destination = BroadcastReceiver(
+            name: configuration.name, countsViewers: viewers != nil, state.with { $0.info })
         statistics.connected = 1
         // Nothing for raw frames.
         statistics.bytesSent = statistics.video.bytes
