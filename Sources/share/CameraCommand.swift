@@ -53,13 +53,14 @@ struct CameraCommand: ParsableCommand {
 }
 
 extension CameraStatus {
-    /// "the front camera Desk cam is on: top-right, 20%, mirrored"
+    /// "the front camera (shown: Desk cam) is on: top-right, 20%, mirrored"
     var sentence: String {
         func clean(_ text: String) -> String { UntrustedText.clean(text, limit: 160, fallback: "") }
         guard enabled else { return "the camera is off" }
         let form = [place, size, mirrored ? "mirrored" : nil].compactMap(\.self).map(clean)
         let rest = form.isEmpty ? "" : ": " + form.joined(separator: ", ")
-        let shown = "the \(clean(position)) camera" + (name.map { " (shown: \(clean($0)))" } ?? "") + " is on" + rest
-        return problem.map { "\(shown). \(clean($0))" } ?? shown
+        let camera = "the \(clean(position)) camera"
+        if let problem { return "\(camera) is chosen\(rest), but shows nothing: \(clean(problem))" }
+        return camera + (name.map { " (shown: \(clean($0)))" } ?? "") + " is on" + rest
     }
 }

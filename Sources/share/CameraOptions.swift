@@ -104,7 +104,8 @@ extension CameraControl {
                 return CameraStatus(
                     enabled: settings.isEnabled, position: settings.position.rawValue,
                     place: feed.isWhole ? nil : settings.place.text, size: feed.isWhole ? nil : settings.size.text,
-                    mirrored: settings.isMirrored, name: status.name, problem: status.failure?.message)
+                    mirrored: settings.isMirrored, name: status.name,
+                    problem: feed.obstacle?.message)
             },
             apply: { request throws(ControlError) in
                 var place: OverlayPlace?

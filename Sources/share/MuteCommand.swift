@@ -42,9 +42,16 @@ struct UnmuteCommand: ParsableCommand {
 private func setMuted(_ isMuted: Bool, _ audio: AudioOptions, _ control: ControlOptions) throws {
     try complaining { () throws(Complaint) in
         let answer = try control.one().meet(.setMuted(audio.tracks, isMuted))
-        let tracks = (answer.broadcast?.audio ?? []).map {
-            "\($0.track == .system ? "system audio" : "microphone") \($0.muted ? "muted" : "on")"
-        }
+        let tracks = (answer.broadcast?.audio ?? []).map(\.sentence)
         ErrorOutput.writeLine("share: \(tracks.joined(separator: ", "))")
+    }
+}
+
+extension BroadcastStatus.Audio {
+    /// "microphone on"; "microphone unmuted, but none is there" if nothing is captured.
+    var sentence: String {
+        let name = track == .system ? "system audio" : "microphone"
+        if muted { return name + " muted" }
+        return captured ? name + " on" : name + " unmuted, but there is none to capture now"
     }
 }

@@ -166,37 +166,7 @@ final class CameraReader {
     private func find(_ position: CameraFeed.Position, _ request: CameraFeed.CaptureRequest) throws(SourceFailure)
         -> CameraDevice
     {
-        let cameras = try request.search.find()
-        let front =
-            known[.front].map { id in cameras.first { $0.id == id } }
-            ?? CameraDevice.first(request.choice.front, of: cameras)
-        switch position {
-        case .front:
-            guard let front else { throw Self.missing(request.choice.front) }
-            return front
-        case .back:
-            if let id = known[.back] {
-                guard let camera = cameras.first(where: { $0.id == id }) else {
-                    throw SourceFailure(.noSuchDevice, "the second camera is not there")
-                }
-                return camera
-            }
-            if let choice = request.choice.back {
-                guard let camera = CameraDevice.first(choice, of: cameras) else { throw Self.missing(choice) }
-                return camera
-            }
-            guard let other = cameras.first(where: { $0.id != front?.id }) else {
-                throw SourceFailure(
-                    .noSuchDevice, "there is no second camera", remedy: "share sources lists cameras.")
-            }
-            return other
-        }
-    }
-
-    private static func missing(_ choice: CaptureSource.Camera) -> SourceFailure {
-        SourceFailure(
-            .noSuchDevice, "there is no camera \(UntrustedText.clean(choice.text, fallback: "of that name"))",
-            remedy: "share sources lists cameras.")
+        try request.choice.device(at: position, known: known, of: request.search.find())
     }
 
     private func failed(_ failure: SourceFailure) {
