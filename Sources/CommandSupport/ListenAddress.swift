@@ -5,11 +5,38 @@ import Signaling
 package struct ListenAddress {
     package var host: String
     package var port: Int
+    /// How many ports after it are tried if it is in use.
+    package var furtherPorts = 0
+    /// The UDP ports for media; nil: any free ones, as with port 0.
+    package var mediaPorts: ClosedRange<UInt16>?
     /// The address in the link.
     package var linkHost: String
 
-    /// - Parameter option: for the error.
-    package init(_ text: String, option: String = "--listen") throws {
+    /// The address of a host or service whose user names none: all addresses of this machine, and the default ports.
+    package init() { self.init(addresses: LocalAddresses.all()) }
+
+    /// - Parameter addresses: those of this machine that others may reach.
+    init(addresses: [String]) {
+        // A socket for IPv4 alone is not reached where there is no IPv4 address but loopback.
+        host = !addresses.isEmpty && addresses.allSatisfy { $0.contains(":") } ? "::" : "0.0.0.0"
+        port = DefaultPorts.signaling
+        furtherPorts = DefaultPorts.further
+        mediaPorts = DefaultPorts.media
+        linkHost = Self.reachable(at: host, of: addresses) ?? "127.0.0.1"
+    }
+
+    /// - Parameters:
+    ///   - text: nil for the default.
+    ///   - option: for the error.
+    package init(_ text: String?, option: String = "--listen") throws {
+        guard let text else {
+            self.init()
+            return
+        }
+        try self.init(text, option: option, addresses: LocalAddresses.all())
+    }
+
+    init(_ text: String, option: String = "--listen", addresses: [String]) throws {
         guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]),
             (0...65_535).contains(port)
         else { throw ValidationError("\(option) is ADDR:PORT, as 0.0.0.0:8443 or [::1]:0, not '\(text)'.") }
@@ -18,8 +45,15 @@ package struct ListenAddress {
         if host.isEmpty || host == "*" { host = "0.0.0.0" }
         self.host = host
         self.port = port
+        mediaPorts = port == 0 ? nil : DefaultPorts.media
         linkHost = host
-        if isWildcard { linkHost = LocalAddresses.preferred() }
+        if isWildcard { linkHost = Self.reachable(at: host, of: addresses) ?? (host == "::" ? "::1" : "127.0.0.1") }
+    }
+
+    /// The first address of this machine at which a socket that listens on all addresses is reached: "0.0.0.0" is for IPv4
+    /// alone, "::" for both.
+    private static func reachable(at host: String, of addresses: [String]) -> String? {
+        addresses.first { host == "::" || !$0.contains(":") }
     }
 
     /// Whether it means all addresses of the machine.

@@ -45,13 +45,14 @@ struct DoctorCommand: ParsableCommand {
         let servers = try serverOptions.servers()
         var findings: [Finding]
         if let link {
-            findings = [checkNetwork()] + checkWay(try Self.read(link == "-" ? readLine() ?? "" : link))
+            findings =
+                [checkNetwork(), checkEncryption()] + checkWay(try Self.read(link == "-" ? readLine() ?? "" : link))
         } else {
             let environment = ProcessInfo.processInfo.environment
             let isWayland = display == nil && PortalSource.isWayland(environment)
             findings = [
                 isWayland ? checkPortal(environment) : checkDisplay(), checkWindow(), checkSound(), checkMicrophone(),
-                checkCodecs(), checkNetwork(),
+                checkCodecs(), checkNetwork(), checkEncryption(),
                 checkIdentity(), checkBus(environment),
             ]
         }
@@ -241,6 +242,20 @@ struct DoctorCommand: ParsableCommand {
             remedy:
                 "a firewall has to let in TCP \(DefaultPorts.signaling) (to \(DefaultPorts.signaling + DefaultPorts.further), "
                 + "for further hosts) and UDP \(DefaultPorts.media.lowerBound) to \(DefaultPorts.media.upperBound)")
+    }
+
+    private func checkEncryption() -> Finding {
+        let loaded = "OpenSSL \(LoadedDTLS.version) is loaded"
+        guard LoadedDTLS.isFaulty else { return Finding(subject: "encryption", what: loaded) }
+        return Finding(
+            subject: "encryption",
+            what:
+                "\(loaded), and versions before \(LoadedDTLS.requiredVersion) have faults in DTLS: one datagram of anybody ends a "
+                + "session (CVE-2026-75806), and a few take memory without end (CVE-2026-95690)",
+            isGood: false, failure: "old",
+            remedy:
+                "upgrade libssl3 to 3.0.22-1~deb12u2 or later: apt-get update, apt-get install libssl3; Scripts/setup does that"
+        )
     }
 
     private func checkBus(_ environment: [String: String]) -> Finding {

@@ -24,7 +24,23 @@ enum LinkArgument {
         do throws(LinkError) {
             return try Link(parsing: text)
         } catch {
-            throw Complaint(sentence: error.description, remedy: "Copy it again, all of it.", status: .badLink)
+            throw Complaint(error)
         }
+    }
+}
+
+extension Complaint {
+    /// A text that is no link, or one of another kind.
+    init(_ error: LinkError) {
+        let remedy =
+            switch error {
+            case .isOfService:
+                "Install it with share extension install LINK, and broadcast to it with share host --preferred-extension ID."
+            case .isOfBroadcast:
+                "Watch it: share join LINK. A service's link is printed by share service or share relay."
+            case .unknownVersion, .unknownFlags: ""
+            default: "Copy it again, all of it."
+            }
+        self.init(sentence: error.description, remedy: remedy, status: .badLink)
     }
 }

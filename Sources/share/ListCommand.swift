@@ -46,7 +46,7 @@ struct ListCommand: ParsableCommand {
         do throws(LinkError) {
             link = try ServiceLink(parsing: relay)
         } catch {
-            throw Complaint(sentence: error.description, remedy: "Copy it again, all of it.", status: .badLink)
+            throw Complaint(error)
         }
         let client: ServiceClient
         do throws(PairingFailure) {

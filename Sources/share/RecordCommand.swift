@@ -10,12 +10,15 @@ import Transport
 
 struct RecordCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "record", abstract: "Watch a shared screen and save it to a file.",
+        commandName: "record", abstract: "Watch a shared screen and save it to a file, or record your own screen.",
         discussion: """
             Joins as a viewer that records: the host sees that when it lets you in. Nothing is \
             decoded: the file has the frames and the sound as they were sent, in WebM, which \
             browsers and most players show. It can be played at every moment, also while it is \
             written and after a crash. No file is ever overwritten.
+
+            With --screen, your own screen is recorded: nobody watches, no port is opened and there is no link. \
+            It is shown in the tray, and share status, pause, resume, mute and stop control it.
 
             Ctrl-C ends the recording. The link is also read from SHARE_LINK, or from stdin if '-' \
             is given.
@@ -23,6 +26,11 @@ struct RecordCommand: ParsableCommand {
 
     @Argument(help: "The link that 'share host' printed, or - for stdin. Several with --watch.")
     var links: [String] = []
+
+    @Flag(help: "Record your own screen instead of a broadcast.")
+    var screen = false
+
+    @OptionGroup(title: "Options of --screen") var screenOptions: OwnScreenOptions
 
     @Flag(
         help: ArgumentHelp(
@@ -47,7 +55,9 @@ struct RecordCommand: ParsableCommand {
             "Go on in another file after so much: 10m, 2h, 500MB, 2GB.", valueName: "time|size"))
     var split: SplitLimit?
 
-    @Option(help: ArgumentHelp("Your name, as the host sees it; your login name if omitted.", valueName: "text"))
+    @Option(
+        help: ArgumentHelp(
+            "Your name, as the host sees it; your login name and your machine's if omitted.", valueName: "text"))
     var name: String?
 
     @OptionGroup(title: "Network options") var serverOptions: ServerOptions
@@ -64,11 +74,16 @@ struct RecordCommand: ParsableCommand {
     }
 
     func validate() throws {
+        if screen, !links.isEmpty || watch || name != nil {
+            throw ValidationError("--screen records your own screen: it takes no link, and neither --watch nor --name.")
+        }
+        if !screen { try screenOptions.refuse() }
         if links.count > 1, !watch { throw ValidationError("Several links need --watch.") }
     }
 
     private func record() throws {
         FileDescriptors.raiseLimit()
+        if screen { return try recordScreen() }
         if watch { return try recordEachSession() }
         let link = try LinkArgument.read(links.first, command: "record")
         let servers = try serverOptions.servers()
@@ -86,7 +101,7 @@ struct RecordCommand: ParsableCommand {
         }
         Signals.handle { reporter.end(EndReason(.stopped, "ended by \($0)")) }
         let viewer = PeerViewer(
-            link, identity: identity, name: name ?? NSUserName(), servers: servers,
+            link, identity: identity, name: name ?? OwnName.text, servers: servers,
             usesOnlyRelays: serverOptions.relayOnly, records: true,
             emit: { event in
                 if case .named(let name) = event { recorder.setTitle(name) }
@@ -112,7 +127,7 @@ struct RecordCommand: ParsableCommand {
         }
         CutOffRecordings.report()
         let settings = RecordWatch.Settings(
-            folder: folder, identity: try makeIdentity(), name: name ?? NSUserName(),
+            folder: folder, identity: try makeIdentity(), name: name ?? OwnName.text,
             servers: try serverOptions.servers(), usesOnlyRelays: serverOptions.relayOnly, split: split?.split)
         let output = DataOutput(isJSON: json)
         let watches = RecordWatches(all.map { RecordWatch($0, settings, output) })

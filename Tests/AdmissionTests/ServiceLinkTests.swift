@@ -91,6 +91,33 @@ import Testing
         #expect(bare.flags == .webPKI && bare.relay == nil)
     }
 
+    @Test func aSecretIsInTheTextAloneAndOlderProgramsRefuseTheLinkWithASentence() throws {
+        let secret = [UInt8](repeating: 7, count: 16)
+        for (relay, flags) in [(nil, 4), (fingerprint(2), 6)] as [([UInt8]?, UInt8)] {
+            let link = ServiceLink(
+                host: "h", port: 1, id: try #require(conference), fingerprint: fingerprint(1), relay: relay,
+                secret: secret)
+            #expect(
+                link.text == "https://h:1/services/com.example.conference#"
+                    + Base64URL.encode([2, flags] + fingerprint(1) + secret + (relay ?? [])))
+            #expect(try ServiceLink(parsing: link.text) == link && link.at(host: "i", port: 2).secret == secret)
+            #expect(try JSONDecoder().decode([ServiceLink].self, from: JSONEncoder().encode([link])) == [link])
+            for count in 1...64 { #expect(error(String(link.text.dropLast(count))) == .cutOff(missing: count)) }
+            for text in [
+                "\(link)", String(reflecting: link), "\(String(describing: Mirror(reflecting: link).children.first))",
+            ] {
+                #expect(
+                    !text.contains(Base64URL.encode(secret).prefix(8)) && !text.contains("#\(Base64URL.encode([2]))"))
+            }
+            // As programs before this flag read it.
+            let older = #expect(throws: LinkError.self) {
+                _ = try LinkFragment(
+                    parsing: link.text.split(separator: "#")[1], length: 32, known: [.webPKI, .relay])
+            }
+            #expect(older == .unknownFlags(4) && older?.description.contains("update share") == true)
+        }
+    }
+
     @Test func pastedTextIsTolerated() throws {
         let text = try link().text
         for pasted in [
@@ -108,8 +135,9 @@ import Testing
         for text in [
             "", "hello", "http://h:1/services/com.example.conference#\(fragment)", "https:///services/a.b",
             "https://h:1/a.b#\(fragment)", "https://[zz]:1/services/a.b#\(fragment)",
-            String(repeating: "a", count: 10_000), broadcast.text,
+            String(repeating: "a", count: 10_000),
         ] { #expect(error(text) == .notAServiceLink, "\(text.prefix(40))") }
+        #expect(error(broadcast.text) == .isOfBroadcast)
         #expect(error("")?.description.contains("services/ID#") == true)
     }
 

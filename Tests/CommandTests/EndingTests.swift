@@ -57,6 +57,15 @@ struct EndingTests {
         #expect(viewer.event("ended", seconds: 6) != nil)
     }
 
+    /// Otherwise the host would wait for ever, and keep the place of the session's one broadcast.
+    @Test func aDisplayThatGoesWhileNobodyWatchesEndsTheBroadcast() throws {
+        let display = try VirtualDisplay(width: 320, height: 240)
+        let host = try HostedScreen(["--display", display.name, "--audio", "none"])
+        display.kill()
+        #expect(host.process.event("ended", seconds: 6)?["code"] as? String == "sourceGone")
+        #expect(host.process.exitCode(seconds: 5) == 66)
+    }
+
     /// On stderr, so that the user can send it with the link; stdout has the link alone.
     @Test func theHostSaysWhatBrowsersWillWarnOf() throws {
         let host = try ShareProcess([
@@ -65,6 +74,11 @@ struct EndingTests {
         #expect(host.exitCode(seconds: 20) == 0)
         #expect(host.lines.count == 1 && host.lines.first?.hasPrefix("https://127.0.0.1:") == true)
         #expect(host.errorText.contains("warn about the certificate"))
+        for button in ["Proceed to", "Accept the Risk and Continue", "visit this website"] {
+            #expect(host.errorText.contains(button))
+        }
+        // Nobody is asked, and so nobody compares words.
+        #expect(!host.errorText.contains("four words"))
     }
 
     @Test func theDurationEndsTheBroadcast() throws {

@@ -64,6 +64,6 @@ extension TemporaryFolder {
     /// The environment for a `share` that keeps its identity and its control socket in this folder, and finds no
     /// PulseAudio server.
     var environment: [String: String] {
-        ["XDG_DATA_HOME": path, "TMPDIR": path, "PULSE_SERVER": "unix:\(file("no-pulse"))"]
+        ["XDG_DATA_HOME": path, "XDG_STATE_HOME": path, "TMPDIR": path, "PULSE_SERVER": "unix:\(file("no-pulse"))"]
     }
 }

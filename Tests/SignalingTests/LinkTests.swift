@@ -80,8 +80,12 @@ import Testing
         for text in [
             "", "hello", "http://h:1/028T5CY4TQKFF#\(fragment)", "https:///x", "https://h:1/watch/this",
             "https://[::1/x",
-            "https://[zz]:1/x", "https://a b\u{0}c/x", String(repeating: "a", count: 10_000),
+            "https://[zz]:1/x", "https://a b\u{0}c/x", String(repeating: "a", count: 10_000), "https://example.com/",
+            "https://meet.example.com/abc-defg", "https://meet.example.com/abc", "https://example.com",
         ] { #expect(error(text) == .notALink, "\(text.prefix(40))") }
+        for text in ["https://h:1/services/com.example.a#AY0D", "https://h/services/com.example.a"] {
+            #expect(error(text) == .isOfService, "\(text)")
+        }
     }
 
     @Test func mistypedPlacesAreNamed() {

@@ -43,6 +43,9 @@ extension ICEAgent {
         public var turnServers: [TURNServer]
         /// Numeric addresses to bind; nil for all addresses of the machine.
         public var localAddresses: [String]?
+        /// The UDP ports for host candidates, which a firewall lets in; nil for any free ones. When all are taken, any other
+        /// is used.
+        public var ports: ClosedRange<UInt16>?
         /// Also binds 127.0.0.1, for a viewer on the same machine.
         public var includesLoopback: Bool
         /// Uses relayed candidates only, so that the other side does not learn an address of this machine.
@@ -56,8 +59,9 @@ extension ICEAgent {
         public init(
             isControlling: Bool, stunServers: [STUNServer] = [], turnServers: [TURNServer] = [],
             localAddresses: [String]? = nil, includesLoopback: Bool = false, usesOnlyRelays: Bool = false,
-            usesUPnP: Bool = false
+            usesUPnP: Bool = false, ports: ClosedRange<UInt16>? = nil
         ) {
+            self.ports = ports
             self.isControlling = isControlling
             self.stunServers = stunServers
             self.turnServers = turnServers

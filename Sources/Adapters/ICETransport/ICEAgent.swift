@@ -73,7 +73,7 @@ public final class ICEAgent {
     public func gather() throws(ICEFailure) {
         loop.preconditionOnLoop()
         guard case .open = closing else { return }
-        guard nice_agent_gather_candidates(nice.agent, nice.id) != 0 else {
+        guard nice.gather() else {
             throw ICEFailure("no UDP socket can be opened on any address of this machine")
         }
     }

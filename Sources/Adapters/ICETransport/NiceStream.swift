@@ -8,6 +8,7 @@ struct NiceStream {
     let agent: OpaquePointer
     let id: guint
     let isControlling: Bool
+    private let ports: ClosedRange<UInt16>?
 
     /// - Parameter context: the loop's context; libnice attaches its sources to it.
     /// - Throws: if libnice creates no agent or no stream.
@@ -38,6 +39,7 @@ struct NiceStream {
         }
         self.agent = agent
         isControlling = configuration.isControlling
+        ports = configuration.ports
     }
 
     /// Sets the servers and the local addresses.
@@ -79,6 +81,18 @@ struct NiceStream {
                 nice_agent_add_local_address(agent, &address) != 0
             else { throw ICEFailure("\(text) is not an address to listen at") }
         }
+    }
+
+    /// Opens the sockets and starts to gather.
+    /// - Returns: false if no socket can be opened.
+    func gather() -> Bool {
+        if let ports {
+            nice_agent_set_port_range(agent, id, 1, guint(ports.lowerBound), guint(ports.upperBound))
+            // It fails if one address has no free port there, and forgets what it has opened.
+            if nice_agent_gather_candidates(agent, id) != 0 { return true }
+            nice_agent_set_port_range(agent, id, 1, 0, 0)
+        }
+        return nice_agent_gather_candidates(agent, id) != 0
     }
 
     /// Adds a candidate of the other side.

@@ -16,7 +16,7 @@ public struct Link: Sendable, Hashable {
     public let relay: [UInt8]?
     public let flags: LinkFlags
 
-    private static let secretLength = 16
+    package static let secretLength = 16
     /// The secret and the fingerprint, in bytes.
     private static let fieldsLength = 48
 
@@ -68,6 +68,9 @@ extension Link: CustomStringConvertible, CustomDebugStringConvertible, CustomRef
 public enum LinkError: Error, Equatable, CustomStringConvertible {
     case notALink
     case notAServiceLink
+    /// The link to a service, where that of a broadcast is wanted, and the other way round.
+    case isOfService
+    case isOfBroadcast
     /// The given number of characters is missing at the end.
     case cutOff(missing: Int)
     /// A part of the link is wrong; the value says which.
@@ -81,6 +84,10 @@ public enum LinkError: Error, Equatable, CustomStringConvertible {
         case .notALink: "this is not a link of share: one looks like https://HOST:PORT/ID#SECRET"
         case .notAServiceLink:
             "this is not a link to a service: one looks like https://HOST:PORT/services/ID#FINGERPRINT"
+        case .isOfService:
+            "this is the link of a service, which takes broadcasts in; nothing can be watched there"
+        case .isOfBroadcast:
+            "this is the link of a broadcast, to watch it with share join; a service's looks like https://HOST:PORT/services/ID#FINGERPRINT"
         case .cutOff(let count):
             "the link is \(count) character\(count == 1 ? "" : "s") short: copy it again, to its very end "
                 + "(in a shell, put it in quotes)"
@@ -105,12 +112,15 @@ extension Link {
             let missing =
                 BroadcastID.length - name.utf8.count + 1
                 + LinkFragment.characters(forBytes: 1 + Self.fieldsLength)
-            guard name.utf8.count <= BroadcastID.length, name.utf8.allSatisfy({ BroadcastID.value(of: $0) != nil })
+            // An address without a port is that of something else, unless a whole identifier follows.
+            guard name.utf8.count <= BroadcastID.length, port != 443 || name.utf8.count == BroadcastID.length,
+                name.utf8.allSatisfy({ BroadcastID.value(of: $0) != nil })
             else {
-                throw .notALink
+                throw path.hasPrefix("services/") ? .isOfService : .notALink
             }
             throw .cutOff(missing: missing)
         }
+        if name.hasPrefix("services/") { throw .isOfService }
         guard let id = BroadcastID(name) else {
             throw .mistyped("the \(BroadcastID.length) characters between the address and # are not right")
         }

@@ -11,6 +11,10 @@ extension HostSession {
         /// The address to listen at, and the name or address in the link.
         public var listenHost: String
         public var listenPort: Int
+        /// How many ports after it are tried if it is in use.
+        public var furtherPorts = 0
+        /// The UDP ports for media, which a firewall lets in; nil for any free ones.
+        public var mediaPorts: ClosedRange<UInt16>?
         public var linkHost: String
         public var fixedToken: String?
         public var framesPerSecond: Int
@@ -31,8 +35,10 @@ extension HostSession {
         package var calmTime = HandoverPolicy.calmTime
         /// The flows by which a host with `directViewers` decides whether its line is the limit.
         var viewerFlows: @Sendable (Broadcast) -> [SharedBottleneckDetector.Flow] = { $0.viewerFlows }
-        /// STUN and TURN servers for this host and its viewers. Viewers get the credentials, too.
+        /// STUN and TURN servers for this host and its viewers, as its user has named them. Viewers get the credentials, too.
         public var iceServers: [ICEServer] = []
+        /// Those of the relay or service that the host is paired with, beside `iceServers`.
+        public var grantedServers = GrantedServers.none
         /// Asks the router to forward ports.
         public var usesUPnP = false
         /// Sends through TURN servers only, so that viewers do not learn an address of this machine.
@@ -67,7 +73,7 @@ extension HostSession.Configuration {
     func broadcastSettings(
         _ identity: Identity, _ audio: [Broadcast.AudioTrack], _ descriptors: DescriptorPlan
     ) -> Broadcast.Settings {
-        Broadcast.Settings(
+        var settings = Broadcast.Settings(
             identity: .init(identity),
             fingerprint: identity.fingerprint, maximumBitrate: maximumBitrate,
             audio: audio,
@@ -80,5 +86,7 @@ extension HostSession.Configuration {
             includesLoopback: mediaAddresses == nil, usesUPnP: usesUPnP,
             usesOnlyRelays: usesOnlyRelays, name: name,
             viewerLimit: viewerLimit)
+        settings.ports = mediaPorts
+        return settings
     }
 }

@@ -14,20 +14,25 @@ import Transport
 final class IncomingBroadcast: Sendable {
     let id: SessionID
     let publisher: Publisher
+    /// As its offer says.
+    let format: EncodedMediaFormat
     private let core: LoopBound<Subscription>
     private let outcome: Outcome
     /// The ICE credentials of the publisher's offer or last restart.
     private let remote = Monitor<ICECredentials?>(nil)
 
+    private let began = MonotonicClock.now
+
     /// The silence after which a publisher does not count as heard. It sends a sender report at least each second.
     private static let silence = MediaDuration.seconds(3)
 
     init(
-        id: SessionID, loop: EventLoop, publisher: Publisher, sink: any EncodedMediaSink,
+        id: SessionID, loop: EventLoop, publisher: Publisher, sink: any EncodedMediaSink, format: EncodedMediaFormat,
         emit: @escaping @Sendable (ViewerEvent) -> Void
     ) {
         self.id = id
         self.publisher = publisher
+        self.format = format
         let outcome = Outcome()
         self.outcome = outcome
         core = LoopBound(
@@ -45,9 +50,10 @@ final class IncomingBroadcast: Sendable {
     /// - Parameters:
     ///   - servers: this service's STUN and TURN servers.
     ///   - socket: the UDP port that all publishers share; nil: each has sockets of its own.
+    ///   - ports: of these sockets; nil: any.
     func open(
         _ offer: Offer, identity: Identity, servers: ICEServerResolver.Addresses,
-        socket: LoopBound<ICELiteSocket>?
+        socket: LoopBound<ICELiteSocket>?, ports: ClosedRange<UInt16>?
     ) async throws(OfferRefusal) -> OpenedSession {
         guard let print = Fingerprint(sha256: identity.fingerprint) else {
             throw OfferRefusal(.busy, "The service has no usable certificate.")
@@ -59,7 +65,7 @@ final class IncomingBroadcast: Sendable {
             if let failure = session.prepare(
                 own, as: .answerer, expected: expected,
                 includesLoopback: place.gathersLoopback(with: servers), servers: servers,
-                usesOnlyRelays: false, place: place, socket: socket,
+                usesOnlyRelays: false, place: place, socket: socket, ports: ports,
                 allowance: ViewerAllowance(.viewer, now: MonotonicClock.now))
             {
                 return failure
@@ -117,9 +123,23 @@ final class IncomingBroadcast: Sendable {
         return RestartedSession(fragment: answer.serialised, etag: own.usernameFragment)
     }
 
+    /// Whether the connection is secure.
+    func hasMedia() async -> Bool { await core.ifRunning { $0.silence != nil } ?? false }
+
+    /// How much another publisher with the same token and address is like this one, 0...2.
+    func likeness(to other: Publisher) -> Int {
+        publisher.fingerprint == other.fingerprint ? 2 : publisher.kind == other.kind ? 1 : 0
+    }
+
     /// Whether authentic packets of the publisher arrive.
     func isHeard() async -> Bool {
         await core.ifRunning { $0.silence.map { $0 < Self.silence } ?? false } ?? false
+    }
+
+    /// For how long nothing has come from the publisher; before the first packet, since the offer.
+    func silence() async -> MediaDuration {
+        let began = began
+        return await core.ifRunning { $0.silence ?? MonotonicClock.now - began } ?? MonotonicClock.now - began
     }
 
     func statistics() async -> ViewerStatistics? { await core.ifRunning { $0.statistics } ?? nil }

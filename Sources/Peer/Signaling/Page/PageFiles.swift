@@ -1,4 +1,5 @@
 import Admission
+import MediaCore
 internal import ViewerPage
 
 /// The files that a browser gets under a link: a page, its script and its style, each from one address.
@@ -9,7 +10,13 @@ internal import ViewerPage
 /// `playing`, `refused`, `ended` or `error`; `dataset.outage` is set while nothing arrives from the host.
 enum PageFiles {
     /// Served under `/ID`; `text/html`.
-    static let viewer = String(cString: viewerPageDocument())
+    /// - Parameter name: of the broadcast, which a publisher has chosen; nil if it is unknown.
+    static func viewer(of name: String?) -> String {
+        let name = escaped(UntrustedText.clean(name ?? "", fallback: ""))
+        return filled(viewerTemplate, ["title": name.isEmpty ? "share" : name + " - share", "name": name])
+    }
+
+    private static let viewerTemplate = String(cString: viewerPageDocument())
 
     /// Served under `/`; `text/html`.
     static let front = message(
@@ -32,7 +39,12 @@ enum PageFiles {
         "There is nothing here.", "To watch a screen, open the whole link that its owner gave you.")
 
     /// Served under `/_/page.js`; `text/javascript`.
-    static let script = filled(
+    /// - Parameter server: the fingerprint of its certificate.
+    static func script(of server: [UInt8]) -> String {
+        filled(scriptTemplate, ["serverFingerprint": Base64URL.encode(server)])
+    }
+
+    private static let scriptTemplate = filled(
         joined(String(cString: viewerPageScript())),
         [
             "words": WordList.words.joined(separator: " "), "oldLink": oldLinkSentences.what,
@@ -68,6 +80,13 @@ enum PageFiles {
             }
         }
         return "'use strict';\n(() => {\n" + lines.joined(separator: "\n") + "\n})();\n"
+    }
+
+    /// The text as HTML, also for the value of an attribute.
+    private static func escaped(_ text: String) -> String {
+        [("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("\"", "&quot;"), ("'", "&#39;")].reduce(text) {
+            $0.replacing($1.0, with: $1.1)
+        }
     }
 
     /// - Parameter values: for `{{name}}`; inserted unchanged.

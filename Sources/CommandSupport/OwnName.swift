@@ -1,0 +1,13 @@
+import Foundation
+
+/// The name of a host or viewer whose user gives none.
+package enum OwnName {
+    /// "ann@laptop": the login name, and the name of this machine without its domain.
+    package static var text: String {
+        var bytes = [CChar](repeating: 0, count: 256)
+        gethostname(&bytes, bytes.count - 1)
+        let machine = String(
+            decoding: bytes.prefix { $0 != 0 && $0 != 0x2E }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        return machine.isEmpty ? NSUserName() : "\(NSUserName())@\(machine)"
+    }
+}
