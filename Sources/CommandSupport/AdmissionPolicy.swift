@@ -9,23 +9,39 @@ package enum AcceptChoice: String, ExpressibleByArgument, CaseIterable {
     case ask, known, any
 }
 
+/// Asks a question elsewhere than in the terminal; nil if nobody answers, or if the task is cancelled.
+package typealias AskElsewhere = @Sendable (Prompt.Question) async -> Prompt.Answer?
+
+extension AskElsewhere? {
+    func answer(to question: Prompt.Question, else prompt: Prompt) async -> Prompt.Answer? {
+        if let self { return await self(question) }
+        return await prompt.answer(to: question)
+    }
+}
+
 /// Decides on knocks by `--accept`: from the file of known viewers, by a question in the terminal, or always with yes.
 package actor AdmissionPolicy {
     private let choice: AcceptChoice
     private let known: KnownViewers
     private let prompt: Prompt
+    private let askElsewhere: AskElsewhere?
     private let canAsk: Bool
 
-    package init(_ choice: AcceptChoice, known: KnownViewers, prompt: Prompt) {
+    /// - Parameter askElsewhere: asks where there is no terminal; nil if that is impossible.
+    package init(
+        _ choice: AcceptChoice, known: KnownViewers, prompt: Prompt, askElsewhere: AskElsewhere? = nil
+    ) {
         self.choice = choice
         self.known = known
         self.prompt = prompt
-        canAsk = isatty(STDIN_FILENO) == 1
+        let hasTerminal = isatty(STDIN_FILENO) == 1
+        self.askElsewhere = hasTerminal ? nil : askElsewhere
+        canAsk = hasTerminal || askElsewhere != nil
     }
 
     package func decide(_ knock: Knock) async -> KnockDecision {
         if knock.wasRemoved { return await askAgain(knock) }
-        if choice == .any { return .accepted }
+        if choice == .any { return .acceptedByRule }
         // "Always" was said to somebody who watched.
         if isKnown(knock), !knock.records || choice == .known || !canAsk { return .remembered }
         guard canAsk else { return .refused("the host lets in only people it knows") }
@@ -50,7 +66,8 @@ package actor AdmissionPolicy {
     }
 
     private func ask(_ knock: Knock) async -> KnockDecision {
-        switch await prompt.answer(to: Prompt.Question(knock)) {
+        let question = Prompt.Question(knock)
+        switch await askElsewhere.answer(to: question, else: prompt) {
         case .yes: return .accepted
         case .always:
             // Who knocks at a relay is what the relay says.

@@ -4,24 +4,40 @@ import MediaCore
 import Sessions
 import Signaling
 
-/// Decides on pairings by `--accept`: from the file of known hosts, by a question in the terminal, or always with yes.
+/// Decides on pairings by `--accept`: from the file of known hosts, by a question in the terminal, or with yes for
+/// everybody who has the link with its secret.
 package actor PairingPolicy {
     private let choice: AcceptChoice
     private let known: KnownViewers
     private let prompt: Prompt
+    private let askElsewhere: AskElsewhere?
 
-    package init(_ choice: AcceptChoice, known: KnownViewers, prompt: Prompt) {
+    /// - Parameter askElsewhere: asks where there is no terminal; nil: there is one, or nobody is asked.
+    package init(
+        _ choice: AcceptChoice, known: KnownViewers, prompt: Prompt, askElsewhere: AskElsewhere? = nil
+    ) {
+        self.askElsewhere = askElsewhere
         self.choice = choice
         self.known = known
         self.prompt = prompt
     }
 
     package func decide(_ request: PairingRequest) async -> PairingDecision {
-        guard choice != .any else { return .accepted }
+        if choice == .any, request.hasLinkSecret { return .acceptedByRule }
         guard let identity = ViewerIdentity(fingerprint: request.fingerprint) else { return .refused(nil) }
         if (try? known.entry(of: identity)) ?? nil != nil { return .accepted }
-        guard choice == .ask else { return .refused("the service takes broadcasts of known hosts only") }
-        switch await prompt.answer(to: Prompt.Question(request)) {
+        switch choice {
+        case .ask: return await ask(request, identity)
+        case .known: return .refused("the service takes broadcasts of known hosts only")
+        case .any:
+            return .refused(
+                "this link has no secret, and takes known hosts only: ask the service's owner for its new link")
+        }
+    }
+
+    private func ask(_ request: PairingRequest, _ identity: ViewerIdentity) async -> PairingDecision {
+        let question = Prompt.Question(request)
+        switch await askElsewhere.answer(to: question, else: prompt) {
         case .yes: return .accepted
         case .always:
             do throws(KnownViewersError) {

@@ -33,12 +33,11 @@ final class BroadcastBus: Sendable {
     private let problem = Monitor<String?>(nil)
     private let hasEnded = Monitor(false)
 
-    /// Connects to the session bus of the environment, and takes the name. Without a bus, or if another program has the
-    /// name, a sentence says so and the broadcast goes on.
+    /// Connects to the session bus of the environment, and takes the name. Without a bus the broadcast goes on; `share doctor`
+    /// says what that means. If another program has the name, a sentence says so.
     /// - Throws: if another broadcast has the name.
     init(_ environment: [String: String], stop: @escaping @Sendable (EndReason) -> Void) throws(Complaint) {
         guard let address = SessionBusAddress.running(in: environment) else {
-            problem.with { $0 = "there is no session bus" }
             hasEnded.with { $0 = true }
             return
         }
@@ -104,14 +103,13 @@ final class BroadcastBus: Sendable {
 
     /// Whether the owner of the name answers as a broadcast does.
     private static func isBroadcast(_ address: String) -> Bool {
-        let answer = Monitor<BroadcastObject.State??>(nil)
+        let answer = Monitor<BroadcastSighting?>(nil)
         guard
             let observer = BroadcastObserver(
-                address: address, onChange: { state in answer.change { $0 = .some(state) } })
+                address: address, onChange: { sighting in answer.change { $0 = sighting } })
         else { return false }
         defer { observer.close() }
-        let state = answer.wait(until: MonotonicClock.now + .seconds(1)) { $0 }
-        return state.flatMap { $0 } != nil
+        return answer.wait(until: MonotonicClock.now + .seconds(1)) { $0 }?.state != nil
     }
 
     private static func run(
@@ -156,6 +154,7 @@ final class BroadcastBus: Sendable {
         case .stop: break
         case .pause: await broadcast.pause()
         case .resume: await broadcast.resume()
+        case .setMicrophone(true): return "the microphone is unmuted by share unmute, or in the tray"
         case .setMicrophone(let isOn):
             guard broadcast.setAudioMuted(.microphoneAudio, !isOn) else { return "this broadcast has no microphone" }
         }

@@ -38,7 +38,10 @@ struct ControlOptions: ParsableArguments {
 
     /// The only broadcast that is meant.
     func one() throws(Complaint) -> RunningBroadcast {
-        let found = try all()
+        var found = try all()
+        // A host that still asks whether to broadcast is meant only if it is named or alone.
+        let begun = found.filter { $0.status.asking != true }
+        if broadcast == nil, !begun.isEmpty { found = begun }
         guard found.count == 1, let first = found.first else {
             list(found)
             throw Complaint(
@@ -80,15 +83,15 @@ extension BroadcastStatus {
         let muted = audio.filter(\.muted).map { "\($0.track == .system ? "system audio" : "microphone") muted" }
         let parts =
             [
-                id, paused ? "paused" : connected > 0 ? "live" : "waiting", ClockText.text(elapsedSeconds),
+                id, asking == true ? "asking" : paused ? "paused" : connected > 0 ? "live" : "waiting",
+                ClockText.text(elapsedSeconds),
                 receivers, source,
             ] + (name.map { [UntrustedText.quote($0)] } ?? []) + muted
         return parts.joined(separator: "  ")
     }
 
     private var receivers: String {
-        if let service { return "to " + UntrustedText.quote(UntrustedText.clean(service, fallback: "a service")) }
-        return "\(viewers) viewer\(viewers == 1 ? "" : "s")"
+        ReceiversText.text(viewers: viewers, destination ?? service.map { .init(name: $0, countsViewers: false) })
     }
 }
 

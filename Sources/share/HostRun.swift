@@ -10,17 +10,21 @@ struct HostRun: Sendable {
     let output: DataOutput
     /// The first reason to end.
     let ending: Monitor<EndReason?>
-    /// Nil if the broadcast is none of the session's screen.
-    let system: SystemBroadcast?
+    /// Nil before it is claimed, and if the broadcast is none of the session's screen.
+    let system = Monitor<SystemBroadcast?>(nil)
+    /// The window with the link, if there is one.
+    let linkWindow = WindowPrompt.Ticket()
     /// What this host records.
     let kept: KeptMedia
     /// The camera that it shows.
     let camera: CameraFeed?
+    /// Runs `--on-live`.
+    var onLive = LiveCommand(nil, title: "")
 
     /// Reports an event of the broadcast.
     func handle(_ event: BroadcastEvent) {
-        HostReporter.report(event, output)
-        system?.handle(event)
+        HostReporter.report(event, output, isEnding: ending.with { $0 } != nil)
+        system.with { $0 }?.handle(event)
         if case .ended(let reason) = event { stop(reason) }
     }
 
@@ -32,6 +36,7 @@ struct HostRun: Sendable {
     func end(_ broadcast: any ControllableBroadcast) throws {
         let reason = ending.with { $0 } ?? EndReason(.stopped, "ended")
         ErrorOutput.showStatus("")
+        linkWindow.withdraw()
         blocking { await broadcast.stop(reason) }
         HostReporter.settle(isEnd: true)
         output.ended(reason)

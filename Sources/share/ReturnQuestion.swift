@@ -8,11 +8,7 @@ import WindowPlayout
 final class ReturnQuestion: Sendable {
     private struct State {
         var task: Task<Void, Never>?
-        var hasWindow = false
-        /// Nothing is to be asked now.
-        var isWithdrawn = false
-        /// The window was closed, and its thread has not noticed yet.
-        var wasWithdrawn = false
+        var ticket: WindowPrompt.Ticket?
     }
 
     private let prompt: Prompt
@@ -29,28 +25,22 @@ final class ReturnQuestion: Sendable {
             }
             return state.with { $0.task = task }
         }
-        guard QuestionWindow.isPossible else { return Self.sayThatNobodyWasAsked() }
-        let isNew = state.with { state in
-            defer { (state.hasWindow, state.isWithdrawn) = (true, false) }
-            return !state.hasWindow
+        guard WindowQuestion.isPossible else { return Self.sayThatNobodyWasAsked() }
+        let ticket = WindowPrompt.Ticket()
+        let former = state.with { state in
+            defer { state.ticket = ticket }
+            return state.ticket
         }
-        guard isNew else { return }
-        _ = NamedThread("question") { [state] in
-            while true {
-                let answer = QuestionWindow.ask(
-                    title: "share",
-                    "Your session was locked, and the broadcast of your screen is paused.\nResume it?",
-                    accept: "Resume", refuse: "End the broadcast",
-                    isWanted: { state.with { !$0.isWithdrawn } })
-                // A window that disappears after the next question was asked is shown for that one.
-                let (isOver, isWanted) = state.with { state in
-                    state.hasWindow = answer == nil && !state.isWithdrawn && state.wasWithdrawn
-                    state.wasWithdrawn = false
-                    return (!state.hasWindow, !state.isWithdrawn)
-                }
-                guard isOver else { continue }
-                if let answer { onAnswer(answer) } else if isWanted { Self.sayThatNobodyWasAsked() }
-                return
+        former?.withdraw()
+        _ = NamedThread("question") {
+            let answer = WindowPrompt.ofProcess.ask(
+                WindowQuestion(
+                    "Your session was locked, and the broadcast of your screen is paused. Resume it?",
+                    answers: ["End the broadcast", "Resume"]), ticket)
+            if let button = answer?.button {
+                onAnswer(button == 1)
+            } else if !ticket.isWithdrawn {
+                Self.sayThatNobodyWasAsked()
             }
         }
     }
@@ -61,11 +51,12 @@ final class ReturnQuestion: Sendable {
 
     /// Takes the question back, if there is one.
     func withdraw() {
-        state.with { state in
+        let ticket = state.with { state in
             state.task?.cancel()
-            (state.isWithdrawn, state.wasWithdrawn) = (true, state.hasWindow)
+            defer { state.ticket = nil }
+            return state.ticket
         }
-        QuestionWindow.withdraw()
+        ticket?.withdraw()
     }
 }
 

@@ -24,16 +24,13 @@ struct ServicePicker {
             guard let answer = readLine()?.trimmingCharacters(in: .whitespaces).lowercased() else { return nil }
             if ["n", "none"].contains(answer) { return nil }
             if let number = Int(answer), services.indices.contains(number - 1) { return services[number - 1] }
+            ErrorOutput.writeLine("  Type a number, \(range), or n, and press Enter.")
         }
     }
 
     private func pickInWindow() -> ExtensionManifest? {
-        var lines = ["Which service takes the broadcast?"] + services.map(\.line)
-        if services.count > QuestionWindow.answerLimit {
-            lines.append("Name one of the others with --preferred-extension.")
-        }
-        let choice = QuestionWindow.choose(
-            title: "share", lines.joined(separator: "\n"), among: services.map(\.id.text), refuse: "None")
-        return choice.map { services[$0] }
+        let answer = WindowPrompt.ofProcess.ask(
+            WindowQuestion("Which service takes the broadcast?", choices: services.map(\.line), answers: ["None"]))
+        return answer?.choice.flatMap { services.indices.contains($0) ? services[$0] : nil }
     }
 }

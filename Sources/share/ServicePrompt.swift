@@ -6,7 +6,7 @@ import Sessions
 import WindowPlayout
 
 /// Asks the host's user whether to broadcast to a service, each time, and for what the service's setup needs. In the
-/// terminal; without one, in a small window, and for values in the desktop's own dialogs (``EntryDialog``).
+/// terminal; without one, in a window.
 struct ServicePrompt {
     let application: ApplicationInfo
     /// Where the broadcast goes: `HOST:PORT`, or a program.
@@ -36,13 +36,13 @@ struct ServicePrompt {
     var purpose = Purpose.broadcast
     /// Values from the command line, by the names of fields.
     let values: [String: String]
+    /// Whether an answer is still wanted.
+    var isWanted: @Sendable () -> Bool = { true }
 
     /// - Returns: the values of the service's fields; nil if the user does not want.
     func ask(_ question: PairingQuestion) -> [String: String]? {
         let isTerminal = isatty(STDIN_FILENO) == 1
         if let refused = question.refused {
-            // Where there is no place for a value, the same ones again end the pairing with the reason.
-            guard isTerminal || EntryDialog() != nil else { return refused.values }
             return askAgain(refused.values, refused.error)
         }
         let service = question.service
@@ -67,12 +67,8 @@ struct ServicePrompt {
                 ErrorOutput.writeLine("    " + line)
             }
         }
-        // Keys that were typed before the question do not answer it.
-        tcflush(STDIN_FILENO, TCIFLUSH)
-        while true {
-            guard let answer = line("  Accept? [y]es, [n]o: ")?.lowercased() else { return nil }
-            if ["n", "no"].contains(answer) { return nil }
-            if ["y", "yes"].contains(answer) { break }
+        guard KeyQuestion("Accept?", keys: [("y", "es"), ("n", "o")], isWanted: isWanted).ask() == "y" else {
+            return nil
         }
         var setup = values.filter { value in service.fields.contains { $0.name == value.key } }
         for field in service.fields where setup[field.name] == nil {
@@ -92,15 +88,15 @@ struct ServicePrompt {
         }
     }
 
-    /// Asks until there is a value; nil at the end of stdin, or when the user closes the dialog.
+    /// Asks until there is a value; nil at the end of stdin, or when the user closes the window.
     /// - Parameter problem: of the last value, as a sentence.
     private func value(of field: SetupField, _ problem: String? = nil) -> String? {
         guard isatty(STDIN_FILENO) == 1 else {
-            let question = [problem, field.label + ":"].compactMap(\.self).joined(separator: "\n")
-            while let value = EntryDialog()?.ask(question) {
-                if !value.isEmpty { return value }
-            }
-            return nil
+            let question = WindowQuestion(
+                problem ?? field.label, fields: [.init(name: field.name, label: field.label)],
+                answers: ["Cancel", "Continue"])
+            let answer = WindowPrompt.ofProcess.ask(question)
+            return answer?.button == 1 ? answer?.values[field.name] : nil
         }
         if let problem { ErrorOutput.writeLine("  \(problem)") }
         while let value = line("  \(field.label): ") {
@@ -117,21 +113,19 @@ struct ServicePrompt {
     private func askInWindow(
         _ service: ServiceDescription, _ question: String, _ details: [String]
     ) -> [String: String]? {
-        let text = ([question] + details + (service.terms.map { ["", "Terms:", $0] } ?? [])).joined(separator: "\n")
-        guard QuestionWindow.ask(title: "share", text, accept: "Accept", refuse: "Refuse") == true else { return nil }
-        var setup = values.filter { value in service.fields.contains { $0.name == value.key } }
-        // Without a dialog, the service's answer to a missing value ends the pairing, and says which.
-        guard EntryDialog() != nil else { return setup }
-        for field in service.fields where setup[field.name] == nil {
-            guard let value = value(of: field) else { return nil }
-            setup[field.name] = value
-        }
-        return setup
+        let given = values.filter { value in service.fields.contains { $0.name == value.key } }
+        let missing = service.fields.filter { given[$0.name] == nil }
+        let answer = WindowPrompt.ofProcess.ask(
+            WindowQuestion(
+                question, details: details, terms: service.terms,
+                fields: missing.map { .init(name: $0.name, label: $0.label) }, answers: ["Refuse", "Accept"]))
+        guard let answer, answer.button == 1 else { return nil }
+        return given.merging(answer.values) { $1 }
     }
 
     /// Why nobody can be asked; nil if somebody can.
     static var obstacle: Complaint? {
-        guard isatty(STDIN_FILENO) != 1, !QuestionWindow.isPossible else { return nil }
+        guard isatty(STDIN_FILENO) != 1, !WindowQuestion.isPossible else { return nil }
         return Complaint(
             sentence: "there is no terminal and no display to ask in",
             remedy: "Broadcasts to a service are asked about every time: run share in a terminal, or with a display.",

@@ -6,6 +6,7 @@ import RelayVerb
 @main
 struct Share: ParsableCommand {
     static func main() {
+        StandardStreams.prepare()
         RelayProgram.replaceThisProgram()
         ProcessMemory.limitFragmentation()
         ProcessMemory.forbidDumps()
@@ -45,6 +46,6 @@ struct Share: ParsableCommand {
             ServiceCommand.self, ExtensionCommand.self, ServicesCommand.self, PairCommand.self, StatusCommand.self,
             StopCommand.self, PauseCommand.self, ResumeCommand.self, MuteCommand.self,
             UnmuteCommand.self, CameraCommand.self, ViewersCommand.self, RemoveCommand.self, PaintCommand.self,
-            UploadCommand.self,
+            UploadCommand.self, QuestionCommand.self,
         ])
 }

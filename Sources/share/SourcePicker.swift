@@ -1,6 +1,7 @@
 import CommandSupport
 import Foundation
 import MediaCore
+import WindowPlayout
 import X11Capture
 
 /// Asks the host's user in the terminal what to share, where there is a choice and `--source` is omitted.
@@ -19,8 +20,16 @@ struct SourcePicker {
         choices = [SourceLine(wholeScreen: found.monitors)] + all + cameras()
     }
 
-    /// - Returns: nil if the user has ended the input.
-    func pick() -> CaptureSource? {
+    /// - Returns: nil if the user has ended the input, or wants nothing.
+    func pick() -> CaptureSource? { isatty(STDIN_FILENO) == 1 ? pickInTerminal() : pickInWindow() }
+
+    private func pickInWindow() -> CaptureSource? {
+        let answer = WindowPrompt.ofProcess.ask(
+            WindowQuestion("What do you want to share?", choices: choices.map(\.description), answers: ["Nothing"]))
+        return answer?.choice.flatMap { choices.indices.contains($0) ? choices[$0].source : nil }
+    }
+
+    private func pickInTerminal() -> CaptureSource? {
         ErrorOutput.writeLine("What do you want to share?")
         for (index, choice) in choices.enumerated() {
             ErrorOutput.writeLine("  \(index + 1)  \(choice.description)")
@@ -32,6 +41,7 @@ struct SourcePicker {
             guard let answer = readLine()?.trimmingCharacters(in: .whitespaces) else { return nil }
             if answer.isEmpty { return choices[0].source }
             if let number = Int(answer), choices.indices.contains(number - 1) { return choices[number - 1].source }
+            ErrorOutput.writeLine("  Type a number, 1 to \(choices.count), and press Enter.")
         }
     }
 }

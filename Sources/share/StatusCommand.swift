@@ -30,8 +30,13 @@ extension BroadcastStatus {
         .object([
             "id": .string(id), "process": .integer(process), "name": name.map { .string($0) } ?? .null,
             "source": .string(source), "service": service.map { .string($0) } ?? .null, "paused": .boolean(paused),
+            "asking": .boolean(asking == true),
             "elapsedSeconds": .integer(elapsedSeconds),
             "viewers": .integer(viewers), "connected": .integer(connected),
+            "destination": destination.map { .string($0.name) } ?? .null,
+            "likes": destination?.likes.map { .integer($0) } ?? .null,
+            "comment": destination?.comment.map { .object(["name": .string($0.name), "text": .string($0.text)]) }
+                ?? .null,
             "audio": .list(
                 audio.map {
                     .object([

@@ -55,6 +55,15 @@ final class SystemBroadcast: Sendable {
         pause = Monitor(nil)
     }
 
+    /// - Throws: if another process has the lock.
+    static func check(_ environment: [String: String]) throws(Complaint) {
+        do throws(SystemBroadcastLock.Failure) {
+            try SystemBroadcastLock(in: ControlSocketFolder(environment: environment)).close()
+        } catch {
+            if case .taken(let process) = error { throw alreadyBroadcasting(process) }
+        }
+    }
+
     static func alreadyBroadcasting(_ process: Int?) -> Complaint {
         Complaint(
             sentence: "the screen of this session is being broadcast already"
@@ -72,6 +81,9 @@ final class SystemBroadcast: Sendable {
         lockPause.observe(ProcessInfo.processInfo.environment)
         pause.with { $0 = lockPause }
     }
+
+    /// Shows the state anew, as when the service has told something. Does not block.
+    func update() { bus.update() }
 
     /// Takes note of an event of the broadcast. Does not block.
     func handle(_ event: BroadcastEvent) {

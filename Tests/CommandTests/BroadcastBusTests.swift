@@ -63,7 +63,11 @@ struct BroadcastBusTests {
             host.process.interrupt()
             #expect(host.process.exitCode(seconds: 10) == 0)
         }
-        check(try host(address: ""), says: "there is no session bus")
+        // Many machines have none, so that is said by share doctor alone.
+        let without = try host(address: "")
+        without.process.interrupt()
+        #expect(without.process.exitCode(seconds: 10) == 0)
+        #expect(!without.process.errorText.contains("session bus"), "\(without.process.errorText)")
         check(try host(address: "unix:path=/nonexistent/bus"), says: "the session bus does not answer")
         let squatter = try bus.service("io.sharekit.Broadcast1")
         check(try host(), says: "a program that is no broadcast has the name io.sharekit.Broadcast1")

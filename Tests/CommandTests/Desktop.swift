@@ -34,8 +34,8 @@ struct Desktop {
     let display: VirtualDisplay
     private let folder: TemporaryFolder
 
-    init() throws {
-        display = try VirtualDisplay()
+    init(width: Int? = nil, height: Int? = nil) throws {
+        display = try width.map { try VirtualDisplay(width: $0, height: height ?? $0) } ?? VirtualDisplay()
         folder = try TemporaryFolder()
     }
 
@@ -91,6 +91,46 @@ struct Desktop {
         guard let found else { throw Program.Failure("no question '\(title)' on the display") }
         try act("mousemove", "\(button(found).x)", "\(button(found).y)", "click", "1")
         return found.height
+    }
+
+    /// Waits until a question of `share` is drawn whose height is at least this, and presses its last button.
+    /// - Parameter key: pressed before, again and again, for a field that must not stay empty.
+    /// - Returns: its height in pixels.
+    @discardableResult
+    func acceptInShare(higherThan height: Int = 0, pressing key: String? = nil) throws -> Int {
+        // Inside the button's edge, where no letter is.
+        func button(_ place: Place) -> (x: Int, y: Int) { (place.x + place.width - 30, place.y + place.height - 30) }
+        let found = try wait { () throws -> Place? in
+            let places = try windows("share", areQuestions: false)
+            guard let screen = try screen() else { return nil }
+            return places.first {
+                $0.height > height && screen.isColor(0x8AB4F8, x: button($0).x, y: button($0).y, within: 10)
+            }
+        }
+        guard let found else { throw Program.Failure("no question of share on the display") }
+        try act("mousemove", "\(button(found).x)", "\(button(found).y)")
+        // A click counts 200 ms after the window was drawn, a key later.
+        _ = try wait { () throws -> Bool? in
+            if let key { try act("key", key) }
+            try act("click", "1")
+            return try windows("share", areQuestions: false).contains(found) ? nil : true
+        }
+        return found.height
+    }
+
+    /// Presses a key where the pointer is, until the questions of `share` are gone.
+    func refuseInShare() throws {
+        let gone = try wait { () throws -> Bool? in
+            guard let place = try windows("share", areQuestions: false).first else { return true }
+            try act("mousemove", "\(place.x + 5)", "\(place.y + 5)", "key", "Escape")
+            return nil
+        }
+        guard gone == true else { throw Program.Failure("a question of share stays") }
+    }
+
+    /// Waits until `share` asks something, or nothing any more.
+    func waitForShare(toAsk isAsking: Bool) throws -> Bool {
+        try wait { try windows("share", areQuestions: false).isEmpty != isAsking ? true : nil } ?? false
     }
 
     /// Presses a key in a window, once a second until it has had its effect: SDL may miss a key just after it has made its

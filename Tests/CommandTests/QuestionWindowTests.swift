@@ -8,51 +8,13 @@ import Testing
 /// The questions of a host that has no terminal, in a small window.
 @Suite(.serialized, .timeLimit(.minutes(3)))
 struct QuestionWindowTests {
-    private let display: VirtualDisplay
+    private let desktop: Desktop
     private let bus: TestBus
+    private var display: VirtualDisplay { desktop.display }
 
     init() throws {
-        display = try VirtualDisplay(width: 800, height: 600)
+        desktop = try Desktop(width: 800, height: 600)
         bus = try TestBus()
-    }
-
-    private func xdotool(_ arguments: String...) throws -> [String: Int] {
-        let text = try Program("xdotool", arguments, environment: ["DISPLAY": display.name]).finish()
-        var values: [String: Int] = [:]
-        for line in text.split(separator: "\n") {
-            let parts = line.split(separator: "=")
-            if parts.count == 2 { values[String(parts[0])] = Int(parts[1]) }
-        }
-        return values
-    }
-
-    /// The place and the size of the window under the point where SDL puts the middle of a question; nil for the root.
-    private func window() throws -> [String: Int]? {
-        guard let window = try xdotool("mousemove", "400", "220", "getmouselocation", "--shell")["WINDOW"] else {
-            return nil
-        }
-        let values = try xdotool("getwindowgeometry", "--shell", "\(window)")
-        return values["WIDTH"].map { $0 < 800 } == true ? values : nil
-    }
-
-    /// Polls until the window is there, or has gone, for 20 s at most.
-    private func window(isThere: Bool) throws -> [String: Int]? {
-        let deadline = ContinuousClock.now + .seconds(20)
-        while ContinuousClock.now < deadline {
-            let found = try window()
-            if (found != nil) == isThere { return found ?? [:] }
-        }
-        return nil
-    }
-
-    /// Waits for the window, and presses its right button (accept) or its left one.
-    private func answer(_ accepts: Bool) throws {
-        let values = try #require(try window(isThere: true))
-        let (left, top) = (try #require(values["X"]), try #require(values["Y"]))
-        let (width, height) = (try #require(values["WIDTH"]), try #require(values["HEIGHT"]))
-        let x = left + width / 2 + (accepts ? 70 : -70)
-        // A click counts when the window has been drawn and has the pointer.
-        try display.run("xdotool", ["mousemove", "\(x)", "\(top + height - 30)", "sleep", "0.3", "click", "1"])
     }
 
     @Test(arguments: [true, false])
@@ -64,7 +26,7 @@ struct QuestionWindowTests {
         saver.setActive(true)
         #expect(host.process.event("paused") != nil)
         saver.setActive(false)
-        try answer(resumes)
+        if resumes { try desktop.acceptInShare() } else { try desktop.refuseInShare() }
         if resumes {
             #expect(host.process.event("resumed") != nil)
         } else {
@@ -81,20 +43,64 @@ struct QuestionWindowTests {
         #expect(saver.isObserved())
         saver.setActive(true)
         saver.setActive(false)
-        #expect(try window(isThere: true) != nil)
+        #expect(try desktop.waitForShare(toAsk: true))
         saver.setActive(true)
-        #expect(try window(isThere: false) != nil)
+        #expect(try desktop.waitForShare(toAsk: false))
         saver.setActive(false)
-        #expect(try window(isThere: true) != nil)
+        #expect(try desktop.waitForShare(toAsk: true))
         #expect(try ShareProcess(["resume"], in: host.folder).exitCode() == 0)
-        #expect(try window(isThere: false) != nil)
+        #expect(try desktop.waitForShare(toAsk: false))
         #expect(host.process.event("resumed") != nil)
         saver.setActive(true)
         saver.setActive(false)
-        #expect(try window(isThere: true) != nil)
+        #expect(try desktop.waitForShare(toAsk: true))
         host.process.interrupt()
         #expect(host.process.exitCode() == 0)
-        #expect(try window(isThere: false) != nil)
+        #expect(try desktop.waitForShare(toAsk: false))
+    }
+
+    /// As a desktop entry starts it: without a terminal, and nobody sees its output.
+    @Test func aHostWithoutATerminalAsksAboutViewersInAWindow() throws {
+        let folder = try TemporaryFolder()
+        let environment = ["DISPLAY": display.name, "DBUS_SESSION_BUS_ADDRESS": bus.address]
+        let host = try ShareProcess(
+            ["host", "--source", "test", "--audio", "none", "--listen", "127.0.0.1:0", "--json"], in: folder,
+            environment: environment)
+        let link = try #require(host.event("link")?["link"] as? String, "\(host.errorText)")
+        let refused = try ShareProcess(["join", "--headless", "--json"], environment: ["SHARE_LINK": link])
+        #expect(try desktop.waitForShare(toAsk: true))
+        try desktop.refuseInShare()
+        #expect(refused.exitCode() == 77, "\(refused.errorText)")
+        let left = try ShareProcess(["join", "--headless", "--json"], environment: ["SHARE_LINK": link])
+        #expect(try desktop.waitForShare(toAsk: true))
+        // Who leaves is not asked about any more.
+        left.interrupt()
+        #expect(try desktop.waitForShare(toAsk: false))
+        let viewer = try ShareProcess(["join", "--headless", "--json"], environment: ["SHARE_LINK": link])
+        try desktop.acceptInShare()
+        #expect(viewer.event("first-picture") != nil, "\(viewer.errorText)")
+        let last = try ShareProcess(["join", "--headless", "--json"], environment: ["SHARE_LINK": link])
+        #expect(try desktop.waitForShare(toAsk: true))
+        // No window stays without its host.
+        host.kill()
+        #expect(try desktop.waitForShare(toAsk: false))
+        last.kill()
+    }
+
+    /// Where nobody reads stdout, the link is in a window.
+    @Test func aHostFromTheDesktopShowsItsLink() throws {
+        let folder = try TemporaryFolder()
+        let host = try ShareProcess(
+            ["host", "--source", "test", "--audio", "none", "--listen", "127.0.0.1:0"], in: folder,
+            environment: ["DISPLAY": display.name])
+        #expect(host.firstLine()?.hasPrefix("https://127.0.0.1:") == true)
+        #expect(try desktop.waitForShare(toAsk: true))
+        // Closing the window does not end the broadcast.
+        try desktop.acceptInShare()
+        #expect(try desktop.waitForShare(toAsk: false))
+        #expect(host.isRunning)
+        host.interrupt()
+        #expect(host.exitCode() == 0)
     }
 
     /// An app starts the broadcast of the whole screen to one service, and stops it.
@@ -116,12 +122,13 @@ struct QuestionWindowTests {
             preferredExtension: "com.example.conference", program: try Program.share(), monitor: monitor,
             environment: environment)
         let declined = Task { try await picker.startBroadcast() }
-        try answer(false)
+        #expect(try desktop.waitForShare(toAsk: true))
+        try desktop.refuseInShare()
         await #expect { try await declined.value } throws: { ($0 as? ShareKitError)?.code == .declined }
         #expect(!picker.isBroadcasting)
 
         async let started: Void = picker.startBroadcast()
-        try answer(true)
+        try desktop.acceptInShare()
         try await started
         #expect(picker.isBroadcasting && CaptureStatus(monitor).isCaptured)
         #expect(monitor.state.service == "com.example.conference Conference")

@@ -129,68 +129,51 @@ struct ServiceVerbTests {
         #expect(service.process.event("pairing", seconds: 0.1) == nil)
     }
 
-    /// Without a terminal, in small windows; without dialogs of the desktop there is no place for what the service asks.
-    @Test func withoutATerminalTheUserChoosesAndIsAskedInSmallWindows() throws {
+    /// Without a terminal, in windows that have the terms, and the fields that the command line does not answer.
+    @Test func withoutATerminalTheUserChoosesAndIsAskedInWindows() throws {
         let desktop = try Desktop()
-        let service = try Service(["--field", "title:Title", "--terms", "/etc/hostname"])
         let folder = try TemporaryFolder()
+        let terms = folder.file("terms")
+        try (1...200).map { "Paragraph \($0) of the terms." }.joined(separator: "\n").write(
+            toFile: terms, atomically: true, encoding: .utf8)
+        let service = try Service(["--field", "title:<b>Title</b>", "--terms", terms])
         #expect(try run(["extension", "install", service.link], in: folder).code == 0)
-        let environment = ["DISPLAY": desktop.display.name, "SDL_VIDEODRIVER": "x11", "PATH": folder.path]
+        let environment = ["DISPLAY": desktop.display.name, "SDL_VIDEODRIVER": "x11"]
         let arguments = ["host", "--preferred-extension", "--source", "test", "--audio", "none", "--json"]
         // The service that is preferred; the extensions that ship would be asked about, too.
         #expect(try run(["pair", "com.example.conference"], in: folder).code == 0)
         let host = try ShareProcess(
             arguments + ["--field", "title=Accounts"], in: folder, environment: environment)
         _ = try #require(host.event("pairing"))
-        try desktop.accept("share", higherThan: 150)
+        let height = try desktop.acceptInShare(higherThan: 150)
         #expect((service.process.event("paired")?["setup"] as? [String: String]) == ["title": "Accounts"])
         host.interrupt()
         #expect(host.exitCode() == 0, "\(host.errorText)")
 
-        let silent = try ShareProcess(arguments, in: folder, environment: environment)
-        _ = try #require(silent.event("pairing"))
-        try desktop.accept("share", higherThan: 150)
-        #expect(silent.exitCode() == 64 && silent.errorText.contains("the service asks for Title (title)"))
-        #expect(silent.event("pairing-refused")?["code"] as? String == "setup")
+        // A field is in the window of the question, which stays until it has a value.
+        let asked = try ShareProcess(arguments, in: folder, environment: environment)
+        _ = try #require(asked.event("pairing"))
+        try desktop.acceptInShare(higherThan: 150, pressing: "h")
+        let paired = service.process.event("paired") {
+            ($0["setup"] as? [String: String])?["title"]?.allSatisfy { $0 == "h" } == true
+        }
+        #expect(paired != nil)
+        asked.interrupt()
+        #expect(asked.exitCode() == 0, "\(asked.errorText)")
+        // The terms are scrolled.
+        #expect(height < 720)
 
-        // Without a preferred service the user chooses; the click is on one that comes with share.
+        let refused = try ShareProcess(arguments, in: folder, environment: environment)
+        #expect(try desktop.waitForShare(toAsk: true))
+        try desktop.refuseInShare()
+        #expect(refused.exitCode() == 78 && refused.event("pairing-refused")?["code"] as? String == "declined")
+
+        // Without a preferred service the user chooses.
         #expect(try run(["pair", "--forget"], in: folder).code == 0)
-        let choosing = try ShareProcess(
-            arguments + ["--field", "link=nowhere"], in: folder, environment: environment)
-        try desktop.accept("share")
-        #expect(choosing.event("pairing")?["service"] as? String == "io.sharekit.service")
-        try desktop.accept("share", higherThan: 100)
-        #expect(choosing.exitCode() != 0 && choosing.errorText.contains("link"), "\(choosing.errorText)")
-    }
-
-    /// Without a terminal, values are asked for in the desktop's dialogs. This one says what it was asked, and answers
-    /// nothing the first time.
-    @Test func withoutATerminalValuesAreAskedForInDialogs() throws {
-        let desktop = try Desktop()
-        let service = try Service(["--field", "title:<b>Title</b>"])
-        let folder = try TemporaryFolder()
-        let dialog = folder.file("zenity")
-        let script = """
-            #!/bin/sh
-            printf '%s|' "$@" >>'\(folder.file("asked"))'
-            if [ -e '\(folder.file("again"))' ]; then echo Accounts; else touch '\(folder.file("again"))'; fi
-
-            """
-        try script.write(toFile: dialog, atomically: true, encoding: .utf8)
-        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: dialog)
-        #expect(try run(["extension", "install", service.link], in: folder).code == 0)
-        #expect(try run(["pair", "com.example.conference"], in: folder).code == 0)
-        let path = "\(folder.path):\(ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin")"
-        let host = try ShareProcess(
-            ["host", "--preferred-extension", "--source", "test", "--audio", "none", "--json"], in: folder,
-            environment: ["DISPLAY": desktop.display.name, "SDL_VIDEODRIVER": "x11", "PATH": path])
-        _ = try #require(host.event("pairing"))
-        try desktop.accept("share")
-        #expect((service.process.event("paired")?["setup"] as? [String: String]) == ["title": "Accounts"])
-        let question = "--entry|--title=share|--text=&lt;b&gt;Title&lt;/b&gt;:|"
-        #expect(folder.lines("asked") == [question + question])
-        host.interrupt()
-        #expect(host.exitCode() == 0, "\(host.errorText)")
+        let choosing = try ShareProcess(arguments, in: folder, environment: environment)
+        #expect(try desktop.waitForShare(toAsk: true))
+        try desktop.refuseInShare()
+        #expect(choosing.exitCode() == 78 && choosing.errorText.contains("you chose no service"))
     }
 
     @Test func anIconIsKeptWithTheService() throws {

@@ -47,7 +47,7 @@ final class TextFont {
         ) { alpha(left + $0, $1) }
     }
 
-    private func font(for text: String, pixels: Int) -> OpaquePointer? {
+    func font(for text: String, pixels: Int) -> OpaquePointer? {
         guard isOpen, !text.isEmpty else { return nil }
         var file = [CChar](repeating: 0, count: 4_096)
         var index: Int32 = 0

@@ -39,22 +39,16 @@ static inline int csdl_x11_has_window_manager(void *display) {
     return count == 1;
 }
 
-/// The number of answers that a question may have: SDL draws no more buttons.
-static const int csdl_answers = 8;
-
-/// Asks a question in a small window, with `count` answers (1...csdl_answers) from left to right. Escape, and closing the
-/// window, choose the first one. Returns the number of the answer, -1 if no window can be shown.
-static inline int csdl_ask(const char *title, const char *question, const char *const *answers, int count) {
-    SDL_MessageBoxButtonData buttons[8];
-    const SDL_MessageBoxData box = {0, NULL, title, question, count < csdl_answers ? count : csdl_answers, buttons, NULL};
-    int answer = 0;
-    for (int i = 0; i < box.numbuttons; i++) {
-        buttons[i].flags = i == 0 ? SDL_MESSAGEBOX_BUTTON_ESCAPEKEY_DEFAULT : 0;
-        buttons[i].buttonid = i;
-        buttons[i].text = answers[i];
-    }
-    if (SDL_ShowMessageBox(&box, &answer) != 0) return -1;
-    return answer > 0 ? answer : 0;
+/// Leaves the window out of captures by share (_SHARE_EXCLUDE_FROM_CAPTURE): it is black there.
+static inline void csdl_x11_exclude_from_capture(SDL_Window *window) {
+    SDL_SysWMinfo info;
+    SDL_VERSION(&info.version);
+    if (!SDL_GetWindowWMInfo(window, &info) || info.subsystem != SDL_SYSWM_X11) return;
+    Display *d = info.info.x11.display;
+    long value = 1;
+    XChangeProperty(
+        d, info.info.x11.window, XInternAtom(d, "_SHARE_EXCLUDE_FROM_CAPTURE", False), XA_CARDINAL, 32, PropModeReplace,
+        (unsigned char *)&value, 1);
 }
 
 #endif

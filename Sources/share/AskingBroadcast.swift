@@ -1,0 +1,23 @@
+import MediaCore
+import Publishing
+import Sessions
+import Transport
+
+/// What `share status` and `share stop` see of a host whose user has not agreed yet: nothing is captured.
+final class AskingBroadcast: ControllableBroadcast {
+    let summary: String
+
+    init(service: String) { summary = "nothing yet: asks whether to broadcast to \(service)" }
+
+    func pause() async -> Bool { false }
+    func resume() async -> Bool { false }
+    func isPaused() async -> Bool { false }
+    var audioTracks: [AudioTrackState] { [] }
+    func setAudioMuted(_ kind: MediaTrackKind, _ isMuted: Bool) -> Bool { false }
+    func viewers() async -> [WatchingViewer] { [] }
+    func remove(viewer id: SessionID) async -> Int? { nil }
+    func add(_ sink: any EncodedMediaSink, demandsMedia: Bool, records: Bool) async throws(MediaSinkFailure) {}
+    func remove(_ sink: any EncodedMediaSink) async {}
+    func statistics() async -> HostStatistics? { .asking }
+    func stop(_ reason: EndReason) async {}
+}

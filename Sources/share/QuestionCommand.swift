@@ -1,0 +1,30 @@
+import ArgumentParser
+import CommandSupport
+import Foundation
+import LinuxRuntime
+import MediaCore
+import WindowPlayout
+
+/// The hidden command `share question`: shows the question on stdin in a window, and writes the answer to stdout. In a
+/// process of its own, as SDL has one event queue for all windows of a process.
+struct QuestionCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "question", abstract: "Ask in a window.", shouldDisplay: false)
+
+    func run() throws {
+        // The window goes with the process whose question it is.
+        ParentProcess.endWithIt()
+        let input = FileHandle.standardInput.readDataToEndOfFile()
+        guard let question = try? JSONDecoder().decode(WindowQuestion.self, from: input) else {
+            throw ExitStatus.usage.code
+        }
+        let dialog: QuestionDialog
+        do throws(SourceFailure) {
+            dialog = try QuestionDialog(title: "share", question)
+        } catch {
+            throw ExitStatus.noDisplay.code
+        }
+        guard let answer = dialog.run() else { throw ExitStatus.unanswered.code }
+        FileHandle.standardOutput.write(try JSONEncoder().encode(answer))
+    }
+}

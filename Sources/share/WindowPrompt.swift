@@ -1,0 +1,144 @@
+import CommandSupport
+import Foundation
+import LinuxRuntime
+import WindowPlayout
+
+/// Asks the user in windows, one at a time, in the order of the questions. Each window is a process of its own
+/// (``QuestionCommand``). Safe from any thread.
+final class WindowPrompt: Sendable {
+    /// A question that waits for its turn, or is shown.
+    final class Ticket: Sendable {
+        fileprivate struct State {
+            var isWithdrawn = false
+            var process: pid_t?
+        }
+
+        fileprivate let state = Monitor(State())
+
+        var isWithdrawn: Bool { state.with { $0.isWithdrawn } }
+
+        /// Takes the question back, at once: its window disappears, and it has no answer.
+        func withdraw() {
+            state.change { state in
+                state.isWithdrawn = true
+                // The process is this one's until it is waited for.
+                if let process = state.process { kill(process, SIGKILL) }
+            }
+        }
+    }
+
+    /// For all questions of this process, except what stays beside them.
+    static let ofProcess = WindowPrompt()
+
+    private let isShowing = Monitor(false)
+
+    /// Blocks until there is an answer.
+    /// - Returns: nil if no window can be shown, if the question was withdrawn, or if its time is over.
+    func ask(_ question: WindowQuestion, _ ticket: Ticket = Ticket()) -> WindowAnswer? {
+        guard WindowQuestion.isPossible, let input = try? JSONEncoder().encode(question) else { return nil }
+        isShowing.wait { isShowing -> Void? in
+            guard !isShowing else { return nil }
+            isShowing = true
+            return ()
+        }
+        defer { isShowing.change { $0 = false } }
+        guard !ticket.isWithdrawn, let output = run(input, ticket) else { return nil }
+        return try? JSONDecoder().decode(WindowAnswer.self, from: output)
+    }
+
+    /// Shows the window in a process.
+    /// - Returns: what it writes; nil unless it has succeeded.
+    private func run(_ input: Data, _ ticket: Ticket) -> Data? {
+        guard let (read: reading, write: childOutput) = Self.makePipe() else { return nil }
+        defer { close(reading) }
+        guard let (read: childInput, write: writing) = Self.makePipe() else {
+            close(childOutput)
+            return nil
+        }
+        let process = Self.start(input: childInput, output: childOutput)
+        close(childInput)
+        close(childOutput)
+        guard let process else {
+            close(writing)
+            return nil
+        }
+        ticket.state.change { state in
+            state.process = process
+            if state.isWithdrawn { kill(process, SIGKILL) }
+        }
+        _ = CommandSupport.write(writing, String(decoding: input, as: UTF8.self))
+        close(writing)
+        let output = FileHandle(fileDescriptor: reading, closeOnDealloc: false).readDataToEndOfFile()
+        // Not while its number may still be signalled.
+        var status: Int32 = 0
+        ticket.state.change { state in
+            while waitpid(process, &status, 0) < 0, errno == EINTR {}
+            state.process = nil
+        }
+        return status == 0 ? output : nil
+    }
+
+    private static func makePipe() -> (read: Int32, write: Int32)? {
+        var ends: [Int32] = [-1, -1]
+        guard pipe2(&ends, O_CLOEXEC) == 0 else { return nil }
+        return (ends[0], ends[1])
+    }
+
+    private static func start(input: Int32, output: Int32) -> pid_t? {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO)
+        posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
+        // A group of its own, as Ctrl-C ends the host, which takes its questions back.
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        posix_spawnattr_setpgroup(&attributes, 0)
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        posix_spawnattr_setsigmask(&attributes, &signals)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK))
+        let words = ["share", "question"].map { strdup($0) } + [nil]
+        defer { for word in words { free(word) } }
+        var process: pid_t = 0
+        let code = posix_spawn(&process, "/proc/self/exe", &actions, &attributes, words, environ)
+        return code == 0 ? process : nil
+    }
+}
+
+extension WindowPrompt {
+    /// Nil where no window can be shown.
+    var askElsewhere: AskElsewhere? {
+        WindowQuestion.isPossible ? { @Sendable [self] in await answer(to: $0) } : nil
+    }
+
+    /// Asks a question of the terminal's form.
+    /// - Returns: as `Prompt` answers; nil if nobody answers, or if the task is cancelled.
+    func answer(to question: Prompt.Question) async -> Prompt.Answer? {
+        let ticket = Ticket()
+        return await withTaskCancellationHandler {
+            if Task.isCancelled { return nil }
+            let answer = await onThread("question") { [self] in ask(WindowQuestion(question), ticket) }
+            return switch answer?.button {
+            case 0: .no
+            case 1 where question.kind == .knock: .always
+            case 1, 2: .yes
+            default: nil
+            }
+        } onCancel: {
+            ticket.withdraw()
+        }
+    }
+}
+
+extension WindowQuestion {
+    /// A question of the terminal's form, with a button for each key.
+    fileprivate init(_ question: Prompt.Question) {
+        let isKnock = question.kind == .knock
+        self.init(
+            "\(question.who) \(question.request). \(question.invitation)", details: question.details,
+            answers: isKnock ? ["No", "Always", "Yes"] : ["No", "Yes"],
+            seconds: isKnock ? max(1, Int((question.deadline - .now) / .seconds(1))) : nil)
+    }
+}
