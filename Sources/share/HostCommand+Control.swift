@@ -10,12 +10,23 @@ import Transport
 
 /// What a host offers to other programs of its user, and the countdown before it.
 extension HostCommand {
-    /// The one broadcast of the session's screen; nil for the test video and for other displays.
+    private var isOfSession: Bool {
+        chosenSource.isOfDesktop && SystemBroadcast.isSession(display, ProcessInfo.processInfo.environment)
+    }
+
+    /// Before the user is asked anything.
     /// - Throws: if the screen is broadcast already.
-    func makeSystemBroadcast(stop: @escaping @Sendable (EndReason) -> Void) throws(Complaint) -> SystemBroadcast? {
-        let environment = ProcessInfo.processInfo.environment
-        guard chosenSource.isOfDesktop, SystemBroadcast.isSession(display, environment) else { return nil }
-        return try SystemBroadcast(environment: environment, stop: stop)
+    func checkSystemBroadcast() throws(Complaint) {
+        if isOfSession { try SystemBroadcast.check(ProcessInfo.processInfo.environment) }
+    }
+
+    /// Makes this the one broadcast of the session's screen, unless it shows the test video or another display. Called when
+    /// the user has agreed: a host that still asks keeps no other from broadcasting.
+    /// - Throws: if the screen is broadcast already.
+    func claimSystemBroadcast(_ run: HostRun) throws(Complaint) {
+        guard isOfSession else { return }
+        let system = try SystemBroadcast(environment: ProcessInfo.processInfo.environment) { run.stop($0) }
+        run.system.with { $0 = system }
     }
 
     /// Opens the control socket. Without one the broadcast goes on, and a sentence says so.
@@ -27,7 +38,7 @@ extension HostCommand {
         let control = BroadcastControl(
             broadcast,
             .init(
-                id: id, name: name, source: source, service: service,
+                id: id, name: ownName, source: source, service: service,
                 readmission: asks
                     ? "If it was a mistake: they may knock again, and you are asked about them again."
                     : "They are refused until this broadcast ends; a broadcast that asks (--accept ask) could admit them again.",

@@ -24,9 +24,15 @@ extension HostCommand {
         }
     }
 
-    /// Asks what to share, in a terminal where there is a choice.
+    /// The broadcast's name.
+    var ownName: String { name ?? OwnName.text }
+
+    /// Asks what to share where there is a choice: in the terminal, or in a window if this was started from the desktop.
     private mutating func chooseSource() throws {
-        guard source == nil, chosenSource == .screen, !json, isatty(STDIN_FILENO) == 1, ErrorOutput.isTerminal,
+        let hasTerminal = isatty(STDIN_FILENO) == 1 && ErrorOutput.isTerminal
+        let isFromDesktop = isatty(STDIN_FILENO) != 1 && accept == .ask && preferredExtension == nil && relay == nil
+        guard source == nil, chosenSource == .screen, !json,
+            hasTerminal || isFromDesktop && WindowQuestion.isPossible,
             let found = try? DesktopSources(display: display),
             let picker = SourcePicker(found, cameras: { SourceLine.cameras })
         else { return }
@@ -39,9 +45,9 @@ extension HostCommand {
     private func host() throws {
         let hasTerminal = isatty(STDIN_FILENO) == 1
         // Checked here and not in `validate`, so that an invalid option is reported first.
-        if preferredExtension == nil, accept == .ask, !hasTerminal {
+        if preferredExtension == nil, accept == .ask, !hasTerminal, !WindowQuestion.isPossible {
             throw Complaint(
-                sentence: "there is no terminal to ask in",
+                sentence: "there is no terminal to ask in, and no display",
                 remedy: "Choose who may join: --accept known or --accept any.", status: .usage)
         }
         FileDescriptors.raiseLimit()
@@ -51,11 +57,11 @@ extension HostCommand {
             ending.change { $0 = $0 ?? EndReason(.stopped, "ended by \(name)") }
         }
         // Before anything is asked or captured.
-        let kept = try KeptMedia(keep, name: name, output)
-        let system = try makeSystemBroadcast { reason in ending.change { $0 = $0 ?? reason } }
-        defer { system?.close() }
-        let run = HostRun(
-            output: output, ending: ending, system: system, kept: kept, camera: try cameras.makeFeed(chosenSource))
+        let kept = try KeptMedia(keep, name: ownName, output)
+        try checkSystemBroadcast()
+        var run = HostRun(output: output, ending: ending, kept: kept, camera: try cameras.makeFeed(chosenSource))
+        run.onLive = LiveCommand(onLive, title: title ?? ownName)
+        defer { run.system.with { $0 }?.close() }
         let configuration = makeConfiguration(try ListenAddress(listen), try serverOptions.servers())
         let identity = try makeIdentity()
         // Nothing is captured before the user has agreed.
@@ -73,10 +79,12 @@ extension HostCommand {
     func broadcastToViewers(
         _ configuration: HostSession.Configuration, _ identity: Identity, _ run: HostRun
     ) throws {
+        try claimSystemBroadcast(run)
         let media = try makeMedia(run)
         let notifier = KnockNotifier()
         let prompt = Prompt(notify: { notifier.show($0) })
-        let admission = AdmissionPolicy(accept, known: KnownViewers(), prompt: prompt)
+        let admission = AdmissionPolicy(
+            accept, known: KnownViewers(), prompt: prompt, askElsewhere: WindowPrompt.ofProcess.askElsewhere)
         let broadcast: PeerBroadcast
         do throws(EndReason) {
             broadcast = try PeerBroadcast(
@@ -99,17 +107,19 @@ extension HostCommand {
         let mark = chosenSource.isOfDesktop ? try? DisplayCaptureMarker(link.id.text, display: display) : nil
         defer { mark?.close() }
         try serve(broadcast.control, id: link.id, media.summary, service: nil, prompt, run) {
-            printLink(link, run.output)
+            try printLink(link, run.output)
+            showLink(link, run)
+            run.onLive.live(at: link.text)
         }
     }
 
     /// Runs a broadcast that has started to its end.
     /// - Parameters:
     ///   - service: receives it alone; nil for viewers with the link.
-    ///   - announce: called when other programs can control it.
+    ///   - announce: called when other programs can control it; the broadcast ends if it throws.
     func serve(
         _ broadcast: any ControllableBroadcast, id: BroadcastID, _ summary: String, service: BroadcastDestination?,
-        _ prompt: Prompt, _ run: HostRun, announce: () -> Void
+        _ prompt: Prompt, _ run: HostRun, announce: () throws -> Void
     ) throws {
         let control = makeControl(
             broadcast, id: id, source: summary, service: service?.name, clips: run.kept.control,
@@ -119,8 +129,13 @@ extension HostCommand {
         blocking { await run.kept.record(broadcast) }
         let button = run.kept.watchButton(keep)
         defer { button?.close() }
-        announce()
-        run.system?.begin(broadcast, service: service, prompt: prompt, run.output)
+        do {
+            try announce()
+        } catch {
+            blocking { await broadcast.stop(EndReason(.stopped, "the link cannot be written")) }
+            throw error
+        }
+        run.system.with { $0 }?.begin(broadcast, service: service, prompt: prompt, run.output)
         report(broadcast, run)
         try run.end(broadcast)
         try run.kept.finish()
@@ -130,21 +145,33 @@ extension HostCommand {
         var settings = HostSession.Configuration(
             listenHost: place.host, listenPort: place.port, linkHost: place.linkHost,
             fixedToken: fixedToken?.token, framesPerSecond: fps, maximumBitrate: .kilobits(bitrate),
-            contentHint: mode == .text ? .text : mode == .motion ? .motion : nil, name: name)
+            contentHint: mode == .text ? .text : mode == .motion ? .motion : nil, name: ownName)
+        (settings.furtherPorts, settings.mediaPorts) = (place.furtherPorts, place.mediaPorts)
         settings.iceServers = servers
         settings.usesUPnP = upnp
         settings.usesOnlyRelays = serverOptions.relayOnly
         return settings
     }
 
-    private func printLink(_ link: Link, _ output: DataOutput) {
-        if json { output.event("link", ["link": .string(link.text)]) } else { output.line(link.text) }
+    /// Shows the link in a window where its user cannot see stdout: started from the desktop, without a terminal.
+    private func showLink(_ link: Link, _ run: HostRun) {
+        guard isatty(STDIN_FILENO) != 1, accept == .ask, !json, WindowQuestion.isPossible else { return }
+        let question = WindowQuestion(
+            "Your screen is shared. Give this link to whoever may watch; you are asked about each viewer.",
+            details: [link.text] + [LinkAdvice(link, asks: true).text].compactMap(\.self),
+            answers: ["End the broadcast", "Close"], copied: link.text)
+        _ = NamedThread("link") {
+            // Closing the window is no wish to end.
+            if let answer = WindowPrompt().ask(question, run.linkWindow), answer.button == 0, answer.isPressed {
+                run.stop(EndReason(.stopped, "ended in the window with the link"))
+            }
+        }
+    }
+
+    private func printLink(_ link: Link, _ output: DataOutput) throws {
+        try output.link(link.text)
         ErrorOutput.writeLine("share: give the link above to whoever may watch; Ctrl-C ends it")
-        let owner = link.relay == nil ? "my machine's own" : "the relay's own"
-        let warning = "Your browser will warn about the certificate, as it is \(owner). Continue, and tell me"
-        // Browsers know the certificate of a relay with --tls.
-        let request = link.flags.contains(.webPKI) ? "Tell me" : warning
-        ErrorOutput.writeLine("share: say with it: \"\(request) the four words that you see.\"")
+        if let words = LinkAdvice(link, asks: accept != .any).text { ErrorOutput.writeLine("share: \(words)") }
         if let (_, source) = fixedToken {
             ErrorOutput.writeLine("share: players with the token from \(source) join without a question")
         }

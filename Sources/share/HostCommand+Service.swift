@@ -23,17 +23,23 @@ extension HostCommand {
             paired.title = listed ? title ?? "" : nil
             destination = .service(paired)
         }
+        try claimSystemBroadcast(run)
         let media = try makeMedia(run)
         let output = run.output
         let notifier = KnockNotifier()
         let prompt = Prompt(notify: { notifier.show($0) })
-        let admission = AdmissionPolicy(accept, known: KnownViewers(), prompt: prompt)
+        let admission = AdmissionPolicy(
+            accept, known: KnownViewers(), prompt: prompt, askElsewhere: WindowPrompt.ofProcess.askElsewhere)
         let controller: BroadcastController
         do throws(EndReason) {
             controller = try BroadcastController(
                 destination, media, configuration, identity: identity, decide: { await admission.decide($0) },
                 emit: { run.handle($0) },
-                report: { ServiceEventReporter.report($0, output) })
+                report: {
+                    ServiceEventReporter.report($0, output)
+                    if case .broadcastURL(let url) = $0 { run.onLive.live(at: url) }
+                    run.system.with { $0 }?.update()
+                })
             if run.ending.with({ $0 }) == nil {
                 try blocking(throwing: { () throws(EndReason) in try await controller.start() })
             }
@@ -62,9 +68,9 @@ extension HostCommand {
         var configuration = configuration
         configuration.meeting = relay
         configuration.directViewers = limit
-        configuration.iceServers += relay.iceServers
+        configuration.grantedServers = relay.grantedServers
         // Nobody has to reach this host's own server.
-        if listen == Self.defaultListen { configuration.listenHost = "127.0.0.1" }
+        if listen == nil { (configuration.listenHost, configuration.listenPort) = ("127.0.0.1", 0) }
         try broadcastToViewers(configuration, identity, run)
     }
 
@@ -74,10 +80,17 @@ extension HostCommand {
         _ run: HostRun
     ) throws -> BroadcastDestination {
         if let obstacle = ServicePrompt.obstacle { throw obstacle }
-        let application = ApplicationInfo(id: "io.sharekit.share", name: name ?? NSUserName())
+        let application = ApplicationInfo(id: "io.sharekit.share", name: ownName)
         let prompt = ServicePrompt(
             application: application, address: manifest.destination, isOverRelay: manifest.service?.relay != nil,
-            purpose: purpose, values: try setupValues())
+            purpose: purpose, values: try FieldValues(arguments: field, files: fieldFile).values(),
+            isWanted: { run.ending.with { $0 } == nil })
+        // Other programs see that it asks.
+        let asking = AskingBroadcast(service: manifest.id.text)
+        let control = makeControl(
+            asking, id: .random(), source: asking.summary, service: manifest.id.text, clips: nil, camera: nil,
+            stop: { run.stop($0) })
+        defer { if let control { blocking { await control.close() } } }
         let service: [(String, JSONValue)] = [("service", .string(manifest.id.text))]
         run.output.event("pairing", service)
         let (countdown, isPeer) = (countdown, manifest.upload == nil)
@@ -151,7 +164,7 @@ extension HostCommand {
         do throws(LinkError) {
             link = try ServiceLink(parsing: text)
         } catch {
-            throw Complaint(sentence: error.description, remedy: "Copy it again, all of it.", status: .badLink)
+            throw Complaint(error)
         }
         do throws(PairingFailure) {
             let client = try ServiceClient(link: link)
@@ -176,18 +189,6 @@ extension HostCommand {
         }
         return chosen
     }
-
-    func setupValues() throws -> [String: String] {
-        var values: [String: String] = [:]
-        for text in field {
-            let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            guard parts.count == 2 else {
-                throw Complaint(sentence: "--field is NAME=VALUE, not '\(text)'", status: .usage)
-            }
-            values[String(parts[0])] = String(parts[1])
-        }
-        return values
-    }
 }
 
 /// Runs a blocking question on a thread of its own.
@@ -208,8 +209,12 @@ enum ServiceEventReporter {
                     "share: \(UntrustedText.quote(comment.name)): \(UntrustedText.quote(comment.text))")
             }
         case .broadcastURL(let url):
+            // One link, on stdout as every link; a relay tells it again when it has changed.
             if output.isJSON { output.event("broadcast-url", ["url": .string(url)]) } else { output.line(url) }
-            ErrorOutput.writeLine("share: watch at \(url)")
+            ErrorOutput.writeLine(
+                output.isJSON
+                    ? "share: watch at \(url)"
+                    : "share: give the link above to whoever may watch; it replaces any earlier one")
         // The host's own admission reports what becomes of viewers.
         case .viewer, .viewerWithdrawn, .finished, .candidates, .alternates, .slowestBitrate, .reconnect: break
         }
@@ -238,6 +243,7 @@ extension PairingFailure {
         case .gone: "gone"
         case .timedOut: "timedOut"
         case .wrongSignature: "wrongSignature"
+        case .wrongSecret: "wrongSecret"
         case .unreachable: "unreachable"
         case .malformed: "malformed"
         }
@@ -247,7 +253,7 @@ extension PairingFailure {
         switch self {
         case .declined: .declined
         case .setup: .usage
-        case .refused: .refused
+        case .refused, .wrongSecret: .refused
         case .unanswered, .timedOut: .unanswered
         case .unknownService: .unknownService
         case .certificateChanged, .wrongSignature, .malformed: .untrusted

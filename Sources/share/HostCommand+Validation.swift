@@ -21,11 +21,13 @@ extension HostCommand {
         guard relay != nil || !listed else {
             throw ValidationError("--listed is for a broadcast over a relay: give --relay.")
         }
-        guard listed || title == nil else { throw ValidationError("--title is for the directory: give --listed.") }
+        guard listed || onLive != nil || title == nil else {
+            throw ValidationError("--title is for the directory and for --on-live: give --listed or --on-live.")
+        }
         guard (0...30).contains(directViewers) else {
             throw ValidationError("--direct-viewers is 0 to 30, not \(directViewers).")
         }
-        guard directViewers == Self.defaultDirectViewers || relay != nil && route == .auto else {
+        guard directViewers == DestinationOptions.defaultDirectViewers || relay != nil && route == .auto else {
             throw ValidationError("--direct-viewers is for --relay with --route auto.")
         }
         if relay != nil, let (_, source) = fixedToken {

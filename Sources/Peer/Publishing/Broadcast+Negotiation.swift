@@ -25,8 +25,8 @@ extension Broadcast {
             old.close()
             viewerEnded(old, .replaced)
         }
-        if isFull { displaceHalfOpen(for: viewer) }
-        guard !isFull else {
+        makeRoom(for: viewer)
+        guard !viewers.isFull else {
             return done(.failure(OfferRefusal(.busy, "The host has as many viewers as it can serve.")))
         }
         let description = ViewerDescription(
@@ -38,7 +38,8 @@ extension Broadcast {
         } catch {
             return done(.failure(error))
         }
-        viewers.add(peer)
+        viewers.add(
+            peer, end: viewer.isAdmittedByRule ? { [weak self, weak peer] in peer.map { self?.displace($0) } } : nil)
         emit(.viewerJoined(description, viewers: viewers.audience))
         peer.negotiation.begin(remote: offer.credentials, candidates: offer.candidates, ended: !offer.isTrickling)
         // A viewer that has knocked gets later candidates as events; a player with the fixed token does not.
@@ -60,15 +61,32 @@ extension Broadcast {
         }
     }
 
-    private var isFull: Bool { viewers.count >= settings.maximumViewers || viewers.isLimitReached }
+    /// Ends a session if all places are taken: one that has no connection yet, or the newest of the address that has most.
+    private func makeRoom(for newcomer: Viewer) {
+        guard viewers.isFull else { return }
+        displaceHalfOpen(for: newcomer)
+        let address = PeerAddress(newcomer.address).key
+        for places in viewers.places { places.makeRoom(for: address) }
+    }
 
     /// Ends a session that has no connection yet, if one has to make room for a newcomer.
     private func displaceHalfOpen(for newcomer: Viewer) {
         let loser = HalfOpenDisplacement.loser(
-            among: viewers.halfOpen(now: MonotonicClock.now), newcomer: newcomer.address)
+            among: viewers.halfOpen(now: MonotonicClock.now), newcomer: PeerAddress(newcomer.address).key)
         guard let peer = loser.flatMap({ viewers[$0] }) else { return }
         peer.close()
         viewerEnded(peer, EndReason(.noRoute, "no connection came about, and another viewer needed the place"))
+    }
+
+    /// Ends the sessions of a viewer whose place another one needs.
+    private func displace(_ peer: SendingPeer) {
+        // With the fixed token, others may have the same certificate.
+        let sessions = peer.viewer.identity == nil ? [peer] : sessions(of: peer.viewer)
+        for session in sessions {
+            session.close()
+            viewerEnded(session, EndReason(.removed, "all places were taken, and its address had more than others"))
+        }
+        if peer.viewer.identity != nil { delegate?.broadcast(displaced: peer.viewer) }
     }
 
     /// Parses an offer and checks its fingerprint against the viewer.
@@ -131,16 +149,13 @@ extension Broadcast {
         if !isControlling, let socket = settings.socket {
             return try ICELitePath(socket, place: place, allowance: allowance)
         }
-        let path = try ICEPath(
+        return try ICEPath(
             loop: loop,
             configuration: .init(
-                isControlling: isControlling, stunServers: servers.stun, turnServers: servers.turn,
-                localAddresses: settings.localAddresses,
+                isControlling: isControlling, localAddresses: settings.localAddresses,
                 includesLoopback: settings.includesLoopback && place.gathersLoopback(with: servers),
-                usesOnlyRelays: settings.usesOnlyRelays, usesUPnP: settings.usesUPnP),
-            limits: .init(pool: agents, allowance: allowance, policy: CandidatePolicy(place)))
-        path.servers = servers.urls
-        return path
+                usesOnlyRelays: settings.usesOnlyRelays, usesUPnP: settings.usesUPnP, ports: settings.ports),
+            servers: servers, limits: .init(pool: agents, allowance: allowance, policy: CandidatePolicy(place)))
     }
 
     func randomSSRCs(_ count: Int) -> [UInt32] {
@@ -165,10 +180,7 @@ extension Broadcast {
     }
 
     /// The kind of candidate that an answer waits for; nil if there are no servers to wait for.
-    var wantedKind: ICECandidate.Kind? {
-        if !servers.turn.isEmpty { return .relayed }
-        return servers.stun.isEmpty ? nil : .serverReflexive
-    }
+    var wantedKind: ICECandidate.Kind? { servers.awaitedKind }
 
     /// Sends the viewer the candidates that are found after the answer with these credentials.
     func trickleLate(_ connection: SendingPeer, _ credentials: ICECredentials, mid: String?) {

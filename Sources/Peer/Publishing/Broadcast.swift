@@ -21,6 +21,12 @@ package protocol BroadcastDelegate: AnyObject {
     func broadcast(has layers: [VideoLayer], in line: Int, of sessions: [SessionID])
     /// A session is over; `viewers` remain.
     func broadcast(ended session: SessionID, audience: Audience)
+    /// The sessions of a viewer have ended, because another one needed the place.
+    func broadcast(displaced viewer: Viewer)
+}
+
+extension BroadcastDelegate {
+    package func broadcast(displaced viewer: Viewer) {}
 }
 
 /// Sends one broadcast to its viewers: answers their offers, passes encoded frames and audio packets to each, and
@@ -50,6 +56,8 @@ package final class Broadcast {
         /// The numeric addresses to gather on; nil for all addresses of the machine.
         package var localAddresses: [String]?
         package var includesLoopback: Bool
+        /// The UDP ports for media; nil for any free ones.
+        package var ports: ClosedRange<UInt16>?
         package var usesUPnP: Bool
         package var usesOnlyRelays: Bool
         /// The name that viewers see.
@@ -106,12 +114,12 @@ package final class Broadcast {
 
     /// - Parameters:
     ///   - agents: those of several broadcasts; nil: of this one alone, by `settings`.
-    ///   - limit: of the viewers of several broadcasts; nil: there is none.
+    ///   - places: of the viewers of several broadcasts; nil: there is no limit for them together.
     package init(
         loop: EventLoop, settings: Settings, source: any EncodedMediaSource, agents: ICEAgentPool? = nil,
-        limit: ViewerLimit? = nil
+        places: ViewerPlaces? = nil
     ) {
-        viewers = ViewerRoster(limit: limit)
+        viewers = ViewerRoster(places: [ViewerPlaces(settings.maximumViewers)] + [places].compactMap(\.self))
         self.loop = loop
         self.settings = settings
         allowances = ViewerAllowances(viewers: settings.maximumViewers, now: MonotonicClock.now)
@@ -324,9 +332,14 @@ extension Broadcast: SendingPeerDelegate {
     func viewerEnded(_ peer: SendingPeer, _ reason: EndReason) {
         guard viewers.remove(peer, now: MonotonicClock.now) else { return }
         // A viewer that is told of its removal may leave before its session is closed.
-        let reason = peer.isRemoved ? EndReason(.removed, "you removed them") : reason
+        let reason = peer.isRemoved ? EndReason(.removed, "you removed them") : peer.isMoved ? reason.ofMoved : reason
         updateEncoders()
         delegate?.broadcast(ended: peer.id, audience: audience)
         emit(.viewerLeft(peer.description, reason: reason, viewers: viewers.audience))
     }
+}
+
+extension EndReason {
+    /// The reason of a viewer that was sent to a relay: it leaves because it watches there.
+    fileprivate var ofMoved: EndReason { code == .viewerLeft && self != .replaced ? .moved : self }
 }

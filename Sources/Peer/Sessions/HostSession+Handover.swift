@@ -17,12 +17,13 @@ extension HostSession {
                 emit(event)
                 servers.check(after: event)
             },
-            noteViewersElsewhere: { elsewhere in
+            noteViewersElsewhere: { [emit] elsewhere in
                 signaling.viewersElsewhere.with { $0 = elsewhere }
                 Task {
                     guard var audience = await core.ifRunning({ $0.audience }) else { return }
                     signaling.broadcast(changed: audience)
                     audience.add(elsewhere)
+                    emit(.viewerCount(audience.viewers))
                     await meeting.with { $0 }?.note(viewers: audience.viewers)
                 }
             })

@@ -66,7 +66,19 @@ extension HostSession {
             onEvent: { [emit, servers] event in
                 emit(event)
                 servers.check(after: event)
-            }, report: report)
+            },
+            report: { [emit, viewersAtService, serviceInfo] event in
+                if case .serviceInfo(let info) = event { serviceInfo.with { $0.take(info) } }
+                report(event)
+                guard case .serviceInfo(let info) = event, let viewers = info.viewers.map({ max($0, 0) }) else {
+                    return
+                }
+                let isNew = viewersAtService.with { known in
+                    defer { known = viewers }
+                    return known != viewers
+                }
+                if isNew { emit(.viewerCount(viewers)) }
+            })
     }
 }
 

@@ -32,6 +32,10 @@ public final class HostSession: Sendable {
     let meeting = Monitor<MeetingSession?>(nil)
     /// Moves viewers to the relay; nil for a host that sends to all of them itself.
     let handover = Monitor<RelayHandover?>(nil)
+    /// How many watch, as the service or relay of the publication tells; nil while it has not told.
+    let viewersAtService = Monitor<Int?>(nil)
+    /// The likes and the newest comment that the service has told.
+    let serviceInfo = Monitor(ServiceInfo())
     let isStopped = Monitor(false)
     private let wakeups: LoopBound<MediaWakeups>
     let servers: ICEServerMonitor
@@ -53,7 +57,7 @@ public final class HostSession: Sendable {
         self.configuration = configuration
         self.identity = identity
         self.emit = emit
-        let servers = ICEServerMonitor(configuration.iceServers, emit: emit)
+        let servers = ICEServerMonitor(configuration.iceServers, granted: configuration.grantedServers, emit: emit)
         self.servers = servers
         let descriptors = DescriptorPlan.ofThisProcess
         self.descriptors = descriptors
@@ -94,7 +98,7 @@ public final class HostSession: Sendable {
         signaling = BroadcastSignaling(
             core: core, knocks: KnockHandler(decideKnock: decide, emit: emit), viewersElsewhere: viewersElsewhere
         ) { event in
-            emit(event)
+            emit(event.adding(viewersElsewhere.with { $0 }))
             if let viewers = event.viewers { audience.pass(viewers, interval: .seconds(2)) }
             servers.check(after: event)
         }
@@ -104,6 +108,7 @@ public final class HostSession: Sendable {
     public func start() async throws(EndReason) -> Link {
         let configuration = configuration
         var settings = SignalingServer.Configuration(host: configuration.listenHost, port: configuration.listenPort)
+        settings.furtherPorts = configuration.furtherPorts
         settings.broadcastCapacity = 1
         settings.limit(connections: descriptors.connections)
         // The relay would see the token, which is valid for every certificate.
@@ -111,6 +116,7 @@ public final class HostSession: Sendable {
             fixedToken: configuration.meeting == nil ? configuration.fixedToken : nil)
         // The broadcast itself limits the number of viewers. The server's limit is twice as high, so that dead sessions
         // that nobody has noticed yet do not keep out viewers that join again.
+        broadcast.name = configuration.name
         broadcast.sessionCapacity = configuration.maximumViewers * 2
         broadcast.iceServers = servers.servers
         broadcast.refusalTimeout = .seconds(KnockHandler.refusalSeconds)
@@ -198,19 +204,17 @@ public final class HostSession: Sendable {
         let renewal: ICEServerRenewal? = isStopped.with { isStopped in
             guard !isStopped else { return nil }
             return serverRenewal.with { renewal in
-                let known = renewal ?? makeRenewal(beside: paired.iceServers)
+                let known = renewal ?? makeRenewal()
                 renewal = known
                 return known
             }
         }
-        renewal?.follow(paired.client, paired.iceServers, usesThem: isAnother)
+        renewal?.follow(paired.client, paired.grantedServers, usesThem: isAnother)
     }
 
-    /// - Parameter granted: those of the configuration that are not this host's own.
-    private func makeRenewal(beside granted: [ICEServer]) -> ICEServerRenewal {
-        let own = configuration.iceServers.filter { !granted.contains($0) }
-        return ICEServerRenewal { [servers, signaling, core] granted in
-            servers.use(own + granted)
+    private func makeRenewal() -> ICEServerRenewal {
+        ICEServerRenewal { [servers, signaling, core, own = configuration.iceServers] granted in
+            servers.use(own, granted: granted)
             signaling.use(servers.servers)
             let addresses = await servers.lookUp()
             // Those of another relay may be in use by now.
@@ -289,9 +293,17 @@ public final class HostSession: Sendable {
         let video = pipelines.video.statistics
         var statistics = await core.ifRunning { $0.statistics(video: video) }
         statistics?.audio = audioTracks
-        if handover.with({ $0 }) != nil, var audience = await core.ifRunning({ $0.audience }) {
+        if let publication = publication.with({ $0 }) {
+            let told = viewersAtService.with { $0 }
+            statistics?.viewers = told ?? 0
+            statistics?.destination = BroadcastReceiver(
+                name: publication.service.name, countsViewers: told != nil, serviceInfo.with { $0 })
+        } else if let handover = handover.with({ $0 }), var audience = await core.ifRunning({ $0.audience }) {
             audience.add(signaling.viewersElsewhere.with { $0 })
             statistics?.viewers = audience.viewers
+            if handover.commonLink != nil {
+                statistics?.destination = BroadcastReceiver(name: handover.relay.name, countsViewers: true)
+            }
         }
         return statistics
     }

@@ -38,8 +38,9 @@ final class PublishedBroadcasts: Sendable {
     // MARK: Publishers
 
     /// Takes a broadcast in: a new one, or one that its publisher goes on with here.
-    func add(_ session: SessionID, _ publisher: Publisher) -> RelayedBroadcast {
-        let (broadcast, viewers) = resumed(publisher) ?? (new(publisher), 0)
+    /// - Returns: the sink of the publisher's session.
+    func add(_ session: SessionID, _ publisher: Publisher) -> any EncodedMediaSink {
+        let (broadcast, viewers) = takenOver(publisher) ?? resumed(publisher) ?? (new(publisher), 0)
         let id = broadcast.id
         let audience = Throttle<Int> { [weak self] viewers in
             self?.environment.with { $0 }?.session.send(ServiceInfo(viewers: viewers), to: session)
@@ -48,7 +49,15 @@ final class PublishedBroadcasts: Sendable {
         entries.with {
             $0[session] = Entry(broadcast: broadcast, publisher: publisher, viewers: viewers, audience: audience)
         }
-        return broadcast
+        return SharedSink(broadcast, closesSink: true) { [weak self] in
+            self?.broadcast(of: session) === broadcast
+        }
+    }
+
+    /// The broadcast of a session that this one replaces.
+    private func takenOver(_ publisher: Publisher) -> (RelayedBroadcast, viewers: Int)? {
+        guard let old = publisher.replaces else { return nil }
+        return entries.with { $0.removeValue(forKey: old) }.map { ($0.broadcast, $0.viewers) }
     }
 
     private func new(_ publisher: Publisher) -> RelayedBroadcast {
@@ -75,6 +84,8 @@ final class PublishedBroadcasts: Sendable {
 
     func make(_ configuration: BroadcastConfiguration, _ name: String?) -> RelayedBroadcast {
         let id = configuration.id
+        var configuration = configuration
+        configuration.name = name
         return RelayedBroadcast(
             name: name, configuration, environment.with { $0 },
             decide: { [weak self] in await self?.decide($0, about: id) ?? .unanswered },
@@ -165,8 +176,8 @@ final class PublishedBroadcasts: Sendable {
             return .accepted
         }
         guard let environment = environment.with({ $0 }) else { return .unanswered }
-        guard !isDraining.with({ $0 }) else { return .refused(Self.drainingText) }
-        if knock.hasPass, !knock.wasRemoved { return .accepted }
+        guard !isDraining.with({ $0 }) else { return .busy(Self.drainingText) }
+        if let pass = knock.pass, !knock.wasRemoved { return pass == .ofPerson ? .accepted : .acceptedByRule }
         if let published = entries.with({ $0.first { $0.value.broadcast.id == id } }) {
             guard published.value.publisher.decidesOnViewers else { return await environment.decide(knock) }
             return await environment.session.ask(knock, of: published.key)
@@ -210,7 +221,7 @@ final class PublishedBroadcasts: Sendable {
         guard let member = cluster.member, let service = environment.with({ $0 })?.session else { return }
         service.send(.alternates(member.serviceLinks(service.id)))
         for broadcast in all.map(\.broadcast) + (cluster.broadcasts?.live ?? []) {
-            if let link = broadcast.link { broadcast.send(.alternates(member.links(of: link))) }
+            if let link = broadcast.link { broadcast.send(alternates: member.links(of: link)) }
         }
     }
 

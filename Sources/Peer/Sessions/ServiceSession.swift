@@ -39,6 +39,10 @@ public final class ServiceSession: Sendable {
     public struct Configuration: Sendable {
         public var listenHost: String
         public var listenPort: Int
+        /// How many ports after it are tried if it is in use.
+        public var furtherPorts = 0
+        /// The UDP ports for media, which a firewall lets in; nil for any free ones.
+        public var mediaPorts: ClosedRange<UInt16>?
         /// The name or address in the link.
         public var linkHost: String
         public var service: ServiceConfiguration
@@ -152,8 +156,12 @@ public final class ServiceSession: Sendable {
     /// - Returns: the service's link, which `share extension install` takes.
     public func start() async throws(EndReason) -> ServiceLink {
         var service = configuration.service
+        let own = service.iceServers
         let registration = try await register(&service)
-        let resolver = ICEServerResolver(service.iceServers)
+        let granted = GrantedServers(
+            Array(service.iceServers.dropFirst(own.count)), by: configuration.relay?.host ?? configuration.linkHost)
+        let resolver = ICEServerResolver(
+            own, granted: granted, attempts: ConnectionAttempts(burst: service.sessionCapacity * 8))
         state.with { $0.resolver = resolver }
         if !resolver.servers.isEmpty {
             let addresses = await resolver.addresses()
@@ -171,6 +179,7 @@ public final class ServiceSession: Sendable {
             }
         }
         var settings = SignalingServer.Configuration(host: configuration.listenHost, port: configuration.listenPort)
+        settings.furtherPorts = configuration.furtherPorts
         settings.certificate = configuration.certificate
         settings.directory = configuration.directory
         settings.finder = configuration.finder
@@ -207,7 +216,7 @@ public final class ServiceSession: Sendable {
         }
         return ServiceLink(
             host: configuration.linkHost, port: port, id: service.description.id,
-            fingerprint: identity.fingerprint, flags: configuration.linkFlags)
+            fingerprint: identity.fingerprint, secret: service.linkSecret, flags: configuration.linkFlags)
     }
 
     /// Presents this certificate to connections that come from now on. There was another one at the start.
@@ -379,7 +388,7 @@ extension ServiceSession: ServiceDelegate {
         let decision = await decide(request)
         guard state.with({ $0.questions.removeValue(forKey: request.id) }) != nil else { return decision }
         switch decision {
-        case .accepted: emit(.paired(request))
+        case .accepted, .acceptedByRule: emit(.paired(request))
         case .refused(let reason): emit(.pairingRefused(request, reason: reason ?? "refused"))
         case .unanswered: emit(.pairingRefused(request, reason: "nobody answered"))
         case .busy: emit(.pairingRefused(request, reason: "the service is busy"))
@@ -411,11 +420,15 @@ extension ServiceSession: ServiceDelegate {
             throw OfferRefusal(.unprocessable, "The offer's certificate is not the one that was paired.")
         }
         // A sink may take the broadcast over from another session, so it is made for a session that can begin.
-        guard state.with({ $0.takesSessions }) else { throw Self.hasStopped }
+        guard state.with({ $0.takesSessions }) else { throw refusal }
+        var publisher = publisher
+        let replaced = state.with { state in publisher.replaces.flatMap { state.broadcasts[$0] } }
+        if let replaced, replaced.format != EncodedMediaFormat(offer) { publisher.replaces = nil }
         let id = SessionID.random()
         let broadcast = IncomingBroadcast(
             id: id, loop: loop, publisher: publisher, sink: makeSink(id, publisher),
-            emit: { [weak self] in self?.report($0, of: id) })
+            format: EncodedMediaFormat(offer), emit: { [weak self] in self?.report($0, of: id) })
+        replaced?.end(.republished)
         let servers: ICEServerResolver.Addresses? = state.with { state in
             guard state.takesSessions else { return nil }
             state.broadcasts[id] = broadcast
@@ -424,12 +437,13 @@ extension ServiceSession: ServiceDelegate {
         run(broadcast)
         guard let servers else {
             broadcast.end(EndReason(.stopped, "the service has stopped"))
-            throw Self.hasStopped
+            throw refusal
         }
         emit(.opened(id, publisher))
         let opened: OpenedSession
         do throws(OfferRefusal) {
-            opened = try await broadcast.open(offer, identity: identity, servers: servers, socket: socket)
+            opened = try await broadcast.open(
+                offer, identity: identity, servers: servers, socket: socket, ports: configuration.mediaPorts)
         } catch {
             broadcast.end(EndReason(.failed, error.detail))
             throw error
@@ -438,7 +452,44 @@ extension ServiceSession: ServiceDelegate {
         return opened
     }
 
-    private static let hasStopped = OfferRefusal(.ended, "The service has stopped.")
+    private var refusal: OfferRefusal {
+        state.with { $0.isStopped }
+            ? OfferRefusal(.ended, "The service has stopped.")
+            : OfferRefusal(.busy, "The service is about to stop, and takes no further broadcast.")
+    }
+
+    /// A publisher that runs sends at least a sender report each second.
+    private static let silenceOfRunning = MediaDuration.seconds(2)
+    /// Until the first packet comes, ICE and DTLS take their time.
+    private static let silenceOfConnecting = MediaDuration.seconds(5)
+    /// Less is not waited for: media flows.
+    private static let shortestSilence = MediaDuration.milliseconds(250)
+
+    public func silentSessions(among sessions: [SessionID], for publisher: Publisher) async -> [SessionID] {
+        var waiting = state.with { state in sessions.compactMap { state.broadcasts[$0] } }
+        var silent: [(broadcast: IncomingBroadcast, silence: MediaDuration)] = []
+        let deadline = MonotonicClock.now + Self.silenceOfRunning
+        while true {
+            var next: [IncomingBroadcast] = []
+            for broadcast in waiting {
+                let silence = await broadcast.silence()
+                let limit = await broadcast.hasMedia() ? Self.silenceOfRunning : Self.silenceOfConnecting
+                if silence >= limit {
+                    silent.append((broadcast, silence))
+                } else if silence > Self.shortestSilence, limit - silence < Self.silenceOfRunning {
+                    next.append(broadcast)
+                }
+            }
+            guard !next.isEmpty, MonotonicClock.now < deadline else { break }
+            waiting = next
+            try? await Task.sleep(for: .milliseconds(100))
+        }
+        return silent.sorted { one, other in
+            (one.broadcast.likeness(to: publisher), one.silence) > (
+                other.broadcast.likeness(to: publisher), other.silence
+            )
+        }.map(\.broadcast.id)
+    }
 
     /// A host may send a microphone beside its application's audio; WHIP has one section of a kind.
     private func capabilities(of publisher: Publisher) -> MediaCapabilities {
