@@ -30,7 +30,7 @@ struct HostileRecordingTests {
             Element.header(opus: 2)
             + Element.cluster(0, (0..<2).map { Element.block(track: $0 + 1, [0xE0, 0]) }.reduce([], +))
             + Element.cluster(days * day, (0..<2).map { Element.block(track: $0 + 1, [0xE0, 0]) }.reduce([], +))
-        #expect(file.count < 400)
+        #expect(file.count < 500)
         try Data(file).write(to: URL(fileURLWithPath: path))
         return path
     }
@@ -67,8 +67,8 @@ struct HostileRecordingTests {
         let output = folder.file("out.webm")
         #expect(try run(["reel", path, "-o", output]).code == 0)
         let media = try MediaProbe(output)
-        // Ten minutes in packets of 120 ms.
-        #expect((4_999...5_003).contains(media.packets["audio"] ?? 0), "\(media.packets)")
+        // Ten minutes in packets of 120 ms, and shorter ones between the pieces.
+        #expect((4_999...5_100).contains(media.packets["audio"] ?? 0), "\(media.packets)")
         #expect(try run(["reel", gap, "-o", folder.file("gap.webm")]).code == 0)
     }
 
@@ -87,9 +87,9 @@ struct HostileRecordingTests {
             ["show", path], ["trim", path, "-o", output], ["reel", path, path, "-o", folder.file("r.webm")],
         ] {
             let result = try run(verb)
-            #expect(result.code == 0, "\(verb): \(result.words)")
+            #expect(result.code == (verb[0] == "show" ? 0 : 73), "\(verb): \(result.words)")
         }
-        #expect(try bytes(of: output) < 100_000)
+        #expect(!FileManager.default.fileExists(atPath: output))
         #expect(try run(["repair", path]).code == 73)
     }
 
@@ -99,6 +99,7 @@ struct HostileRecordingTests {
         var file = Element.header(opus: 1)
         let payload = [UInt8](repeating: 0xFC, count: 1 << 20)
         for _ in 0..<600 { file += Element.cluster(0, Element.block(track: 1, payload)) }
+        file += Element.cluster(10_000, Element.block(track: 1, payload))
         try Data(file).write(to: URL(fileURLWithPath: path))
         let output = folder.file("out.webm")
         let result = try run(["trim", path, "-o", output])
@@ -145,10 +146,14 @@ private enum Element {
                 number([0xD7], 1) + number([0x83], 1) + text([0x86], video)
                     + master([0xE0], number([0xB0], 64) + number([0xBA], 64)))
         }
+        // OpusHead (RFC 7845 section 5.1).
+        let head = Array("OpusHead".utf8) + [1, 2, 0x38, 1, 0x80, 0xBB, 0, 0, 0, 0, 0]
         for track in 0..<opus {
+            let number = number([0xD7], UInt64(track + (video == nil ? 1 : 2)))
             tracks += master(
                 [0xAE],
-                number([0xD7], UInt64(track + (video == nil ? 1 : 2))) + number([0x83], 2) + text([0x86], "A_OPUS"))
+                number + Self.number([0x83], 2) + text([0x86], "A_OPUS") + [0x63, 0xA2, 0x80 | UInt8(head.count)] + head
+            )
         }
         return master([0x1A, 0x45, 0xDF, 0xA3], text([0x42, 0x82], "webm"))
             + [0x18, 0x53, 0x80, 0x67, 0x01, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF]
