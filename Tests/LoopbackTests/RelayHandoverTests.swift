@@ -224,7 +224,9 @@ struct RelayHandoverTests {
         let believable = Link(
             host: trap.host, port: trap.port, id: stage.link.id, secret: stage.link.secret,
             fingerprint: trap.fingerprint)
-        stage.host.signaling.send(.alternates([trap.text, believable.text]))
+        stage.host.signaling.send(
+            .alternates(
+                try SignedAlternates([trap.text, believable.text], of: stage.link.id, signedBy: stage.identity)))
         stage.host.signaling.send(.reconnect(nil))
         #expect(await viewer.seesMore(60))
         #expect(await attacker.viewers().isEmpty)

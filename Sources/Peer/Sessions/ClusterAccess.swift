@@ -32,6 +32,8 @@ final class ClusterAccess: BroadcastFinder {
 
     func secret(of id: BroadcastID) -> [UInt8]? { broadcasts?.secret(of: id) }
 
+    func passKey(of id: BroadcastID) -> [UInt8]? { broadcasts?.passKey(of: id) }
+
     func fetch(_ id: BroadcastID) async -> Bool { await broadcasts?.fetch(id) ?? false }
 
     /// Tells the others of a broadcast that is published to this relay.

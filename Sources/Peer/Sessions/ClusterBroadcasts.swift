@@ -104,6 +104,10 @@ final class ClusterBroadcasts: BroadcastFinder {
         state.with { $0.copies[id] }?.broadcast.secret ?? member.sources(of: id).first?.broadcast.parsedLink?.secret
     }
 
+    func passKey(of id: BroadcastID) -> [UInt8]? {
+        state.with { $0.copies[id] }?.broadcast.passKey ?? member.sources(of: id).first?.broadcast.parsedPassKey
+    }
+
     /// A broadcast is fetched once, and given back after `idleTime`.
     func fetch(_ id: BroadcastID) async -> Bool {
         let own = published(id)
@@ -272,7 +276,7 @@ final class ClusterBroadcasts: BroadcastFinder {
                 }
                 if isAnnounced { member.announce(id, broadcast) }
                 copy.noteInterruption { $0.isInterrupted = false }
-                copy.broadcast.send(.alternates(member.links(of: link)))
+                copy.broadcast.send(alternates: member.links(of: link))
                 emit(.fetched(id, from: source.name))
                 checkSource(of: copy, id)
             })
@@ -376,35 +380,4 @@ public enum ClusterEvent: Sendable {
     case lost(BroadcastID, from: String, EndReason)
     /// A broadcast of another relay has gone, or its publisher sends to this relay.
     case released(BroadcastID)
-}
-
-/// Passes everything to a sink that outlives its session.
-private final class SharedSink: ForwardingSink {
-    private let sink: RelayedBroadcast
-    private let isWanted: @Sendable () -> Bool
-
-    /// - Parameter isWanted: false when another session has the sink.
-    init(_ sink: RelayedBroadcast, isWanted: @escaping @Sendable () -> Bool) {
-        self.sink = sink
-        self.isWanted = isWanted
-    }
-
-    var videoCodecs: Set<VideoCodec> { sink.videoCodecs }
-    var forwarded: LoopBound<ForwardedVideo>? { isWanted() ? sink.forwarded : nil }
-
-    func start(
-        _ format: EncodedMediaFormat, requestKeyframe: @escaping @Sendable (KeyframeRequest) -> Void
-    ) throws(MediaSinkFailure) {
-        guard isWanted() else { throw MediaSinkFailure("the publisher sends to this relay") }
-        try sink.start(format, requestKeyframe: requestKeyframe)
-    }
-
-    func begin(
-        limitBitrate: @escaping @Sendable (Bitrate?) -> Void, receivedBytes: @escaping @Sendable () -> Int
-    ) {
-        sink.begin(limitBitrate: limitBitrate, receivedBytes: receivedBytes)
-    }
-    func receive(_ frame: EncodedVideoFrame) { sink.receive(frame) }
-    func receive(_ packet: EncodedAudioPacket) { sink.receive(packet) }
-    func close(_ done: @escaping @Sendable () -> Void) { done() }
 }

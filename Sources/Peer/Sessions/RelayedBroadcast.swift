@@ -27,7 +27,7 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
         /// The ICE agents of the viewers of all broadcasts.
         var agents: LoopBound<ICEAgentPool>
         /// Of the viewers of all broadcasts.
-        var limit: LoopBound<ViewerLimit>
+        var places: LoopBound<ViewerPlaces>
         var fanOut: LoopBound<FanOut>
         var decide: HostSession.KnockPolicy
         var viewerLimit: (@Sendable (ViewerDescription) -> Bitrate?)?
@@ -116,6 +116,14 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
     /// Tells all viewers. Lost before media was negotiated.
     func send(_ event: HostEvent) { state.with { $0.served }?.signaling.send(event) }
 
+    /// Tells all viewers where they can go on.
+    func send(alternates links: [String]) {
+        guard let environment, let link,
+            let alternates = try? SignedAlternates(links, of: link.id, signedBy: environment.identity)
+        else { return }
+        send(.alternates(alternates))
+    }
+
     /// Tells the viewers, also those who come later, that the publisher has paused the broadcast, or goes on with it.
     func setPaused(_ isPaused: Bool) {
         state.with { state in
@@ -188,7 +196,7 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
         environment.agents.assumeIsolated {
             broadcast = Broadcast(
                 loop: loop, settings: settings(format, environment), source: self, agents: $0,
-                limit: environment.limit.assumeIsolated { $0 })
+                places: environment.places.assumeIsolated { $0 })
             broadcast?.servers = environment.session.iceServers
         }
         guard let broadcast else { return }

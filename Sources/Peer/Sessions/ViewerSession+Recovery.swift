@@ -32,9 +32,9 @@ extension ViewerSession {
                     case .candidates(let text):
                         guard let fragment = try? TrickleFragment.parse(text) else { break }
                         await core.ifRunning { $0.add(fragment) }
-                    case .alternates(let links):
+                    case .alternates(let alternates):
                         // A host that is met sends none: the relay that passes its events would have made them up.
-                        if followsAlternates, link.relay == nil { relays.with { $0.note(links, of: link) } }
+                        if followsAlternates, link.relay == nil { relays.with { $0.note(alternates.links(of: link)) } }
                     case .reconnect(let redirect?): follow(redirect, at: link)
                     case .reconnect(nil):
                         if !relays.with({ $0.isEmpty }) { place.outcome.settle(.movesOn) }

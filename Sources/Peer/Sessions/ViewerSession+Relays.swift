@@ -22,14 +22,9 @@ extension ViewerSession {
         /// Why the session elsewhere ended from which the viewer has come back; nil once it is connected.
         var formerEnd: EndReason?
 
-        /// The most that a relay can name.
-        static let limit = 8
-
-        /// Takes the links that a relay names.
-        /// - Parameter known: the link that the viewer has: another broadcast's is not believed.
-        mutating func note(_ texts: [String], of known: Link) {
-            let links = texts.prefix(Self.limit).compactMap { try? Link(parsing: $0) }
-            others = links.filter { $0.id == known.id && $0.secret == known.secret && $0.relay == nil }.shuffled()
+        /// Takes the links that a relay names and has signed.
+        mutating func note(_ links: [Link]) {
+            others = links.shuffled()
             next = 0
         }
 

@@ -22,7 +22,7 @@ public enum HostEvent: StreamEvent, Equatable {
     /// For one viewer: all candidates that the host gathered after its answer, as a trickle fragment (RFC 8840).
     case candidates(fragment: String)
     /// The links at which the broadcast can be watched, too, if this server goes.
-    case alternates([String])
+    case alternates(SignedAlternates)
     /// For all viewers, without a redirect: the server is about to stop, and the viewer goes on at one of its alternates.
     /// For one viewer, with a redirect: the viewer goes on there.
     case reconnect(SignedRedirect?)
@@ -98,11 +98,19 @@ public enum HostEvent: StreamEvent, Equatable {
     private struct Alternates: Codable {
         var type = "alternates"
         var links: [String]
+        var certificate: String
+        var signature: String
+        var mark: String?
+
+        init(_ alternates: SignedAlternates) {
+            (links, mark) = (alternates.links, alternates.mark)
+            (certificate, signature) = (alternates.certificate, alternates.signature)
+        }
     }
 
     var json: String {
         switch self {
-        case .alternates(let links): Self.json(Alternates(links: links))
+        case .alternates(let alternates): Self.json(Alternates(alternates))
         case .reconnect(nil): "{\"type\":\"reconnect\"}"
         case .reconnect(let redirect?): Self.json(Redirect(redirect))
         case .ended(let reason): Self.json(Ended(reason: reason))
@@ -144,6 +152,15 @@ public enum HostEvent: StreamEvent, Equatable {
         }
     }
 
+    func marked(_ mark: String) -> HostEvent? {
+        guard case .alternates(var alternates) = self, !alternates.links.isEmpty else { return nil }
+        alternates.mark = mark
+        return .alternates(alternates)
+    }
+
+    /// Larger counts, and negative ones, are not believed.
+    private static func count(_ number: Int) -> Int { min(max(number, 0), ServiceEvent.countLimit) }
+
     /// Returns nil if an event of a known name is malformed.
     init?(name: String, data: String) {
         let decoder = JSONDecoder()
@@ -154,10 +171,10 @@ public enum HostEvent: StreamEvent, Equatable {
                 reason: UntrustedText.clean(ended.reason, limit: 256, fallback: "the host ended the broadcast"))
         case "viewercount":
             guard let count = try? decoder.decode(Count.self, from: Data(data.utf8)) else { return nil }
-            self = .viewerCount(count.viewercount)
+            self = .viewerCount(Self.count(count.viewercount))
         case "recordercount":
             guard let count = try? decoder.decode(Recorders.self, from: Data(data.utf8)) else { return nil }
-            self = .recorderCount(count.recordercount)
+            self = .recorderCount(Self.count(count.recordercount))
         case "active": self = .active
         case "inactive": self = .inactive
         case "paused": self = .paused
@@ -169,8 +186,8 @@ public enum HostEvent: StreamEvent, Equatable {
             guard let found = try? decoder.decode(Candidates.self, from: Data(data.utf8)) else { return nil }
             self = .candidates(fragment: found.fragment)
         case "alternates":
-            guard let found = try? decoder.decode(Alternates.self, from: Data(data.utf8)) else { return nil }
-            self = .alternates(found.links)
+            guard let found = try? decoder.decode(SignedAlternates.self, from: Data(data.utf8)) else { return nil }
+            self = .alternates(found)
         case "reconnect": self = .reconnect(try? decoder.decode(SignedRedirect.self, from: Data(data.utf8)))
         case "return": self = .returnToHost
         case "layers":

@@ -10,12 +10,16 @@ protocol StreamEvent: Sendable {
     var lasting: Self? { get }
     /// Tells apart the lasting events of a stream.
     var lastingKey: String { get }
+    /// The event as one stream gets it, which is another one for each.
+    /// - Parameter mark: of that stream.
+    func marked(_ mark: String) -> Self?
     /// Returns nil if the event is unknown or malformed; it is then skipped.
     init?(name: String, data: String)
 }
 
 extension StreamEvent {
     var lastingKey: String { name }
+    func marked(_ mark: String) -> Self? { nil }
 
     /// What is kept for streams that open later; nil: nothing.
     var kept: (key: String, text: String)? { lasting.map { ($0.lastingKey, $0.serialized) } }

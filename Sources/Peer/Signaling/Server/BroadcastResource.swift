@@ -30,7 +30,12 @@ final class BroadcastResource: Sendable {
         iceServers = Mutex(configuration.iceServers)
         proof = Proof(id: configuration.id, secret: configuration.secret)
         admissions = AdmissionRegister(fixedToken: configuration.fixedToken, limits: configuration.tokenLimits)
-        eventStreams = EventStreams(capacity: configuration.eventStreamCapacity)
+        var makeMark: (@Sendable () -> String)?
+        if let key = configuration.passKey {
+            let marks = MoveMark(configuration.id, key: key)
+            makeMark = { marks.text(nonce: randomBytes(16), at: .secondsSince1970) }
+        }
+        eventStreams = EventStreams(capacity: configuration.eventStreamCapacity, makeMark: makeMark)
         knocks = KnockRegister(
             delegate: delegate, admissions: admissions, limits: configuration.knockLimits, poll: pollTimeout
         ) { counters.count($0) }

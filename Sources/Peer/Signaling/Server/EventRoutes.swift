@@ -50,6 +50,8 @@ struct EventRoutes: Sendable {
     /// all of its owner.
     let begin: @Sendable (TokenHash, SessionID?, Int) -> Void
 
+    /// Half of the time for which a mark is valid.
+    private static let markTime = TimeAmount.seconds(Int64(MoveMark.lifetime / 2))
     private static let methods = "GET, HEAD, POST, OPTIONS"
 
     /// Handles every method. GET opens the stream of server-sent events; POST (WHEP's extension) returns its location.
@@ -126,8 +128,14 @@ struct EventRoutes: Sendable {
             }
             let heart = connection.eventLoop.scheduleRepeatedTask(initialDelay: beat, delay: beat) { _ in stream.beat()
             }
+            let renewal =
+                streams.hasMarks
+                ? connection.eventLoop.scheduleRepeatedTask(initialDelay: Self.markTime, delay: Self.markTime) { _ in
+                    streams.renewMark(on: stream.id)
+                } : nil
             defer {
                 heart.cancel()
+                renewal?.cancel()
                 streams.close(stream.id)
             }
             for await text in stream.events where selection.contains(text) {

@@ -34,6 +34,9 @@ final class EventStreams: Sendable {
         /// The lasting events that were sent on all streams, in the order in which their keys were sent first:
         /// `alternates` before `reconnect`, which needs them.
         var lasting: [(key: String, text: String)] = []
+        /// The lasting event that each stream gets with a mark of its own.
+        var marked: (@Sendable (String) -> String)?
+        var markedKey = ""
         /// The final event of all streams.
         var ended: String?
         /// Fulfilled when all streams of the set have closed.
@@ -61,8 +64,25 @@ final class EventStreams: Sendable {
     private let capacity: Int
     private let capacityPerOwner = 4
     private let capacityPerSession = 2
+    /// Makes the mark of a stream; nil: there are none.
+    private let makeMark: (@Sendable () -> String)?
 
-    init(capacity: Int) { self.capacity = capacity }
+    init(capacity: Int, makeMark: (@Sendable () -> String)? = nil) {
+        self.capacity = capacity
+        self.makeMark = makeMark
+    }
+
+    /// Whether streams get marks, which are to be renewed.
+    var hasMarks: Bool { makeMark != nil }
+
+    /// Sends the event with the mark again on one stream, with another mark.
+    func renewMark(on id: Int) {
+        guard let makeMark else { return }
+        state.withLock { state in
+            guard let marked = state.marked, let stream = state.streams[id] else { return }
+            _ = stream.send(marked(makeMark()))
+        }
+    }
 
     /// Whether there is room for a stream, or one of this owner and session makes room.
     func hasRoom(for owner: TokenHash, session: SessionID?) -> Bool {
@@ -90,7 +110,13 @@ final class EventStreams: Sendable {
                 return state.next
             }
             continuation.yield(":\n\n")
-            for event in state.lasting { continuation.yield(event.text) }
+            for event in state.lasting {
+                if let makeMark, event.key == state.markedKey, let marked = state.marked {
+                    continuation.yield(marked(makeMark()))
+                } else {
+                    continuation.yield(event.text)
+                }
+            }
             if let ended = state.ended {
                 continuation.yield(ended)
                 continuation.finish()
@@ -129,7 +155,12 @@ final class EventStreams: Sendable {
     func send(_ event: some StreamEvent) -> Int {
         state.withLock { state in
             state.keep(event.lasting?.serialized, key: event.lastingKey)
-            return state.send(event.serialized) { _ in true }
+            guard let makeMark else { return state.send(event.serialized) { _ in true } }
+            if state.markedKey == event.lastingKey { state.marked = nil }
+            guard event.marked("") != nil else { return state.send(event.serialized) { _ in true } }
+            let marked: @Sendable (String) -> String = { (event.marked($0) ?? event).serialized }
+            (state.marked, state.markedKey) = (marked, event.lastingKey)
+            return state.streams.values.count { !$0.send(marked(makeMark())) }
         }
     }
 

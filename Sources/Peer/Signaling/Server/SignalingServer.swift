@@ -12,6 +12,8 @@ public protocol BroadcastFinder: Sendable {
     func knows(_ id: BroadcastID) -> Bool
     /// The secret of a broadcast that can be got; nil: there is none. It is got for those alone who know it.
     func secret(of id: BroadcastID) -> [UInt8]?
+    /// The key of the passes and marks of such a broadcast, 32 bytes; nil: it has none.
+    func passKey(of id: BroadcastID) -> [UInt8]?
     /// Has a broadcast added to the server.
     /// - Returns: whether it was.
     func fetch(_ id: BroadcastID) async -> Bool
@@ -28,6 +30,8 @@ public actor SignalingServer {
         public var host: String
         /// 0 selects a free port.
         public var port: Int
+        /// How many ports after it are tried, one after the other, if it is in use.
+        public var furtherPorts = 0
         /// What the server presents to its clients instead of its identity's certificate, which stays that of pairings and proofs. Links need
         /// the flag `webPKI` then.
         public var certificate: ServerCertificate?
@@ -140,13 +144,30 @@ public actor SignalingServer {
         }
         state = .stopped
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        var port = configuration.port
+        while true {
+            do throws(SignalingServerError) {
+                return try await start(port, group)
+            } catch {
+                guard error.code == .portInUse, port < configuration.port + configuration.furtherPorts else {
+                    endBroadcasts()
+                    try? await group.shutdownGracefully()
+                    throw error
+                }
+                port += 1
+            }
+        }
+    }
+
+    /// - Returns: the port, which is another one for 0.
+    private func start(
+        _ port: Int, _ group: MultiThreadedEventLoopGroup
+    ) async throws(SignalingServerError) -> Int {
         let server: Server<GuardedChannel>
         let bound = Promise<Result<Int, any Error>>()
         do {
-            server = try makeServer(group) { bound.fulfil(.success($0)) }
+            server = try makeServer(port, group) { bound.fulfil(.success($0)) }
         } catch {
-            endBroadcasts()
-            try? await group.shutdownGracefully()
             throw SignalingServerError(.tls, "the certificate cannot be used for HTTPS: \(error)")
         }
         let running = Task {
@@ -157,10 +178,8 @@ public actor SignalingServer {
             state = .running(server, running, group)
             return port
         case .failure(let error):
-            endBroadcasts()
             await running.value
-            try? await group.shutdownGracefully()
-            throw SignalingServerError(error, host: configuration.host, port: configuration.port)
+            throw SignalingServerError(error, host: configuration.host, port: port)
         }
     }
 
@@ -168,7 +187,7 @@ public actor SignalingServer {
     public nonisolated func present(_ certificate: ServerCertificate) { presented.context = certificate.context }
 
     private func makeServer(
-        _ group: MultiThreadedEventLoopGroup, _ onBound: @escaping @Sendable (Int) -> Void
+        _ port: Int, _ group: MultiThreadedEventLoopGroup, _ onBound: @escaping @Sendable (Int) -> Void
     ) throws -> Server<GuardedChannel> {
         let identity = service.identity
         presented.context =
@@ -192,7 +211,7 @@ public actor SignalingServer {
                     handshake: TimeAmount(configuration.handshakeTimeout),
                     stall: TimeAmount(configuration.stallTimeout), write: TimeAmount(configuration.writeTimeout))),
             configuration: ServerConfiguration(
-                address: .hostname(configuration.host, port: configuration.port), backlog: 128),
+                address: .hostname(configuration.host, port: port), backlog: 128),
             onServerRunning: { channel in
                 let added = channel.eventLoop.submit {
                     try channel.pipeline.syncOperations.addHandler(

@@ -11,7 +11,10 @@ extension SignalingService {
         get(call) { RouteResponse(.ok, type: "image/svg+xml", PageFiles.icon) }
     }
 
-    func page(_ call: RouteRequest) -> RouteResponse { get(call) { page(.ok, PageFiles.viewer) } }
+    /// - Parameter name: of the broadcast; nil if it is unknown here.
+    func page(_ call: RouteRequest, of name: String? = nil) -> RouteResponse {
+        get(call) { page(.ok, PageFiles.viewer(of: name)) }
+    }
 
     func frontPage(_ call: RouteRequest) -> RouteResponse {
         get(call) { page(.ok, directory == nil ? PageFiles.front : PageFiles.directory) }
@@ -32,7 +35,7 @@ extension SignalingService {
 
     func asset(_ call: RouteRequest) -> RouteResponse {
         switch call.path.last {
-        case "page.js": get(call) { RouteResponse(.ok, type: "text/javascript; charset=utf-8", PageFiles.script) }
+        case "page.js": get(call) { RouteResponse(.ok, type: "text/javascript; charset=utf-8", pageScript) }
         case "page.css": get(call) { RouteResponse(.ok, type: "text/css; charset=utf-8", PageFiles.style) }
         case "directory.js" where directory != nil:
             get(call) { RouteResponse(.ok, type: "text/javascript; charset=utf-8", PageFiles.directoryScript) }

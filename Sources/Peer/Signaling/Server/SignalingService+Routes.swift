@@ -108,7 +108,7 @@ extension SignalingService {
         case "events": true
         // The endpoint itself answers a GET of anybody.
         case "whep", "whip": call.method != .get || call.path.last != item
-        case "viewers", "listing", "pause", "return", "servers", "meeting": call.service != nil
+        case "viewers", "listing", "pause", "application", "return", "servers", "meeting": call.service != nil
         default: false
         }
     }
@@ -163,6 +163,7 @@ extension SignalingService {
         case "broadcasts": return directory(call)
         default: break
         }
+        if let id = call.broadcast, call.path.count == 2, call.path.last == "moved" { return moved(call, id) }
         if let id = call.broadcast, broadcasts[id] == nil {
             if let meeting = meetings[.broadcast(id)] { return await forward(call, meeting) }
             if let finder = configuration.finder, finder.knows(id) {
@@ -178,7 +179,7 @@ extension SignalingService {
             let rest = call.path.dropFirst().map { "/" + $0 }.joined()
             return RouteResponse(.temporaryRedirect, [.location: "/" + id.text + rest])
         }
-        if call.path.count == 1 { return page(call) }
+        if call.path.count == 1 { return page(call, of: broadcast.configuration.name) }
         return await BroadcastRoutes(server: self, broadcast: broadcast).respond(to: call)
     }
 

@@ -15,11 +15,15 @@ final class SignalingService: Sendable {
     let connections: ConnectionRegister
     let counters = SignalingCounters()
     private let slowed = Mutex(0)
+    let usedMarks = Mutex(UsedMoveMarks())
+    /// The script of the page, which follows nothing that this server has not signed.
+    let pageScript: String
 
     init(identity: Identity, configuration: SignalingServer.Configuration, logger: Logger) {
         self.configuration = configuration
         self.identity = identity
         self.logger = logger
+        pageScript = PageFiles.script(of: identity.fingerprint)
         directory = configuration.directory.map { DirectoryTable($0) }
         broadcasts = BroadcastTable(capacity: configuration.broadcastCapacity)
         services = ServiceTable(capacity: configuration.serviceCapacity)

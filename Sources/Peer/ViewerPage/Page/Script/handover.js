@@ -2,6 +2,7 @@
 // places have this page's origin, so the viewer's identity is the same.
 
 import { concatenate, decodeBase64URL, equalBytes, utf8 } from './bytes.js';
+import { isSignedBy } from './certificate.js';
 import { delay } from './delay.js';
 import { requestAdmission } from './knock.js';
 import { parseLink } from './link.js';
@@ -15,18 +16,6 @@ const attempts = 5, returnLimit = 3;
 const lifetime = 30000, drift = 0.001;
 // A relay sends at once what came since the last key frame; the page changes over when that has been shown.
 const replayTime = 150;
-// What a public key of P-256 begins with in a certificate (RFC 5480), before its point of 65 bytes.
-const keyHeader = decodeBase64URL('MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgA');
-
-// The point of a certificate's key (DER); null if it is none of P-256.
-function publicPoint(certificate) {
-    const end = keyHeader.length + 65;
-    for (let at = 0; at + end <= certificate.length; at++) {
-        if (equalBytes(certificate.slice(at, at + keyHeader.length), keyHeader)) return certificate.slice(at + keyHeader.length, at + end);
-    }
-    return null;
-}
-
 // An order may be so old, and is newer than the last one. A server in between that keeps it back makes it look older.
 function isCurrent(age, { at, followed }) {
     const elapsed = Date.now() - at;
@@ -40,12 +29,10 @@ export async function redirectedLink({ link: text, age, certificate, signature }
         if (!isCurrent(age, knock)) return null;
         const der = decodeBase64URL(certificate);
         if (!equalBytes(new Uint8Array(await crypto.subtle.digest('SHA-256', der)), link.hostFingerprint)) return null;
-        const key = await crypto.subtle.importKey('raw', publicPoint(der), { name: 'ECDSA', namedCurve: 'P-256' }, false, ['verify']);
         const message = concatenate(
             utf8('share v1 redirect'), utf8(link.id), link.hostFingerprint, fingerprint, decodeBase64URL(knock.nonce), utf8(`${age} ${text}`));
-        const isSigned = await crypto.subtle.verify({ name: 'ECDSA', hash: 'SHA-256' }, key, decodeBase64URL(signature), message);
         const url = new URL(text);
-        return isSigned ? parseLink(url.pathname, url.hash) : null;
+        return await isSignedBy(der, decodeBase64URL(signature), message) ? parseLink(url.pathname, url.hash) : null;
     } catch { return null; }
 }
 

@@ -4,7 +4,7 @@ import { AdmissionStore } from './admission.js';
 import { setUpControls } from './controls.js';
 import { element } from './elements.js';
 import { parseLink } from './link.js';
-import { nameAfterMove } from './other-relays.js';
+import { isMove, moveOf } from './other-relays.js';
 import { setUpPlayer } from './player.js';
 import { ViewerSession } from './session.js';
 import { toggleStatistics } from './statistics-panel.js';
@@ -16,7 +16,8 @@ function storedName() { try { return localStorage.getItem('name') || ''; } catch
 function storeName(name) { try { localStorage.setItem('name', name); } catch { /* It is asked for again. */ } }
 
 function ask() {
-    show('asking', 'A screen is shared with you.',
+    const { name } = element('stage').dataset;
+    show('asking', name ? name + ' shares a screen with you.' : 'A screen is shared with you.',
         'The host sees your name and decides whether you may watch. Your own screen, camera and microphone are not shared.');
     offerForm('Ask to watch', 0, true);
     element(element('name').value ? 'watch' : 'name').focus();
@@ -26,6 +27,15 @@ function start(mustAsk) {
     stopFormTimer();
     session = new ViewerSession(link, admissions, element('name').value.trim(), mustAsk);
     session.run();
+}
+
+// Begins without a click for a viewer whom another relay has sent here.
+async function beginMove({ name, mark }) {
+    show('connecting', 'Going on at another relay ...');
+    if (!await isMove(mark, link)) return ask();
+    element('name').value = name;
+    storeName(name);
+    start(null);
 }
 
 setUpPlayer();
@@ -53,14 +63,10 @@ element('name').value = storedName();
 try {
     link = parseLink(location.pathname, location.hash);
     admissions = new AdmissionStore(link.id, sessionStorage);
-    const name = nameAfterMove(location.search);
-    if (name !== null) {
-        element('name').value = name;
-        storeName(name);
-        // A reload is no move.
-        history.replaceState(null, '', location.pathname + location.hash);
-    }
+    const move = moveOf(location.search);
+    // A reload is no move.
+    if (move) history.replaceState(null, '', location.pathname + location.hash);
     if (admissions.current) start(ask);
-    else if (name !== null) start(null);
+    else if (move) beginMove(move);
     else ask();
 } catch (error) { show(error.state || 'error', error.message, error.hint); }

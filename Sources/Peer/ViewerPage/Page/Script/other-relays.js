@@ -1,15 +1,25 @@
 // The links of the broadcast at other relays of a cluster, and the way to one of them. Another relay is another origin, with another
-// identity of this viewer, so the page is loaded from there, and begins without a click.
+// identity of this viewer, so the page is loaded from there, and begins without a click. Only links that this page's own server has
+// signed are followed: the events may be those of a host, which this server forwards.
 
-import { equalBytes } from './bytes.js';
+import { concatenate, decodeBase64URL, encodeBase64URL, equalBytes, utf8 } from './bytes.js';
+import { isSignedBy } from './certificate.js';
 import { parseLink } from './link.js';
 
-const othersLimit = 8;
+const othersLimit = 8, textLimit = 512;
 
-// The links among these texts that are for the same broadcast, as URLs.
-export function otherLinks(texts, link) {
-    if (!Array.isArray(texts)) return [];
-    return texts.slice(0, othersLimit).flatMap(text => {
+// The links of an `alternates` event that are for the same broadcast, as URLs. `server`: the fingerprint of the server's certificate, in
+// base64url.
+export async function otherLinks({ links, certificate, signature }, link, server) {
+    try {
+        if (!Array.isArray(links) || links.length > othersLimit) return [];
+        if (!links.every(text => typeof text === 'string' && text.length <= textLimit && !text.includes(' '))) return [];
+        const der = decodeBase64URL(certificate), fingerprint = new Uint8Array(await crypto.subtle.digest('SHA-256', der));
+        if (encodeBase64URL(fingerprint) !== server) return [];
+        const message = concatenate(utf8('share v1 alternates'), utf8(link.id), fingerprint, utf8(links.join(' ')));
+        if (!await isSignedBy(der, decodeBase64URL(signature), message)) return [];
+    } catch { return []; }
+    return links.flatMap(text => {
         try {
             const url = new URL(text), other = parseLink(url.pathname, url.hash);
             return url.protocol === 'https:' && other.id === link.id && equalBytes(other.secret, link.secret) ? [url] : [];
@@ -17,12 +27,27 @@ export function otherLinks(texts, link) {
     });
 }
 
-// The address at which the page of the other relay begins for this viewer.
-export function addressOfMove(url, name) {
+// The address at which the page of the other relay begins for this viewer. `mark`: of the former relay, valid once for two minutes.
+export function addressOfMove(url, name, mark) {
     const address = new URL(url);
-    address.search = new URLSearchParams({ moved: name });
+    address.search = new URLSearchParams(typeof mark === 'string' ? { moved: name, mark } : { moved: name });
     return address.href;
 }
 
-// The viewer's name if the page was loaded by a move; null otherwise.
-export function nameAfterMove(search) { return new URLSearchParams(search).get('moved'); }
+// The viewer's name and the mark if the page was loaded by a move; null otherwise.
+export function moveOf(search) {
+    const values = new URLSearchParams(search), name = values.get('moved');
+    return name === null ? null : { name, mark: values.get('mark') };
+}
+
+// Whether another relay has sent this viewer here. Any site can make the rest of the address.
+export async function isMove(mark, link, request = (...options) => fetch(...options)) {
+    if (!mark) return false;
+    try {
+        const answer = await request(`/${link.id}/moved`, {
+            method: 'POST', cache: 'no-store', redirect: 'error', signal: AbortSignal.timeout(5000),
+            headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ mark }),
+        });
+        return answer.status === 204;
+    } catch { return false; }
+}

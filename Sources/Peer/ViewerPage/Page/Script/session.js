@@ -15,6 +15,7 @@ import { PeerConnection } from './peer-connection.js';
 import { addTrack, closePlayer, holdLastFrame, openPlayer } from './player.js';
 import { offerRefusal } from './problem.js';
 import { Reconnection } from './reconnection.js';
+import { serverFingerprint } from './server-values.js';
 import { sessionName, sha256Fingerprint, withSHA256FingerprintsOnly } from './sdp.js';
 import { SessionEnd, asSentence, askForNewLink, tryLater, wrongHost } from './session-end.js';
 import { SignalingClient, problemOf } from './signaling-client.js';
@@ -33,10 +34,12 @@ export class ViewerSession {
         this.client = new SignalingClient(link, instance, this.abort.signal);
         this.reconnection = new Reconnection(this);
         this.handover = new Handover(this);
-        this.isOver = this.hasPlayed = this.isPaused = false;
+        this.isOver = this.hasPlayed = this.isPaused = this.isInactive = false;
         this.identity = this.fingerprint = this.peer = this.events = null;
         // Where the broadcast can be watched, too.
         this.others = [];
+        this.noting = Promise.resolve();
+        this.moveMark = null;
     }
 
     async run() {
@@ -81,8 +84,11 @@ export class ViewerSession {
         this.hasPlayed = true;
         show('playing', 'Playing');
         showControls();
-        if (this.isPaused) showPause(true);
+        if (this.isStill) showPause(this.isPaused, this.isInactive);
     }
+
+    // No new frame comes, and the session lives.
+    get isStill() { return this.isPaused || this.isInactive; }
 
     // Replaces the session's connection.
     openPeer() {
@@ -137,7 +143,7 @@ export class ViewerSession {
         this.watch();
         const isConnecting = () => !this.isOver && this.peer.state !== 'connected' && root.dataset.state !== 'playing';
         setTimeout(() => {
-            if (isConnecting() && !this.isPaused) show('connecting', 'Still connecting ...', 'A firewall or a router makes it difficult.');
+            if (isConnecting() && !this.isStill) show('connecting', 'Still connecting ...', 'A firewall or a router makes it difficult.');
         }, 6000);
         // A browser without any candidate pair never reports a failure. The host gives up after 20 s.
         setTimeout(() => { if (isConnecting()) this.endWithoutConnection(); }, 25000);
@@ -232,20 +238,30 @@ export class ViewerSession {
         } else if (event.type === 'removed') {
             this.end(new SessionEnd('refused', asSentence(event.reason, 'The host removed you.'), 'You can ask again.', 'Ask again'));
         } else if (event.type === 'paused' || event.type === 'resumed') {
-            this.setPaused(event.type === 'paused');
+            this.setStill(event.type === 'paused', this.isInactive);
+        } else if (event.type === 'inactive' || event.type === 'active') {
+            this.setStill(this.isPaused, event.type === 'inactive');
         } else if (event.type === 'viewercount') {
             showViewerCount(Number(event.count ?? event.viewercount ?? event.viewerCount) || 0);
         } else if (event.type === 'recordercount') {
             showRecorderCount(Number(event.recordercount) || 0);
         } else if (event.type === 'alternates') {
-            this.others = otherLinks(event.links, this.link);
+            this.noteOthers(event);
         } else if (event.type === 'reconnect') {
-            if (event.link === undefined) this.moveOn(); else this.handover.follow(event);
+            if (event.link === undefined) this.noting.then(() => this.moveOn()); else this.handover.follow(event);
         } else if (event.type === 'return') {
             this.handover.comeBack();
         } else if (event.type === 'candidates' && typeof event.fragment === 'string') {
             if (!this.isOver) this.peer.addCandidates(event.fragment);
         }
+    }
+
+    // An order to go on may follow at once.
+    noteOthers(event) {
+        const { link } = this;
+        this.noting = otherLinks(event, link, serverFingerprint).then(others => {
+            if (this.link === link) [this.others, this.moveMark] = [others, event.mark];
+        });
     }
 
     // Goes to another relay. False if none is known.
@@ -254,15 +270,15 @@ export class ViewerSession {
         const next = this.others[Math.floor(Math.random() * this.others.length)];
         this.close();
         show('connecting', 'Going on at another relay ...', next.host);
-        location.replace(addressOfMove(next, this.name));
+        location.replace(addressOfMove(next, this.name, this.moveMark));
         return true;
     }
 
     // In an outage the notice is about the outage.
-    setPaused(isPaused) {
-        if (this.isOver || this.isPaused === isPaused) return;
-        this.isPaused = isPaused;
-        if (!this.reconnection.isInterrupted) showPause(isPaused);
+    setStill(isPaused, isInactive) {
+        if (this.isOver || this.isPaused === isPaused && this.isInactive === isInactive) return;
+        [this.isPaused, this.isInactive] = [isPaused, isInactive];
+        if (!this.reconnection.isInterrupted) showPause(isPaused, isInactive);
     }
 
     connectionChanged(peer) {
@@ -312,7 +328,7 @@ export class ViewerSession {
         showViewerCount(null);
         showRecorderCount(0);
         markOutage(false);
-        if (this.isPaused) showPause(false);
+        if (this.isStill) showPause(false);
     }
 
     leave() { this.end(new SessionEnd('ended', 'You have left.')); }
