@@ -11,3 +11,24 @@ package func makeIdentity(of service: ServiceID? = nil) throws -> Identity {
         throw Complaint(sentence: error.description, status: .failed)
     }
 }
+
+/// Keeps a service's link that has a secret in a file.
+/// - Returns: the file; nil if the link has no secret.
+package func keep(_ link: ServiceLink) throws(Complaint) -> String? {
+    guard link.secret != nil else { return nil }
+    do throws(IdentityError) {
+        return try LinkSecretFile.keep(link)
+    } catch {
+        throw Complaint(sentence: error.description, status: .failed)
+    }
+}
+
+/// The secret in the link of a service, made and kept beside the identity.
+/// - Throws: a complaint if it cannot be.
+package func linkSecret(of service: ServiceID) throws -> [UInt8] {
+    do throws(IdentityError) {
+        return try LinkSecretFile.loadOrCreate(of: service)
+    } catch {
+        throw Complaint(sentence: error.description, status: .failed)
+    }
+}

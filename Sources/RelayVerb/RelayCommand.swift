@@ -73,7 +73,8 @@ package struct RelayCommand: ParsableCommand {
     @Option(help: ArgumentHelp("Name that publishers see.", valueName: "text"))
     var name = "Relay"
 
-    @Option(help: "Whose broadcasts to take: those that you accept (ask), of known hosts (known), or any.")
+    @Option(
+        help: "Whose broadcasts to take: those that you accept (ask), of known hosts, or of all with this link (any).")
     var accept: AcceptChoice = .ask
 
     @Option(
@@ -162,6 +163,12 @@ package struct RelayCommand: ParsableCommand {
     @Flag(help: "Print one JSON event a line on stdout.")
     var json = false
 
+    @Flag(
+        help: ArgumentHelp(
+            "Leave the secrets of viewers' links out of what is printed, so that nobody can watch by a log.",
+            discussion: "In systemd's journal they are left out without it."))
+    var hideLinks = false
+
     static let id = "io.sharekit.relay"
 
     package func validate() throws {
@@ -227,6 +234,7 @@ package struct RelayCommand: ParsableCommand {
         FileDescriptors.raiseLimit()
         let identity = try makeIdentity()
         let files = tls.count == 2 ? TLSFiles(chain: tls[0], key: tls[1]) : nil
+        if let files { SecretFile.warnIfExposed(files.key, "--tls") }
         let content = try files?.read()
         let certificate = try content.flatMap { try files?.certificate($0) }
         let notifier = KnockNotifier()
@@ -234,23 +242,30 @@ package struct RelayCommand: ParsableCommand {
         // Without a terminal nobody could answer.
         let policy = PairingPolicy(
             accept == .ask && !hasTerminal ? .known : accept, known: KnownViewers(file: "known-hosts"), prompt: prompt)
-        let reporter = RelayReporter(output: DataOutput(isJSON: json))
+        let reporter = RelayReporter(
+            output: DataOutput(isJSON: json), hidesSecrets: hideLinks || RelayReporter.isJournal())
         let ending = Monitor<EndReason?>(nil)
         let drains = Monitor(false)
-        Signals.handle { name in
+        // A second signal ends a drain: publishers and viewers are told that the relay stops, which an exit would not tell.
+        let isHurried = Monitor(false)
+        let events = Monitor(0)
+        let hurry: @Sendable (String) -> Void = { _ in
+            isHurried.change { $0 = true }
+            events.change { $0 &+= 1 }
+        }
+        Signals.handle(again: hurry) { name in
             drains.change { $0 = name == "SIGTERM" }
             ending.change { $0 = $0 ?? EndReason(.stopped, "ended by \(name)") }
         }
-        let events = Monitor(0)
         var configuration = try settings(token, certificate)
         guard cluster != nil || (node == nil && clusterTls.isEmpty) else {
             throw Complaint(sentence: "--node and --cluster-tls need --cluster", status: .usage)
         }
-        let bus = NATSBus(report: { [reporter] in reporter.clusterIsConnected($0) })
+        let bus = NATSBus(report: { [reporter] in reporter.report($0) })
         if cluster != nil { configuration.cluster = ClusterSettings(node: node ?? Self.randomNode(), bus: bus) }
         let session = RelaySession(
             configuration: configuration, identity: identity, decide: { await policy.decide($0) },
-            admit: { _ in .accepted },
+            admit: { _ in .acceptedByRule },
             emit: {
                 reporter.report($0)
                 events.change { $0 &+= 1 }
@@ -264,7 +279,16 @@ package struct RelayCommand: ParsableCommand {
             throw Complaint(error)
         }
         let status = try serveStatus(of: session, reporter)
-        reporter.begin(link, metrics: status?.address)
+        do {
+            try reporter.begin(link, metrics: status?.address)
+        } catch {
+            blocking {
+                await session.stop()
+                bus.close()
+                await status?.server.stop()
+            }
+            throw error
+        }
         bus.onConnect { [weak session] in session?.clusterIsConnected() }
         if let certificate { reporter.presents(certificate) }
         ProcessMemory.releaseProgramPages()
@@ -276,7 +300,7 @@ package struct RelayCommand: ParsableCommand {
             session.drain()
             reporter.drains(drain)
             _ = events.wait(until: MonotonicClock.now + .milliseconds(Int(drain.seconds * 1_000))) { _ in
-                session.isIdle ? () : nil
+                session.isIdle || isHurried.with { $0 } ? () : nil
             }
         }
         let reason = ending.with { $0 } ?? EndReason(.stopped, "ended")
@@ -383,6 +407,8 @@ package struct RelayCommand: ParsableCommand {
             throw Complaint(sentence: "--name: \(error)", status: .usage)
         }
         var service = ServiceConfiguration(description, fixedToken: token)
+        // Whoever has the link may publish. Otherwise its hash is all that a link needs.
+        if accept == .any { service.linkSecret = try linkSecret(of: id) }
         service.turnSecret = try readTURNSecret()
         service.iceServers =
             try service.turnSecret == nil ? serverOptions.servers() : serverOptions.serversWithSecret()
@@ -405,6 +431,7 @@ package struct RelayCommand: ParsableCommand {
 
     private func readTURNSecret() throws -> TURNSecret? {
         guard let turnSecret else { return nil }
+        SecretFile.warnIfExposed(turnSecret, "--turn-secret")
         let text = (try? String(contentsOfFile: turnSecret, encoding: .utf8)) ?? ""
         let secret = text.trimmingCharacters(in: .whitespacesAndNewlines)
         guard secret.utf8.count >= 16 else {
@@ -417,6 +444,7 @@ package struct RelayCommand: ParsableCommand {
 
     private func readToken() throws -> String? {
         guard let publishToken else { return nil }
+        SecretFile.warnIfExposed(publishToken, "--publish-token")
         guard let text = try? String(contentsOfFile: publishToken, encoding: .utf8) else {
             throw Complaint(sentence: "\(publishToken) cannot be read as text", status: .usage)
         }

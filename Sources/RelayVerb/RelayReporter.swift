@@ -194,6 +194,8 @@ final class RelayReporter: Sendable {
         case .listed(_, let entry):
             emit("listed", [("broadcast", .string(entry.id)), ("title", .string(entry.title))])
             ErrorOutput.writeLine("share: \(UntrustedText.quote(entry.title)) is listed")
+        case .annotated(let id, let application):
+            emit("application", broadcast(id) + [("id", .string(application.id)), ("name", .string(application.name))])
         case .warning(let sentence): warn(sentence)
         case .pairing, .opened, .connected: break
         }

@@ -72,12 +72,17 @@ public final class BroadcastService: Sendable {
         /// No packets of the app arrive; the service waits for 30 s.
         case interrupted(ReceivedBroadcast)
         case resumed(ReceivedBroadcast)
+        /// A broadcast of a whole screen shows another application now, if its user lets services know.
+        case annotated(ReceivedBroadcast, Application)
         /// No frame follows. The sentence says why.
         case ended(ReceivedBroadcast, reason: String)
         /// An app that is not taken, and why.
         case refused(application: String, reason: String)
         case warning(String)
     }
+
+    /// An application that is shown; not verified.
+    public typealias Application = SampleHandler.Application
 
     /// A decoded frame; valid during the call only.
     public typealias Frame = PeerViewer.Frame
@@ -238,11 +243,12 @@ extension ServiceSession.Configuration {
         } catch {
             throw ShareKitError(.badSetup, "the relay: \(error.description)")
         }
+        let place = LocalAddresses.place(of: options.listenAddress)
         let isAnyAddress = options.listenAddress == "0.0.0.0" || options.listenAddress == "::"
         self.init(
             // Nobody has to reach the server of a service that is met at a relay.
-            listenHost: relay != nil && isAnyAddress ? "127.0.0.1" : options.listenAddress, listenPort: options.port,
-            linkHost: options.linkHost ?? (isAnyAddress ? LocalAddresses.preferred() : options.listenAddress),
+            listenHost: relay != nil && isAnyAddress ? "127.0.0.1" : place.host, listenPort: options.port,
+            linkHost: options.linkHost ?? place.link,
             service: configuration)
         self.relay = relay
         relayIdentity = options.relayIdentity
@@ -295,6 +301,10 @@ extension BroadcastService.Event {
             self = .ended(broadcast, reason: reason.sentence)
         case .pairingRefused(let request, let reason):
             self = .refused(application: request.application.name, reason: reason)
+        case .annotated(let id, let application):
+            guard let broadcast = broadcast(id) else { return nil }
+            self = .annotated(
+                broadcast, .init(id: application.id, name: application.name, icon: application.icon?.bytes))
         case .warning(let sentence): self = .warning(sentence)
         case .pairing, .paired, .connected, .meetingOpened, .meetingClosed, .listed: return nil
         }

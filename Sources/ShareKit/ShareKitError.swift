@@ -42,19 +42,41 @@ public struct ShareKitError: Error, Sendable, Equatable, CustomStringConvertible
         case overrun
         /// A system broadcast, which takes precedence, or the app has ended a capture.
         case interrupted
-        /// An encoder, a port or a thread is not available.
+        /// Nothing of the kind runs: no recording, no clip buffer, no broadcast.
+        case notRunning
+        /// What is captured has gone, as the display has.
+        case sourceGone
+        /// Nothing was recorded, or nothing is there yet that a clip or a part could have.
+        case nothingRecorded
+        /// A file cannot be written, exists already, or is no recording.
+        case badFile
+        /// There is no sound server.
+        case noSoundServer
+        /// There is no session bus, or no desktop.
+        case noDesktop
+        /// The program `share` cannot be started.
+        case noProgram
+        /// The port is taken, or cannot be opened.
+        case portUnavailable
+        /// An encoder, an identity or a thread is not available.
         case failed
     }
     public let code: Code
-    /// The cause as a sentence for people.
+    /// The cause as a sentence for people, with its full stop.
     public let message: String
-    /// What to do about it; empty if nothing helps.
+    /// What to do about it, in whole sentences; empty if nothing helps.
     public let remedy: String
 
     init(_ code: Code, _ message: String, remedy: String = "") {
         self.code = code
-        self.message = message
-        self.remedy = remedy
+        self.message = Self.sentence(message)
+        self.remedy = Self.sentence(remedy)
+    }
+
+    /// Adds the full stop that messages of the command line do without.
+    private static func sentence(_ text: String) -> String {
+        guard let last = text.last(where: { !"\"')".contains($0) }), !".!?:".contains(last) else { return text }
+        return text + "."
     }
 
     init(_ reason: EndReason) {
@@ -69,7 +91,10 @@ public struct ShareKitError: Error, Sendable, Equatable, CustomStringConvertible
             case .unknownService: .unknownService
             case .serviceBusy: .busy
             case .serviceEnded: .serviceEnded
-            default: .failed
+            case .sourceGone: .sourceGone
+            case .portUnavailable: .portUnavailable
+            case .removed: .refused
+            case .stopped, .hostEnded, .viewerLeft, .failed: .failed
             }
         self.init(code, reason.sentence, remedy: reason.remedy)
     }
@@ -79,7 +104,7 @@ public struct ShareKitError: Error, Sendable, Equatable, CustomStringConvertible
             switch failure {
             case .declined: .declined
             case .setup: .badSetup
-            case .refused: .refused
+            case .refused, .wrongSecret: .refused
             case .unanswered, .timedOut: .unanswered
             case .unknownService: .unknownService
             case .certificateChanged, .wrongSignature, .malformed: .untrusted

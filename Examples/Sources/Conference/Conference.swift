@@ -7,7 +7,8 @@ import ShareKit
 ///     Conference [--id ID] [--listen ADDRESS] [--accept any] [--headless] [--snapshot FILE.png] [--manifest FILE]
 ///
 /// Prints its link, for `share extension install LINK`. With --manifest it also writes the manifest of its extensions, the
-/// programs ConferenceSetup and ConferenceUpload beside it, for `share extension install FILE`. Asks about each app, unless --accept any says yes to all.
+/// programs ConferenceSetup and ConferenceUpload beside it, for `share extension install FILE`. Asks about each app, unless --accept any says yes to all who have
+/// the link.
 /// --headless opens no window. --snapshot saves what is shown whenever a broadcast begins to be seen or ends. F finishes
 /// all broadcasts, Q quits.
 @main @MainActor
@@ -34,6 +35,8 @@ struct Conference {
         var options = BroadcastService.Options()
         options.fields = [.init(name: "title", label: "Title of the broadcast")]
         options.terms = "Whoever is in the conference sees what you broadcast."
+        // Whoever has the link is taken, and nobody else.
+        options.requiresLink = acceptsAll
         if let address = Options.value("listen") { options.listenAddress = address }
         self.window = window
         self.questions = questions

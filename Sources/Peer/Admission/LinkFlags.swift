@@ -9,6 +9,9 @@ public struct LinkFlags: OptionSet, Hashable, Sendable {
 
     /// A relay is at the link's address, and the hash of its certificate (32 bytes) ends the link.
     public static let relay = LinkFlags(rawValue: 0x02)
+
+    /// Of a link to a service: its secret (16 bytes) follows the hash of its certificate.
+    public static let secret = LinkFlags(rawValue: 0x04)
 }
 
 /// The fragment of a link: base64url of `0x01 | fields`, or of `0x02 | flags (1 byte) | fields` if there are flags.
@@ -36,7 +39,8 @@ extension LinkFragment {
         case 2:
             let flags = LinkFlags(rawValue: head.dropFirst().first ?? 0)
             guard flags.isSubset(of: known) else { throw .unknownFlags(flags.subtracting(known).rawValue) }
-            let count = 2 + length + (flags.contains(.relay) ? 32 : 0)
+            let count =
+                2 + length + (flags.contains(.secret) ? Link.secretLength : 0) + (flags.contains(.relay) ? 32 : 0)
             self.init(flags: flags, fields: Array(try Self.bytes(text, count: count).dropFirst(2)))
         case 1: self.init(flags: [], fields: Array(try Self.bytes(text, count: 1 + length).dropFirst()))
         case let version: throw .unknownVersion(version ?? 0)

@@ -20,7 +20,11 @@ public struct TURNSecret: Sendable {
     }
 
     /// The user name with its end in Unix seconds, and the base64 HMAC-SHA1 of it.
-    public func credentials(for user: String, at time: Date) -> (username: String, credential: String) {
+    /// - Parameter limit: the credentials are valid for no longer, in seconds; nil: as long as others.
+    public func credentials(
+        for user: String, at time: Date, lifetime limit: TimeInterval? = nil
+    ) -> (username: String, credential: String) {
+        let lifetime = min(lifetime, limit ?? lifetime)
         let username = "\(Int((time + lifetime).timeIntervalSince1970)):\(user)"
         let code = HMAC<Insecure.SHA1>.authenticationCode(for: Array(username.utf8), using: key)
         return (username, Data(code).base64EncodedString())
@@ -42,10 +46,14 @@ extension [ICEServer] {
     public var expiry: Date? { compactMap(\.expiry).min() }
 
     /// The servers as one peer gets them: TURN servers without a user name get credentials of their own.
-    /// - Parameter secret: nil: the servers stay as they are.
-    public func issued(with secret: TURNSecret?, to user: String, at time: Date) -> [ICEServer] {
+    /// - Parameters:
+    ///   - secret: nil: the servers stay as they are.
+    ///   - lifetime: the credentials are valid for no longer, in seconds; nil: as long as others.
+    public func issued(
+        with secret: TURNSecret?, to user: String, at time: Date, lifetime: TimeInterval? = nil
+    ) -> [ICEServer] {
         guard let secret else { return self }
-        let (username, credential) = secret.credentials(for: user, at: time)
+        let (username, credential) = secret.credentials(for: user, at: time, lifetime: lifetime)
         return map { server in
             guard server.username == nil, server.urls.contains(where: { $0.hasPrefix("turn") }) else { return server }
             return ICEServer(urls: server.urls, username: username, credential: credential)

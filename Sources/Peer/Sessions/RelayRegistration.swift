@@ -13,12 +13,13 @@ actor RelayRegistration {
     private let service: ServiceDescription
     private let identity: Identity
     private let fingerprint: [UInt8]
+    private let secret: [UInt8]?
     private let emit: @Sendable (ServiceSessionEvent) -> Void
     private var paired: PairedService?
     private var meeting: MeetingSession?
     /// Of the relay's STUN and TURN servers.
     private let serverRenewal: ICEServerRenewal
-    private let useServers: @Sendable ([ICEServer]) async -> Void
+    private let useServers: @Sendable (GrantedServers) async -> Void
     /// Registers again, after the relay has ended the meeting.
     private(set) var renewal: Task<Void, Never>?
     private var isStopped = false
@@ -36,15 +37,18 @@ actor RelayRegistration {
     /// - Parameters:
     ///   - identity: pairs with the relay.
     ///   - fingerprint: of the service's certificate.
+    ///   - secret: of the service's link; nil: it has none.
     ///   - useServers: gets the relay's STUN and TURN servers when they have changed.
     init(
         at relay: ServiceLink, as identity: Identity, of service: ServiceDescription, fingerprint: [UInt8],
-        useServers: @escaping @Sendable ([ICEServer]) async -> Void,
+        secret: [UInt8]?,
+        useServers: @escaping @Sendable (GrantedServers) async -> Void,
         emit: @escaping @Sendable (ServiceSessionEvent) -> Void
     ) {
         self.useServers = useServers
         serverRenewal = ICEServerRenewal(use: useServers)
         self.fingerprint = fingerprint
+        self.secret = secret
         self.relay = relay
         self.service = service
         self.identity = identity
@@ -55,7 +59,7 @@ actor RelayRegistration {
     nonisolated var link: ServiceLink {
         ServiceLink(
             host: relay.host, port: relay.port, id: service.id, fingerprint: fingerprint,
-            relay: relay.fingerprint, flags: relay.flags)
+            relay: relay.fingerprint, secret: secret, flags: relay.flags)
     }
 
     /// Pairs with the relay.
@@ -80,7 +84,7 @@ actor RelayRegistration {
     func open(on server: SignalingServer) async throws(SignalingError) {
         guard let paired else { throw SignalingError(.gone, "there is no pairing") }
         self.paired = nil
-        serverRenewal.follow(paired.client, paired.iceServers)
+        serverRenewal.follow(paired.client, paired.grantedServers)
         let name = paired.name
         let meeting = MeetingSession(
             .service(service.id), client: paired.client, server: server,
@@ -155,7 +159,7 @@ actor RelayRegistration {
     ///   meeting of before that has not ended yet.
     private func register(_ server: SignalingServer) async -> PairingFailure? {
         do throws(PairingFailure) {
-            await useServers(try await pair())
+            await useServers(GrantedServers(try await pair(), by: relay.host))
         } catch {
             return error
         }
@@ -174,7 +178,7 @@ extension EndReason {
     init(registering failure: PairingFailure) {
         let code: Code =
             switch failure {
-            case .declined, .setup, .refused: .refused
+            case .declined, .setup, .refused, .wrongSecret: .refused
             case .unanswered, .timedOut: .unanswered
             case .unknownService: .unknownService
             case .certificateChanged, .wrongSignature, .malformed: .untrusted

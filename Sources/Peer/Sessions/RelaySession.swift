@@ -122,7 +122,7 @@ public final class RelaySession: Sendable {
                     ICEAgentPool(
                         .init(agents: .max, descriptors: descriptors.agents, reserve: descriptors.reserve / 2))
                 }),
-            limit: LoopBound(session.loop, making: { ViewerLimit(configuration.maximumTotalViewers ?? .max) }),
+            places: LoopBound(session.loop, making: { ViewerPlaces(configuration.maximumTotalViewers ?? .max) }),
             fanOut: LoopBound(
                 session.loop, making: { FanOut(threads: configuration.sendingThreads, sharing: configuration.sharing) }),
             decide: admit, viewerLimit: configuration.viewerLimit)
@@ -130,7 +130,7 @@ public final class RelaySession: Sendable {
     }
 
     /// Opens the server.
-    /// - Returns: the link for publishers. It holds no secret: who has it may ask to publish.
+    /// - Returns: the link for publishers, with the secret of the configuration.
     public func start() async throws(EndReason) -> ServiceLink {
         let link = try await session.start()
         if let settings = configuration.cluster { join(settings, link) }
@@ -140,7 +140,8 @@ public final class RelaySession: Sendable {
     private func join(_ settings: ClusterSettings, _ link: ServiceLink) {
         let own = ClusterNode(
             name: settings.node, host: link.host, port: link.port, fingerprint: identity.fingerprint,
-            isWebPKI: configuration.service.linkFlags.contains(.webPKI), region: session.directory?.region)
+            isWebPKI: configuration.service.linkFlags.contains(.webPKI), region: session.directory?.region,
+            linkSecret: link.secret)
         let (session, published) = (session, published)
         let member = ClusterMember(
             own, bus: settings.bus, directory: session.directory,

@@ -13,8 +13,8 @@ extension ServiceSession {
         service.fixedToken = nil
         let registration = RelayRegistration(
             at: relay, as: configuration.relayIdentity ?? identity, of: service.description,
-            fingerprint: identity.fingerprint,
-            useServers: { [weak self, own = service.iceServers] in await self?.use(own + $0) }, emit: emit)
+            fingerprint: identity.fingerprint, secret: service.linkSecret,
+            useServers: { [weak self, own = service.iceServers] in await self?.use(own, $0) }, emit: emit)
         let isRunning = state.with { state in
             if !state.isStopped { state.registration = registration }
             return !state.isStopped
@@ -29,15 +29,15 @@ extension ServiceSession {
     }
 
     /// Uses these STUN and TURN servers for the broadcasts that come from now on.
-    private func use(_ servers: [ICEServer]) async {
+    private func use(_ own: [ICEServer], _ granted: GrantedServers) async {
         guard let resolver = state.with({ $0.isStopped ? nil : $0.resolver }) else { return }
-        resolver.use(servers)
+        resolver.use(own, granted: granted)
         let addresses = await resolver.addresses()
         guard !Task.isCancelled else { return }
         state.with { state in
             guard !state.isStopped else { return }
             state.servers = addresses
-            state.handle?.use(servers)
+            state.handle?.use(own + granted.servers)
         }
     }
 }

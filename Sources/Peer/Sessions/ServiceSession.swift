@@ -28,6 +28,8 @@ public enum ServiceSessionEvent: Sendable {
     case meetingClosed(SessionID, MeetingID)
     /// A broadcast is in the directory from now on.
     case listed(SessionID, DirectoryEntry)
+    /// A broadcast shows another application now.
+    case annotated(SessionID, ApplicationInfo)
     case warning(String)
 }
 
@@ -114,6 +116,8 @@ public final class ServiceSession: Sendable {
         var meetings: [SessionID: MeetingID] = [:]
         /// The broadcasts in the directory.
         var listed: [SessionID: BroadcastID] = [:]
+        /// The application that each shows now, if its host has told.
+        var shown: [SessionID: ApplicationInfo] = [:]
         /// The questions that wait for an answer.
         var questions: [KnockID: PairingRequest] = [:]
         /// Of the STUN and TURN servers.
@@ -350,6 +354,7 @@ public final class ServiceSession: Sendable {
             let reason = await broadcast.run()
             let handle = state.with { state in
                 state.broadcasts[broadcast.id] = nil
+                state.shown[broadcast.id] = nil
                 return state.handle
             }
             endQuestions(of: broadcast.id)
@@ -560,6 +565,7 @@ extension ServiceSession: ServiceDelegate {
     }
 
     public func closeSession(_ session: SessionID) async {
+        state.with { $0.shown[session] = nil }
         if let id = state.with({ $0.meetings.removeValue(forKey: session) }) {
             await unlist([session])
             return emit(.meetingClosed(session, id))

@@ -10,10 +10,15 @@ extension BroadcastResource {
 }
 
 extension ServiceResource {
-    /// The servers for one publisher.
-    var issuedServers: [ICEServer] {
-        servers.issued(with: configuration.turnSecret, to: RandomName.random().text, at: Date())
+    /// The servers for one publisher. A stranger gets credentials for the time in which its media has to come.
+    func issuedServers(to owner: TokenHash) -> [ICEServer] {
+        servers.issued(
+            with: configuration.turnSecret, to: RandomName.random().text, at: Date(),
+            lifetime: pairings.isTrusted(owner) ? nil : Self.strangerLifetime)
     }
+
+    /// In seconds.
+    private static var strangerLifetime: TimeInterval { 60 }
 }
 
 extension ICEServer {

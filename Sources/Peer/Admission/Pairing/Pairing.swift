@@ -14,20 +14,28 @@ public struct PairingRequest: Hashable, Sendable {
     public let address: String
     /// A value for each of the service's fields, cleaned.
     public let setup: [String: String]
+    /// The host has proven that it has the service's link with its secret.
+    public let hasLinkSecret: Bool
 
     package init(
-        id: KnockID, application: ApplicationInfo, fingerprint: [UInt8], address: String, setup: [String: String]
+        id: KnockID, application: ApplicationInfo, fingerprint: [UInt8], address: String, setup: [String: String],
+        hasLinkSecret: Bool = false
     ) {
         self.id = id
         self.application = application
         self.fingerprint = fingerprint
         self.address = address
         self.setup = setup
+        self.hasLinkSecret = hasLinkSecret
     }
 }
 
 public enum PairingDecision: Sendable, Equatable {
+    /// A person has accepted this host, now or before.
     case accepted
+    /// By a rule, without an acceptance by a person. While other addresses want a place, such hosts of one address
+    /// have a quarter of all.
+    case acceptedByRule
     /// The value is a message to the host's user, or nil.
     case refused(String?)
     /// There is no person to answer.
@@ -101,6 +109,8 @@ public enum PairingFailure: Error, Sendable, Hashable, CustomStringConvertible {
     case timedOut
     /// The service has not signed this pairing.
     case wrongSignature
+    /// The link has no secret, or another one than the service.
+    case wrongSecret
     /// The value says why the service cannot be reached.
     case unreachable(String)
     /// The service has answered something that is not part of the protocol.
@@ -120,6 +130,7 @@ public enum PairingFailure: Error, Sendable, Hashable, CustomStringConvertible {
         case .gone: "the service has ended this pairing; pair again"
         case .timedOut: "the pairing took too long; pair again"
         case .wrongSignature: "the service could not prove who it is; get its link again from whom you trust"
+        case .wrongSecret: "the secret in the service's link is not right: ask for the link again"
         case .unreachable(let why): "the service cannot be reached: \(why)"
         case .malformed: "the service answered something that this share does not understand; update both"
         }

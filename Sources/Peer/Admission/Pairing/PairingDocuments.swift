@@ -63,16 +63,23 @@ package struct PairingAcceptanceDocument: Codable, Sendable {
     package var sealed: String?
     /// base64url of 64 bytes, r | s.
     package var signature: String
+    /// base64url of ``LinkSecretProof``, if the service's link has a secret.
+    package var proof: String?
 
-    package init(setup: [String: String], signature: [UInt8]) {
+    package init(setup: [String: String], signature: [UInt8], proof: [UInt8]? = nil) {
         self.setup = setup
         self.signature = Base64URL.encode(signature)
+        self.proof = proof.map { Base64URL.encode($0) }
     }
 
-    package init(sealed: [UInt8], signature: [UInt8]) {
+    package init(sealed: [UInt8], signature: [UInt8], proof: [UInt8]? = nil) {
         self.sealed = Base64URL.encode(sealed)
         self.signature = Base64URL.encode(signature)
+        self.proof = proof.map { Base64URL.encode($0) }
     }
+
+    /// Nil without a proof; empty if it is none.
+    package var proofBytes: [UInt8]? { proof.map { Base64URL.decode($0) ?? [] } }
 
     package var sealedBytes: [UInt8]? { sealed.flatMap { Base64URL.decode($0) } }
 

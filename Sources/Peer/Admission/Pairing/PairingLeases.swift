@@ -15,7 +15,11 @@ struct PairingLeases: Hashable, Sendable {
 
     struct Lease: Hashable, Sendable {
         let request: PairingRequest
+        let address: AddressKey
+        let isAcceptedByPerson: Bool
         let ticket: KnockID
+        /// Grows with each lease.
+        let number: Int
         var state = State.unused
         /// When the grant ends if it has no session by then.
         let leaseEnd: Instant
@@ -24,6 +28,7 @@ struct PairingLeases: Hashable, Sendable {
     }
 
     private var leases: [Key: Lease] = [:]
+    private var added = 0
 
     var count: Int { leases.count }
     var all: [Lease] { Array(leases.values) }
@@ -46,8 +51,14 @@ struct PairingLeases: Hashable, Sendable {
         leases.values.first { $0.state == .open(session) }?.ticket
     }
 
-    mutating func add(_ request: PairingRequest, ticket: KnockID, token: String, until deadline: Instant) {
-        leases[Self.key(token)] = Lease(request: request, ticket: ticket, leaseEnd: deadline, deadline: deadline)
+    mutating func add(
+        _ request: PairingRequest, at address: AddressKey, isAcceptedByPerson: Bool, ticket: KnockID, token: String,
+        until deadline: Instant
+    ) {
+        added += 1
+        leases[Self.key(token)] = Lease(
+            request: request, address: address, isAcceptedByPerson: isAcceptedByPerson, ticket: ticket, number: added,
+            leaseEnd: deadline, deadline: deadline)
     }
 
     mutating func set(_ token: String, _ state: State, until deadline: Instant) {

@@ -21,6 +21,8 @@ extension PairingTable {
         package var pairingsOfAddress: Int
         /// Grants and sessions at a time.
         package var broadcasts: Int
+        /// Those of one address while others want one.
+        var broadcastsOfAddress: Int { max(1, broadcasts / 4) }
         /// Outcomes and refusals that are remembered. Beyond that, the oldest are removed.
         package var outcomes: Int
         package var refusals: Int
@@ -100,6 +102,8 @@ extension PairingTable {
         case accepted
         /// The signature is not the host's. The pairing is gone, unless it was signed before.
         case wrong
+        /// The host has another secret than the link's. The pairing still waits for its signature.
+        case wrongSecret
         /// The pairing still waits for its signature.
         case malformed(SetupError)
         case unknown
@@ -155,6 +159,10 @@ extension PairingTable {
         case left
         /// The same host broadcasts anew.
         case replaced
+        /// Another address wants a place, and this one's has more than its share.
+        case displaced
+        /// Another host wants the place, and nobody came for some time.
+        case idle
         case ended
     }
 

@@ -3,7 +3,8 @@
 ///
 /// Only the ticket gives access to a pairing. The service's user is asked only after the host has signed the transcript,
 /// which has the service's own new nonce. A host has one signed pairing at a time, and its newer one replaces the older.
-/// A grant reserves one of the ``Limits/broadcasts`` until its session or its lease ends.
+/// A grant reserves one of the ``Limits/broadcasts`` until its session or its lease ends. While others want a place, no
+/// address holds more than a quarter of them but by a person's decision (``PairingTable+Places``).
 package struct PairingTable: Sendable {
     package typealias Instant = ContinuousClock.Instant
 
@@ -35,11 +36,19 @@ package struct PairingTable: Sendable {
 
     struct Refusal: Hashable, Sendable {
         let reason: String?
+        /// The refused request had the link's secret.
+        let hadSecret: Bool
         let until: Instant
     }
 
     let service: ServiceDescription
     let limits: Limits
+    /// Nil if the service's link has no secret.
+    private let secret: LinkSecretProof?
+    /// Places that are taken without a pairing, by their addresses.
+    package var otherPlaces: [AddressKey] = []
+    /// Sessions that may end when their place is wanted, in this order.
+    package var idleSessions: [SessionID] = []
     private(set) var entries: [KnockID: Entry] = [:]
     var leases = PairingLeases()
     /// By the host's fingerprint.
@@ -47,8 +56,10 @@ package struct PairingTable: Sendable {
     private var opened = 0
     private var hasEnded = false
 
-    package init(service: ServiceDescription, limits: Limits = Limits()) {
+    /// - Parameter secret: in the service's link; nil: it has none.
+    package init(service: ServiceDescription, secret: [UInt8]? = nil, limits: Limits = Limits()) {
         self.service = service
+        self.secret = secret.map { LinkSecretProof(secret: $0) }
         self.limits = limits
     }
 
@@ -67,13 +78,15 @@ package struct PairingTable: Sendable {
         let older = entries.filter { $0.value.isUnsigned && $0.value.request.isSameHost(as: request) }
         for other in older.keys { actions += finish(other, .replaced, now) }
         let pending = entries.filter { !$0.value.isOver }
-        let byAddress = Dictionary(grouping: pending) { $0.value.request.address.key }
-        let own = byAddress[request.address.key]?.count ?? 0
-        guard own < limits.pairingsOfAddress else { return (.full, actions) }
+        let shares = AddressShares(pending.values.map(\.request.address.key))
+        let address = request.address.key
+        guard shares.hasRoom(for: address, share: limits.pairingsOfAddress, of: limits.pairings) else {
+            return (.full, actions)
+        }
         if pending.count >= limits.pairings {
-            let most = byAddress.values.map(\.count).max() ?? 0
-            let candidates = byAddress.values.filter { $0.count == most }.joined()
-            guard most > own + 1, let newest = candidates.max(by: { $0.value.number < $1.value.number }) else {
+            let losers = shares.displaceable(pending.values.map(\.request.address.key), by: address)
+            let candidates = pending.filter { losers.contains($0.value.request.address.key) }
+            guard let newest = candidates.max(by: { $0.value.number < $1.value.number }) else {
                 return (.full, actions)
             }
             actions += cancelQuestion(newest.value, .displaced) + finish(newest.key, .displaced, now)
@@ -91,20 +104,31 @@ package struct PairingTable: Sendable {
     /// - Parameters:
     ///   - signature: 64 bytes, r | s.
     ///   - sealed: the setup as it has come over a relay.
+    ///   - proof: that the host has the secret of the service's link; nil without one.
     ///   - question: a new random identifier for the question.
     package mutating func sign(
-        _ ticket: KnockID, _ signature: [UInt8], setup: [String: String], sealed: [UInt8]? = nil, question: KnockID,
-        now: Instant
+        _ ticket: KnockID, _ signature: [UInt8], setup: [String: String], sealed: [UInt8]? = nil,
+        proof: [UInt8]? = nil, question: KnockID, now: Instant
     ) -> (Signing, [Action]) {
         guard let request = entries[ticket]?.request else { return (.unknown, []) }
         let signatureIsValid = request.transcript.isSigned(
             signature, by: .host, certificate: request.certificate, sealedSetup: sealed)
-        return sign(ticket, signatureIsValid: signatureIsValid, setup: setup, question: question, now: now)
+        var hasSecret = false
+        if signatureIsValid, let secret, let proof {
+            hasSecret = secret.isValid(proof, of: request.transcript, sealedSetup: sealed)
+            guard hasSecret else { return (.wrongSecret, []) }
+        }
+        return sign(
+            ticket, signatureIsValid: signatureIsValid, hasSecret: hasSecret, setup: setup, question: question,
+            now: now)
     }
 
-    /// - Parameter signatureIsValid: whether the host has signed the transcript of this ticket's request.
+    /// - Parameters:
+    ///   - signatureIsValid: whether the host has signed the transcript of this ticket's request.
+    ///   - hasSecret: whether it has proven the link's secret.
     mutating func sign(
-        _ ticket: KnockID, signatureIsValid: Bool, setup: [String: String], question: KnockID, now: Instant
+        _ ticket: KnockID, signatureIsValid: Bool, hasSecret: Bool = false, setup: [String: String],
+        question: KnockID, now: Instant
     ) -> (Signing, [Action]) {
         guard let entry = entries[ticket] else { return (.unknown, []) }
         guard signatureIsValid else {
@@ -119,11 +143,12 @@ package struct PairingTable: Sendable {
         } catch {
             return (.malformed(error), [])
         }
-        if let refusal = refusals[entry.request.fingerprint], refusal.until > now {
+        // Who has got the link meanwhile asks anew.
+        if let refusal = refusals[entry.request.fingerprint], refusal.until > now, refusal.hadSecret || !hasSecret {
             return (.accepted, finish(ticket, .refused(refusal.reason), now))
         }
         guard hasRoom(for: entry.request) else { return (.accepted, finish(ticket, .busy, now)) }
-        return (.accepted, replaceOlder(than: ticket, entry, now) + ask(ticket, question, values, now))
+        return (.accepted, replaceOlder(than: ticket, entry, now) + ask(ticket, question, values, hasSecret, now))
     }
 
     /// Begins a poll. If it returns `.waiting`, the poll ends with `endPoll` or with an `endPolls` action for its
@@ -170,9 +195,9 @@ package struct PairingTable: Sendable {
             return []
         }
         switch decision {
-        case .accepted: break
+        case .accepted, .acceptedByRule: break
         case .refused(let reason):
-            refuse(entry.request.fingerprint, reason, now)
+            refuse(entry.request.fingerprint, reason, hadSecret: request.hasLinkSecret, now)
             return finish(ticket, .refused(reason), now)
         case .unanswered: return finish(ticket, .unanswered, now)
         case .busy: return finish(ticket, .busy, now)
@@ -182,7 +207,10 @@ package struct PairingTable: Sendable {
         for older in leases.tickets(of: request.fingerprint) {
             actions += endLease(of: older, .replaced, because: .replaced, now)
         }
-        leases.add(request, ticket: ticket, token: token, until: now + limits.lease)
+        actions += makeRoom(for: entry.request.address.key, now)
+        leases.add(
+            request, at: entry.request.address.key, isAcceptedByPerson: decision == .accepted, ticket: ticket,
+            token: token, until: now + limits.lease)
         let grant = PairingGrant(token: token, lease: limits.lease, broadcastURL: broadcastURL)
         return actions + finish(ticket, .granted(grant), now)
     }
@@ -249,11 +277,6 @@ package struct PairingTable: Sendable {
         entries.first { $0.value.question?.id == question }?.key
     }
 
-    /// Returns whether this request could be granted. A broadcast of the same host does not count, as it is replaced.
-    private func hasRoom(for request: Request) -> Bool {
-        leases.count - leases.tickets(of: request.fingerprint).count < limits.broadcasts
-    }
-
     /// Ends what the host of a newly signed pairing has left behind: its signed pairings, those that it never signed,
     /// and grants without a session. A session stays until the new pairing is granted.
     private mutating func replaceOlder(than ticket: KnockID, _ entry: Entry, _ now: Instant) -> [Action] {
@@ -269,12 +292,12 @@ package struct PairingTable: Sendable {
     }
 
     private mutating func ask(
-        _ ticket: KnockID, _ question: KnockID, _ setup: [String: String], _ now: Instant
+        _ ticket: KnockID, _ question: KnockID, _ setup: [String: String], _ hasSecret: Bool, _ now: Instant
     ) -> [Action] {
         guard var entry = entries[ticket] else { return [] }
         let request = PairingRequest(
             id: question, application: entry.request.application, fingerprint: entry.request.fingerprint,
-            address: entry.request.address.text, setup: setup)
+            address: entry.request.address.text, setup: setup, hasLinkSecret: hasSecret)
         entry.state = .asked(request)
         entry.deadline = now + limits.answer
         entries[ticket] = entry
@@ -285,11 +308,11 @@ package struct PairingTable: Sendable {
         entry.question.map { [.withdraw(question: $0.id, because: reason)] } ?? []
     }
 
-    private mutating func refuse(_ fingerprint: [UInt8], _ reason: String?, _ now: Instant) {
+    private mutating func refuse(_ fingerprint: [UInt8], _ reason: String?, hadSecret: Bool, _ now: Instant) {
         if refusals.count >= limits.refusals, let oldest = refusals.min(by: { $0.value.until < $1.value.until }) {
             refusals[oldest.key] = nil
         }
-        refusals[fingerprint] = Refusal(reason: reason, until: now + limits.refusal)
+        refusals[fingerprint] = Refusal(reason: reason, hadSecret: hadSecret, until: now + limits.refusal)
     }
 
     private mutating func finish(_ ticket: KnockID, _ outcome: Outcome, _ now: Instant) -> [Action] {

@@ -205,14 +205,22 @@ extension ServiceClient {
     /// Signs the acceptance. Over a relay the setup is sealed for the service, and the signature covers it.
     private func acceptance(_ setup: [String: String], _ bytes: [UInt8]) -> PairingAcceptanceDocument? {
         guard let identity = pairing?.identity else { return nil }
+        let transcript = pairing?.prompt?.transcript
+        let secret = link.secret.map { LinkSecretProof(secret: $0) }
         guard link.relay != nil else {
-            return (try? identity.signature(over: bytes)).map { PairingAcceptanceDocument(setup: setup, signature: $0) }
+            let proof = transcript.flatMap { secret?.proof(of: $0) }
+            return (try? identity.signature(over: bytes)).map {
+                PairingAcceptanceDocument(setup: setup, signature: $0, proof: proof)
+            }
         }
-        guard let transcript = pairing?.prompt?.transcript, let certificate = pairing?.certificate,
+        guard let transcript, let certificate = pairing?.certificate,
             let sealed = SealedSetup.seal(setup, for: certificate, transcript)
         else { return nil }
         let signed = transcript.signedBytes(role: .host, sealedSetup: sealed)
-        return (try? identity.signature(over: signed)).map { PairingAcceptanceDocument(sealed: sealed, signature: $0) }
+        let proof = secret?.proof(of: transcript, sealedSetup: sealed)
+        return (try? identity.signature(over: signed)).map {
+            PairingAcceptanceDocument(sealed: sealed, signature: $0, proof: proof)
+        }
     }
 
     private func sendWithdrawal() -> Task<Void, Never>? {
@@ -302,6 +310,7 @@ extension PairingFailure {
         case .notFound: self = answer.status == 404 ? .unknownService : .gone
         case .refused:
             self = .refused(UntrustedText.clean(problem.detail, limit: 256, fallback: "no reason given"))
+        case .wrongProof: self = .wrongSecret
         case .unanswered: self = .unanswered
         case .busy, .limited, .queueFull: self = .busy
         case .unreachable: self = .unreachable(UntrustedText.clean(problem.detail, limit: 256, fallback: "no reason"))

@@ -29,6 +29,26 @@ extension PairingRegister {
         let place: SessionTable.Reservation
         let token: String?
         var isOfMeeting = false
+        /// A silent session that this one replaces.
+        var replaces: SessionID?
+    }
+
+    /// What has no room for another session with the fixed token; how many there are.
+    enum Full: Sendable {
+        case service(Int)
+        case address(Int, of: Int)
+        case certificate(Int)
+
+        var sentence: String {
+            switch self {
+            case .service(let places):
+                "all \(places) places for broadcasts are taken; a place is free when one of them ends"
+            case .address(let places, let all):
+                "your address has as many broadcasts as it may have (\(places) of \(all) places); end one, or try again in 5 s"
+            case .certificate(let places):
+                "this certificate has as many broadcasts as it may have (\(places))"
+            }
+        }
     }
 
     enum Reserving: Sendable {
@@ -38,20 +58,26 @@ extension PairingRegister {
         case taken
         case ended
         /// There is no room for another session with the fixed token.
-        case full
+        case full(Full)
     }
 
     /// Reserves the place of a session. Call it before the delegate is asked.
-    /// - Parameter token: of a pairing; nil for the fixed token.
-    func reserve(_ owner: SessionTable.Owner, token: String?) -> Reserving {
+    /// - Parameters:
+    ///   - token: of a pairing; nil for the fixed token.
+    ///   - silent: sessions like it (``sessions(like:)``) whose publishers are not heard any more. It replaces the first.
+    func reserve(_ owner: SessionTable.Owner, token: String?, silent: [SessionID] = []) -> Reserving {
         change { state in
             guard let token else {
-                let taken = state.sessions.taken
+                let replaced = silent.first { state.sessions[$0] != nil && !state.replaced.contains($0) }
+                let taken = state.sessions.taken(except: replaced)
                 let limits = AdmissionRegister.SessionLimits(all: self.configuration.sessionCapacity)
-                guard state.table.broadcastCount + state.fixedCount < limits.all,
-                    limits.hasRoomForFixed(owner, taken)
-                else { return (.full, []) }
-                return (.reserved(Reservation(place: state.sessions.reserve(owner), token: nil)), [])
+                if let full = limits.full(owner, taken) { return (.full(full), []) }
+                self.notePlaces(&state, except: replaced)
+                let actions = state.table.makeRoom(for: owner.address, .now)
+                guard !state.table.isFull else { return (.full(.service(limits.all)), actions) }
+                if let replaced { state.replaced.insert(replaced) }
+                let place = state.sessions.reserve(owner)
+                return (.reserved(Reservation(place: place, token: nil, replaces: replaced)), actions)
             }
             switch state.table.beginSession(token: token, fingerprint: owner.fingerprint, now: .now) {
             case .opening: return (.reserved(Reservation(place: state.sessions.reserve(owner), token: token)), [])
@@ -69,9 +95,28 @@ extension PairingRegister {
         }
     }
 
+    /// The sessions with the fixed token from the same address, which may be those of a publisher that comes again.
+    func sessions(like owner: SessionTable.Owner) -> [SessionID] {
+        guard owner.isFixed else { return [] }
+        return state.withLock { state in
+            state.sessions.sessions { $0.isFixed && $0.token == owner.token && $0.address == owner.address }
+                .filter { !state.replaced.contains($0) }
+        }
+    }
+
     /// - Parameter duration: how long the session lives without another call; nil: as configured.
     func mediaReceived(_ session: SessionID, lasting duration: Duration? = nil) {
-        state.withLock { $0.table.mediaReceived(session, lasting: duration, now: .now) }
+        state.withLock { state in
+            state.table.mediaReceived(session, lasting: duration, now: .now)
+            // A meeting has no media here.
+            guard duration == nil, let owner = state.sessions[session]?.token else { return }
+            state.grants[owner]?.isTrusted = true
+        }
+    }
+
+    /// Whether the owner of a token is more than a stranger: see ``Grant/isTrusted``. The fixed token is a secret itself.
+    func isTrusted(_ owner: TokenHash) -> Bool {
+        owner == fixed || state.withLock { $0.grants[owner]?.isTrusted ?? false }
     }
 
     /// Ends a session with an event of the service's own, and its token with it. The delegate has closed the session,
@@ -109,7 +154,9 @@ extension PairingRegister: SessionRegister {
         change { state in
             let addition = state.sessions.add(session, reservation.place)
             guard let token = reservation.token else {
+                if let replaced = reservation.replaces { state.replaced.remove(replaced) }
                 guard case .added = addition else { return (false, []) }
+                if let replaced = reservation.replaces { _ = state.sessions.remove(replaced) }
                 guard reservation.isOfMeeting else { return (true, []) }
                 // The pairing may have ended while the offer was answered.
                 guard let owner = state.sessions[session.id]?.token, state.grants[owner] != nil else {
@@ -131,6 +178,7 @@ extension PairingRegister: SessionRegister {
     func release(_ reservation: Reservation) {
         change { state in
             _ = state.sessions.release(reservation.place)
+            if let replaced = reservation.replaces { state.replaced.remove(replaced) }
             if let token = reservation.token { state.table.sessionFailed(token: token) }
             return ((), [])
         }

@@ -17,6 +17,8 @@ extension PairingRegister {
         var sessions: SessionTable
         /// The sessions of hosts that are met and publish, too. They end with the meeting, and the meeting not with them.
         var publications: Set<SessionID> = []
+        /// Sessions whose places are reserved for others, which replace them.
+        var replaced: Set<SessionID> = []
         /// The granted tokens that have not ended.
         var grants: [TokenHash: Grant] = [:]
         /// The final events of tokens that have ended, for streams that open later.
@@ -39,5 +41,7 @@ extension PairingRegister {
     struct Grant: Sendable {
         let token: String
         let request: PairingRequest
+        /// It has the link's secret, or was accepted, or has sent media. Others get credentials for a short time.
+        var isTrusted: Bool
     }
 }

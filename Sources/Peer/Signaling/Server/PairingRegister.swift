@@ -40,7 +40,9 @@ final class PairingRegister: Sendable {
         fixed = configuration.fixedToken.map { TokenHash(of: $0) }
         state = Mutex(
             State(
-                table: PairingTable(service: configuration.description, limits: configuration.pairingLimits),
+                table: PairingTable(
+                    service: configuration.description, secret: configuration.linkSecret,
+                    limits: configuration.pairingLimits),
                 sessions: SessionTable(capacity: max(64, configuration.sessionCapacity))))
     }
 
@@ -50,17 +52,23 @@ final class PairingRegister: Sendable {
     func open(_ request: PairingTable.Request) -> (PairingTable.Opening, ticket: KnockID) {
         let ticket = KnockID.random()
         let opening = change { state in
-            guard !self.isFull(state) else { return (PairingTable.Opening.busy, []) }
+            self.notePlaces(&state)
             return state.table.open(request, ticket: ticket, now: .now)
         }
         return (opening, ticket)
     }
 
-    /// - Parameter sealed: the setup as it has come over a relay.
+    /// - Parameters:
+    ///   - sealed: the setup as it has come over a relay.
+    ///   - proof: that the host has the link's secret.
     func sign(
-        _ ticket: KnockID, _ signature: [UInt8], setup: [String: String], sealed: [UInt8]? = nil
+        _ ticket: KnockID, _ signature: [UInt8], setup: [String: String], sealed: [UInt8]? = nil, proof: [UInt8]? = nil
     ) -> PairingTable.Signing {
-        change { $0.table.sign(ticket, signature, setup: setup, sealed: sealed, question: .random(), now: .now) }
+        change { state in
+            self.notePlaces(&state)
+            return state.table.sign(
+                ticket, signature, setup: setup, sealed: sealed, proof: proof, question: .random(), now: .now)
+        }
     }
 
     /// What the host and this service sign; nil if the pairing is not known.
@@ -118,10 +126,12 @@ final class PairingRegister: Sendable {
 
     // MARK: Internals
 
-    /// Returns whether tools with the fixed token have taken the last place. The table counts the other sessions.
-    private func isFull(_ state: State) -> Bool {
-        let fixedCount = state.fixedCount
-        return fixedCount > 0 && state.table.broadcastCount + fixedCount >= configuration.sessionCapacity
+    /// Tells the table which places tools with the fixed token have and, if all are taken, which sessions are idle.
+    /// - Parameter replaced: a session whose place another one takes.
+    func notePlaces(_ state: inout State, except replaced: SessionID? = nil) {
+        state.table.otherPlaces = state.sessions.taken(except: replaced).filter(\.isFixed).map(\.address)
+        state.table.idleSessions =
+            state.table.isFull ? meetings.idle(since: .now - configuration.idleMeetingTimeout) : []
     }
 
     private func decided(_ question: KnockID, _ decision: PairingDecision) {
@@ -129,12 +139,12 @@ final class PairingRegister: Sendable {
         change { state in
             state.decisions[question] = nil
             guard let request = state.table.request(asked: question) else { return ((), []) }
-            let isFull = self.isFull(state)
+            self.notePlaces(&state)
             let actions = state.table.decide(
-                question, isFull && decision == .accepted ? .busy : decision, token: token,
-                broadcastURL: self.configuration.broadcastURL, now: .now)
+                question, decision, token: token, broadcastURL: self.configuration.broadcastURL, now: .now)
             if state.table.pairing(token: token) != nil {
-                state.grants[TokenHash(of: token)] = Grant(token: token, request: request)
+                state.grants[TokenHash(of: token)] = Grant(
+                    token: token, request: request, isTrusted: request.hasLinkSecret || decision == .accepted)
             }
             return ((), actions)
         }
@@ -199,10 +209,11 @@ final class PairingRegister: Sendable {
             decision?.cancel()
             Task { await delegate.pairingWithdrawn(question) }
         case .close(let session, let reason):
-            if reason == .replaced {
-                endMeeting(session, reason: "the same certificate was paired anew", isReplaced: true)
-            } else {
-                endMeeting(session, reason: "the host has gone")
+            switch reason {
+            case .replaced: endMeeting(session, reason: "the same certificate was paired anew", isReplaced: true)
+            case .displaced: endMeeting(session, reason: PairingTable.SessionEnd.displacedText)
+            case .idle: endMeeting(session, reason: PairingTable.SessionEnd.idleText)
+            case .silent, .left, .ended: endMeeting(session, reason: "the host has gone")
             }
             Task { await delegate.closeSession(session) }
         case .finish(let owner, let event, let pairing):
@@ -246,6 +257,9 @@ final class PairingRegister: Sendable {
 }
 
 extension PairingTable.SessionEnd {
+    fileprivate static let displacedText = "all places are taken, and your address has more of them than others"
+    fileprivate static let idleText = "all places are taken, and nobody came to this one for some time"
+
     fileprivate func event(_ configuration: ServiceConfiguration) -> ServiceEvent {
         switch self {
         case .silent:
@@ -253,6 +267,8 @@ extension PairingTable.SessionEnd {
                 reason: "no media came for \(configuration.mediaTimeout.components.seconds) s", nextStep: nil)
         case .left: .left
         case .replaced: .finished(reason: "the same host broadcasts anew", nextStep: nil)
+        case .displaced: .finished(reason: Self.displacedText, nextStep: nil)
+        case .idle: .finished(reason: Self.idleText, nextStep: nil)
         case .ended: .finished(reason: "the service has stopped", nextStep: nil)
         }
     }

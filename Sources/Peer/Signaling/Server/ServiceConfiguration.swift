@@ -8,6 +8,8 @@ public import ICEServers
 /// (``SignalingServer/Configuration``).
 public struct ServiceConfiguration: Sendable {
     public var description: ServiceDescription
+    /// 16 bytes in the service's link, which hosts prove to have; nil: the link has none.
+    public var linkSecret: [UInt8]?
     public var iceServers: [ICEServer] = []
     /// Makes credentials for the TURN servers among them that have no user name.
     public var turnSecret: TURNSecret?
@@ -31,6 +33,8 @@ public struct ServiceConfiguration: Sendable {
     public var refusalTimeout: Duration = .seconds(60)
     /// How long a granted token is valid without a session.
     public var lease: Duration = .seconds(10)
+    /// Until a meeting at which nobody was ends when another host wants its place.
+    public var idleMeetingTimeout: Duration = .seconds(600)
     /// How long a session may be without media (``ServiceHandle/mediaReceived(_:)``).
     public var mediaTimeout: Duration = .seconds(10)
     var pairingRate = BroadcastConfiguration.KnockRate()

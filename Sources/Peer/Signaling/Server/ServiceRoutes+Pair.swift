@@ -76,8 +76,10 @@ extension ServiceRoutes {
             else { return server.malformed("over a relay the setup is sealed for this service") }
             (setup, sealed) = (values, bytes)
         }
-        switch service.pairings.sign(ticket, signature, setup: setup, sealed: sealed) {
+        switch service.pairings.sign(ticket, signature, setup: setup, sealed: sealed, proof: document.proofBytes) {
         case .accepted: return RouteResponse(.noContent)
+        case .wrongSecret:
+            return await server.wrong(call, .wrongProof, "the secret in the link is not right: ask for the link again")
         case .wrong:
             return await server.wrong(
                 call, .wrongSignature, "the signature is not that of the certificate's key: pair again")
@@ -102,7 +104,8 @@ extension ServiceRoutes {
     private func response(to outcome: PairingTable.Outcome) -> RouteResponse {
         switch outcome {
         case .granted(let grant):
-            return RouteResponse(.ok, json: PairingGrantDocument(grant, iceServers: service.issuedServers))
+            let servers = service.issuedServers(to: TokenHash(of: grant.token))
+            return RouteResponse(.ok, json: PairingGrantDocument(grant, iceServers: servers))
         case .refused(let reason):
             let seconds = Int(configuration.refusalTimeout / .seconds(1))
             return RouteResponse(

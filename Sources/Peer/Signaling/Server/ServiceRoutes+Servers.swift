@@ -12,7 +12,8 @@ extension ServiceRoutes {
     func servers(_ call: RouteRequest) async -> RouteResponse {
         guard call.method == .get else { return .methodNotAllowed("GET") }
         switch await authorize(call) {
-        case .success((_, .paired)): return RouteResponse(.ok, json: ServersDocument(iceServers: service.issuedServers))
+        case .success((let owner, .paired)):
+            return RouteResponse(.ok, json: ServersDocument(iceServers: service.issuedServers(to: owner)))
         case .success: return .notFound
         case .failure(let refusal): return refusal.reply
         }

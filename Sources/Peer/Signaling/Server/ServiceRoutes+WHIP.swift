@@ -18,18 +18,23 @@ extension ServiceRoutes {
         case .success(let found): offer = found
         case .failure(let refusal): return refusal.reply
         }
-        let (publisher, token) = publisher(call, admission, offer.fingerprint)
+        var (publisher, token) = publisher(call, admission, offer.fingerprint)
         let place = SessionTable.Owner(
             token: owner, isFixed: token == nil, identity: nil, fingerprint: offer.fingerprint,
             address: call.address.key)
-        switch service.pairings.reserve(place, token: token) {
-        case .reserved(let reservation): return await open(offer.sdp, publisher, reservation)
+        // Of a publisher that has crashed, for example.
+        let like = service.pairings.sessions(like: place)
+        let silent = like.isEmpty ? [] : await service.delegate.silentSessions(among: like, for: publisher)
+        switch service.pairings.reserve(place, token: token, silent: silent.filter(like.contains)) {
+        case .reserved(let reservation):
+            publisher.replaces = reservation.replaces
+            return await open(offer.sdp, publisher, owner, reservation)
         case .otherCertificate: return sessions.wrongCertificate
         case .taken:
             server.count { $0.offersRefused += 1 }
             return RouteResponse(problem: .sessionExists, .conflict, "this token has a session, and is for one alone")
         case .ended: return ended(nil)
-        case .full: return sessions.refusal(OfferRefusal(.busy, "the service takes no further broadcast"))
+        case .full(let what): return sessions.refusal(OfferRefusal(.busy, what.sentence))
         }
     }
 
@@ -68,7 +73,7 @@ extension ServiceRoutes {
     }
 
     private func open(
-        _ sdp: String, _ publisher: Publisher, _ reservation: PairingRegister.Reservation
+        _ sdp: String, _ publisher: Publisher, _ owner: TokenHash, _ reservation: PairingRegister.Reservation
     ) async -> RouteResponse {
         let (delegate, eventStreams) = (service.delegate, service.eventStreams)
         let opened = await sessions.open(reservation, hasEnded: { eventStreams.hasEnded }) { () throws(OfferRefusal) in
@@ -77,8 +82,9 @@ extension ServiceRoutes {
         switch opened {
         case .failure(let reason): return sessions.refusal(reason)
         case .success(let session):
+            if let replaced = publisher.replaces { await delegate.closeSession(replaced) }
             service.sendLasting(of: session.id)
-            return sessions.created(session, links: service.issuedServers.flatMap(\.links))
+            return sessions.created(session, links: service.issuedServers(to: owner).flatMap(\.links))
         }
     }
 }
