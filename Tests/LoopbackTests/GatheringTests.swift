@@ -102,18 +102,18 @@ import VPXCodec
         await stage.loop.stop()
     }
 
-    /// A broadcast for one viewer, and that viewer's offer.
-    private struct Stage {
+    /// A broadcast for one viewer or some, and a viewer's offer.
+    struct Stage {
         let loop = EventLoop(name: "net-0")
         let core: LoopBound<Broadcast>
         let offer: String
         let viewer: Viewer
 
-        init() throws {
+        init(maximumViewers: Int = 1) throws {
             let identity = try Identity.ephemeral()
             let settings = Broadcast.Settings(
                 identity: .init(identity), fingerprint: identity.fingerprint, maximumBitrate: .kilobits(1_000),
-                audio: [], maximumViewers: 1, includesLoopback: true, usesUPnP: false, usesOnlyRelays: false)
+                audio: [], maximumViewers: maximumViewers, includesLoopback: true, usesUPnP: false, usesOnlyRelays: false)
             let loop = loop
             let frames = FrameQueues()
             let pipelines = MediaPipelines(

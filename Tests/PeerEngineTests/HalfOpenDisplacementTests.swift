@@ -3,7 +3,7 @@ import PeerEngine
 import Testing
 
 @Suite struct HalfOpenDisplacementTests {
-    private func session(_ id: Int, _ address: String, _ seconds: Int) -> HalfOpenDisplacement.Session<Int> {
+    private func session(_ id: Int, _ address: String, _ seconds: Int) -> HalfOpenDisplacement.Session<Int, String> {
         .init(id: id, address: address, waited: .seconds(seconds))
     }
 
@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test func thereIsNobodyToDisplaceWhereAllAreConnected() {
-        let none: [HalfOpenDisplacement.Session<Int>] = []
+        let none: [HalfOpenDisplacement.Session<Int, String>] = []
         #expect(HalfOpenDisplacement.loser(among: none, newcomer: "a") == nil)
     }
 }

@@ -18,7 +18,7 @@ import Testing
             id: id, host: host, identity: try browser.identity, nonce: randomBytes(KnockChallenge.nonceLength))
         let ticket = KnockID.random()
         let request = KnockTable.Request(
-            name: "x", kind: "test", address: PeerAddress("192.0.2.\(address)"), hasPass: hasPass,
+            name: "x", kind: "test", address: PeerAddress("192.0.2.\(address)"), pass: hasPass ? .ofPerson : nil,
             challenge: challenge)
         let (opening, _) = table.open(request, ticket: ticket, now: start + .seconds(seconds))
         return (ticket, opening, try browser.sign(challenge.signedBytes))

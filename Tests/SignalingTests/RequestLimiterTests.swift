@@ -237,4 +237,77 @@ import Testing
         bucket.refill(start + .seconds(1))
         #expect(bucket.has())
     }
+
+    // MARK: IPv6
+
+    /// An address of its own /64 in a site's /48.
+    private func six(_ number: Int, site: Int = 0) -> AddressKey {
+        PeerAddress("2001:db8:\(String(site, radix: 16)):\(String(number & 0xFFFF, radix: 16))::1").key
+    }
+
+    /// A site that connects from another /64 each time, as often as all may, does not keep newcomers out.
+    @Test func aSiteThatConnectsFromManyAddressesLeavesRoomForOthers() {
+        var limiter = RequestLimiter(limits: RequestLimiter.Limits(), now: start)
+        var (accepted, newcomers) = (0, 0)
+        func connect(_ address: AddressKey, _ now: ContinuousClock.Instant) -> Bool {
+            let isAccepted = limiter.connect(address, now: now) == .accepted
+            if isAccepted { limiter.closed(address) }
+            return isAccepted
+        }
+        for millisecond in 0..<60_000 {
+            let now = start + .milliseconds(millisecond)
+            if millisecond % 5 == 0, connect(six(millisecond / 5), now) { accepted += 1 }
+            guard millisecond >= 20_000, millisecond % 1_000 == 0 else { continue }
+            for _ in 0..<6 where connect(address(UInt32(1_000 + millisecond)), now) { newcomers += 1 }
+        }
+        #expect(newcomers == 40 * 6)
+        #expect(accepted > 4_000)
+    }
+
+    /// The table has room for addresses of others.
+    @Test func aSiteDoesNotFillTheTable() {
+        var limits = RequestLimiter.Limits()
+        limits.addresses = 128
+        var limiter = RequestLimiter(limits: limits, now: start)
+        for number in 0..<10_000 { _ = limiter.requestDelay(six(number), now: start) }
+        #expect(limiter.requestDelay(address(1), now: start) == nil)
+        #expect(limiter.connect(address(2), now: start) == .accepted)
+        // Those of the site share what is left to it.
+        #expect(limiter.requestDelay(six(20_000), now: start) != nil)
+        #expect(limiter.requestDelay(six(20_000), now: start + .seconds(1)) == nil)
+    }
+
+    /// In a table that is not half full, a campus has as many addresses as it likes.
+    @Test func aCampusIsManyAddresses() {
+        var limits = RequestLimiter.Limits()
+        limits.rareConnectionBurst = 1
+        var limiter = RequestLimiter(limits: limits, now: start)
+        let accepted = (0..<200).count { limiter.connect(six($0), now: start) == .accepted }
+        #expect(accepted == 200)
+        var knocks = TokenBucket(burst: 1_000, rate: 1, now: start)
+        #expect((0..<200).allSatisfy { limiter.knockDelay(six($0), of: &knocks, now: start) == nil })
+    }
+
+    /// A site with one connection from each of many addresses loses one to a newcomer.
+    @Test func aSiteThatHoldsAllConnectionsMakesRoom() {
+        var limits = RequestLimiter.Limits()
+        (limits.allConnectionBurst, limits.rareConnectionBurst) = (10_000, 10_000)
+        var limiter = RequestLimiter(limits: limits, now: start)
+        for number in 0..<448 { #expect(limiter.connect(six(number), now: start).isAccepted) }
+        #expect(limiter.connect(six(0), now: start) == .refused, "an address of the same site")
+        guard case .acceptedInsteadOf(let loser) = limiter.connect(address(1), now: start) else {
+            Issue.record("a newcomer is kept out")
+            return
+        }
+        #expect((0..<448).contains { six($0) == loser } && limiter.open == 448)
+    }
+
+    @Test func networksAreThoseOfTheAddress() {
+        let key = PeerAddress("2001:db8:1:2ff::5").key
+        #expect(key == PeerAddress("2001:db8:1:2ff:1::").key && key != PeerAddress("2001:db8:1:2fe::5").key)
+        #expect(key.networks == PeerAddress("2001:db8:1:200::").key.networks)
+        #expect(key.networks.last == PeerAddress("2001:db8:1:ffff::").key.networks.last)
+        #expect(key.networks.first != PeerAddress("2001:db8:1:300::").key.networks.first)
+        #expect(PeerAddress("192.0.2.1").key.networks.isEmpty && PeerAddress("::ffff:192.0.2.1").key.networks.isEmpty)
+    }
 }

@@ -10,10 +10,12 @@ internal import MediaCore
 /// request, has nothing but the address, and is sent within limits for each address and in all.
 struct STUNBindingResponder {
     private var total: TokenBucket
-    /// Addresses share them by their hash, whose seed is this process's own.
+    /// Addresses share them by their hash, whose seed is this process's own. The first row is that of addresses; the
+    /// /56 and the /48 of an IPv6 address have theirs, with four and sixteen times as much.
     private var buckets: [TokenBucket]
 
-    /// Answers a second: of an address (IPv6: a /64), and of all together.
+    /// Answers a second: of an address (IPv6: a /64), and of all together. Networks count while less than half of all is
+    /// left.
     static let addressRate = (burst: 20.0, perSecond: 5.0)
     static let totalRate = (burst: 1_000.0, perSecond: 1_000.0)
     private static let bucketCount = 1_024
@@ -28,10 +30,16 @@ struct STUNBindingResponder {
 
     init(now: MediaInstant) {
         total = TokenBucket(burst: Self.totalRate.burst, rate: Self.totalRate.perSecond, now: now)
-        buckets = Array(
-            repeating: TokenBucket(burst: Self.addressRate.burst, rate: Self.addressRate.perSecond, now: now),
-            count: Self.bucketCount)
+        buckets = Self.shares.flatMap { shares in
+            Array(
+                repeating: TokenBucket(
+                    burst: Self.addressRate.burst * shares, rate: Self.addressRate.perSecond * shares, now: now),
+                count: Self.bucketCount)
+        }
     }
+
+    /// Of the rows: an address, a /56, a /48.
+    private static let shares = [1.0, 4, 16]
 
     /// - Parameters:
     ///   - source: where the request came from.
@@ -51,16 +59,29 @@ struct STUNBindingResponder {
         return Self.write(request, port: (peer[2], peer[3]), address, into: room)
     }
 
-    private mutating func take(_ network: UnsafeRawBufferPointer, _ now: MediaInstant) -> Bool {
-        var hasher = Hasher()
-        hasher.combine(bytes: network)
-        let index = Int(UInt(bitPattern: hasher.finalize()) % UInt(Self.bucketCount))
-        buckets[index].refill(now)
+    /// - Parameter prefix: the whole IPv4 address, or a /64 in eight bytes.
+    private mutating func take(_ prefix: UnsafeRawBufferPointer, _ now: MediaInstant) -> Bool {
         total.refill(now)
-        guard buckets[index].has(), total.has() else { return false }
-        buckets[index].take()
+        guard total.has() else { return false }
+        let rows = prefix.count == 8 ? Self.shares.count : 1
+        let isCrowded = !total.has(beside: 0.5)
+        for row in 0..<rows {
+            let index = index(of: prefix, row)
+            buckets[index].refill(now)
+            guard buckets[index].has() || (row > 0 && !isCrowded) else { return false }
+        }
+        for row in 0..<rows {
+            let index = index(of: prefix, row)
+            if buckets[index].has() { buckets[index].take() }
+        }
         total.take()
         return true
+    }
+
+    private func index(of prefix: UnsafeRawBufferPointer, _ row: Int) -> Int {
+        var hasher = Hasher()
+        hasher.combine(bytes: UnsafeRawBufferPointer(rebasing: prefix.dropLast(row)))
+        return row * Self.bucketCount + Int(UInt(bitPattern: hasher.finalize()) % UInt(Self.bucketCount))
     }
 
     /// Whether a datagram is a Binding request without anything that has to be understood. Credentials belong to the

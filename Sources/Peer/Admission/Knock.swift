@@ -17,8 +17,8 @@ public struct Knock: Sendable, Equatable {
     public var records = false
     /// The host's user has removed this viewer from the broadcast before, so it must not be accepted without a question.
     public var wasRemoved = false
-    /// Another server of the broadcast has admitted this viewer.
-    public var hasPass = false
+    /// Another server of the broadcast has admitted this viewer; nil: none has.
+    package var pass: AdmissionPass.Kind?
     /// Another peer tells of this knock, and says whose it is.
     public var isTold = false
     /// The words of this knock; the viewer shows them, too.
@@ -41,11 +41,16 @@ extension Knock {
 }
 
 public enum KnockDecision: Sendable, Equatable {
+    /// A person has accepted this viewer.
     case accepted
+    /// By a rule, which asks nobody. Where all places are taken, such viewers of the address that has most make room.
+    case acceptedByRule
     /// Accepted without a question, because the identity is a known viewer.
     case remembered
     /// The value is a message to the viewer, or nil.
     case refused(String?)
+    /// No viewer is taken at present; the value is the reason, for the viewer.
+    case busy(String)
     /// There is no person to answer.
     case unanswered
 }

@@ -50,6 +50,7 @@ extension KnockTable {
     package enum Outcome: Sendable, Equatable {
         case accepted(token: String)
         case refused(String?)
+        case busy(String)
         case unanswered
         case ended
         case withdrawn
@@ -103,22 +104,22 @@ extension KnockTable {
         package var address: PeerAddress
         /// The viewer says that it records.
         package var records: Bool
-        /// Another server of the broadcast has admitted the viewer.
-        package var hasPass: Bool
+        /// Another server of the broadcast has admitted the viewer; nil: none has.
+        package var pass: AdmissionPass.Kind?
         package var challenge: KnockChallenge
         /// Nil if the viewer has sent no nonce.
         package var origin: KnockOrigin?
         package var identity: ViewerIdentity { challenge.identity }
 
         package init(
-            name: String, kind: String, address: PeerAddress, records: Bool = false, hasPass: Bool = false,
+            name: String, kind: String, address: PeerAddress, records: Bool = false, pass: AdmissionPass.Kind? = nil,
             challenge: KnockChallenge, origin: KnockOrigin? = nil
         ) {
             self.name = name
             self.kind = kind
             self.address = address
             self.records = records
-            self.hasPass = hasPass
+            self.pass = pass
             self.challenge = challenge
             self.origin = origin
         }

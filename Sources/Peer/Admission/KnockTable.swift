@@ -61,13 +61,22 @@ package struct KnockTable: Sendable {
     /// Adds a knock whose proof was right.
     package mutating func open(_ request: Request, ticket: KnockID, now: Instant) -> (Opening, [Action]) {
         guard !hasEnded else { return (.ended, []) }
-        let unsigned = entries.filter { $0.value.isUnsigned }
-        guard room(for: request) != .none, unsigned.count < limits.unsigned else { return (.full, []) }
+        guard room(for: request) != .none else { return (.full, []) }
         var actions: [Action] = []
-        let own = unsigned.filter { $0.value.request.address.key == request.address.key }
-        if own.count >= limits.unsignedOfAddress, let oldest = own.min(by: { $0.value.number < $1.value.number }) {
+        let unsigned = entries.filter { $0.value.isUnsigned }
+        let shares = AddressShares(unsigned.values.map(\.request.address.key))
+        let address = request.address.key
+        if !shares.hasRoom(for: address, share: limits.unsignedOfAddress, of: limits.unsigned) {
+            let own = unsigned.filter { $0.value.request.address.key == address }
+            guard let oldest = own.min(by: { $0.value.number < $1.value.number }) else { return (.full, []) }
             entries[oldest.key] = nil
             actions.append(.endPolls(ticket: oldest.key, .unknown))
+        } else if unsigned.count >= limits.unsigned {
+            let losers = shares.displaceable(shares.addresses, by: address)
+            let candidates = unsigned.filter { losers.contains($0.value.request.address.key) }
+            guard let newest = candidates.max(by: { $0.value.number < $1.value.number }) else { return (.full, []) }
+            entries[newest.key] = nil
+            actions.append(.endPolls(ticket: newest.key, .unknown))
         }
         opened += 1
         entries[ticket] = Entry(
@@ -223,20 +232,18 @@ package struct KnockTable: Sendable {
     /// count, as it is replaced. Neither do those with a pass: they need nobody's answer, and only viewers who were
     /// admitted have one.
     private func room(for request: Request) -> Room {
-        guard !request.hasPass else { return .free }
+        guard request.pass == nil else { return .free }
         let others = entries.filter {
-            $0.value.question != nil && !$0.value.request.hasPass && $0.value.request.identity != request.identity
+            $0.value.question != nil && $0.value.request.pass == nil && $0.value.request.identity != request.identity
         }
-        let byAddress = Dictionary(grouping: others) { $0.value.request.address.key }
-        let own = byAddress[request.address.key]?.count ?? 0
-        guard own < limits.questionsOfAddress else { return .none }
+        let shares = AddressShares(others.values.map(\.request.address.key))
+        let address = request.address.key
+        guard shares.hasRoom(for: address, share: limits.questionsOfAddress, of: limits.questions) else { return .none }
         guard others.count >= limits.questions else { return .free }
-        let most = byAddress.values.map(\.count).max() ?? 0
-        let candidates = byAddress.values.filter { $0.count == most }.joined()
-        guard most > own + 1, let newest = candidates.max(by: { $0.value.number < $1.value.number }) else {
-            return .none
-        }
-        return .insteadOf(newest.key)
+        let losers = shares.displaceable(shares.addresses, by: address)
+        let newest = others.filter { losers.contains($0.value.request.address.key) }
+            .max { $0.value.number < $1.value.number }
+        return newest.map { .insteadOf($0.key) } ?? .none
     }
 
     private mutating func displace(_ room: Room, _ now: Instant) -> [Action] {
@@ -259,7 +266,7 @@ package struct KnockTable: Sendable {
         let request = entry.request
         let knock = Knock(
             id: question, name: request.name, kind: request.kind, address: request.address.text,
-            identity: request.identity, records: request.records, hasPass: request.hasPass,
+            identity: request.identity, records: request.records, pass: request.pass,
             words: request.challenge.words)
         return actions + [.ask(knock)]
     }

@@ -4,7 +4,8 @@ package import Crypto
 ///
 /// A token that is not used and has no session expires after `lifetime`. When an identity, an address or the table is
 /// full, the token that was unused for longest is removed. A token with a session, or whose last session ended less
-/// than `protection` ago, is never removed; a table full of those refuses new tokens.
+/// than `protection` ago, is not removed for that; a table full of those refuses new tokens, unless their address has more
+/// than others, and nobody was asked about them.
 package struct TokenTable: Sendable {
     package typealias Instant = ContinuousClock.Instant
     package typealias Key = SHA256.Digest
@@ -112,15 +113,29 @@ package struct TokenTable: Sendable {
         if let identity, entries.values.count(where: { $0.viewer.identity == identity }) >= limits.ofIdentity {
             guard removeOldest(now, where: { $0.viewer.identity == identity }) else { return false }
         }
-        if entries.values.count(where: { $0.address == address }) >= limits.ofAddress {
-            guard removeOldest(now, where: { $0.address == address }) else { return false }
+        let shares = AddressShares(entries.values.map(\.address))
+        if !shares.hasRoom(for: address, share: limits.ofAddress, of: limits.all) {
+            let full = ([address] + address.networks).first { shares.count(of: $0) >= limits.ofAddress * $0.shares }
+            guard removeOldest(now, where: { full?.contains($0.address) ?? false }) else { return false }
         }
         guard entries.count >= limits.all else { return true }
         // The oldest token of the address that has the most removable tokens is removed.
-        var idle: [AddressKey: Int] = [:]
-        for entry in entries.values where !isProtected(entry, now) { idle[entry.address, default: 0] += 1 }
-        guard let most = idle.max(by: { $0.value < $1.value })?.key else { return false }
-        return removeOldest(now) { $0.address == most }
+        let idle = AddressShares(entries.values.filter { !isProtected($0, now) }.map(\.address))
+        let most = idle.displaceable(idle.addresses, by: address, always: true)
+        return removeOldest(now) { most.contains($0.address) } || displace(by: address)
+    }
+
+    /// Removes the newest token without a session of the address that has most tokens by a rule, if that is more than
+    /// `newcomer` would have.
+    private mutating func displace(by newcomer: AddressKey) -> Bool {
+        let candidates = entries.filter { $0.value.sessions == 0 && $0.value.viewer.isAdmittedByRule }
+        let losers = AddressShares(entries.values.map(\.address))
+            .displaceable(candidates.values.map(\.address), by: newcomer)
+        let newest = candidates.filter { losers.contains($0.value.address) }
+            .max { $0.value.usedAt < $1.value.usedAt }
+        guard let newest else { return false }
+        entries[newest.key] = nil
+        return true
     }
 
     private mutating func removeOldest(_ now: Instant, where isCandidate: (Entry) -> Bool) -> Bool {

@@ -14,6 +14,8 @@ public struct Viewer: Sendable {
     public var identity: ViewerIdentity?
     /// The words of the accepted knock.
     public var words: ShortAuthenticationString?
+    /// Nobody was asked about this viewer, so it may have to make room for others.
+    package var isAdmittedByRule = false
     /// Binds orders to the accepted knock; nil if the viewer has sent no nonce: it gets no order.
     package var origin: KnockOrigin?
     /// Distinguishes programs that use one certificate. It stays the same when a program joins again; nil if the viewer

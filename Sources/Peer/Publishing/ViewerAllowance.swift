@@ -26,21 +26,38 @@ package final class ViewerAllowance: TransportAllowance {
         package static let viewer = Limits(
             agents: .init(burst: 12, perSecond: 1.0 / 3), candidates: .init(burst: 60, perSecond: 1))
         /// The limits of one address, which may have many viewers, or one viewer with many certificates.
-        static let address = Limits(
-            agents: .init(burst: 64, perSecond: 4), candidates: .init(burst: 320, perSecond: 5))
+        static let address = network(shares: 1)
+
+        /// - Parameter shares: how many addresses a network counts as.
+        static func network(shares: Int) -> Limits {
+            let shares = Double(shares)
+            return Limits(
+                agents: .init(burst: 64 * shares, perSecond: 4 * shares),
+                candidates: .init(burst: 320 * shares, perSecond: 5 * shares))
+        }
     }
 
     private var agents: TokenBucket
     private var candidates: TokenBucket
+    private let parent: ViewerAllowance?
+    /// Of the networks around an address. They count while the table is more than half full.
+    private let networks: [ViewerAllowance]
+    private let countsNetworks: () -> Bool
     /// Shared by all sessions of the viewer, so that joining again does not reset it.
     var keyframes = KeyframeRequestLimiter()
-    private let parent: ViewerAllowance?
 
-    /// - Parameter parent: an allowance that has to permit it, too.
-    package init(_ limits: Limits, parent: ViewerAllowance? = nil, now: MediaInstant) {
+    /// - Parameters:
+    ///   - parent: an allowance that has to permit it, too.
+    ///   - networks: those that have to permit it while `countsNetworks` returns true.
+    package init(
+        _ limits: Limits, parent: ViewerAllowance? = nil, networks: [ViewerAllowance] = [],
+        countsNetworks: @escaping () -> Bool = { false }, now: MediaInstant
+    ) {
         agents = limits.agents.bucket(now: now)
         candidates = limits.candidates.bucket(now: now)
         self.parent = parent
+        self.networks = networks
+        self.countsNetworks = countsNetworks
     }
 
     /// Counts an agent if the limits permit one now.
@@ -50,10 +67,18 @@ package final class ViewerAllowance: TransportAllowance {
     package func takeCandidate(now: MediaInstant) -> Bool { take(\.candidates, now) }
 
     private func take(_ kind: ReferenceWritableKeyPath<ViewerAllowance, TokenBucket>, _ now: MediaInstant) -> Bool {
-        self[keyPath: kind].refill(now)
-        guard self[keyPath: kind].has(), parent?.take(kind, now) ?? true else { return false }
+        guard has(kind, now), parent?.has(kind, now) ?? true else { return false }
+        let counts = countsNetworks()
+        for network in networks where !network.has(kind, now) && counts { return false }
+        guard parent?.take(kind, now) ?? true else { return false }
         self[keyPath: kind].take()
+        for network in networks where network[keyPath: kind].has() { network[keyPath: kind].take() }
         return true
+    }
+
+    private func has(_ kind: ReferenceWritableKeyPath<ViewerAllowance, TokenBucket>, _ now: MediaInstant) -> Bool {
+        self[keyPath: kind].refill(now)
+        return self[keyPath: kind].has()
     }
 
     func isFull(now: MediaInstant) -> Bool {
@@ -71,7 +96,8 @@ final class ViewerAllowances {
         case identity(ViewerIdentity)
         /// The certificate of a player with the fixed token, which proves no identity.
         case certificate([UInt8])
-        case address(String)
+        /// IPv6: a /64. Of the networks around it as well.
+        case address(AddressKey)
     }
 
     private let capacity: Int
@@ -88,9 +114,17 @@ final class ViewerAllowances {
     }
 
     func allowance(for viewer: Viewer, now: MediaInstant) -> ViewerAllowance {
-        let address = find(.address(viewer.address), now) { ViewerAllowance(.address, now: now) }
-        let key = viewer.identity.map { Key.identity($0) } ?? .certificate(viewer.fingerprint)
-        return find(key, now) {
+        let key = PeerAddress(viewer.address).key
+        let networks = key.networks.map { network in
+            find(.address(network), now) { ViewerAllowance(.network(shares: network.shares), now: now) }
+        }
+        let address = find(.address(key), now) {
+            ViewerAllowance(
+                .address, networks: networks,
+                countsNetworks: { [weak self] in self.map { $0.count > $0.capacity / 2 } ?? false }, now: now)
+        }
+        let owner = viewer.identity.map { Key.identity($0) } ?? .certificate(viewer.fingerprint)
+        return find(owner, now) {
             ViewerAllowance(.viewer, parent: address, now: now)
         }
     }

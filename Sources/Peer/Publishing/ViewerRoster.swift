@@ -3,20 +3,10 @@ import MediaCore
 import MediaEngine
 import PeerEngine
 
-/// A limit of the viewers of several broadcasts together. Confined to the network loop.
-package final class ViewerLimit {
-    private let limit: Int
-    fileprivate var count = 0
-
-    package init(_ limit: Int) { self.limit = limit }
-
-    var isReached: Bool { count >= limit }
-}
-
 /// The sessions of a broadcast's viewers by id, and the totals of ended sessions.
 struct ViewerRoster {
-    /// Of other broadcasts, too; nil: there is none.
-    private let limit: ViewerLimit?
+    /// Of this broadcast, and of several if there is a limit for those.
+    let places: [ViewerPlaces]
     private var peers: [SessionID: SendingPeer] = [:]
     /// In the order in which the sessions were opened, from 1. A number is not used again.
     private var numbers: [SessionID: Int] = [:]
@@ -24,21 +14,23 @@ struct ViewerRoster {
     /// The totals of ended sessions.
     private(set) var past = ViewerTotals()
 
-    init(limit: ViewerLimit?) { self.limit = limit }
+    init(places: [ViewerPlaces]) { self.places = places }
 
     var count: Int { peers.count }
-    /// Whether all broadcasts together have as many viewers as they may.
-    var isLimitReached: Bool { limit?.isReached ?? false }
+    /// Whether there is no place for another viewer.
+    var isFull: Bool { places.contains { $0.isFull } }
     /// Without services and relays to which this host publishes.
     var audience: Int { peers.values.count { !$0.description.isPublication } }
     var all: some Collection<SendingPeer> { peers.values }
     subscript(id: SessionID) -> SendingPeer? { peers[id] }
 
-    mutating func add(_ peer: SendingPeer) {
+    /// - Parameter end: ends the session at once; nil: it does not have to make room for others.
+    mutating func add(_ peer: SendingPeer, end: (() -> Void)? = nil) {
         opened &+= 1
         numbers[peer.id] = opened
         peers[peer.id] = peer
-        limit?.count += 1
+        let address = PeerAddress(peer.viewer.address).key
+        for places in places { places.add(peer.id, at: address, end: end) }
     }
 
     /// The sessions with their numbers, in that order.
@@ -50,14 +42,14 @@ struct ViewerRoster {
     mutating func remove(_ peer: SendingPeer, now: MediaInstant) -> Bool {
         guard peers.removeValue(forKey: peer.id) != nil else { return false }
         numbers[peer.id] = nil
-        limit?.count -= 1
+        for places in places { places.remove(peer.id) }
         past.add(peer, now: now)
         return true
     }
 
     mutating func removeAll() -> [SendingPeer] {
         defer {
-            limit?.count -= peers.count
+            for places in places { for id in peers.keys { places.remove(id) } }
             peers.removeAll()
             numbers.removeAll()
         }
@@ -65,9 +57,11 @@ struct ViewerRoster {
     }
 
     /// The sessions that have no connection yet.
-    func halfOpen(now: MediaInstant) -> [HalfOpenDisplacement.Session<SessionID>] {
+    func halfOpen(now: MediaInstant) -> [HalfOpenDisplacement.Session<SessionID, AddressKey>] {
         peers.values.compactMap { peer in
-            peer.liveness.waiting(now).map { .init(id: peer.id, address: peer.viewer.address, waited: $0) }
+            peer.liveness.waiting(now).map {
+                .init(id: peer.id, address: PeerAddress(peer.viewer.address).key, waited: $0)
+            }
         }
     }
 

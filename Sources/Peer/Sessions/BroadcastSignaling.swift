@@ -158,6 +158,14 @@ final class BroadcastSignaling: SignalingServerDelegate, BroadcastDelegate {
         tell(audience)
     }
 
+    /// Its token would bring the viewer back at once.
+    func broadcast(displaced viewer: Viewer) {
+        guard let served = served.with({ $0 }) else { return }
+        Task {
+            await served.remove(viewer, reason: "all places were taken, and your address had more than others")
+        }
+    }
+
     func broadcast(has layers: [VideoLayer], in line: Int, of sessions: [SessionID]) {
         guard let served = served.with({ $0 }) else { return }
         // Not on the network loop, as it may be for thousands.

@@ -14,7 +14,7 @@ final class KnockHandler: Sendable {
     private let removed = Monitor<[ViewerIdentity]>([])
     private static let removedLimit = 1_024
     /// The viewers that this host has sent elsewhere, which knock there again, and whether they record; the oldest is first.
-    private let redirected = Monitor<[(identity: ViewerIdentity, records: Bool)]>([])
+    private let redirected = Monitor<[(identity: ViewerIdentity, records: Bool, isAdmittedByRule: Bool)]>([])
     private static let redirectedLimit = 8_192
 
     /// How long a refusal applies.
@@ -36,37 +36,42 @@ final class KnockHandler: Sendable {
     }
 
     /// Accepts the viewer's later knocks without a question, until it is removed.
-    func noteRedirect(of identity: ViewerIdentity, records: Bool) {
+    func noteRedirect(of identity: ViewerIdentity, records: Bool, isAdmittedByRule: Bool = false) {
         redirected.with { redirected in
             redirected.removeAll { $0.identity == identity }
             if redirected.count >= Self.redirectedLimit { redirected.removeFirst() }
-            redirected.append((identity, records))
+            redirected.append((identity, records, isAdmittedByRule))
         }
     }
 
-    /// Whether the viewer was admitted before and not removed since, and does nothing now that it did not then.
-    private func isRedirected(_ knock: Knock) -> Bool {
+    /// The former decision about a viewer that was sent elsewhere and not removed since, and does nothing now that it did
+    /// not then; nil: there is none.
+    private func formerDecision(on knock: Knock) -> KnockDecision? {
         // It may have been sent there by what had begun before it was removed.
-        guard !removed.with({ $0.contains(knock.identity) }) else { return false }
-        return redirected.with { $0.contains { $0.identity == knock.identity && ($0.records || !knock.records) } }
+        guard !removed.with({ $0.contains(knock.identity) }) else { return nil }
+        let known = redirected.with { redirected in
+            redirected.first { $0.identity == knock.identity && ($0.records || !knock.records) }
+        }
+        return known.map { $0.isAdmittedByRule ? .acceptedByRule : .accepted }
     }
 
     func decide(_ knock: Knock) async -> KnockDecision {
-        if isRedirected(knock) { return .accepted }
+        if let decision = formerDecision(on: knock) { return decision }
         var knock = knock
         knock.wasRemoved = removed.with { $0.contains(knock.identity) }
         let who = ViewerDescription(knock)
         pending.with { $0[knock.id] = who }
         emit(.knock(who))
         let decision = await decideKnock(knock)
-        if decision == .accepted || decision == .remembered {
+        if [.accepted, .acceptedByRule, .remembered].contains(decision) {
             removed.with { removed in removed.removeAll { $0 == knock.identity } }
         }
         switch decision {
-        case .accepted: emit(.accepted(who, isRemembered: false))
+        case .accepted, .acceptedByRule: emit(.accepted(who, isRemembered: false))
         case .remembered: emit(.accepted(who, isRemembered: true))
         case .refused(let reason):
             emit(.refused(who, reason: "\(reason ?? "refused"); they can ask again in \(Self.refusalSeconds) s"))
+        case .busy(let reason): emit(.refused(who, reason: reason))
         case .unanswered where Task.isCancelled: break
         case .unanswered: emit(.refused(who, reason: "nobody answered"))
         }

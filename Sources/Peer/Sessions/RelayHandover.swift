@@ -138,6 +138,8 @@ final class RelayHandover: BroadcastDelegate, Sendable {
         signaling.broadcast(ended: session, audience: audience)
         state.with { $0.publication }?.broadcast(ended: session, audience: audience)
     }
+
+    func broadcast(displaced viewer: Viewer) { signaling.broadcast(displaced: viewer) }
 }
 
 extension BroadcastEvent {

@@ -47,24 +47,29 @@ package struct ViewerDocument: Codable {
 
 /// The host's decision about such a viewer.
 package struct ViewerDecisionDocument: Codable {
-    enum Decision: String, Codable { case accepted, refused, unanswered }
+    enum Decision: String, Codable { case accepted, refused, busy, unanswered }
 
     var decision: Decision
     /// For the viewer.
     var reason: String?
+    /// Accepted, and nobody was asked.
+    var unasked: Bool?
 
     package init(_ decision: KnockDecision) {
         switch decision {
         case .accepted, .remembered: self.decision = .accepted
+        case .acceptedByRule: (self.decision, unasked) = (.accepted, true)
         case .refused(let text): (self.decision, reason) = (.refused, text)
+        case .busy(let text): (self.decision, reason) = (.busy, text)
         case .unanswered: self.decision = .unanswered
         }
     }
 
     package var value: KnockDecision {
         switch decision {
-        case .accepted: .accepted
+        case .accepted: unasked == true ? .acceptedByRule : .accepted
         case .refused: .refused(reason.map { UntrustedText.clean($0, limit: 256, fallback: "the host said no") })
+        case .busy: .busy(UntrustedText.clean(reason ?? "", limit: 256, fallback: "no viewer is taken at present"))
         case .unanswered: .unanswered
         }
     }

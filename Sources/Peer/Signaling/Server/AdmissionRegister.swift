@@ -31,9 +31,20 @@ final class AdmissionRegister: Sendable {
 
         /// Returns whether the owner's certificate and address may have another session with the fixed token.
         func hasRoomForFixed(_ owner: SessionOwner, _ taken: [SessionOwner]) -> Bool {
+            full(owner, taken) == nil
+        }
+
+        /// What of the owner's has no room for another session with the fixed token.
+        func full(_ owner: SessionOwner, _ taken: [SessionOwner]) -> PairingRegister.Full? {
             let own = taken.filter(\.isFixed)
-            return own.count { $0.fingerprint == owner.fingerprint } < perFixedCertificate
-                && own.count { $0.address == owner.address } < perFixedAddress
+            guard own.count(where: { $0.fingerprint == owner.fingerprint }) < perFixedCertificate else {
+                return .certificate(perFixedCertificate)
+            }
+            let shares = AddressShares(own.map(\.address))
+            guard shares.hasRoom(for: owner.address, share: perFixedAddress, of: all) else {
+                return .address(perFixedAddress, of: all)
+            }
+            return nil
         }
     }
 

@@ -100,7 +100,7 @@ extension BroadcastRoutes {
             KnockTable.Request(
                 name: UntrustedText.clean(request.name ?? "", fallback: "somebody"),
                 kind: UntrustedText.kind(userAgent: call.headers[.userAgent]), address: call.address,
-                records: request.records ?? false, hasPass: isPass(request.pass, for: identity), challenge: challenge,
+                records: request.records ?? false, pass: pass(request.pass, of: identity), challenge: challenge,
                 origin: origin))
         switch opening {
         case .opened:
@@ -161,6 +161,7 @@ extension BroadcastRoutes {
                     reconnect: broadcast.admissions.admission(token: token)?.1.viewer.flatMap(broadcast.redirect)))
         case .outcome(.refused(let reason)):
             return refused(reason, Int(configuration.refusalTimeout / .seconds(1)))
+        case .outcome(.busy(let reason)): return RouteResponse(problem: .busy, .serviceUnavailable, reason)
         case .outcome(.unanswered):
             return RouteResponse(problem: .unanswered, .gone, "nobody answered: the host's owner may be away")
         case .outcome(.ended): return hasEnded
@@ -177,16 +178,17 @@ extension BroadcastRoutes {
         }
     }
 
-    private func isPass(_ text: String?, for viewer: ViewerIdentity) -> Bool {
-        guard let key = configuration.passKey, let pass = text.flatMap({ Base64URL.decode($0) }) else { return false }
-        return AdmissionPass(configuration.id, key: key).isValid(pass, for: viewer)
+    private func pass(_ text: String?, of viewer: ViewerIdentity) -> AdmissionPass.Kind? {
+        guard let key = configuration.passKey, let pass = text.flatMap({ Base64URL.decode($0) }) else { return nil }
+        return AdmissionPass(configuration.id, key: key).kind(of: pass, for: viewer)
     }
 
     private func pass(ofToken token: String) -> String? {
         guard let key = configuration.passKey,
-            let viewer = broadcast.admissions.admission(token: token)?.1.viewer?.identity
+            let viewer = broadcast.admissions.admission(token: token)?.1.viewer, let identity = viewer.identity
         else { return nil }
-        return Base64URL.encode(AdmissionPass(configuration.id, key: key).text(for: viewer))
+        let kind: AdmissionPass.Kind = viewer.isAdmittedByRule ? .ofRule : .ofPerson
+        return Base64URL.encode(AdmissionPass(configuration.id, key: key).text(for: identity, kind))
     }
 
     var hasEnded: RouteResponse { RouteResponse(problem: .ended, .gone, "the broadcast has ended") }

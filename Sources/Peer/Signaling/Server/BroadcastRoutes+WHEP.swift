@@ -29,6 +29,7 @@ extension BroadcastRoutes {
                 knock: nil, name: "player with the token",
                 kind: UntrustedText.kind(userAgent: call.headers[.userAgent]),
                 address: call.address.text, fingerprint: offer.fingerprint)
+            viewer.isAdmittedByRule = true
         }
         viewer.clientInstance = call.headers[Header.shareVisit].flatMap { ClientInstanceID($0) }
         let place = SessionTable.Owner(

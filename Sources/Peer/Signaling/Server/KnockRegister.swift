@@ -80,14 +80,16 @@ actor KnockRegister {
         guard let request = table.request(asked: question) else { return }
         let outcome: KnockTable.Outcome
         switch decision {
-        case .accepted, .remembered:
+        case .accepted, .acceptedByRule, .remembered:
             var viewer = Viewer(
                 knock: question, name: request.name, kind: request.kind, address: request.address.text,
                 fingerprint: request.identity.fingerprint, identity: request.identity, words: request.challenge.words)
             viewer.records = request.records
+            viewer.isAdmittedByRule = decision == .acceptedByRule
             viewer.origin = request.origin
             outcome = admissions.admit(viewer, from: request.address.key).map { .accepted(token: $0) } ?? .crowded
         case .refused(let reason): outcome = .refused(reason)
+        case .busy(let reason): outcome = .busy(reason)
         case .unanswered: outcome = .unanswered
         }
         perform(table.answer(question, outcome, now: .now))

@@ -60,10 +60,13 @@ final class Meeting: Sendable {
         var rates: [AddressKey: TokenBucket] = [:]
         var count = 0
         var hasEnded = false
+        /// When a request was forwarded, or the response to one ended.
+        var usedAt = ContinuousClock.now
 
         mutating func remove(_ number: Int) -> Pending? {
             guard let pending = pending.removeValue(forKey: number) else { return nil }
             unread -= pending.unread
+            usedAt = .now
             return pending
         }
 
@@ -87,6 +90,9 @@ final class Meeting: Sendable {
         self.session = session
         self.limits = limits
     }
+
+    /// Since when nobody has asked anything here; nil if somebody waits or has a response that goes on.
+    var idleSince: ContinuousClock.Instant? { state.withLock { $0.pending.isEmpty ? $0.usedAt : nil } }
 
     // MARK: The host
 
@@ -195,8 +201,10 @@ final class Meeting: Sendable {
     private func begin(_ response: RouteResponse, _ first: String, _ number: Int, _ state: inout State) -> RouteResponse
     {
         let address = state.pending[number]?.address
-        let open = state.pending.values.filter { $0.body != nil }
-        guard open.count < limits.open, open.count(where: { $0.address == address }) < limits.openOfAddress else {
+        let open = AddressShares(state.pending.values.filter { $0.body != nil }.map(\.address))
+        guard let address, open.total < limits.open,
+            open.hasRoom(for: address, share: limits.openOfAddress, of: limits.open)
+        else {
             _ = state.remove(number)
             return crowded
         }
@@ -257,9 +265,10 @@ final class Meeting: Sendable {
             let result: Result<Int, Refusal> = state.withLock { state in
                 if state.hasEnded { return .failure(Refusal(ended)) }
                 guard let stream = state.stream else { return .failure(Refusal(absent)) }
-                let waiting = state.pending.values.filter { $0.head != nil }
-                let ofAddress = waiting.count { $0.address == call.address.key }
-                guard waiting.count < limits.pending, ofAddress < limits.pendingOfAddress else {
+                let waiting = AddressShares(state.pending.values.filter { $0.head != nil }.map(\.address))
+                guard waiting.total < limits.pending,
+                    waiting.hasRoom(for: call.address.key, share: limits.pendingOfAddress, of: limits.pending)
+                else {
                     return .failure(Refusal(crowded))
                 }
                 let number = state.count + 1
@@ -271,6 +280,7 @@ final class Meeting: Sendable {
                     case .enqueued = stream.feed.yield(Outgoing(text: text, number: number))
                 else { return .failure(Refusal(crowded)) }
                 state.count = number
+                state.usedAt = .now
                 state.unwritten += bytes
                 let limit = limits.response
                 let timer = Task { [weak self] in
@@ -291,24 +301,30 @@ final class Meeting: Sendable {
         }
     }
 
-    /// Takes the bytes of a request from those of its address.
+    /// Takes the bytes of a request from those of its address and, while more than half of the counts are in use, from
+    /// those of the networks around it.
     private func takeBytes(_ bytes: Int, of address: AddressKey, _ state: inout State) -> Bool {
         let now = ContinuousClock.now
-        var key = address
-        if state.rates[key] == nil, state.rates.count >= limits.addresses {
+        let isCrowded = state.rates.count > limits.addresses / 2
+        if state.rates[address] == nil, state.rates.count + address.networks.count >= limits.addresses {
             for (other, var bucket) in state.rates {
                 bucket.refill(now)
                 if bucket.isFull() { state.rates[other] = nil }
             }
-            if state.rates.count >= limits.addresses { key = PeerAddress("").key }
         }
-        var bucket =
-            state.rates[key]
-            ?? TokenBucket(burst: limits.bytesOfAddress, rate: limits.bytesOfAddressPerSecond, now: now)
-        bucket.refill(now)
-        defer { state.rates[key] = bucket }
-        guard bucket.has(Double(bytes)) else { return false }
-        bucket.take(Double(bytes))
+        let hasRoom = state.rates[address] != nil || state.rates.count + address.networks.count < limits.addresses
+        let keys = hasRoom ? [address] + address.networks : [PeerAddress("").key]
+        for (place, key) in keys.enumerated() {
+            let shares = Double(key.shares)
+            var bucket =
+                state.rates[key]
+                ?? TokenBucket(
+                    burst: limits.bytesOfAddress * shares, rate: limits.bytesOfAddressPerSecond * shares, now: now)
+            bucket.refill(now)
+            state.rates[key] = bucket
+            guard bucket.has(Double(bytes)) || (place > 0 && !isCrowded) else { return false }
+        }
+        for key in keys where state.rates[key]?.has(Double(bytes)) == true { state.rates[key]?.take(Double(bytes)) }
         return true
     }
 

@@ -30,13 +30,13 @@ final class MeetingTable: Sendable {
         var owners: [MeetingID: Owner] = [:]
         /// How many identifiers each certificate has.
         var ofCertificate: [[UInt8]: Int] = [:]
-        var ofAddress: [AddressKey: Int] = [:]
+        var ofAddress = AddressShares()
         var uses = 0
 
         mutating func insert(_ id: MeetingID, _ fingerprint: [UInt8], _ address: AddressKey) {
             owners[id] = Owner(fingerprint: fingerprint, address: address, used: uses)
             ofCertificate[fingerprint, default: 0] += 1
-            ofAddress[address, default: 0] += 1
+            ofAddress.add(address)
         }
 
         mutating func touch(_ id: MeetingID) {
@@ -51,20 +51,16 @@ final class MeetingTable: Sendable {
             let candidates = owners.filter { meetings[$0.key] == nil && isMeant($0.value) }
             guard let (id, owner) = candidates.min(by: { $0.value.used < $1.value.used }) else { return false }
             owners[id] = nil
-            Self.count(&ofCertificate, owner.fingerprint)
-            Self.count(&ofAddress, owner.address)
+            let rest = (ofCertificate[owner.fingerprint] ?? 1) - 1
+            ofCertificate[owner.fingerprint] = rest > 0 ? rest : nil
+            ofAddress.remove(owner.address)
             return true
         }
 
-        private static func count<Key>(_ counts: inout [Key: Int], _ key: Key) {
-            let rest = (counts[key] ?? 1) - 1
-            counts[key] = rest > 0 ? rest : nil
-        }
-
         /// Forgets one of the address that has most, and of all if that one's are met now.
-        mutating func makeRoom() {
-            let most = ofAddress.max { $0.value < $1.value }?.key
-            if !forgetOldest(where: { $0.address == most }) { forgetOldest { _ in true } }
+        mutating func makeRoom(for address: AddressKey) {
+            let most = ofAddress.displaceable(ofAddress.addresses, by: address, always: true)
+            if !forgetOldest(where: { most.contains($0.address) }) { forgetOldest { _ in true } }
         }
     }
 
@@ -98,7 +94,7 @@ final class MeetingTable: Sendable {
                 if state.ofCertificate[fingerprint] ?? 0 >= certificateLimit {
                     state.forgetOldest { $0.fingerprint == fingerprint }
                 }
-                if state.owners.count >= ownerLimit { state.makeRoom() }
+                if state.owners.count >= ownerLimit { state.makeRoom(for: address) }
                 state.insert(meeting.id, fingerprint, address)
             }
             state.touch(meeting.id)
@@ -106,6 +102,13 @@ final class MeetingTable: Sendable {
             state.ids[meeting.session] = meeting.id
             return .added
         }
+    }
+
+    /// The sessions of meetings at which nobody was since `limit`; the longest idle one is first.
+    func idle(since limit: ContinuousClock.Instant) -> [SessionID] {
+        state.withLock { Array($0.meetings.values) }
+            .compactMap { meeting in meeting.idleSince.map { (session: meeting.session, since: $0) } }
+            .filter { $0.since <= limit }.sorted { $0.since < $1.since }.map(\.session)
     }
 
     /// Whether a session stands for a meeting.

@@ -19,6 +19,10 @@ extension MediaInstant {
 
 /// Limits connections, requests, knocks and failures by token buckets, per address and in all. A value without a clock,
 /// in bounded memory. A server has one for all of its broadcasts.
+///
+/// The networks around an IPv6 address have limits, too: a /56 four times and a /48 sixteen times those of an address. They
+/// count only while the table of addresses is more than half full or a common bucket is less than half full. A network
+/// with that many addresses in a table that is more than half full shares its limits among its further ones.
 struct RequestLimiter: Sendable {
     /// A flat record, as each limit is set by its own name.
     struct Limits: Sendable {
@@ -61,6 +65,7 @@ struct RequestLimiter: Sendable {
         var isAccepted: Bool { self != .refused }
     }
 
+    /// Of an address, or of a network.
     private struct AddressState {
         var connections: TokenBucket
         var rareConnections: TokenBucket
@@ -68,8 +73,22 @@ struct RequestLimiter: Sendable {
         var knocks: TokenBucket
         var rareKnocks: TokenBucket
         var failures: TokenBucket
-        var open = 0
+        /// The addresses of a network that are in the table.
+        var members = 0
         var admittedUntil: ContinuousClock.Instant?
+
+        /// - Parameter shares: how many times the limits of an address it has.
+        init(_ limits: Limits, shares: Int, now: ContinuousClock.Instant) {
+            func bucket(_ burst: Double, _ rate: Double) -> TokenBucket {
+                TokenBucket(burst: burst * Double(shares), rate: rate * Double(shares), now: now)
+            }
+            connections = bucket(limits.connectionBurst, limits.connectionsPerSecond)
+            rareConnections = bucket(limits.rareConnectionBurst, limits.rareConnectionsPerSecond)
+            requests = bucket(limits.requestBurst, limits.requestsPerSecond)
+            knocks = bucket(limits.knockBurst, limits.knocksPerSecond)
+            rareKnocks = bucket(limits.rareKnockBurst, limits.rareKnocksPerSecond)
+            failures = bucket(limits.failureBurst, limits.failuresPerSecond)
+        }
 
         func isAdmitted(_ now: ContinuousClock.Instant) -> Bool { admittedUntil.map { $0 > now } ?? false }
 
@@ -80,7 +99,7 @@ struct RequestLimiter: Sendable {
             knocks.refill(now)
             rareKnocks.refill(now)
             failures.refill(now)
-            return open == 0 && !isAdmitted(now) && connections.isFull() && rareConnections.isFull()
+            return members == 0 && !isAdmitted(now) && connections.isFull() && rareConnections.isFull()
                 && requests.isFull() && knocks.isFull() && rareKnocks.isFull() && failures.isFull()
         }
     }
@@ -91,10 +110,15 @@ struct RequestLimiter: Sendable {
     private static let fullDelay = 10
 
     let limits: Limits
-    private var addresses: [AddressKey: AddressState] = [:]
+    /// Of addresses, and of the networks around them.
+    private var states: [AddressKey: AddressState] = [:]
+    private var addressCount = 0
     private var connections: TokenBucket
-    private(set) var open = 0
+    private var openConnections = AddressShares()
     private var nextSweep: ContinuousClock.Instant
+
+    /// Open connections.
+    var open: Int { openConnections.total }
 
     init(limits: Limits, now: ContinuousClock.Instant) {
         self.limits = limits
@@ -109,60 +133,58 @@ struct RequestLimiter: Sendable {
     /// a connection of an admitted one. Addresses that connect often leave a quarter of the common bucket to those that
     /// do not.
     mutating func connect(_ address: AddressKey, now: ContinuousClock.Instant) -> Entry {
-        guard makeRoom(now) || addresses[address] != nil else { return .refused }
-        var state = state(of: address, now)
-        defer { addresses[address] = state }
-        state.connections.refill(now)
-        state.rareConnections.refill(now)
+        guard let key = key(for: address, now) else { return .refused }
         connections.refill(now)
-        guard state.open < limits.connectionsPerAddress, state.connections.has() else { return .refused }
-        let isAdmitted = state.isAdmitted(now)
+        let isCrowded = isCrowded || !connections.has(beside: Self.half)
+        guard openConnections.hasRoom(for: address, share: limits.connectionsPerAddress, of: limits.connections),
+            delay(\.connections, key, isCrowded, now) == nil
+        else { return .refused }
+        let isAdmitted = isAdmitted(address, now)
         if !isAdmitted {
-            let isRare = state.rareConnections.has()
+            let isRare = delay(\.rareConnections, key, isCrowded, now) == nil
             // A refused attempt counts, too: many addresses would otherwise keep the last quarter for as long as it takes
             // to accept all of their rare connections.
-            if isRare { state.rareConnections.take() }
+            if isRare { take(\.rareConnections, key) }
             guard connections.has(beside: isRare ? 0 : Self.reserved) else { return .refused }
             connections.take()
         }
         var entry = Entry.accepted
         if open >= limits.connections - (isAdmitted ? 0 : limits.reservedConnections) {
-            guard let loser = loser(to: state, isAdmitted: isAdmitted, now) else { return .refused }
-            addresses[loser]?.open -= 1
-            open -= 1
+            guard let loser = loser(to: address, isAdmitted: isAdmitted, now) else { return .refused }
+            openConnections.remove(loser)
             entry = .acceptedInsteadOf(loser)
         }
-        state.connections.take()
-        state.open += 1
-        open += 1
+        take(\.connections, key)
+        openConnections.add(address)
         return entry
     }
 
     /// Returns the address with the most connections: of those not admitted, or if there are none and the newcomer is
     /// admitted, of the admitted ones. Returns nil if it does not have more than the newcomer would have.
-    private func loser(to state: AddressState, isAdmitted: Bool, _ now: ContinuousClock.Instant) -> AddressKey? {
-        func most(_ isCandidate: (AddressState) -> Bool) -> (key: AddressKey, value: AddressState)? {
-            addresses.filter { $0.value.open > 0 && isCandidate($0.value) }.max { $0.value.open < $1.value.open }
+    private func loser(to newcomer: AddressKey, isAdmitted: Bool, _ now: ContinuousClock.Instant) -> AddressKey? {
+        func most(_ losers: Set<AddressKey>) -> AddressKey? {
+            losers.max { openConnections.count(of: $0) < openConnections.count(of: $1) }
         }
-        if let unadmitted = most({ !$0.isAdmitted(now) }) {
-            if isAdmitted || unadmitted.value.open > state.open + 1 { return unadmitted.key }
-        }
-        guard isAdmitted, let other = most({ $0.isAdmitted(now) }) else { return nil }
-        return other.value.open > state.open + 1 ? other.key : nil
+        let addresses = openConnections.addresses
+        let unadmitted = addresses.filter { !self.isAdmitted($0, now) }
+        let losers = openConnections.displaceable(unadmitted, by: newcomer, always: isAdmitted)
+        if let loser = most(losers) { return loser }
+        guard isAdmitted else { return nil }
+        return most(openConnections.displaceable(addresses.filter { self.isAdmitted($0, now) }, by: newcomer))
+    }
+
+    private func isAdmitted(_ address: AddressKey, _ now: ContinuousClock.Instant) -> Bool {
+        states[address]?.isAdmitted(now) ?? false
     }
 
     /// Notes that a request with a valid token came from this address.
     mutating func admitted(_ address: AddressKey, now: ContinuousClock.Instant) {
+        guard states[address] != nil || add(address, now) else { return }
         let until = now + limits.admittedFor
-        addresses[address]?.admittedUntil = until
+        states[address]?.admittedUntil = until
     }
 
-    mutating func closed(_ address: AddressKey) {
-        guard var state = addresses[address], state.open > 0 else { return }
-        state.open -= 1
-        open -= 1
-        addresses[address] = state
-    }
+    mutating func closed(_ address: AddressKey) { openConnections.remove(address) }
 
     /// Takes a request's token. Returns nil if the request may proceed, else the seconds to wait.
     mutating func requestDelay(_ address: AddressKey, now: ContinuousClock.Instant) -> Int? {
@@ -178,17 +200,14 @@ struct RequestLimiter: Sendable {
     mutating func knockDelay(
         _ address: AddressKey, of knocks: inout TokenBucket, now: ContinuousClock.Instant
     ) -> Int? {
-        guard addresses[address] != nil || makeRoom(now) else { return Self.fullDelay }
-        var state = state(of: address, now)
-        defer { addresses[address] = state }
-        state.knocks.refill(now)
-        state.rareKnocks.refill(now)
-        guard state.knocks.has() else { return state.knocks.wait }
+        guard let key = key(for: address, now) else { return Self.fullDelay }
         knocks.refill(now)
-        let isRare = state.rareKnocks.has()
+        let isCrowded = isCrowded || !knocks.has(beside: Self.half)
+        if let wait = delay(\.knocks, key, isCrowded, now) { return wait }
+        let isRare = delay(\.rareKnocks, key, isCrowded, now) == nil
         guard knocks.has(beside: isRare ? 0 : Self.reserved) else { return knocks.wait }
-        if isRare { state.rareKnocks.take() }
-        state.knocks.take()
+        if isRare { take(\.rareKnocks, key) }
+        take(\.knocks, key)
         knocks.take()
         return nil
     }
@@ -201,38 +220,79 @@ struct RequestLimiter: Sendable {
         delay(\.failures, address, now)
     }
 
+    // MARK: Buckets
+
+    private typealias Bucket = WritableKeyPath<AddressState, TokenBucket>
+
     /// Takes a token of one of the address's buckets. Returns nil if there was one, else the seconds until there is.
-    private mutating func delay(
-        _ bucket: WritableKeyPath<AddressState, TokenBucket>, _ address: AddressKey, _ now: ContinuousClock.Instant
-    ) -> Int? {
+    private mutating func delay(_ bucket: Bucket, _ address: AddressKey, _ now: ContinuousClock.Instant) -> Int? {
         // Without a connection of its own, if a relay has forwarded the request.
-        guard addresses[address] != nil || makeRoom(now) else { return Self.fullDelay }
-        var state = state(of: address, now)
-        defer { addresses[address] = state }
-        state[keyPath: bucket].refill(now)
-        guard state[keyPath: bucket].has() else { return state[keyPath: bucket].wait }
-        state[keyPath: bucket].take()
+        guard let key = key(for: address, now) else { return Self.fullDelay }
+        if let wait = delay(bucket, key, isCrowded, now) { return wait }
+        take(bucket, key)
         return nil
     }
 
-    private func state(of address: AddressKey, _ now: ContinuousClock.Instant) -> AddressState {
-        addresses[address]
-            ?? AddressState(
-                connections: TokenBucket(burst: limits.connectionBurst, rate: limits.connectionsPerSecond, now: now),
-                rareConnections: TokenBucket(
-                    burst: limits.rareConnectionBurst, rate: limits.rareConnectionsPerSecond, now: now),
-                requests: TokenBucket(burst: limits.requestBurst, rate: limits.requestsPerSecond, now: now),
-                knocks: TokenBucket(burst: limits.knockBurst, rate: limits.knocksPerSecond, now: now),
-                rareKnocks: TokenBucket(burst: limits.rareKnockBurst, rate: limits.rareKnocksPerSecond, now: now),
-                failures: TokenBucket(burst: limits.failureBurst, rate: limits.failuresPerSecond, now: now))
+    /// - Parameter isCrowded: the buckets of the networks around count, too.
+    /// - Returns: nil if there is a token, else the seconds until there is one.
+    private mutating func delay(
+        _ bucket: Bucket, _ key: AddressKey, _ isCrowded: Bool, _ now: ContinuousClock.Instant
+    ) -> Int? {
+        var wait: Int?
+        for (place, key) in ([key] + key.networks).enumerated() {
+            states[key]?[keyPath: bucket].refill(now)
+            guard place == 0 || isCrowded, let own = states[key]?[keyPath: bucket], !own.has() else { continue }
+            wait = max(wait ?? 0, own.wait)
+        }
+        return wait
     }
 
-    /// Returns false if the table is full of addresses that cannot be forgotten yet.
-    private mutating func makeRoom(_ now: ContinuousClock.Instant) -> Bool {
-        if now >= nextSweep {
-            nextSweep = now + .seconds(10)
-            for (address, var state) in addresses where state.isForgettable(now) { addresses[address] = nil }
+    /// Takes a token, also of the networks around as long as they have some.
+    private mutating func take(_ bucket: Bucket, _ key: AddressKey) {
+        for key in [key] + key.networks where states[key]?[keyPath: bucket].has() == true {
+            states[key]?[keyPath: bucket].take()
         }
-        return addresses.count < limits.addresses
+    }
+
+    // MARK: The table
+
+    private static let half = 0.5
+    private var isCrowded: Bool { addressCount > limits.addresses / 2 }
+
+    /// Returns the state in which an address counts: its own, or that of a network which has its share of the table.
+    /// Returns nil if the table is full of addresses that cannot be forgotten yet.
+    private mutating func key(for address: AddressKey, _ now: ContinuousClock.Instant) -> AddressKey? {
+        sweep(now)
+        guard states[address] == nil else { return address }
+        if isCrowded, let network = address.networks.first(where: { states[$0]?.members ?? 0 >= $0.shares }) {
+            return network
+        }
+        return add(address, now) ? address : nil
+    }
+
+    /// - Returns: false if the table is full.
+    private mutating func add(_ address: AddressKey, _ now: ContinuousClock.Instant) -> Bool {
+        guard addressCount < limits.addresses else { return false }
+        addressCount += 1
+        let limits = limits
+        states[address] = AddressState(limits, shares: 1, now: now)
+        for network in address.networks {
+            states[network, default: AddressState(limits, shares: network.shares, now: now)].members += 1
+        }
+        return true
+    }
+
+    private mutating func sweep(_ now: ContinuousClock.Instant) {
+        guard now >= nextSweep else { return }
+        nextSweep = now + .seconds(10)
+        for (address, var state) in states
+        where address.shares == 1 && openConnections.count(of: address) == 0 && state.isForgettable(now) {
+            states[address] = nil
+            addressCount -= 1
+            for network in address.networks { states[network]?.members -= 1 }
+        }
+        for (network, var state) in states where network.shares > 1 && state.isForgettable(now) {
+            states[network] = nil
+        }
     }
 }
