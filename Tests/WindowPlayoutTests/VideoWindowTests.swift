@@ -75,7 +75,7 @@ import WindowPlayout
             800, 600, presentation, place: WindowPlace(x: 50, y: 40, size: PixelSize(width: 639, height: 357))
         ) { window, display in
             let canvas = I420Buffer(PixelSize(width: 640, height: 360))
-            canvas.fill(PixelRect(canvas.size), y: 82, u: 90, v: 240)
+            canvas.fill(PixelRect(canvas.size), y: 16, u: 128, v: 128)
             for x in stride(from: 0, to: 640, by: 4) {
                 canvas.fill(PixelRect(x: x, y: 0, width: 2, height: 360), y: 235, u: 128, v: 128)
             }
@@ -85,7 +85,7 @@ import WindowPlayout
             // Scaled by 0.998, some of the lines would be grey.
             for x in stride(from: 0, to: 636, by: 4) {
                 #expect(
-                    screen.isNear([255, 255, 255], 50 + x, 60) && screen.isNear([255, 0, 0], 50 + x + 2, 60), "\(x)")
+                    screen.isNear([255, 255, 255], 50 + x, 60) && screen.isNear([0, 0, 0], 50 + x + 2, 60), "\(x)")
             }
             canvas.fill(PixelRect(x: 624, y: 344, width: 16, height: 16), y: 145, u: 54, v: 34)
             window.show(canvas.frame)

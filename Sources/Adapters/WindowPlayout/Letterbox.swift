@@ -14,7 +14,8 @@ public struct Letterbox: Equatable, Sendable {
         var size = Self.fit(frame, in: window)
         // A window of nearly the frame's size must not cause scaling, which blurs text: at most three rows and columns have
         // black bars, or are cut off at the right and at the bottom.
-        if abs(size.width - frame.width) < 4, abs(size.height - frame.height) < 4 { size = frame }
+        let cut = max(frame.width - window.width, frame.height - window.height)
+        if cut < 4, size.width - frame.width < 4, size.height - frame.height < 4 { size = frame }
         let width = max(size.width & ~1, 2)
         let height = max(size.height & ~1, 2)
         place = PixelRect(

@@ -5,6 +5,7 @@
 export function wholeSize(picture, place, ratio) {
     const size = { width: picture.width / ratio, height: picture.height / ratio };
     const scale = Math.min(place.width / size.width, place.height / size.height);
-    const differs = length => Math.abs(length * (scale - 1)) * ratio >= 4;
-    return Number.isFinite(scale) && !differs(size.width) && !differs(size.height) ? size : null;
+    const cut = Math.max(size.width - place.width, size.height - place.height) * ratio;
+    const growth = Math.max(size.width, size.height) * (scale - 1) * ratio;
+    return Number.isFinite(scale) && cut < 4 && growth < 4 ? size : null;
 }
