@@ -17,12 +17,10 @@ package struct ListenAddress {
 
     /// - Parameter addresses: those of this machine that others may reach.
     init(addresses: [String]) {
-        // A socket for IPv4 alone is not reached where there is no IPv4 address but loopback.
-        host = !addresses.isEmpty && addresses.allSatisfy { $0.contains(":") } ? "::" : "0.0.0.0"
+        (host, linkHost) = LocalAddresses.place(of: "0.0.0.0", among: addresses)
         port = DefaultPorts.signaling
         furtherPorts = DefaultPorts.further
         mediaPorts = DefaultPorts.media
-        linkHost = Self.reachable(at: host, of: addresses) ?? "127.0.0.1"
     }
 
     /// - Parameters:
@@ -43,17 +41,9 @@ package struct ListenAddress {
         var host = String(text[..<colon])
         if host.hasPrefix("["), host.hasSuffix("]") { host = String(host.dropFirst().dropLast()) }
         if host.isEmpty || host == "*" { host = "0.0.0.0" }
-        self.host = host
+        (self.host, linkHost) = LocalAddresses.place(of: host, among: addresses)
         self.port = port
         mediaPorts = port == 0 ? nil : DefaultPorts.media
-        linkHost = host
-        if isWildcard { linkHost = Self.reachable(at: host, of: addresses) ?? (host == "::" ? "::1" : "127.0.0.1") }
-    }
-
-    /// The first address of this machine at which a socket that listens on all addresses is reached: "0.0.0.0" is for IPv4
-    /// alone, "::" for both.
-    private static func reachable(at host: String, of addresses: [String]) -> String? {
-        addresses.first { host == "::" || !$0.contains(":") }
     }
 
     /// Whether it means all addresses of the machine.

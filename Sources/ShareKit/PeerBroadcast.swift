@@ -1,4 +1,5 @@
 package import Admission
+internal import LinuxRuntime
 internal import MediaCore
 package import Publishing
 package import Sessions
@@ -40,6 +41,9 @@ public final class PeerBroadcast: Sendable {
         /// A viewer receives the frames.
         case viewerConnected(name: String)
         case viewerLeft(name: String, remaining: Int)
+        /// Nothing is captured; the viewers keep the last frame.
+        case paused
+        case resumed
         /// Something does not work; the broadcast continues.
         case warning(String)
         /// Nothing follows. Nil after `finish`.
@@ -49,6 +53,7 @@ public final class PeerBroadcast: Sendable {
     /// The events, in their order. One reader; the oldest are dropped beyond 256.
     public let events: AsyncStream<Event>
     private let session: HostSession
+    private let isStarted = Monitor(false)
 
     /// - Parameters:
     ///   - source: what is shared.
@@ -101,7 +106,13 @@ public final class PeerBroadcast: Sendable {
 
     /// Starts the broadcast.
     /// - Returns: the link for viewers. It is secret: who has it may ask to watch.
+    /// - Throws: `.alreadyStarted` at a second call, also after the end; `.portUnavailable`; `.failed`.
     public func start() async throws(ShareKitError) -> String {
+        let isFirst = isStarted.with { isStarted in
+            defer { isStarted = true }
+            return !isStarted
+        }
+        guard isFirst else { throw ShareKitError(.alreadyStarted, "this broadcast was started before") }
         do throws(EndReason) {
             return try await open().text
         } catch {
@@ -125,6 +136,8 @@ extension PeerBroadcast.Event {
         switch event {
         case .connected(let viewer, _): self = .viewerConnected(name: viewer.name)
         case .viewerLeft(let viewer, _, let viewers): self = .viewerLeft(name: viewer.name, remaining: viewers)
+        case .broadcastPaused: self = .paused
+        case .broadcastResumed: self = .resumed
         case .warning(let sentence): self = .warning(sentence)
         case .ended(let reason): self = .ended(reason.code == .stopped ? nil : ShareKitError(reason))
         default: return nil
@@ -155,10 +168,9 @@ extension Identity {
 
 extension HostSession.Configuration {
     fileprivate init(_ options: PeerBroadcast.Options, name: String) {
-        let isAnyAddress = options.listenAddress == "0.0.0.0" || options.listenAddress == "::"
+        let place = LocalAddresses.place(of: options.listenAddress)
         self.init(
-            listenHost: options.listenAddress, listenPort: options.port,
-            linkHost: options.linkHost ?? (isAnyAddress ? LocalAddresses.preferred() : options.listenAddress),
+            listenHost: place.host, listenPort: options.port, linkHost: options.linkHost ?? place.link,
             fixedToken: nil, framesPerSecond: options.maximumFramesPerSecond,
             maximumBitrate: .kilobits(options.maximumBitrate), contentHint: nil,
             maximumViewers: options.maximumViewers, name: name)
