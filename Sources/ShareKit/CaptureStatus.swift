@@ -1,9 +1,19 @@
 /// Whether the screen of the user's session is broadcast: the counterpart of `UIScreen.isCaptured`.
 ///
 /// An app can hide content, or stop its sound, while others see the screen. The status comes from the session bus
-/// (`io.sharekit.Broadcast1`). Without a bus the screen counts as not captured. In-app captures of ShareKit, which show
-/// nothing but their own app, do not count, and neither do screens on a second display of the user's own.
+/// (`io.sharekit.Broadcast1`), and from the lock and the control socket of `share host`, which other programs cannot take
+/// the place of. In-app captures of ShareKit, which show nothing but their own app, do not count, and neither do screens on
+/// a second display of the user's own.
 public final class CaptureStatus: Sendable {
+    /// What is known.
+    public enum State: Sendable, Equatable {
+        case captured
+        /// Nobody broadcasts the screen, or the broadcast is paused.
+        case notCaptured
+        /// Another program has the broadcast's name on the bus, and no lock tells more.
+        case unknown
+    }
+
     /// The status of this process's session.
     public static let shared = CaptureStatus(.shared)
 
@@ -11,12 +21,22 @@ public final class CaptureStatus: Sendable {
 
     init(_ monitor: SystemBroadcastMonitor) { self.monitor = monitor }
 
-    /// Whether the screen is captured now; false while the broadcast is paused.
+    /// The status now.
     ///
     /// The first call may block until the bus has answered, for a second at most. Safe from any thread.
-    public var isCaptured: Bool { monitor.state.isCaptured }
+    public var state: State { State(monitor.state) }
 
-    /// The status now, and each change of it. Without a bus: false, and nothing more. Of a reader that is slow, the oldest
-    /// of more than 16 changes are dropped.
-    public var changes: AsyncStream<Bool> { monitor.values { $0.isCaptured } }
+    /// Whether the screen is captured now, or may be: true if that is unknown, false while the broadcast is paused.
+    ///
+    /// Blocks as `state` does.
+    public var isCaptured: Bool { state != .notCaptured }
+
+    /// `isCaptured` now, and each change of it. Of a reader that is slow, the oldest of more than 16 changes are dropped.
+    public var changes: AsyncStream<Bool> { monitor.values { State($0) != .notCaptured } }
+}
+
+extension CaptureStatus.State {
+    fileprivate init(_ state: SystemBroadcastMonitor.State) {
+        self = !state.isKnown ? .unknown : state.isCaptured ? .captured : .notCaptured
+    }
 }

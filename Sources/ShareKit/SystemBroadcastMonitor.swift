@@ -1,14 +1,19 @@
+internal import Control
+package import ControlSocket
 internal import Foundation
 internal import LinuxRuntime
 internal import MediaCore
 internal import SessionBus
 
-/// Knows whether the screen of the user's session is broadcast (`share host`), from the session bus.
+/// Knows whether the screen of the user's session is broadcast (`share host`): from the session bus, and from the lock and
+/// the control socket of the host where another program has its name on the bus, or where there is no bus.
 ///
 /// An in-app capture or recording gives way to a system broadcast: it ends when `broadcasting()` yields true, and does not
 /// begin while `isBroadcasting`. Safe from any thread.
 package final class SystemBroadcastMonitor: Sendable {
     package struct State: Sendable, Equatable {
+        /// False: nothing tells whether there is a broadcast. The others are then those of no broadcast.
+        package var isKnown = true
         /// The broadcast has begun and has not ended; it may be paused.
         package var isBroadcasting = false
         /// The screen may be captured now.
@@ -20,36 +25,44 @@ package final class SystemBroadcastMonitor: Sendable {
     }
 
     private struct Shared {
-        var state = State()
-        /// The bus has told the state, or there is none.
-        var hasAnswer = false
+        /// What the bus has told last; nil: it has told nothing yet.
+        var sighting: BroadcastSighting?
         var isConnecting = false
         var observer: BroadcastObserver?
+        /// The last state that readers were told.
+        var told: State?
         var readers: [Int: @Sendable (State) -> Void] = [:]
         var nextReader = 0
+        /// A thread looks at the lock.
+        var isLooking = false
     }
 
     /// On the session bus of this process.
     package static let shared = SystemBroadcastMonitor(
-        busAddress: SessionBusAddress.running(in: ProcessInfo.processInfo.environment))
+        busAddress: SessionBusAddress.running(in: ProcessInfo.processInfo.environment),
+        folder: ControlSocketFolder(environment: ProcessInfo.processInfo.environment))
 
     /// How long the first question waits for the bus.
     private static let patience = MediaDuration.seconds(1)
+    /// How often the lock is looked at while somebody reads: it tells of no change by itself.
+    private static let interval = MediaDuration.seconds(1)
     private let shared = Monitor(Shared())
+    /// Held from the question to the readers, so that an older state does not come after a newer one.
+    private let telling = Monitor(())
+    private let folder: ControlSocketFolder
 
     /// Begins to observe; returns at once.
-    /// - Parameter address: of the session bus; nil: there is none.
-    package init(busAddress address: String?) {
-        guard let address else {
-            shared.with { $0.hasAnswer = true }
-            return
-        }
+    /// - Parameters:
+    ///   - address: of the session bus; nil: there is none.
+    ///   - folder: where hosts have their lock and their control sockets.
+    package init(busAddress address: String?, folder: ControlSocketFolder = ControlSocketFolder(paths: [])) {
+        self.folder = folder
+        guard let address else { return }
         shared.with { $0.isConnecting = true }
         // Connecting blocks.
         _ = NamedThread("bus-observer") { [weak self] in
             let observer = BroadcastObserver(address: address) { [weak self] in self?.take($0) }
             guard let self else { return }
-            if observer == nil { take(nil) }
             shared.change { shared in
                 shared.observer = observer
                 shared.isConnecting = false
@@ -57,34 +70,59 @@ package final class SystemBroadcastMonitor: Sendable {
         }
     }
 
-    private func take(_ broadcast: BroadcastObject.State?) {
-        var state = State()
-        if let broadcast {
-            state.isBroadcasting = broadcast.isBroadcasting
-            state.isCaptured = broadcast.isCaptured
-            state.isPaused = broadcast.isPaused
-            state.viewers = broadcast.viewers
-            state.service = broadcast.service
-        }
-        shared.change { shared in
-            shared.hasAnswer = true
-            shared.state = state
-            for reader in shared.readers.values { reader(state) }
+    private func take(_ sighting: BroadcastSighting) {
+        shared.change { $0.sighting = sighting }
+        // The lock's answer may take a while, and this is GIO's thread.
+        if shared.with({ !$0.readers.isEmpty }) { _ = NamedThread("bus-change") { [weak self] in self?.tell() } }
+    }
+
+    /// Tells readers the state if it has changed.
+    private func tell() {
+        telling.with { _ in
+            let state = state
+            shared.with { shared in
+                guard shared.told != state else { return }
+                shared.told = state
+                for reader in shared.readers.values { reader(state) }
+            }
         }
     }
 
-    /// What is the case now; nothing, if there is no bus. The first call may block until the bus has answered, for a second
-    /// at most.
+    /// What is the case now. The first call may block until the bus has answered, for a second at most; where another
+    /// program has the name on the bus, until the host has answered.
     package var state: State {
-        let known = shared.wait(until: MonotonicClock.now + Self.patience) { shared in
-            Self.isKnown(shared) ? (shared.state, shared.observer?.isConnected == true) : nil
-        }
+        let (sighting, isConnected) =
+            shared.wait(until: MonotonicClock.now + Self.patience) { shared in
+                Self.isKnown(shared) ? (shared.sighting, shared.observer?.isConnected == true) : nil
+            } ?? (.unknown, true)
         // A bus that has gone took the broadcast's word with it.
-        guard let (state, isConnected) = known, isConnected else { return State() }
+        let told = isConnected ? sighting ?? .unknown : nil
+        let holder = SystemBroadcastLock.holder(in: folder)
+        switch (told, holder) {
+        case (.broadcast(let state, let process), .process(let owner)) where process == nil || process == owner:
+            return State(state)
+        case (_, .process(let owner)): return asked(owner)
+        case (.broadcast(let state, _), _): return State(state)
+        case (.nobody, _), (nil, .nobody): return State()
+        case (.unknown, _), (nil, .unknown): return State(isKnown: false)
+        }
+    }
+
+    /// What the host says that has the lock. One that does not answer counts as captured.
+    private func asked(_ process: Int?) -> State {
+        let status = RunningBroadcast.all(in: folder).running.map(\.status).first { $0.process == process }
+        var state = State(isBroadcasting: true, isCaptured: true)
+        guard let status else { return state }
+        state.isPaused = status.paused
+        state.isCaptured = !status.paused
+        state.viewers = status.viewers
+        state.service = status.service ?? ""
         return state
     }
 
-    private static func isKnown(_ shared: Shared) -> Bool { shared.hasAnswer && !shared.isConnecting }
+    private static func isKnown(_ shared: Shared) -> Bool {
+        !shared.isConnecting && (shared.observer == nil || shared.sighting != nil)
+    }
 
     /// Whether the screen of the session is broadcast. The first call may block for a second at most.
     package var isBroadcasting: Bool { state.isBroadcasting }
@@ -96,7 +134,7 @@ package final class SystemBroadcastMonitor: Sendable {
         } ?? false
     }
 
-    /// Whether the screen is broadcast: now, and after each change. Without a bus: false, and nothing more.
+    /// Whether the screen is broadcast, as far as that is known: now, and after each change.
     package func broadcasting() -> AsyncStream<Bool> { values { $0.isBroadcasting } }
 
     /// A value of the state: now, and after each change. The oldest of more than 16 are dropped.
@@ -113,16 +151,45 @@ package final class SystemBroadcastMonitor: Sendable {
             }
             if isNew { feed.yield(value) }
         }
-        let number = shared.with { shared in
+        let (number, begins) = shared.with { shared in
             shared.nextReader += 1
             shared.readers[shared.nextReader] = reader
-            if shared.hasAnswer { reader(shared.state) }
-            return shared.nextReader
+            if let state = shared.told { reader(state) }
+            defer { shared.isLooking = true }
+            return (shared.nextReader, !shared.isLooking)
         }
-        feed.onTermination = { [weak self] _ in self?.shared.with { $0.readers[number] = nil } }
+        feed.onTermination = { [weak self] _ in self?.shared.change { $0.readers[number] = nil } }
+        if begins { look() }
         return stream
+    }
+
+    /// Looks at the lock again and again, as long as somebody reads.
+    private func look() {
+        _ = NamedThread("broadcast-lock") { [shared, weak self] in
+            var isOver = false
+            while !isOver {
+                guard let monitor = self else { return }
+                monitor.tell()
+                isOver =
+                    shared.wait(until: MonotonicClock.now + Self.interval) { shared -> Bool? in
+                        guard shared.readers.isEmpty else { return nil }
+                        shared.isLooking = false
+                        return true
+                    } ?? false
+            }
+        }
     }
 
     /// Asks the system broadcast to end.
     package func stop() { shared.with { $0.observer }?.stop() }
+}
+
+extension SystemBroadcastMonitor.State {
+    fileprivate init(_ broadcast: BroadcastObject.State) {
+        isBroadcasting = broadcast.isBroadcasting
+        isCaptured = broadcast.isCaptured
+        isPaused = broadcast.isPaused
+        viewers = broadcast.viewers
+        service = broadcast.service
+    }
 }

@@ -30,9 +30,13 @@ final class Told<Value: Sendable & Equatable>: Sendable {
 struct BroadcastObserverTests {
     private let bus = Result { try TestBus() }
     private let told = Told<BroadcastObject.State?>()
+    /// How often somebody had the name who did not answer yet, or not as a broadcast does.
+    private let unknown = Told<Bool>()
 
     private func observer(_ bus: TestBus) throws -> BroadcastObserver {
-        let observer = BroadcastObserver(address: bus.address) { [told] in told.add($0) }
+        let observer = BroadcastObserver(address: bus.address) { [told, unknown] sighting in
+            if sighting == .unknown { unknown.add(true) } else { told.add(sighting.state) }
+        }
         return try #require(observer)
     }
 
@@ -106,7 +110,7 @@ struct BroadcastObserverTests {
         let bus = try bus.get()
         let squatter = try bus.service(BroadcastObject.name) { _ in answer }
         let observer = try observer(bus)
-        _ = told.first(1)
+        if answer?.first?["Broadcasting"] == nil { #expect(unknown.first(1) == [true]) } else { _ = told.first(1) }
         #expect(told.all.allSatisfy { $0?.isBroadcasting != true && $0?.isCaptured != true }, "\(told.all)")
         _ = squatter
         observer.close()

@@ -1,4 +1,5 @@
 import BusSupport
+import ControlSocket
 import Foundation
 import SessionBus
 import TestSupport
@@ -53,12 +54,60 @@ struct CaptureStatusTests {
     }
 
     @Test(arguments: [nil, "unix:path=/nonexistent/bus", "nonsense"])
-    func withoutABusNothingIsCaptured(_ address: String?) async {
-        let monitor = SystemBroadcastMonitor(busAddress: address)
+    func withoutABusTheLockTells(_ address: String?) async throws {
+        let folder = try TemporaryFolder()
+        let sockets = ControlSocketFolder(paths: [folder.file("share")])
+        let monitor = SystemBroadcastMonitor(busAddress: address, folder: sockets)
         let status = CaptureStatus(monitor)
-        #expect(!status.isCaptured && !monitor.hasBus)
+        #expect(status.state == .notCaptured && !status.isCaptured && !monitor.hasBus)
         var changes = status.changes.makeAsyncIterator()
         #expect(await changes.next() == false)
+        let lock = try SystemBroadcastLock(in: sockets)
+        #expect(await changes.next() == true)
+        #expect(status.state == .captured && monitor.isBroadcasting)
+        lock.close()
+        #expect(await changes.next() == false)
+        // Without a folder nothing tells.
+        let blind = SystemBroadcastMonitor(busAddress: address)
+        #expect(CaptureStatus(blind).state == .unknown && CaptureStatus(blind).isCaptured && !blind.isBroadcasting)
+    }
+
+    /// Any program of the session can take a free name of the bus.
+    @Test func aProgramThatHasTheNameHidesNoBroadcast() async throws {
+        let bus = try TestBus()
+        let squatter = try bus.service(BroadcastObject.name) { _ in [.dictionary([:])] }
+        let folder = try TemporaryFolder()
+        let sockets = ControlSocketFolder(paths: [folder.file("share")])
+        let monitor = SystemBroadcastMonitor(busAddress: bus.address, folder: sockets)
+        let status = CaptureStatus(monitor)
+        #expect(status.state == .unknown && status.isCaptured)
+        let lock = try SystemBroadcastLock(in: sockets)
+        #expect(status.state == .captured && monitor.isBroadcasting)
+        lock.close()
+        #expect(status.state == .unknown && !monitor.isBroadcasting)
+        _ = squatter
+    }
+
+    /// It says that nothing is captured, but the lock is another process's.
+    @Test func aProgramThatLiesIsNotBelieved() async throws {
+        let folder = try TemporaryFolder()
+        let sockets = ControlSocketFolder(paths: [folder.file("share")])
+        mkdir(folder.file("share"), 0o700)
+        let host = try Program(
+            "sh",
+            [
+                "-c",
+                "exec 9<>\(folder.file("share/system-broadcast.lock")); flock -x -n 9 && echo $$ >&9 && echo ready && exec sleep 600",
+            ])
+        #expect(host.line(seconds: 20) { $0 } == "ready")
+        let bus = try TestBus()
+        let object = try BroadcastObject(address: bus.address, Self.state(captured: false, paused: true)) { _ in nil }
+        let monitor = SystemBroadcastMonitor(busAddress: bus.address, folder: sockets)
+        #expect(CaptureStatus(monitor).state == .captured && monitor.isBroadcasting)
+        host.kill()
+        #expect(host.exitCode(seconds: 20) != nil)
+        #expect(CaptureStatus(monitor).state == .notCaptured)
+        object.close()
     }
 
     @Test func aBusThatGoesAwayTakesTheCaptureWithIt() async throws {
@@ -70,7 +119,7 @@ struct CaptureStatusTests {
         // GIO notes the end of the connection on a thread of its own.
         let deadline = ContinuousClock.now + .seconds(20)
         while monitor.hasBus, ContinuousClock.now < deadline { await Task.yield() }
-        #expect(!monitor.state.isCaptured)
+        #expect(!monitor.state.isCaptured && !monitor.state.isKnown)
         object.close()
     }
 }

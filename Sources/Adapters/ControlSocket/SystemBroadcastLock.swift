@@ -44,6 +44,47 @@ public final class SystemBroadcastLock: Sendable {
         }
     }
 
+    /// Who has the lock.
+    public enum Holder: Equatable, Sendable {
+        case nobody
+        /// - Parameter process: its id, if that can be read.
+        case process(Int?)
+        /// There is no folder that can be looked into.
+        case unknown
+    }
+
+    /// Looks without taking the lock, which would keep a broadcast from it that begins at the same time.
+    public static func holder(in folder: ControlSocketFolder) -> Holder {
+        var holder = folder.paths.isEmpty ? Holder.unknown : .nobody
+        for path in folder.paths {
+            let file = open(path + "/" + Self.file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+            guard file >= 0 else {
+                if errno != ENOENT, errno != ENOTDIR { holder = .unknown }
+                continue
+            }
+            defer { Glibc.close(file) }
+            var status = stat()
+            guard fstat(file, &status) == 0, status.st_uid == geteuid() else { continue }
+            if isLocked(Int(status.st_ino)) ?? true { return .process(process(in: file)) }
+        }
+        return holder
+    }
+
+    /// By proc(5), locks: a line is "1: FLOCK  ADVISORY  WRITE 4711 00:1a:132 0 EOF", with the inode at the end of the
+    /// sixth word. Nil if it cannot be read.
+    private static func isLocked(_ inode: Int) -> Bool? {
+        guard let file = fopen("/proc/locks", "re") else { return nil }
+        defer { fclose(file) }
+        var line = [CChar](repeating: 0, count: 256)
+        while fgets(&line, Int32(line.count), file) != nil {
+            let text = String(decoding: line.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            let words = text.split { $0 == " " || $0 == "\n" }
+            guard words.count > 5, words[1] == "FLOCK", words[3] == "WRITE" else { continue }
+            if words[5].split(separator: ":").last == "\(inode)" { return true }
+        }
+        return false
+    }
+
     deinit { close() }
 
     /// Releases the lock, and removes its file. May be called more than once.

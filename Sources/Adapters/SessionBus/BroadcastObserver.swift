@@ -1,7 +1,7 @@
 /// Observes the system broadcast on a session bus: the name, the interface and the object of ``BroadcastObject``.
 public final class BroadcastObserver: Sendable {
-    /// Called with the state at first and after each change, on GIO's thread: nil if there is no broadcast. Must not block.
-    public typealias Change = @Sendable (BroadcastObject.State?) -> Void
+    /// Called at first and after each change, on GIO's thread. Must not block.
+    public typealias Change = @Sendable (BroadcastSighting) -> Void
 
     private let bus: BusConnection
     private let observation: BroadcastObservation
