@@ -67,6 +67,7 @@ struct ConfigurationFile {
     ) throws -> Command {
         let given = Set(arguments.filter { $0.hasPrefix("--") }.map { $0.prefix { $0 != "=" } })
         let entries = try ConfigurationFile(file: file).entries
+        SecretFile.warnIfExposed(file, "--config")
         for entry in entries { try check(entry, of: command, in: file) }
         let used = entries.filter { !given.contains("--\($0.key)") }
         let merged = used.flatMap(\.arguments) + arguments
