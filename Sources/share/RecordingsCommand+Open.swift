@@ -6,6 +6,7 @@ import MediaCore
 import Recording
 import RecordingLibrary
 import RecordingPage
+import ShareKit
 import Transport
 
 struct OpenRecordingsCommand: ParsableCommand {
@@ -37,7 +38,7 @@ struct OpenRecordingsCommand: ParsableCommand {
             DataOutput(isJSON: false).line(server.makeAddress())
             ErrorOutput.writeLine("share: the page is at the address above, for one browser; Ctrl-C ends it")
             if !noBrowser, let browser = ExecutablePath.find("xdg-open") {
-                do {
+                do throws(LaunchFile.Failure) {
                     let file = try server.makeLaunchFile(in: Self.launchFolder)
                     ForegroundProgram.open(browser, [file.path])
                 } catch {
