@@ -17,6 +17,11 @@ final class Recording: @unchecked Sendable {
         var failures: [SourceFailure]
         var corks: [Bool]
         var changes: [AudioSourceChange]
+
+        /// The times between two packets, in milliseconds, that differ from 10 by more than 5.
+        var holes: [Int] {
+            zip(moments, moments.dropFirst()).map { Int(($1 - $0).inMilliseconds) }.filter { abs($0 - 10) > 5 }
+        }
     }
 
     func add(_ packet: UnsafeBufferPointer<Int16>, _ moment: MediaInstant) {

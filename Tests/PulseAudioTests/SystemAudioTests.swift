@@ -53,6 +53,49 @@ import Testing
         #expect(state.moments.suffix(30).allSatisfy { $0.nanoseconds > -60_000_000 })
     }
 
+    /// A null sink has rendered two seconds ahead for a player with a large buffer.
+    @Test func whatPlaysAlreadyHasNoHoles() throws {
+        let server = try PulseAudioServer()
+        let player = try server.playTone(1_000, seconds: 30, latency: 2_000)
+        defer { player.kill() }
+        _ = try server.playback(of: "pacat")
+        let capture = PulseCapture(.systemAudio, server: server.address)
+        let recording = Recording()
+        try start(capture, recording)
+        defer { capture.stop() }
+        let state = try #require(recording.wait { $0.moments.count >= 400 })
+        #expect(state.holes == [])
+    }
+
+    @Test func anotherOutputThatPlaysAlreadyHasNoHoles() throws {
+        let server = try PulseAudioServer(modules: ["module-null-sink sink_name=other"])
+        try server.control("set-default-sink", "screen")
+        let player = try server.playTone(700, seconds: 30, sink: "other", latency: 2_000)
+        defer { player.kill() }
+        _ = try server.playback(of: "pacat")
+        let capture = PulseCapture(.systemAudio, server: server.address)
+        let recording = Recording()
+        try start(capture, recording)
+        defer { capture.stop() }
+        try server.control("set-default-sink", "other")
+        let state = try #require(recording.wait { $0.moments.count >= 400 })
+        #expect(state.holes == [])
+    }
+
+    @Test func whatMovesToTheOutputHasNoHoles() throws {
+        let server = try PulseAudioServer(modules: ["module-null-sink sink_name=other"])
+        try server.control("set-default-sink", "screen")
+        let player = try server.playTone(700, seconds: 30, sink: "other", latency: 2_000)
+        defer { player.kill() }
+        let capture = PulseCapture(.systemAudio, server: server.address)
+        let recording = Recording()
+        try start(capture, recording)
+        defer { capture.stop() }
+        try server.control("move-sink-input", server.playback(of: "pacat"), "screen")
+        let state = try #require(recording.wait { $0.moments.count >= 400 })
+        #expect(state.holes == [])
+    }
+
     @Test func streamSleepsWhileNothingPlays() throws {
         let server = try PulseAudioServer()
         let capture = PulseCapture(.systemAudio, server: server.address)

@@ -10,6 +10,8 @@ final class RecordStream {
     /// short pauses.
     private static let linger: UInt64 = 300_000
     private static let timingInterval = 192_000
+    /// Of a device; more is an error of its driver.
+    private static let longestLatency = MediaDuration.seconds(1)
 
     let id: Int
     let origin: CapturePlan.Origin
@@ -23,6 +25,12 @@ final class RecordStream {
     /// Runs while nothing plays and the stream is not corked yet.
     private var corkTimer: OpaquePointer?
     private var bytesSinceTiming = 0
+    /// How long before its arrival the latest audio was captured; negative for what a monitored sink plays later.
+    ///
+    /// libpulse's own estimate (`pa_stream_get_latency`) counts the time in which a sink that has rendered ahead delivers
+    /// nothing, and then lets capture times pass twice as fast.
+    private var deviceLatency = MediaDuration.zero
+    private var timingRequest: OpaquePointer?
     private(set) var hasDelivered = false
 
     private var me: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }
@@ -57,7 +65,7 @@ final class RecordStream {
         var buffer = pa_buffer_attr(
             maxlength: .max, tlength: .max, prebuf: .max, minreq: .max,
             fragsize: UInt32(CaptureChunker.samplesPerPacket * 2))
-        var flags = PA_STREAM_ADJUST_LATENCY.rawValue | PA_STREAM_INTERPOLATE_TIMING.rawValue
+        var flags = PA_STREAM_ADJUST_LATENCY.rawValue
         if isCorked { flags |= PA_STREAM_START_CORKED.rawValue | PA_STREAM_DONT_MOVE.rawValue }
         if let playback = origin.playback {
             pa_stream_set_monitor_stream(stream, playback)
@@ -73,7 +81,6 @@ final class RecordStream {
         guard let stream else { return }
         switch pa_stream_get_state(stream) {
         case PA_STREAM_READY:
-            updateTiming()
             applyPlaying()
             capture?.streamReady(self)
         case PA_STREAM_FAILED, PA_STREAM_TERMINATED: fail()
@@ -86,6 +93,7 @@ final class RecordStream {
     /// A second call does nothing.
     func close() {
         capture?.cancel(&corkTimer)
+        endTimingRequest()
         capture = nil
         isCorked = true
         guard let stream else { return }
@@ -111,7 +119,9 @@ final class RecordStream {
             isCorked = false
             release(pa_stream_cork(stream, 0, nil, nil))
             capture?.corkChanged(self)
-            updateTiming()
+            // Asked for with the first audio.
+            deviceLatency = .zero
+            bytesSinceTiming = Self.timingInterval
         } else if !isCorked, corkTimer == nil {
             corkTimer = pa_context_rttime_new(
                 context, pa_rtclock_now() + Self.linger, { _, _, _, me in RecordStream.from(me)?.cork() }, me)
@@ -129,9 +139,27 @@ final class RecordStream {
         capture?.corkChanged(self)
     }
 
+    /// Asks for the device's latency. One request at a time.
     private func updateTiming() {
         bytesSinceTiming = 0
-        if let stream { release(pa_stream_update_timing_info(stream, nil, nil)) }
+        guard let stream, timingRequest == nil else { return }
+        timingRequest = pa_stream_update_timing_info(stream, { _, _, me in RecordStream.from(me)?.takeTiming() }, me)
+    }
+
+    private func takeTiming() {
+        release(timingRequest)
+        timingRequest = nil
+        guard let stream, let timing = pa_stream_get_timing_info(stream)?.pointee else { return }
+        let latency = (Int64(clamping: timing.source_usec) &- Int64(clamping: timing.sink_usec)) &* 1_000
+        guard abs(latency) <= Self.longestLatency.nanoseconds else { return }
+        deviceLatency = MediaDuration(nanoseconds: latency)
+    }
+
+    private func endTimingRequest() {
+        guard let timingRequest else { return }
+        self.timingRequest = nil
+        pa_operation_cancel(timingRequest)
+        pa_operation_unref(timingRequest)
     }
 
     private func release(_ operation: OpaquePointer?) {
@@ -140,15 +168,8 @@ final class RecordStream {
 
     private func read() {
         guard let stream else { return }
-        var moment = MonotonicClock.now
-        var latency = pa_usec_t(0)
-        var isNegative = Int32(0)
-        if pa_stream_get_latency(stream, &latency, &isNegative) == 0 {
-            let nanoseconds = Int64(clamping: latency) &* 1_000
-            moment = moment - MediaDuration(nanoseconds: isNegative != 0 ? 0 &- nanoseconds : nanoseconds)
-        } else {
-            moment = moment - CaptureChunker.duration(ofSamples: pa_stream_readable_size(stream) / 2)
-        }
+        let queued = CaptureChunker.duration(ofSamples: pa_stream_readable_size(stream) / 2)
+        var moment = MonotonicClock.now - queued - deviceLatency
         var data: UnsafeRawPointer?
         var count = 0
         while self.stream == stream, pa_stream_peek(stream, &data, &count) >= 0, count > 0 {

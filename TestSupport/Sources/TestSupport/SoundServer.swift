@@ -21,9 +21,10 @@ extension SoundServer {
     ///   - hertz: a whole number, so that all seconds are alike.
     ///   - application: the name that the player gives itself.
     ///   - properties: additional properties of its stream.
+    ///   - latency: in milliseconds, the size of the player's buffer.
     public func playTone(
         _ hertz: Int, seconds: Double, sink: String = "screen", application: String = "pacat",
-        properties: [String] = []
+        properties: [String] = [], latency: Int = 20
     ) throws -> Program {
         let second = (0..<48_000).flatMap { frame -> [Int16] in
             let value = Int16(12_000 * sin(2 * Double.pi * Double(hertz * frame) / 48_000))
@@ -38,7 +39,7 @@ extension SoundServer {
         return try Program(
             "pacat",
             [
-                "--playback", "--raw", "--format=s16le", "--rate=48000", "--channels=2", "--latency-msec=20",
+                "--playback", "--raw", "--format=s16le", "--rate=48000", "--channels=2", "--latency-msec=\(latency)",
                 "--client-name", application, "--server", address, "--device", sink,
             ] + properties.map { "--property=\($0)" } + [file])
     }
