@@ -108,6 +108,17 @@ extension X11Tests {
             #expect { try watcher.screen.wait(until: nil) } throws: { ($0 as? SourceFailure)?.code == .displayGone }
         }
 
+        @Test func serverThatEndsWhileNobodyWatchesIsNoticed() throws {
+            let display = try XvfbDisplay()
+            let watcher = try Watcher(display)
+            watcher.screen.suspend()
+            let bell = Bell(screen: watcher.screen)
+            DispatchQueue.global().async { bell.ring() }
+            #expect(try watcher.screen.waitSuspended())
+            DispatchQueue.global().async { display.end() }
+            #expect { try watcher.screen.waitSuspended() } throws: { ($0 as? SourceFailure)?.code == .displayGone }
+        }
+
         /// Without DAMAGE the screen is compared at intervals.
         @Test func scansGetRarerWhileNothingChanges() {
             var clock = ScreenScanSchedule()

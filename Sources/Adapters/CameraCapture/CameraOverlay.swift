@@ -95,6 +95,8 @@ package final class CameraOverlay: ScreenSource, @unchecked Sendable {
         screen.suspend()
     }
 
+    package func waitSuspended() throws(SourceFailure) -> Bool { try screen.waitSuspended() }
+
     package func resume() {
         screen.resume()
         if let watcher { feed.setActive(true, watcher) }

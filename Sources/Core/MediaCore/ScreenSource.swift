@@ -59,6 +59,11 @@ public protocol ScreenSource: AnyObject {
     /// not called until `resume`.
     func suspend()
 
+    /// Waits between `suspend` and `resume`, until `wake` is called. Signals before it are kept.
+    /// - Returns: false at once if the source has no connection that could break; the caller waits for itself then.
+    /// - Throws: the connection to the screen is lost.
+    func waitSuspended() throws(SourceFailure) -> Bool
+
     /// Listens for damage again; everything counts as damaged.
     func resume()
 
@@ -67,5 +72,6 @@ public protocol ScreenSource: AnyObject {
 
 extension ScreenSource {
     public func suspend() {}
+    public func waitSuspended() throws(SourceFailure) -> Bool { false }
     public func resume() {}
 }

@@ -48,7 +48,8 @@ final class CaptureLoop {
                 if !control.isCapturing {
                     if !isSuspended { source.suspend() }
                     isSuspended = true
-                    controls.wait { $0.isStopped || $0.isCapturing ? () : nil }
+                    // Nobody watches, but the display may go meanwhile.
+                    if try !source.waitSuspended() { controls.wait { $0.isStopped || $0.isCapturing ? () : nil } }
                     continue
                 }
                 if isSuspended {

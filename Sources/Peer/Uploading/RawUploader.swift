@@ -185,7 +185,10 @@ final class RawUploader: SampleUploader, @unchecked Sendable {
             if control.isStopped { return }
             if control.isPaused {
                 screen.suspend()
-                self.control.wait { $0.isStopped || !$0.isPaused ? () : nil }
+                while self.control.with({ $0.isPaused && !$0.isStopped }) {
+                    if try screen.waitSuspended() { continue }
+                    self.control.wait { $0.isStopped || !$0.isPaused ? () : nil }
+                }
                 screen.resume()
                 needsRead = true
                 continue
