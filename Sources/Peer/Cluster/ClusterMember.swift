@@ -257,7 +257,7 @@ public final class ClusterMember: Sendable {
             let id = BroadcastID(report.broadcast), report.bitrate.map({ $0 > 0 }) ?? true,
             state.withLock({ $0.cluster.nodes[report.node]?.fetches(id.text, from: name) }) == true
         else { return }
-        handlers.noteSlowest(report.bitrate.map { Bitrate(bitsPerSecond: $0) }, id, report.node)
+        handlers.noteSlowest(report.bitrate.map { Bitrate(unverified: $0) }, id, report.node)
     }
 
     // MARK: Requests
