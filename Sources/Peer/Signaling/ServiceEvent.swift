@@ -176,7 +176,7 @@ public enum ServiceEvent: StreamEvent, Equatable {
     }
 
     /// Larger counts of viewers and likes are not believed.
-    static let countLimit = 1_000_000_000
+    package static let countLimit = 1_000_000_000
 
     /// Cleans all text that a user will see. Counts may not be negative.
     init?(name: String, data: String) {
@@ -216,7 +216,7 @@ public enum ServiceEvent: StreamEvent, Equatable {
             self = .alternates(found.links)
         case "slowest-bitrate":
             guard let found = document(BitrateDocument.self), found.bitrate ?? 1 > 0 else { return nil }
-            self = .slowestBitrate(found.bitrate.map { Bitrate(bitsPerSecond: $0) })
+            self = .slowestBitrate(found.bitrate.map { Bitrate(unverified: $0) })
         case "reconnect": self = .reconnect
         case "finished":
             guard let found = document(FinishedDocument.self) else { return nil }
