@@ -13,17 +13,27 @@ import Testing
     private func insert(
         _ sequence: Int64, into source: ForwardedVideo, _ descriptor: [UInt8] = [0x10], isKeyframe: Bool = false,
         isStart: Bool = true, isMarked: Bool = true, padding: Bool = false, extra: Int = 0, at time: Int = 0,
-        by input: ForwardedInput? = nil
+        by input: ForwardedInput? = nil, frame: Int64? = nil
     ) throws {
         var descriptor = descriptor
         if !isStart { descriptor[0] &= ~0x10 }
         let data = isKeyframe ? Self.keyframe : Self.interframe
         let payload =
             padding ? [] : descriptor + data + [UInt8](repeating: UInt8(truncatingIfNeeded: sequence), count: extra)
+        try insert(
+            payload, sequence, into: source, isMarked: isMarked,
+            timestamp: UInt32(UInt16(truncatingIfNeeded: frame ?? (isStart ? sequence : sequence - 1))), at: time,
+            by: input)
+    }
+
+    private func insert(
+        _ payload: [UInt8], _ sequence: Int64, into source: ForwardedVideo, isMarked: Bool, timestamp: UInt32,
+        at time: Int = 0, by input: ForwardedInput? = nil
+    ) throws {
         let number = UInt16(truncatingIfNeeded: sequence)
         let header: [UInt8] = [
             0x80, (isMarked ? 0x80 : 0) | 96, UInt8(number >> 8), UInt8(number & 0xFF), 0, 0,
-            UInt8(truncatingIfNeeded: sequence >> 8), UInt8(truncatingIfNeeded: sequence), 0, 0, 0, 9,
+            UInt8(truncatingIfNeeded: timestamp >> 8), UInt8(truncatingIfNeeded: timestamp), 0, 0, 0, 9,
         ]
         try withBytes(header + payload) { bytes in
             let view = try RTPPacketView(bytes)
@@ -138,11 +148,123 @@ import Testing
         // A sequence parameter set, two slices of its frame, and one of the next frame.
         let units: [(UInt8, Bool)] = [(0x67, false), (0x65, false), (0x65, true), (0x41, true)]
         for (index, (unit, isMarked)) in units.enumerated() {
-            try insert(Int64(index), into: source, [unit], isMarked: isMarked)
+            try insert(Int64(index), into: source, [unit], isMarked: isMarked, frame: index < 3 ? 0 : 1)
         }
         let starts = (0..<source.end).compactMap { source.packet($0)?.isFrameStart }
         #expect(starts == [true, false, false, true] && source.keyframeStart == 0)
         #expect(source.framesSinceKeyframe == 2)
+    }
+
+    /// The payloads of a key frame whose parameter sets do not come first, one packet each, and of the frame before it.
+    struct LateParameterSets: CustomTestStringConvertible, Sendable {
+        var testDescription: String
+        var codec: VideoCodec
+        var keyframe: [[UInt8]]
+        var other: [[UInt8]]
+    }
+
+    static let lateParameterSets = [
+        LateParameterSets(
+            testDescription: "H.264: delimiter, SPS, PPS, SEI, two slices, as OBS sends it", codec: .h264,
+            keyframe: [[0x09, 0x10], [0x67, 1], [0x68, 2], [0x06, 5], [0x65, 0x88, 1], [0x65, 0x08, 2]],
+            other: [[0x09, 0x30], [0x41, 0x9A, 1]]),
+        LateParameterSets(
+            testDescription: "H.264: SEI and PPS, then two SPS", codec: .h264,
+            keyframe: [[0x06, 5, 1], [0x68, 2], [0x67, 1], [0x67, 2], [0x65, 0x88, 1]],
+            other: [[0x06, 5, 1], [0x41, 0x9A, 1]]),
+        LateParameterSets(
+            testDescription: "H.264: STAP-A without SPS, SEI in fragments", codec: .h264,
+            keyframe: [
+                [0x78, 0, 2, 0x09, 0x10, 0, 2, 0x06, 5], [0x7C, 0x86, 1, 2], [0x7C, 0x46, 3], [0x67, 1], [0x68, 2],
+                [0x65, 0x88, 1],
+            ], other: [[0x41, 0x9A, 1]]),
+        LateParameterSets(
+            testDescription: "H.265: delimiter, prefix SEI, VPS, SPS, PPS, slice", codec: .h265,
+            keyframe: [
+                [0x46, 1, 0x10], [0x4E, 1, 5], [0x40, 1, 1], [0x42, 1, 2], [0x44, 1, 3], [0x26, 1, 0x80],
+            ], other: [[0x46, 1, 0x30], [0x02, 1, 0x80]]),
+        LateParameterSets(
+            testDescription: "AV1: temporal delimiter and metadata, then the sequence header", codec: .av1,
+            keyframe: [[0x10, 0x10], [0x10, 0x28, 1], [0x18, 0x08, 1], [0x10, 0x30, 2]],
+            other: [[0x10, 0x10], [0x10, 0x30, 0x20]]),
+    ]
+
+    /// Takes the key frame and the frame after it in, in packets of their own.
+    private func insertFrames(_ stream: LateParameterSets, into source: ForwardedVideo, from first: Int64) throws
+        -> Int64
+    {
+        var sequence = first
+        for frame in [stream.other, stream.keyframe, stream.other] {
+            let timestamp = UInt32(truncatingIfNeeded: sequence)
+            for (index, payload) in frame.enumerated() {
+                try insert(
+                    payload, sequence, into: source, isMarked: index == frame.count - 1, timestamp: timestamp,
+                    at: Int(sequence))
+                sequence += 1
+            }
+        }
+        return sequence
+    }
+
+    private func payloads(_ packets: [[UInt8]]) throws -> [[UInt8]] {
+        try packets.filter { $0[1] & 0x7F == 120 }.map { try withBytes($0) { Array(try RTPPacketView($0).payload) } }
+    }
+
+    @Test(arguments: lateParameterSets)
+    func aReceiverBeginsWithAKeyFrameWhoseParameterSetsDoNotComeFirst(_ stream: LateParameterSets) throws {
+        let source = ForwardedVideo(stream.codec, capacity: 64)
+        let next = try insertFrames(stream, into: source, from: 100)
+        #expect(source.framesSinceKeyframe == 2)
+        // It joins between two frames, and takes each packet as it comes.
+        var late = sender(source)
+        var sent: [[UInt8]] = []
+        var sequence = next
+        for frame in [stream.other, stream.keyframe, stream.other] {
+            let timestamp = UInt32(truncatingIfNeeded: sequence)
+            for (index, payload) in frame.enumerated() {
+                try insert(
+                    payload, sequence, into: source, isMarked: index == frame.count - 1, timestamp: timestamp,
+                    at: Int(sequence))
+                sequence += 1
+                sent += packets(of: &late, at: Int(sequence))
+            }
+        }
+        #expect(try payloads(sent) == stream.keyframe + stream.other)
+        expect(late.statistics.keyframes == 1)
+        // And it begins at once with the newest one, if it asks for that.
+        var rewound = sender(source)
+        #expect(rewound.video.forwarded?.rewind() == true)
+        #expect(try payloads(packets(of: &rewound, at: Int(sequence))) == stream.keyframe + stream.other)
+    }
+
+    /// Then the key frame begins with its parameter sets.
+    @Test(arguments: lateParameterSets) func packetsBeforeTheParameterSetsMayBeLateOrLost(_ stream: LateParameterSets)
+        throws
+    {
+        let first = try #require(stream.keyframe.firstIndex { [0x67, 0x40, 0x18].contains($0[0]) })
+        for lost in [nil] + (0..<first).map(Optional.some) {
+            let source = ForwardedVideo(stream.codec, capacity: 64)
+            var late = sender(source)
+            try insert(stream.other[0], 499, into: source, isMarked: true, timestamp: 6)
+            let order = [first] + (0..<first).reversed() + (first + 1..<stream.keyframe.count)
+            for index in order where index != lost {
+                try insert(
+                    stream.keyframe[index], 500 + Int64(index), into: source,
+                    isMarked: index == stream.keyframe.count - 1, timestamp: 7)
+            }
+            let got = try payloads(packets(of: &late, at: 10))
+            #expect(got == Array(stream.keyframe[first...]))
+        }
+    }
+
+    /// A sender that begins frame after frame with units that hold no picture costs no more than others.
+    @Test func endlessUnitsBeforeAPictureAreForwarded() throws {
+        let source = ForwardedVideo(.h264, capacity: 64)
+        try insert([0x67, 1], 0, into: source, isMarked: true, timestamp: 0)
+        for sequence in 1..<40 as Range<Int64> {
+            try insert([0x06, 5], sequence, into: source, isMarked: false, timestamp: 1)
+        }
+        #expect(source.end > 20)
     }
 
     // MARK: The receivers' packets

@@ -97,6 +97,31 @@ import Testing
         expect(try require(assembler.next()).first == 2)
     }
 
+    /// Parameter sets in packets of their own, with others before and between them.
+    @Test(arguments: [[0, 1, 2, 3, 4], [4, 3, 2, 1, 0], [2, 0, 1, 3, 4], [3, 4, 0, 2, 1]])
+    func aKeyFrameBeginsWithWhatStandsBeforeItsParameterSets(order: [Int64]) throws {
+        var assembler = FrameAssembler(capacity: 16, startsAreMarked: false)
+        let byte: [UInt8] = [1]
+        func insert(_ sequence: Int64, frame: UInt32, isMarked: Bool, isKeyframe: Bool = false) {
+            byte.withUnsafeBytes {
+                _ = assembler.insert(
+                    sequence, DepacketizedVideo(bytes: $0, isKeyframe: isKeyframe), marker: isMarked,
+                    timestamp: RTPTimestamp(frame), now: .at(0))
+            }
+        }
+        // The stream is entered in the middle of another frame.
+        insert(9, frame: 1, isMarked: true)
+        // A delimiter, two parameter sets, two slices.
+        for index in order {
+            insert(10 + index, frame: 2, isMarked: index == 4, isKeyframe: index == 1 || index == 2)
+        }
+        let span = try require(assembler.next())
+        #expect(span.isKeyframe && span.last == 14 && span.first <= 11)
+        if order == [0, 1, 2, 3, 4] { #expect(span.first == 10) }
+        expect(assembler.pop(span) != nil)
+        expect(assembler.next() == nil && assembler.newestEntryPoint == nil)
+    }
+
     @Test func aPacketTooFarAheadMakesRoom() throws {
         var assembler = FrameAssembler(capacity: 16)
         for sequence in 0..<16 {

@@ -86,6 +86,27 @@ import Testing
         }
     }
 
+    // MARK: Before a picture
+
+    /// What may stand before the first slice or tile, and what may not.
+    @Test func aPacketSaysWhetherItHoldsAPartOfThePicture() throws {
+        let none: [(VideoCodec, [UInt8])] = [
+            (.h264, [0x09, 0x10]), (.h264, [0x06, 5]), (.h264, [0x67, 1]), (.h264, [0x68, 1]), (.h264, [0x0C, 1]),
+            (.h264, [0x78, 0, 2, 0x09, 0x10, 0, 2, 0x06, 5]), (.h264, [0x7C, 0x06, 1]), (.h265, [0x46, 1, 0x50]),
+            (.h265, [0x4E, 1, 5]), (.h265, [0x60, 1, 0, 3, 0x40, 1, 5, 0, 3, 0x42, 1, 6]), (.h265, [0x62, 1, 0x27, 4]),
+            (.av1, [0x10, 0x10]), (.av1, [0x20, 1, 0x10, 0x28]), (.av1, [0x18, 0x08]), (.av1, [0x10, 0x78]),
+        ]
+        for (codec, payload) in none { #expect(try depacketize(codec, payload).video.isNonVCL, "\(payload)") }
+        let parts: [(VideoCodec, [UInt8])] = [
+            (.h264, [0x41, 9]), (.h264, [0x65, 1]), (.h264, [0x7C, 0x45, 3]),
+            (.h264, [0x78, 0, 2, 0x67, 1, 0, 1, 0x65]),
+            (.h265, [0x26, 1, 1]), (.h265, [0x02, 1, 1]), (.h265, [0x62, 1, 0x93, 4]),
+            (.av1, [0x10, 0x30]), (.av1, [0x20, 1, 0x10, 0x30]), (.av1, [0x90, 0x10]), (.vp8, [0x10, 0x11, 1, 1]),
+            (.vp9, [0x08, 0x86, 0x49]),
+        ]
+        for (codec, payload) in parts { #expect(try !depacketize(codec, payload).video.isNonVCL, "\(payload)") }
+    }
+
     // MARK: AV1
 
     /// A sequence header and the two parts of a frame, with a temporal delimiter in front.

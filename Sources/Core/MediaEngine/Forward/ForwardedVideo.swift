@@ -21,8 +21,10 @@ public final class ForwardedVideo {
         var isMarked = false
         /// The packet is the first of a frame.
         var isFrameStart = false
-        /// The packet is the first of a key frame.
+        /// The packet is the first of a key frame; before it is available: it has the parameter sets of one.
         var isKeyframe = false
+        /// The packet holds nothing of the picture itself; see `DepacketizedVideo`.
+        var isNonVCL = false
         /// Temporal layer; 0 is the base.
         var layer: UInt8 = 0
         var layerSwitch = LayerSwitch.none
@@ -48,6 +50,8 @@ public final class ForwardedVideo {
     /// Nothing is sent before the next key frame.
     private var waitsForKeyframe = true
     private var isFrameOpen = false
+    /// The open frame is a key frame, and its packets so far hold nothing of its picture.
+    private var isOpenHeader = false
     /// The first packet of the newest key frame; nil before the first one.
     private(set) var keyframeStart: Int64?
     /// Bytes of the packets from `keyframeStart` on, and how many frames they are.
@@ -72,6 +76,8 @@ public final class ForwardedVideo {
     public static let replayedFrames = 240
     /// The longest payload in bytes: with the receiver's header, RTX and SRTP it stays within an Ethernet packet.
     static let largestPayload = 1_400
+    /// Packets that may stand before the parameter sets of a key frame.
+    private static let mostPacketsBefore = 16
     /// With the header and the protection of a receiver.
     static let largestPacket = largestPayload + 128
 
@@ -99,15 +105,32 @@ public final class ForwardedVideo {
         guard packet.payload.count <= Self.largestPayload else { return waitsForKeyframe = true }
         store(position, packet, part)
         if position &- end >= Int64(packets.count) { waitsForKeyframe = true }
-        if part.isKeyframe, waitsForKeyframe || position > end {
-            end = position
-            resumption = position
-            waitsForKeyframe = false
-            isFrameOpen = false
+        if part.isKeyframe, waitsForKeyframe || position > end { resume(at: firstPacket(before: position)) }
+        guard !waitsForKeyframe, packets[Int(end & mask)].position == end else { return }
+        if advance(now) { onPackets?() }
+    }
+
+    /// Goes on with a key frame, unless nothing is missing before it.
+    private func resume(at start: Int64) {
+        guard waitsForKeyframe || start > end else { return }
+        end = start
+        resumption = start
+        waitsForKeyframe = false
+        isFrameOpen = false
+    }
+
+    /// The first packet of the frame of parameter sets at this position.
+    private func firstPacket(before position: Int64) -> Int64 {
+        let timestamp = packets[Int(position & mask)].timestamp
+        var first = position
+        for _ in 0..<Self.mostPacketsBefore where first > end {
+            let packet = packets[Int((first &- 1) & mask)]
+            guard packet.position == first &- 1, packet.isNonVCL, packet.timestamp == timestamp, !packet.isMarked else {
+                break
+            }
+            first &-= 1
         }
-        guard !waitsForKeyframe, position == end else { return }
-        advance(now)
-        onPackets?()
+        return first
     }
 
     fileprivate func beginSource() -> Int {
@@ -128,8 +151,9 @@ public final class ForwardedVideo {
         slab[index].copyMemory(from: packet.payload)
         packets[index] = Packet(
             position: position, length: part.isPadding ? 0 : packet.payload.count, timestamp: packet.timestamp,
-            isMarked: packet.marker, isFrameStart: part.isFrameStart, isKeyframe: part.isKeyframe, layer: part.layer,
-            layerSwitch: part.layerSwitch, isNonReference: part.isNonReference)
+            isMarked: packet.marker, isFrameStart: part.isFrameStart, isKeyframe: part.isKeyframe,
+            isNonVCL: part.isNonVCL, layer: part.layer, layerSwitch: part.layerSwitch,
+            isNonReference: part.isNonReference)
         (packets[index].pictureIDOffset, packets[index].isPictureIDLong) = pictureID(packet.payload)
         highest = max(highest, position)
     }
@@ -144,31 +168,70 @@ public final class ForwardedVideo {
         }
     }
 
-    /// Makes the packets without a gap before them available.
-    private func advance(_ now: MediaInstant) {
+    /// Makes the packets without a gap before them available. The beginning of a frame waits until it is known whether it
+    /// is a key frame.
+    /// - Returns: false if there are none.
+    private func advance(_ now: MediaInstant) -> Bool {
+        let first = end
         while packets[Int(end & mask)].position == end {
             let index = Int(end & mask)
             let packet = packets[index]
-            defer { end &+= 1 }
-            guard packet.length > 0 else { continue }
+            guard packet.length > 0 else {
+                end &+= 1
+                continue
+            }
+            let isStart = isFrameStart(packet)
+            // The other packets of a key frame may have parameter sets, too.
+            var isKeyframe = false
+            if isStart {
+                guard let isKnown = isKeyframeStart(packet) else { break }
+                isKeyframe = isKnown
+            }
             packets[index].available = now
-            // Not all codecs mark the first packet of a frame.
-            packets[index].isFrameStart = packet.isFrameStart || !isFrameOpen
-            isFrameOpen = !packet.isMarked
-            if packet.isKeyframe {
-                keyframeStart = end
-                bytesSinceKeyframe = 0
-                framesSinceKeyframe = 0
-            }
-            if packets[index].isFrameStart {
-                framesSinceKeyframe &+= 1
-                lastTimestamp = packet.timestamp
-            }
-            bytesSinceKeyframe &+= packet.length
-            layerMeter.note(
-                bytes: packet.length, layer: packet.layer, isFrameStart: packets[index].isFrameStart, now: now)
-            if packet.layer > 0, packets[index].isFrameStart { baseBitrate = layerMeter.baseBitrate(now: now) }
+            packets[index].isFrameStart = isStart
+            packets[index].isKeyframe = isKeyframe
+            note(packets[index], now)
+            end &+= 1
         }
+        return end > first
+    }
+
+    /// Not all codecs mark the first packet of a frame, and not all senders the last one.
+    private func isFrameStart(_ packet: Packet) -> Bool {
+        packet.isFrameStart || !isFrameOpen || packet.timestamp != lastTimestamp
+            || packet.isKeyframe && !isOpenHeader
+    }
+
+    /// Whether a frame that begins with this packet is a key frame: whatever stands before its parameter sets.
+    /// - Returns: nil if that is not known yet.
+    private func isKeyframeStart(_ first: Packet) -> Bool? {
+        var packet = first
+        for _ in 0..<Self.mostPacketsBefore {
+            if packet.isKeyframe { return true }
+            guard packet.isNonVCL || packet.length == 0, !packet.isMarked else { return false }
+            let next = packets[Int((packet.position &+ 1) & mask)]
+            guard next.position == packet.position &+ 1 else { return nil }
+            guard next.timestamp == first.timestamp else { return false }
+            packet = next
+        }
+        return false
+    }
+
+    private func note(_ packet: Packet, _ now: MediaInstant) {
+        isFrameOpen = !packet.isMarked
+        isOpenHeader = packet.isNonVCL && (packet.isFrameStart ? packet.isKeyframe : isOpenHeader)
+        if packet.isKeyframe {
+            keyframeStart = packet.position
+            bytesSinceKeyframe = 0
+            framesSinceKeyframe = 0
+        }
+        if packet.isFrameStart {
+            framesSinceKeyframe &+= 1
+            lastTimestamp = packet.timestamp
+        }
+        bytesSinceKeyframe &+= packet.length
+        layerMeter.note(bytes: packet.length, layer: packet.layer, isFrameStart: packet.isFrameStart, now: now)
+        if packet.layer > 0, packet.isFrameStart { baseBitrate = layerMeter.baseBitrate(now: now) }
     }
 
     /// The present temporal layers, by their payloads, without sizes.

@@ -29,8 +29,26 @@ struct AV1Aggregation {
         guard let header = packet.first else { return false }
         var isContinuation = header & 0x80 != 0
         let goesOn = header & 0x40 != 0
-        let count = Int(header >> 4 & 0x03)
         guard isContinuation == !unfinished.isEmpty else { return false }
+        return Self.forEachElement(in: packet) { element, isLast in
+            defer { isContinuation = false }
+            return take(element, isContinuation, goesOn: goesOn && isLast)
+        }
+    }
+
+    /// Whether a packet has nothing but whole units that are no part of a frame.
+    static func isNonVCL(_ packet: UnsafeRawBufferPointer) -> Bool {
+        guard let header = packet.first, header & 0x80 == 0 else { return false }
+        return forEachElement(in: packet) { element, _ in element.first.map(AV1Units.isOutsideOfFrames) ?? true }
+    }
+
+    /// Calls `body` with each element of a packet, and whether it is the last one, until it returns false.
+    /// - Returns: false if `body` has, or the packet is malformed.
+    private static func forEachElement(
+        in packet: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer, Bool) -> Bool
+    ) -> Bool {
+        guard let header = packet.first else { return false }
+        let count = Int(header >> 4 & 0x03)
         var position = 1
         var number = 0
         while position < packet.count {
@@ -46,8 +64,7 @@ struct AV1Aggregation {
             }
             let element = UnsafeRawBufferPointer(rebasing: packet[position..<(position + length)])
             position += length
-            guard take(element, isContinuation, goesOn: goesOn && position == packet.count) else { return false }
-            isContinuation = false
+            guard body(element, position == packet.count) else { return false }
         }
         return number > 0 && (count == 0 || number == count)
     }

@@ -11,6 +11,8 @@ struct FrameAssembler {
     static let largestFrame = 4 << 20
     private static let slotBytes = 1_504
     private static let mostEntryPoints = 8
+    /// Packets of a key frame that are looked for before its parameter sets.
+    private static let mostPacketsBefore = 16
 
     private struct Slot {
         var sequence: Int64 = .min
@@ -102,9 +104,33 @@ struct FrameAssembler {
             references: video.isFrameStart ? element : nil)
         slab[index].copyMemory(from: video.bytes)
         highest = max(highest, sequence)
-        if video.isKeyframe || video.isFrameStart && references.holds(element?.source) { noteEntryPoint(sequence) }
+        if video.isKeyframe, !startsAreMarked {
+            noteParameterSets(sequence)
+        } else if video.isKeyframe || video.isFrameStart && references.holds(element?.source) {
+            noteEntryPoint(sequence)
+        }
         if stuckSince == nil { stuckSince = now }
         return .taken
+    }
+
+    /// A key frame may have more than these parameter sets, and other packets before them.
+    private mutating func noteParameterSets(_ sequence: Int64) {
+        let timestamp = slots[Int(sequence & mask)].timestamp
+        var start = sequence
+        for _ in 0..<Self.mostPacketsBefore where start > expected ?? start {
+            let slot = slots[Int((start &- 1) & mask)]
+            guard slot.sequence == start &- 1, slot.timestamp == timestamp, !slot.isFrameEnd, !slot.isPadding else {
+                break
+            }
+            start &-= 1
+        }
+        for index in 0..<entryPointCount where slots[Int(entryPoints[index].start & mask)].timestamp == timestamp {
+            guard start < entryPoints[index].start else { return }
+            removeEntryPoint(at: index)
+            break
+        }
+        slots[Int(start & mask)].isKeyframe = true
+        noteEntryPoint(start)
     }
 
     private mutating func noteEntryPoint(_ start: Int64) {

@@ -8,8 +8,10 @@ struct DepacketizedVideo {
     var bytes: UnsafeRawBufferPointer
     /// The packet is the first of its frame; see `VideoDepacketizer.startsAreMarked`.
     var isFrameStart = false
-    /// The packet begins a key frame.
+    /// The packet begins a key frame, or holds the parameter sets of one: others may stand before them.
     var isKeyframe = false
+    /// The packet holds nothing of the picture itself: delimiters, parameter sets, SEI, metadata (non-VCL NAL units).
+    var isNonVCL = false
     /// The packet has no payload: it only closes a gap in the sequence.
     var isPadding = false
     /// Temporal layer; 0 is the base.
@@ -123,18 +125,22 @@ struct VideoDepacketizer {
         memory.packetLength = 0
         let header = payload[0]
         var isKeyframe = false
+        var isNonVCL = true
         switch header & 0x1F {
         case 1...23:
             try appendUnit(payload)
             isKeyframe = header & 0x1F == Self.sequenceParameterSet
+            isNonVCL = !Self.isVCL(h264: header)
         case 24:
             try forEachUnit(in: payload, after: 1) { unit throws(RTPMalformed) in
                 isKeyframe = isKeyframe || unit[0] & 0x1F == Self.sequenceParameterSet
+                isNonVCL = isNonVCL && !Self.isVCL(h264: unit[0])
                 try appendUnit(unit)
             }
         case 28:
             guard payload.count > 2 else { throw Self.malformed }
             let fragment = payload[1]
+            isNonVCL = !Self.isVCL(h264: fragment)
             if fragment & 0x80 != 0 {
                 try memory.appendStartCode()
                 try memory.append(byte: header & 0xE0 | fragment & 0x1F)
@@ -143,7 +149,7 @@ struct VideoDepacketizer {
             try memory.append(UnsafeRawBufferPointer(rebasing: payload[2...]))
         default: throw Self.malformed
         }
-        return DepacketizedVideo(bytes: joined, isKeyframe: isKeyframe)
+        return DepacketizedVideo(bytes: joined, isKeyframe: isKeyframe, isNonVCL: isNonVCL)
     }
 
     /// ITU-T H.264 table 7-1.
@@ -151,23 +157,38 @@ struct VideoDepacketizer {
     /// ITU-T H.265 table 7-1.
     private static let videoParameterSet: UInt8 = 32
 
+    /// Whether a unit belongs to the coded picture, by its first byte or its FU header.
+    private static func isVCL(h264 byte: UInt8) -> Bool {
+        switch byte & 0x1F {
+        case 1...5, 19...21: true
+        default: false
+        }
+    }
+
+    /// Whether a unit belongs to the coded picture, by its type.
+    private static func isVCL(h265 type: UInt8) -> Bool { type < videoParameterSet }
+
     /// RFC 7798 section 4.4.
     private func h265(_ payload: UnsafeRawBufferPointer) throws(RTPMalformed) -> DepacketizedVideo {
         memory.packetLength = 0
         guard payload.count > 2 else { throw Self.malformed }
         var isKeyframe = false
+        var isNonVCL = true
         switch payload[0] >> 1 & 0x3F {
         case 0...47:
             try appendUnit(payload)
             isKeyframe = payload[0] >> 1 & 0x3F == Self.videoParameterSet
+            isNonVCL = !Self.isVCL(h265: payload[0] >> 1 & 0x3F)
         case 48:
             try forEachUnit(in: payload, after: 2) { unit throws(RTPMalformed) in
                 isKeyframe = isKeyframe || unit[0] >> 1 & 0x3F == Self.videoParameterSet
+                isNonVCL = isNonVCL && !Self.isVCL(h265: unit[0] >> 1 & 0x3F)
                 try appendUnit(unit)
             }
         case 49:
             guard payload.count > 3 else { throw Self.malformed }
             let type = payload[2] & 0x3F
+            isNonVCL = !Self.isVCL(h265: type)
             if payload[2] & 0x80 != 0 {
                 try memory.appendStartCode()
                 try memory.append(byte: payload[0] & 0x81 | type << 1)
@@ -177,7 +198,7 @@ struct VideoDepacketizer {
             try memory.append(UnsafeRawBufferPointer(rebasing: payload[3...]))
         default: throw Self.malformed
         }
-        return DepacketizedVideo(bytes: joined, isKeyframe: isKeyframe)
+        return DepacketizedVideo(bytes: joined, isKeyframe: isKeyframe, isNonVCL: isNonVCL)
     }
 
     /// Calls `body` with each unit of an aggregation packet: at least one byte each.
@@ -213,7 +234,8 @@ struct VideoDepacketizer {
         let isContinued = payload[0] & 0x80 != 0
         let startsSequence = payload[0] & 0x08 != 0
         guard !(isContinued && startsSequence) else { throw Self.malformed }
-        return DepacketizedVideo(bytes: payload, isKeyframe: startsSequence)
+        return DepacketizedVideo(
+            bytes: payload, isKeyframe: startsSequence, isNonVCL: AV1Aggregation.isNonVCL(payload))
     }
 
     // MARK: Frames
