@@ -12,7 +12,8 @@ const words = 'The host has paused the broadcast.';
 function listening(state) {
     root.dataset.state = state;
     element('said').textContent = element('status').textContent = '';
-    const session = Object.assign(Object.create(ViewerSession.prototype), { isOver: false, isPaused: false, endings: [] });
+    const session = Object.create(ViewerSession.prototype);
+    Object.assign(session, { isOver: false, isPaused: false, isInactive: false, endings: [] });
     session.end = ending => session.endings.push(ending);
     session.reconnection = new Reconnection(session);
     session.reopenEvents = () => {};
@@ -59,6 +60,41 @@ test('a pause that ended during an outage is over after it', () => {
     session.reconnection.resumed();
     assert.ok(element('notice').hidden);
     assert.ok(!('paused' in root.dataset));
+});
+
+test('a publisher that the relay does not hear is a notice over the last frame, and nothing is live', () => {
+    const session = listening('playing');
+    session.handle({ type: 'inactive' });
+    assert.match(element('said').textContent, /^The relay gets nothing from the host\./);
+    assert.ok(!element('notice').hidden && 'inactive' in root.dataset);
+    // A pause that is known before or meanwhile is what the viewer reads when the publisher is heard again.
+    session.handle({ type: 'paused' });
+    assert.match(element('said').textContent, /^The relay gets nothing/);
+    session.handle({ type: 'active' });
+    assert.equal(element('said').textContent, words);
+    assert.ok(!('inactive' in root.dataset));
+    session.handle({ type: 'resumed' });
+    assert.ok(element('notice').hidden);
+});
+
+test('an outage of this viewer hides the one of the publisher, which is back after it', () => {
+    const session = listening('playing');
+    session.reconnection.isInterrupted = true;
+    element('said').textContent = 'Connection lost, trying again ...';
+    session.handle({ type: 'inactive' });
+    assert.equal(element('said').textContent, 'Connection lost, trying again ...');
+    session.reconnection.resumed();
+    assert.match(element('said').textContent, /^The relay gets nothing/);
+    session.handle({ type: 'active' });
+    assert.ok(element('notice').hidden);
+});
+
+test('before the first frame an unheard publisher is what the viewer waits for', () => {
+    const session = listening('connecting');
+    session.handle({ type: 'inactive' });
+    assert.match(element('status').textContent, /^The relay gets nothing/);
+    session.handle({ type: 'active' });
+    assert.equal(element('status').textContent, 'Connecting ...');
 });
 
 test('a removed viewer reads so, and may ask again', () => {

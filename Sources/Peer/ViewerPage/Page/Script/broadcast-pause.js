@@ -1,13 +1,16 @@
-// What the viewer reads while the host has paused the broadcast.
+// What the viewer reads while the broadcast stands still: the host has paused it, or does not reach the relay.
 
 import { root } from './elements.js';
 import { show, showNotice } from './view.js';
 
 const pauseSentence = 'The host has paused the broadcast.';
+const inactiveSentence = 'The relay gets nothing from the host. The picture goes on when the host is back.';
 
-// `isPaused`: as the host's last event says. Before the first frame the sentence is the state, later a notice over the last frame.
-export function showPause(isPaused) {
+// As the last events say. Before the first frame the sentence is the state, later a notice over the last frame.
+export function showPause(isPaused, isInactive = false) {
     if (isPaused) root.dataset.paused = ''; else delete root.dataset.paused;
-    if (root.dataset.state === 'playing') showNotice(isPaused ? pauseSentence : '');
-    else if (root.dataset.state === 'connecting') show('connecting', isPaused ? pauseSentence : 'Connecting ...');
+    if (isInactive) root.dataset.inactive = ''; else delete root.dataset.inactive;
+    const sentence = isInactive ? inactiveSentence : isPaused ? pauseSentence : '';
+    if (root.dataset.state === 'playing') showNotice(sentence);
+    else if (root.dataset.state === 'connecting') show('connecting', sentence || 'Connecting ...');
 }
