@@ -16,6 +16,8 @@ struct TransportSequenceHistory {
         /// Sent during a stall, so its status says nothing about the rate.
         var isDuringStall = false
         var isAudio = false
+        /// The RTP sequence number of the video packet that it has, also as RTX; of no meaning for audio.
+        var video = SequenceNumber(0)
         /// Sent twice with the same transport-wide number, so neither its arrival time nor its loss can be attributed.
         var isRetransmitted = false
     }
@@ -51,14 +53,17 @@ struct TransportSequenceHistory {
     }
 
     /// Records a packet that is about to be sent.
+    /// - Parameter video: see `Entry`.
     /// - Returns: the transport-wide sequence number for it.
     mutating func note(
-        bytes: Int, now: MediaInstant, isDuringStall: Bool, isAudio: Bool = false
+        bytes: Int, now: MediaInstant, isDuringStall: Bool, isAudio: Bool = false,
+        video: SequenceNumber = SequenceNumber(0)
     ) -> SequenceNumber {
         let sequence = nextSequence
         if grows { makeRoom(now) }
         entries[Int(sequence & mask)] = Entry(
-            sequence: sequence, sent: now, bytes: bytes, isDuringStall: isDuringStall, isAudio: isAudio)
+            sequence: sequence, sent: now, bytes: bytes, isDuringStall: isDuringStall, isAudio: isAudio,
+            video: video)
         nextSequence &+= 1
         return SequenceNumber(truncating: sequence)
     }

@@ -23,14 +23,17 @@ struct PacketEgress {
     }
 
     /// Fills in the header extensions of the packet in the buffer, and counts it.
+    /// - Parameter video: the sequence number of the video packet that it has; -1: none.
     /// - Returns: the packet's length.
     mutating func finish(
         _ length: Int, _ layout: RTPPacketLayout, _ buffer: UnsafeMutableRawBufferPointer, isAudio: Bool = false,
-        now: MediaInstant
+        video: Int64 = -1, now: MediaInstant
     ) -> Int {
         let packet = UnsafeMutableRawBufferPointer(rebasing: buffer[0..<length])
         if layout.hasTransportSequence {
-            let number = sent.note(bytes: length, now: now, isDuringStall: stall.isStalled, isAudio: isAudio)
+            let number = sent.note(
+                bytes: length, now: now, isDuringStall: stall.isStalled, isAudio: isAudio,
+                video: SequenceNumber(truncating: video))
             layout.patch(number, in: packet)
         }
         if layout.hasAbsSendTime { layout.patch(AbsoluteSendTime(now), in: packet) }
@@ -52,7 +55,12 @@ struct PacketEgress {
         _ burst: PacketHistory.Burst, _ slots: PacketSlots, hasTransportSequence: Bool, now: MediaInstant
     ) {
         if hasTransportSequence {
-            for index in 0..<burst.count { _ = sent.note(bytes: slots.lengths[index], now: now, isDuringStall: false) }
+            let first = burst.last &- Int64(burst.count) &+ 1
+            for index in 0..<burst.count {
+                _ = sent.note(
+                    bytes: slots.lengths[index], now: now, isDuringStall: false,
+                    video: SequenceNumber(truncating: first &+ Int64(index)))
+            }
         }
         pacer.note(bytes: burst.bytes, packets: burst.count, now: now)
         rate.note(bytes: burst.bytes, now: now)

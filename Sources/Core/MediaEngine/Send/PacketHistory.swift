@@ -33,6 +33,8 @@ struct PacketHistory {
         var duplicateCount: UInt8 = 0
         /// A retransmission waits to be sent.
         var isQueued = false
+        /// The receiver has reported that it has the packet.
+        var isAcknowledged = false
 
         init() {}
 
@@ -71,6 +73,9 @@ struct PacketHistory {
     private(set) var oldestUseful: Int64
     /// Bytes of the packets that wait.
     private(set) var waitingBytes = 0
+    /// Bytes of sent packets from `oldestCounted` on that are not acknowledged.
+    private var unacknowledged = 0
+    private var oldestCounted: Int64
 
     init(capacity: Int, slotBytes: Int, first: Int64) {
         precondition(capacity > 0 && capacity & (capacity - 1) == 0, "a history of \(capacity) packets")
@@ -82,6 +87,7 @@ struct PacketHistory {
         nextToSend = first
         nextToWrite = first
         oldestUseful = first
+        oldestCounted = first
     }
 
     /// The history of a forwarded stream.
@@ -96,6 +102,7 @@ struct PacketHistory {
         nextToSend = first
         nextToWrite = first
         oldestUseful = first
+        oldestCounted = first
     }
 
     private static let initialEntries = 32
@@ -122,6 +129,7 @@ struct PacketHistory {
     /// Appends the packet in `nextSlot` to those that wait.
     mutating func commit(length: Int, layout: RTPPacketLayout) {
         precondition(room > 0, "the history is full")
+        forgetCounted(before: nextToWrite &- Int64(entries.count) &+ 1)
         entries[Int(nextToWrite & mask)] = Entry(sequence: nextToWrite, length: length, layout: layout)
         nextToWrite &+= 1
         waitingBytes &+= length
@@ -143,6 +151,7 @@ struct PacketHistory {
         entry.timestamp = timestamp
         entry.pictureIDShift = pictureIDShift
         entry.announcesMid = announcesMid
+        forgetCounted(before: nextToWrite &- Int64(entries.count) &+ 1)
         entries[Int(nextToWrite & mask)] = entry
         nextToWrite &+= 1
         waitingBytes &+= entry.length
@@ -150,6 +159,8 @@ struct PacketHistory {
 
     private mutating func makeRoom(_ now: MediaInstant) {
         let first = nextToSend
+        // The ring may be halved.
+        if nextToWrite & mask == 0 { forgetCounted(before: nextToWrite &- Int64(entries.count / 2)) }
         entries.makeRoom(for: nextToWrite, limits: min(Self.initialEntries, capacity)...capacity) { entry in
             entry.sequence >= first || now - entry.firstSent < Self.memory
         }
@@ -194,7 +205,50 @@ struct PacketHistory {
         entries[index].lastSent = now
         entries[index].transportSequence = transportSequence
         waitingBytes &-= entries[index].length
+        unacknowledged &+= entries[index].length
         nextToSend &+= 1
+    }
+
+    // MARK: What the receiver has
+
+    /// The receiver has reported a packet as received.
+    /// - Parameters:
+    ///   - video: the packet's RTP sequence number.
+    ///   - transportSequence: of its first transmission, or of its last RTX packet.
+    ///   - trustsRTX: the receiver uses RTX packets.
+    mutating func noteAcknowledged(_ video: SequenceNumber, transportSequence: Int64, trustsRTX: Bool) {
+        let sequence = nextToSend &+ Int64(SequenceNumber(truncating: nextToSend).distance(to: video))
+        guard sequence >= oldestCounted, sequence < nextToSend else { return }
+        let index = Int(sequence & mask)
+        let entry = entries[index]
+        guard entry.sequence == sequence, !entry.isAcknowledged, transportSequence >= 0,
+            entry.transportSequence == transportSequence
+                || trustsRTX && entry.rtxTransportSequence == transportSequence
+        else { return }
+        entries[index].isAcknowledged = true
+        unacknowledged &-= entry.length
+    }
+
+    /// The bytes of the packets that could be sent again and that the receiver has not reported as received: those of the
+    /// last 10 s, from the last key frame on.
+    mutating func unacknowledgedBytes(now: MediaInstant) -> Int {
+        forgetCounted(before: oldestUseful)
+        while oldestCounted < nextToSend, now - entries[Int(oldestCounted & mask)].firstSent > Self.longestWait {
+            forgetCounted(before: oldestCounted &+ 1)
+        }
+        return max(unacknowledged, 0)
+    }
+
+    private static let longestWait = MediaDuration.seconds(10)
+
+    /// Packets before this one do not count any more.
+    private mutating func forgetCounted(before sequence: Int64) {
+        let end = min(sequence, nextToSend)
+        while oldestCounted < end {
+            let entry = entries[Int(oldestCounted & mask)]
+            if entry.sequence == oldestCounted, !entry.isAcknowledged { unacknowledged &-= entry.length }
+            oldestCounted &+= 1
+        }
     }
 
     /// A sent packet that can be retransmitted; nil if it was overwritten, replaced, or still waits.

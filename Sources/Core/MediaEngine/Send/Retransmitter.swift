@@ -11,6 +11,7 @@ struct Retransmitter {
     private var waiting = RingBuffer<Int64>(capacity: 512, filler: 0)
     private var rtxSequence: SequenceNumber
     private var ignoredRTX = IgnoredRTXDetector()
+    private var budget = RetransmissionBudget()
     /// The bitrate of requested retransmissions.
     private var rate = SentBitrateMeter()
     private(set) var nacks = 0
@@ -39,10 +40,11 @@ struct Retransmitter {
     /// - Parameters:
     ///   - detectsIgnoredRTX: RTX was negotiated with a receiver that may ignore it.
     ///   - sent: in which the RTX packets are looked up.
+    ///   - hasFeedback: the receiver has reported on packets, so the estimate is one of its path.
     /// - Returns: true if the receiver turned out to ignore RTX packets.
     mutating func handle(
         _ nack: Nack, detectsIgnoredRTX: Bool, maximumPacketSize: Int, path: PathConditions,
-        sent: TransportSequenceHistory,
+        sent: TransportSequenceHistory, hasFeedback: Bool,
         history: inout PacketHistory, now: MediaInstant
     ) -> Bool {
         nacks &+= 1
@@ -52,16 +54,19 @@ struct Retransmitter {
         // retransmissions in the last second gets only recent packets again, twice at most; more would stall the video.
         let room = max(32, path.estimate.bitsPerSecond / 8 / 4 / maximumPacketSize)
         let isGreedy = rate.rate(now: now).bitsPerSecond > path.estimate.bitsPerSecond / 2
+        let unacknowledged = history.unacknowledgedBytes(now: now)
+        let fill = hasFeedback ? path.estimate : Bitrate(bitsPerSecond: 0)
         var isIgnored = false
         for number in nack {
             nackedPackets &+= 1
             let sequence =
                 history.nextToSend &+ Int64(SequenceNumber(truncating: history.nextToSend).distance(to: number))
             if detectsIgnoredRTX, !isIgnored { isIgnored = isRTXIgnored(sequence, sent, &history, now) }
-            guard waiting.count < room, let entry = history.sent(sequence), !entry.isQueued,
+            guard waiting.count < room, let entry = history.sent(sequence), !entry.isQueued, !entry.isAcknowledged,
                 entry.retransmissionCount < Self.maximumRetransmissions,
                 !isGreedy || entry.retransmissionCount < 2 && now - entry.firstSent < .seconds(1) + path.roundTrip * 2,
                 entry.retransmissionCount == 0 || now - entry.lastSent >= patience, now - entry.lastSent < .seconds(10),
+                budget.take(entry.length, unacknowledged: unacknowledged, estimate: fill, now: now),
                 waiting.append(sequence)
             else {
                 nacksIgnored &+= 1
@@ -122,7 +127,7 @@ struct Retransmitter {
         }
         packets &+= 1
         self.bytes &+= length
-        return .rtp(egress.finish(length, entry.layout, buffer, now: now))
+        return .rtp(egress.finish(length, entry.layout, buffer, video: sequence, now: now))
     }
 
     /// Sends the stored protected bytes, as protecting the same sequence number again would use a nonce twice.

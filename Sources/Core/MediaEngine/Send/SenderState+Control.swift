@@ -91,7 +91,7 @@ extension SenderState {
         let detectsIgnoredRTX = parameters.video?.rtxSSRC != nil && !hasReferences
         let isIgnored = retransmitter.handle(
             nack, detectsIgnoredRTX: detectsIgnoredRTX, maximumPacketSize: parameters.maximumPacketSize, path: path,
-            sent: egress.sent,
+            sent: egress.sent, hasFeedback: bandwidth.hasFeedback,
             history: &video.history, now: now)
         guard isIgnored else { return }
         // The receiver gets the original packets again from now on, and a key frame, as earlier packets were not stored

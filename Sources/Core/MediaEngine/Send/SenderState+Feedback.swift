@@ -85,7 +85,9 @@ extension SenderState {
             guard let status = statuses.next() else { break }
             egress.sent.noteReported(sequence)
             redundancy.loss.note(isLost: status.arrival == nil)
-            switch egress.sent.take(sequence, hasArrived: status.arrival != nil) {
+            let change = egress.sent.take(sequence, hasArrived: status.arrival != nil)
+            noteAcknowledged(change, sequence)
+            switch change {
             case .nothing: continue
             case .lost(let entry):
                 if !entry.isDuringStall { summary.lost &+= 1 }
@@ -113,5 +115,15 @@ extension SenderState {
             }
         }
         return summary
+    }
+
+    /// Notes the video packet that a receiver has. A receiver that is not our own may ignore RTX packets, so those show nothing.
+    private mutating func noteAcknowledged(_ change: TransportSequenceHistory.StatusChange, _ sequence: Int64) {
+        switch change {
+        case .arrived(let entry), .arrivedLate(let entry):
+            guard !entry.isAudio else { return }
+            video.history.noteAcknowledged(entry.video, transportSequence: sequence, trustsRTX: hasReferences)
+        case .lost, .nothing: break
+        }
     }
 }

@@ -27,7 +27,7 @@ extension SenderState {
         if entry.duplicateCount > 0 {
             redundancy.add(entry.sequence, count: Int(entry.duplicateCount), now: now)
         }
-        return .rtp(egress.finish(entry.length, entry.layout, buffer, now: now))
+        return .rtp(egress.finish(entry.length, entry.layout, buffer, video: entry.sequence, now: now))
     }
 
     mutating func sendRetransmission(_ now: MediaInstant, _ buffer: UnsafeMutableRawBufferPointer) -> SenderOutput? {
