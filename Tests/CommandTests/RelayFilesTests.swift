@@ -12,26 +12,38 @@ struct RelayFilesTests {
         return try String(contentsOf: folder.appendingPathComponent(file), encoding: .utf8)
     }
 
-    /// Nobody gets from the TURN server into private networks.
-    @Test func coturnRefusesPrivateAddresses() throws {
+    /// Addresses of IANA's registries of special-purpose addresses that are not global.
+    private static let specialAddresses = [
+        "0.1.2.3", "10.0.0.1", "100.64.0.1", "127.0.0.1", "169.254.169.254", "172.16.0.1", "192.0.0.192", "192.0.2.1",
+        "192.88.99.1", "192.168.1.5", "198.19.255.255", "198.51.100.1", "203.0.113.1", "240.0.0.1", "255.255.255.255",
+        "168.63.129.16", "::1", "::7f00:1", "::ffff:127.0.0.1", "::ffff:0:7f00:1", "64:ff9b::7f00:1",
+        "64:ff9b:1::7f00:1", "100::1", "100:0:0:1::1", "2001::1", "2001:db8::1", "2002:7f00:1::1", "3fff::1", "5f00::1",
+        "fd00:ec2::254", "fe80::1", "fec0::1",
+    ]
+    private static let globalAddresses = ["8.8.8.8", "192.0.1.1", "223.1.1.1", "2606:4700::1111", "2a00:1450::1"]
+
+    /// Nobody gets from the TURN server into networks that are not the Internet, and everybody to the Internet.
+    @Test func coturnRefusesSpecialAddressesAlone() throws {
         let secret = "a-secret-of-this-test"
         let own = try text(of: "turnserver.conf").split(separator: "\n").filter { line in
             !["cert=", "pkey=", "listening-port=", "tls-listening-port="].contains { line.hasPrefix($0) }
         }.joined(separator: "\n").replacing("PUT-THE-SECRET-HERE", with: secret)
-        let server = try LoopbackTURNServer(configuration: own)
+        let server = try LoopbackTURNServer(configuration: own, relayAddresses: ["127.0.0.1", "::1"])
         let credentials = TURNSecret(secret, lifetime: 600)
-        for peer in ["10.0.0.1", "127.0.0.1", "172.16.0.1", "192.168.1.5", "169.254.1.1", "100.64.0.1"] {
+        for peer in Self.specialAddresses + Self.globalAddresses {
             // One user may have few allocations.
             let (name, password) = credentials.credentials(for: peer, at: Date())
             let client = try Program(
                 "turnutils_uclient",
                 [
-                    "-u", name, "-w", password, "-p", "\(server.port)", "-e", peer, "-r", "9", "-n", "1", "-c",
-                    "127.0.0.1",
-                ])
+                    "-v", "-u", name, "-w", password, "-p", "\(server.port)", "-e", peer, "-r", "9", "-n", "1", "-c",
+                ] + (peer.contains(":") ? ["-x"] : []) + ["127.0.0.1"])
             defer { client.kill() }
-            let answer = client.line(seconds: 20) { $0.contains("error 403 (Forbidden IP)") ? true : nil }
-            #expect(answer == true, "\(peer): \(client.text)")
+            let isRefused = client.line(seconds: 20) { line -> Bool? in
+                if line.contains("error 403 (Forbidden IP)") { return true }
+                return line.contains("success: 0x") ? false : nil
+            }
+            #expect(isRefused == Self.specialAddresses.contains(peer), "\(peer): \(client.text)")
         }
     }
 

@@ -19,12 +19,14 @@ public final class LoopbackTURNServer: Sendable {
     }
 
     /// Runs with a configuration file.
-    /// - Parameter text: has neither ports nor certificates.
-    public convenience init(configuration text: String) throws {
+    /// - Parameters:
+    ///   - text: has neither ports nor certificates.
+    ///   - relayAddresses: those of its allocations.
+    public convenience init(configuration text: String, relayAddresses: [String] = ["127.0.0.1"]) throws {
         let folder = try TemporaryFolder()
         let file = folder.file("turnserver.conf")
         try text.write(toFile: file, atomically: true, encoding: .utf8)
-        try self.init(["-c", file], in: folder)
+        try self.init(["-c", file], relayAddresses: relayAddresses, in: folder)
     }
 
     private convenience init(_ guests: [String]) throws {
@@ -33,13 +35,15 @@ public final class LoopbackTURNServer: Sendable {
             in: try TemporaryFolder())
     }
 
-    private init(_ settings: [String], in folder: TemporaryFolder) throws {
+    private init(
+        _ settings: [String], relayAddresses: [String] = ["127.0.0.1"], in folder: TemporaryFolder
+    ) throws {
         self.folder = folder
         port = try Self.freePort()
         program = try Program(
             "turnserver",
-            settings + [
-                "--listening-ip", "127.0.0.1", "--relay-ip", "127.0.0.1", "--listening-port", "\(port)",
+            settings + relayAddresses.flatMap { ["--relay-ip", $0] } + [
+                "--listening-ip", "127.0.0.1", "--listening-port", "\(port)",
                 "--no-tls", "--no-dtls", "--log-file", "stdout", "--simple-log",
                 "--pidfile", folder.path + "/pid", "--userdb", folder.path + "/users",
             ])
