@@ -198,7 +198,10 @@ final class ReceivingPeer: SecureTransportDelegate {
     func transportReceivedCloseNotify() { end(.hostClosed) }
 
     /// An interruption, which asks the host over HTTPS whether the session is over.
-    func transportMissesPeer() { isMissed = true }
+    func transportMissesPeer() {
+        isMissed = true
+        checkLiveness()
+    }
 
     func transportSelectedNewPair() { pump() }
 
