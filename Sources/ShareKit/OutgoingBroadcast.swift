@@ -28,7 +28,7 @@ struct OutgoingBroadcast: Sendable {
         switch destination {
         case .service(let paired):
             var configuration = configuration
-            configuration.iceServers += paired.iceServers
+            configuration.grantedServers = paired.grantedServers
             let session = try HostSession(
                 configuration, identity, media, decide: decide, emit: emit)
             control = session

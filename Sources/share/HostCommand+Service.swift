@@ -1,6 +1,7 @@
 import Admission
 import Broadcasting
 import CommandSupport
+import ControlSocket
 import Foundation
 import LinuxRuntime
 import MediaCore

@@ -21,7 +21,7 @@ struct EndpointServersTests {
         private let takesRestart: Bool
         private let isReachable: Bool
         private let session: Monitor<TokenEndpoint>
-        let iceServers: [ICEServer]
+        let grantedServers: GrantedServers
         /// The offers and restarts that came.
         let offers = Monitor<[String]>([])
         let restarts = Monitor<[String]>([])
@@ -29,7 +29,7 @@ struct EndpointServersTests {
         init(_ link: ServiceLink, token: String, servers: [ICEServer], takesRestart: Bool, isReachable: Bool) throws {
             (self.link, self.token) = (link, token)
             (self.takesRestart, self.isReachable) = (takesRestart, isReachable)
-            iceServers = servers
+            grantedServers = GrantedServers(servers, by: "127.0.0.1")
             session = Monitor(try TokenEndpoint(link, token: token))
         }
 

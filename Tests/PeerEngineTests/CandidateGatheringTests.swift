@@ -116,6 +116,38 @@ import Testing
         #expect(reports == [.describe(4_000, [])])
     }
 
+    // MARK: A fixed end
+
+    /// What the ICE agent finds out of a port that does not answer, or that refuses at once, moves nothing.
+    @Test(arguments: [1, 40, 2_000, 60_000])
+    func theEndDoesNotSayWhenTheAgentHasFinished(_ time: Int) throws {
+        let reports = play(
+            CandidateGathering(end: start + .seconds(3)),
+            [
+                (0, .found(try candidate(1))), (0, .describe(within: .milliseconds(100), wanted: nil)),
+                (time, .finished),
+            ])
+        #expect(reports == [.describe(100, [1]), .trickle(3_000, [], end: true)])
+    }
+
+    @Test func candidatesBeforeAFixedEndAreHandedOutAsTheyCome() throws {
+        let reports = play(
+            CandidateGathering(end: start + .seconds(3)),
+            [
+                (0, .found(try candidate(1))), (0, .describe(within: .milliseconds(100), wanted: .relayed)),
+                (30, .found(try candidate(2, .relayed))), (700, .found(try candidate(3))), (800, .finished),
+                (3_500, .found(try candidate(4))),
+            ])
+        #expect(reports == [.describe(30, [1, 2]), .trickle(700, [3]), .trickle(3_000, [], end: true)])
+    }
+
+    @Test func aDescriptionThatIsWaitedForEndsWithAFixedEnd() throws {
+        let reports = play(
+            CandidateGathering(end: start + .seconds(3)),
+            [(0, .describe(within: .seconds(10), wanted: nil)), (5, .found(try candidate(1))), (9, .finished)])
+        #expect(reports == [.describe(3_000, [1], end: true)])
+    }
+
     // MARK: Later candidates
 
     @Test func aBatchIsHandedOutWhenNothingWasFoundForItsInterval() throws {

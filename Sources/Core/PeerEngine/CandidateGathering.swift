@@ -56,6 +56,7 @@ public struct CandidateGathering: Sendable {
 
     private let batchInterval: MediaDuration
     private let repeatsTrickled: Bool
+    private let end: MediaInstant?
     private var state = State.idle
     private var candidates: [ICECandidate] = []
     private var isComplete = false
@@ -63,14 +64,22 @@ public struct CandidateGathering: Sendable {
     private var described = 0
     /// The number of candidates handed out in all.
     private var handedOut = 0
+    /// When the present wait is over.
+    private var due: MediaInstant?
     /// When to call with `.timeout`; nil for never.
-    public private(set) var deadline: MediaInstant?
+    public var deadline: MediaInstant? {
+        guard let end, !isComplete, !isOver else { return due }
+        return min(end, due ?? end)
+    }
 
     /// - Parameters:
     ///   - batchInterval: a batch is handed out when no candidate was found for this long.
     ///   - repeatsTrickled: each batch has all candidates since the description, for signalling whose receiver may see
     ///     only the last message.
-    public init(batchInterval: MediaDuration = .zero, repeatsTrickled: Bool = false) {
+    ///   - end: when the gathering ends, whatever the ICE agent finds; nil: when the agent has finished. Who names servers
+    ///     learns from a fixed end nothing of how their ports answer.
+    public init(batchInterval: MediaDuration = .zero, repeatsTrickled: Bool = false, end: MediaInstant? = nil) {
+        self.end = end
         self.batchInterval = batchInterval
         self.repeatsTrickled = repeatsTrickled
     }
@@ -89,23 +98,25 @@ public struct CandidateGathering: Sendable {
             candidates.append(candidate)
             return found(now)
         case .finished:
+            guard end.map({ now >= $0 }) ?? true else { return nil }
             isComplete = true
             return handOut()
         case .describe(let timeout, let wanted):
             state = .describing(wanted: wanted)
-            deadline = now + timeout
+            due = now + timeout
             return isComplete || has(wanted) ? handOut() : nil
         case .readyForBatch:
             state = .trickling
-            deadline = nil
+            due = nil
             return isComplete || candidates.count > handedOut ? handOut() : nil
         case .timeout:
             guard let deadline, now >= deadline else { return nil }
-            return handOut()
+            if let end, now >= end { isComplete = true }
+            return isComplete || due.map({ now >= $0 }) ?? false ? handOut() : nil
         case .cancel:
             defer { state = .over }
             if case .describing = state { return handOut() }
-            deadline = nil
+            due = nil
             return nil
         }
     }
@@ -114,7 +125,7 @@ public struct CandidateGathering: Sendable {
         switch state {
         case .describing(let wanted): return has(wanted) ? handOut() : nil
         case .trickling where batchInterval == .zero: return handOut()
-        case .trickling: deadline = now + batchInterval
+        case .trickling: due = now + batchInterval
         case .idle, .over: break
         }
         return nil
@@ -138,7 +149,7 @@ public struct CandidateGathering: Sendable {
             action = .trickle(Batch(candidates: Array(candidates.dropFirst(known)), isComplete: isComplete))
         }
         handedOut = candidates.count
-        deadline = nil
+        due = nil
         state = isComplete ? .over : .idle
         return action
     }

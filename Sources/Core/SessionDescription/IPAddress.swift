@@ -51,6 +51,45 @@ public enum IPAddress: Hashable, Sendable {
         return !isLoopback && (bytes[10] == 0xFF && bytes[11] == 0xFF || bytes[10] == 0 && bytes[11] == 0)
     }
 
+    /// The IPv4 addresses that packets to an IPv6 address may reach through a translator or tunnel: IPv4-mapped and
+    /// IPv4-compatible (RFC 4291 section 2.5.5), IPv4-translated (RFC 7915), NAT64 (RFC 6052 section 2.2, RFC 8215, whose
+    /// prefix has any length from 48 bits on), and 6to4 (RFC 3056 section 2).
+    public var embeddedIPv4: [IPAddress] {
+        guard case .v6(let bytes) = self, !isLoopback else { return [] }
+        func last() -> IPAddress { .v4(Array(bytes[12...])) }
+        if bytes[..<8].allSatisfy({ $0 == 0 }) {
+            switch (bytes[8], bytes[9], bytes[10], bytes[11]) {
+            case (0, 0, 0xFF, 0xFF), (0, 0, 0, 0), (0xFF, 0xFF, 0, 0): return [last()]
+            default: return []
+            }
+        }
+        if Array(bytes[..<4]) == [0, 0x64, 0xFF, 0x9B] {
+            if bytes[4..<12].allSatisfy({ $0 == 0 }) { return [last()] }
+            guard bytes[4] == 0, bytes[5] == 1 else { return [] }
+            // Byte 8 is not part of the IPv4 address.
+            let all = [
+                [bytes[6], bytes[7], bytes[9], bytes[10]], [bytes[7], bytes[9], bytes[10], bytes[11]],
+                Array(bytes[9..<13]),
+            ]
+            return all.map { .v4($0) } + [last()]
+        }
+        return bytes[0] == 0x20 && bytes[1] == 0x02 ? [.v4(Array(bytes[2..<6]))] : []
+    }
+
+    /// Whether clouds answer requests of the machines themselves at this address, with keys among the answers: instance
+    /// metadata of Amazon, Google, Microsoft, Oracle and Alibaba.
+    public var isInstanceMetadata: Bool {
+        switch self {
+        case .v4(let bytes):
+            [[169, 254, 169, 254], [169, 254, 170, 2], [168, 63, 129, 16], [192, 0, 0, 192], [100, 100, 100, 200]]
+                .contains(bytes)
+        case .v6(let bytes):
+            // fd00:ec2::/32, and fd20:ce::254.
+            Array(bytes[..<4]) == [0xFD, 0, 0x0E, 0xC2]
+                || bytes == [0xFD, 0x20, 0, 0xCE] + [UInt8](repeating: 0, count: 10) + [2, 0x54]
+        }
+    }
+
     private static func version4(_ text: Substring) -> [UInt8]? {
         let parts = text.fields(separatedBy: UInt8(ascii: "."), keepsEmpty: true)
         guard parts.count == 4 else { return nil }

@@ -5,6 +5,8 @@ public enum ServerFinding: Sendable, Equatable {
     /// TURN: the server allocated the relayed address `from`, which was released at once.
     case relays(from: String, after: Duration)
     case unknownHost
+    /// Its address is not one that the peer that has named it may name; it was not asked.
+    case forbidden
     /// No response arrived in time.
     case silent
     /// No process listens, or there is no route. The value is the system's message.
@@ -31,6 +33,7 @@ public enum ServerFinding: Sendable, Equatable {
         case .relays(let place, let time):
             "relays from \(place), asked for within \(Int(time / .milliseconds(1))) ms"
         case .unknownHost: "is not known: no computer has that name"
+        case .forbidden: "has an address that nobody elsewhere may name: it is this computer's own, or link-local"
         case .silent: "does not answer"
         case .unreachable(let why): "cannot be reached: \(why)"
         case .untrusted(let why): "is not trusted: \(why)"
@@ -48,6 +51,7 @@ public enum ServerFinding: Sendable, Equatable {
         switch self {
         case .answers, .relays: ""
         case .unknownHost: "check its name, and this machine's name service"
+        case .forbidden: "name it yourself if you want to use it"
         case .silent: "check address and port; if they are right, a firewall drops it: try ?transport=tcp, or turns:"
         case .unreachable: "check address and port, and that the server runs"
         case .untrusted: "check the name against its certificate; SSL_CERT_FILE may name a file with your own authority"

@@ -6,10 +6,15 @@ import NIOSSL
 /// Checks a STUN server with a Binding request, or a TURN server with an Allocate request.
 public enum ServerProbe {
     /// Takes `limit` at most, and a moment more to release the relayed address.
-    public static func ask(_ url: ServerURL, of server: ICEServer, limit: Duration = .seconds(3)) async -> ServerFinding
-    {
-        guard let address = await ServerLookup.addresses(of: url.host, limit: limit).first,
-            let place = try? SocketAddress(ipAddress: address, port: Int(url.port))
+    /// - Parameter permits: whether a resolved address may be asked.
+    public static func ask(
+        _ url: ServerURL, of server: ICEServer, limit: Duration = .seconds(3),
+        permits: @Sendable (String) -> Bool = { _ in true }
+    ) async -> ServerFinding {
+        let addresses = await ServerLookup.addresses(of: url.host, limit: limit)
+        let permitted = addresses.filter(permits)
+        guard addresses.isEmpty || !permitted.isEmpty else { return .forbidden }
+        guard let address = permitted.first, let place = try? SocketAddress(ipAddress: address, port: Int(url.port))
         else { return .unknownHost }
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let finding: ServerFinding

@@ -30,7 +30,10 @@ public final class TURNTunnel: Sendable {
     /// - Parameters:
     ///   - url: over TCP or TLS; the certificate has to name its host.
     ///   - address: the numeric address of that host.
-    public static func open(to url: ServerURL, address: String) async throws -> TURNTunnel {
+    ///   - attempts: limits the connections to the server; nil: it is trusted.
+    public static func open(
+        to url: ServerURL, address: String, attempts: ConnectionAttempts? = nil
+    ) async throws -> TURNTunnel {
         let context = url.transport == .tls ? try TLSTrust.clientContext() : nil
         let remote = try SocketAddress(ipAddress: address, port: Int(url.port))
         let name = TLSTrust.serverName(url.host)
@@ -40,7 +43,7 @@ public final class TURNTunnel: Sendable {
             .serverChannelOption(.backlog, value: 32)
             .childChannelOption(.autoRead, value: false)
             .childChannelInitializer { inner in
-                guard room.take(inner) else {
+                guard room.take(inner), attempts?.take() ?? true else {
                     inner.close(promise: nil)
                     return inner.eventLoop.makeSucceededVoidFuture()
                 }
@@ -56,7 +59,9 @@ public final class TURNTunnel: Sendable {
                     .connect(to: remote).flatMapThrowing { outer in
                         let (here, there) = Glue.pair()
                         try inner.pipeline.syncOperations.addHandler(here)
-                        try outer.pipeline.syncOperations.addHandlers([TURNMessageFramer(), there])
+                        try outer.pipeline.syncOperations.addHandlers([
+                            TURNMessageFramer { attempts?.giveBack() }, there,
+                        ])
                         inner.setOption(.autoRead, value: true).whenFailure { _ in }
                         outer.setOption(.autoRead, value: true).whenFailure { _ in }
                     }
@@ -99,6 +104,10 @@ private final class TURNMessageFramer: ChannelInboundHandler {
     typealias InboundOut = ByteBuffer
 
     private var waiting = ByteBuffer()
+    /// Called once, with the first STUN message.
+    private var onMessage: (() -> Void)?
+
+    init(onMessage: @escaping () -> Void) { self.onMessage = onMessage }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         var bytes = unwrapInboundIn(data)
@@ -112,7 +121,11 @@ private final class TURNMessageFramer: ChannelInboundHandler {
             default: return context.close(promise: nil)
             }
             guard let message = waiting.readSlice(length: whole) else { break }
-            if head >> 30 == 0, STUNMessage(message.readableBytesView)?.error?.code == 300 { continue }
+            if head >> 30 == 0, let stun = STUNMessage(message.readableBytesView) {
+                if stun.error?.code == 300 { continue }
+                onMessage?()
+                onMessage = nil
+            }
             context.fireChannelRead(wrapInboundOut(message))
         }
         waiting.discardReadBytes()

@@ -21,7 +21,7 @@ final class ICENegotiation {
         self.path = path
         // A viewer that opens its event stream late gets only the last report.
         candidates = CandidateReporter(
-            loop: loop, CandidateGathering(batchInterval: .milliseconds(20), repeatsTrickled: true))
+            loop: loop, batchInterval: .milliseconds(20), repeatsTrickled: true)
         candidates.begin(path)
     }
 

@@ -23,8 +23,10 @@ extension Subscription {
     /// Calls back once with the candidates found so far, after `longestWait` at most; without credentials at the end of
     /// the session.
     func initialCandidates(_ body: @escaping (Gathered) -> Void) {
-        guard !isClosed, connection != nil else { return body(.none) }
-        candidates.initialCandidates(within: Self.longestWait, wanted: nil) { [weak self] batch in
+        guard !isClosed, let isForeign = connection?.path.usesGrantedServers else { return body(.none) }
+        // The end of a gathering from servers that the other side has named is not waited for.
+        let wanted = isForeign ? awaitedKind : nil
+        candidates.initialCandidates(within: Self.longestWait, wanted: wanted) { [weak self] batch in
             guard let self, !isClosed, let path = connection?.path else { return body(.none) }
             body(Gathered(credentials: path.localCredentials, batch: batch))
         }

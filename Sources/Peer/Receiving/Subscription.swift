@@ -35,6 +35,8 @@ package final class Subscription {
     var addressesAtAttempt: [String] = []
     /// See `ReceiverParameters`.
     package var packetCapacity = 4_096
+    /// See `ICEServerResolver.Addresses`.
+    private(set) var awaitedKind: ICECandidate.Kind?
     /// The highest temporal layer since the last report; nil if no frame came.
     var layer: UInt8?
 
@@ -60,12 +62,13 @@ package final class Subscription {
     ///   - role: whether this peer offers (WHEP) or answers (WHIP).
     ///   - place: that of the other peer, by its address in signalling.
     ///   - socket: the UDP port that all peers share, or that is this offerer's own; nil: an ICE agent of its own.
+    ///   - ports: the UDP ports of that agent; nil: any.
     ///   - allowance: limits what the other peer can cause; nil for a peer that this side has chosen.
     /// - Returns: why it failed; nil if it succeeded.
     package func prepare(
         _ identity: SecureTransport.Identity, as role: NegotiationRole = .offerer, expected: [UInt8],
         includesLoopback: Bool, servers: ICEServerResolver.Addresses, usesOnlyRelays: Bool,
-        place: CandidatePolicy.Place, socket: LoopBound<ICELiteSocket>? = nil,
+        place: CandidatePolicy.Place, socket: LoopBound<ICELiteSocket>? = nil, ports: ClosedRange<UInt16>? = nil,
         allowance: (any TransportAllowance)? = nil
     ) -> EndReason? {
         guard !isClosed else { return EndReason(.stopped, "the session is over") }
@@ -75,18 +78,17 @@ package final class Subscription {
                 path = try ICELitePath(
                     socket, isControlling: role == .offerer, place: place, allowance: allowance)
             } else {
-                let own = try ICEPath(
+                path = try ICEPath(
                     loop: loop,
                     configuration: .init(
-                        isControlling: role == .offerer, stunServers: servers.stun, turnServers: servers.turn,
-                        includesLoopback: includesLoopback, usesOnlyRelays: usesOnlyRelays),
-                    limits: .init(allowance: allowance, policy: CandidatePolicy(place)))
-                own.servers = servers.urls
-                path = own
+                        isControlling: role == .offerer, includesLoopback: includesLoopback,
+                        usesOnlyRelays: usesOnlyRelays, ports: ports),
+                    servers: servers, limits: .init(allowance: allowance, policy: CandidatePolicy(place)))
             }
             let transport = try SecureTransport(
                 loop: loop, isServer: role == .answerer, identity: identity, expectedFingerprint: expected, path: path)
             if let connection { retire(connection) }
+            awaitedKind = servers.awaitedKind
             connection = ReceivingPeer(loop: loop, path: path, transport: transport, delegate: self)
             candidates.begin(path)
             try path.gather()
@@ -117,9 +119,7 @@ package final class Subscription {
         guard !isClosed else { return }
         do throws(MediaSinkFailure) {
             try sink.start(
-                EncodedMediaFormat(
-                    video: remote.video.first?.codec, videoParameters: remote.video.first?.formatParameters,
-                    audio: remote.audio.map(\.kind)),
+                EncodedMediaFormat(remote),
                 requestKeyframe: { [core = LoopBound(loop, WeakBox(self))] request in
                     core.perform { $0.value?.connection?.requestKeyframe(request) }
                 })
@@ -168,5 +168,14 @@ package final class Subscription {
     private func onLoop(_ body: @escaping () -> Void) -> @Sendable () -> Void {
         let bound = LoopBound(loop, body)
         return { bound.perform { $0() } }
+    }
+}
+
+extension EncodedMediaFormat {
+    /// Of a sender's offer or answer.
+    package init(_ remote: some RemoteDescription) {
+        self.init(
+            video: remote.video.first?.codec, videoParameters: remote.video.first?.formatParameters,
+            audio: remote.audio.map(\.kind))
     }
 }

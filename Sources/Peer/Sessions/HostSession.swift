@@ -36,6 +36,8 @@ public final class HostSession: Sendable {
     let viewersAtService = Monitor<Int?>(nil)
     /// The likes and the newest comment that the service has told.
     let serviceInfo = Monitor(ServiceInfo())
+    /// The application that is shown now, if its user lets others know.
+    let shownApplication = Monitor<ApplicationInfo?>(nil)
     let isStopped = Monitor(false)
     private let wakeups: LoopBound<MediaWakeups>
     let servers: ICEServerMonitor

@@ -15,8 +15,14 @@ final class ICEServerMonitor: Sendable {
     /// When the servers were last checked.
     private let lastCheck = Monitor<ContinuousClock.Instant?>(nil)
 
-    init(_ servers: [ICEServer], emit: @escaping @Sendable (BroadcastEvent) -> Void) {
-        resolver = ICEServerResolver(servers)
+    /// Connections of a host for each of its viewers.
+    private static let attempts = 256
+
+    /// - Parameters:
+    ///   - own: those of this host's user.
+    ///   - granted: those of the relay or service that it is paired with.
+    init(_ own: [ICEServer], granted: GrantedServers, emit: @escaping @Sendable (BroadcastEvent) -> Void) {
+        resolver = ICEServerResolver(own, granted: granted, attempts: ConnectionAttempts(burst: Self.attempts))
         self.emit = emit
     }
 
@@ -24,7 +30,7 @@ final class ICEServerMonitor: Sendable {
     var servers: [ICEServer] { resolver.servers }
 
     /// Uses other servers, or other credentials, from now on.
-    func use(_ servers: [ICEServer]) { resolver.use(servers) }
+    func use(_ own: [ICEServer], granted: GrantedServers) { resolver.use(own, granted: granted) }
 
     /// Resolves the servers' names, and warns of those without an address, once.
     /// - Returns: nil if there are no servers.

@@ -11,7 +11,7 @@ final class ICEServerRenewal: Sendable {
         var isStopped = false
     }
 
-    private let use: @Sendable ([ICEServer]) async -> Void
+    private let use: @Sendable (GrantedServers) async -> Void
     private let state = Monitor(State())
 
     /// After half of the time for which credentials are still valid they are got anew, but not earlier than this. The
@@ -23,26 +23,26 @@ final class ICEServerRenewal: Sendable {
     private static let failureTime = Duration.seconds(60)
 
     /// - Parameter use: gets the servers when they have changed.
-    init(use: @escaping @Sendable ([ICEServer]) async -> Void) { self.use = use }
+    init(use: @escaping @Sendable (GrantedServers) async -> Void) { self.use = use }
 
     /// Keeps the servers of this pairing valid, and no longer those of the one before.
     /// - Parameters:
     ///   - servers: as they were granted.
     ///   - usesThem: they are not in use yet.
-    func follow(_ client: ServiceClient, _ servers: [ICEServer], usesThem: Bool = false) {
+    func follow(_ client: ServiceClient, _ granted: GrantedServers, usesThem: Bool = false) {
         state.with { state in
             state.task?.cancel()
             state.task = nil
-            guard !state.isStopped, usesThem || servers.expiry != nil else { return }
+            guard !state.isStopped, usesThem || granted.servers.expiry != nil else { return }
             state.task = Task { [use] in
-                var servers = servers
+                var granted = granted
                 if usesThem {
                     // Those that were granted may have expired meanwhile.
-                    servers = (try? await client.iceServers()) ?? servers
+                    granted.servers = (try? await client.iceServers()) ?? granted.servers
                     guard !Task.isCancelled else { return }
-                    await use(servers)
+                    await use(granted)
                 }
-                await Self.renew(client, servers, use)
+                await Self.renew(client, granted, use)
             }
         }
     }
@@ -55,17 +55,18 @@ final class ICEServerRenewal: Sendable {
     }
 
     private static func renew(
-        _ client: ServiceClient, _ servers: [ICEServer], _ use: @Sendable ([ICEServer]) async -> Void
+        _ client: ServiceClient, _ granted: GrantedServers, _ use: @Sendable (GrantedServers) async -> Void
     ) async {
-        guard var expiry = servers.expiry else { return }
+        var granted = granted
+        guard var expiry = granted.servers.expiry else { return }
         var wait = time(until: expiry, renewals: 0)
         var renewals = 0
         while (try? await Task.sleep(for: wait)) != nil {
             do throws(SignalingError) {
-                let servers = try await client.iceServers()
+                granted.servers = try await client.iceServers()
                 guard !Task.isCancelled else { return }
-                await use(servers)
-                guard let next = servers.expiry else { return }
+                await use(granted)
+                guard let next = granted.servers.expiry else { return }
                 expiry = next
                 renewals += 1
                 wait = time(until: expiry, renewals: renewals)

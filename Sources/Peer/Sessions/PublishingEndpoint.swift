@@ -19,7 +19,7 @@ public protocol PublishingEndpoint: Sendable {
     var isOverRelay: Bool { get }
 
     /// STUN and TURN servers that came with the answer to the last offer (RFC 9725 section 4.6); untrusted.
-    var iceServers: [ICEServer] { get }
+    var grantedServers: GrantedServers { get }
 
     /// Sends the offer (RFC 9725 section 4.2).
     func publish(_ sdp: String) async throws(SignalingError) -> OfferAnswer
@@ -36,6 +36,8 @@ public protocol PublishingEndpoint: Sendable {
     func list() async throws(SignalingError)
     /// Says that the broadcast is paused, or goes on. Endpoints that cannot be told are not.
     func tell(isPaused: Bool) async throws(SignalingError)
+    /// Says which application the broadcast shows now. Endpoints that cannot be told are not.
+    func tell(application: ApplicationInfo) async throws(SignalingError)
     /// Has the endpoint's viewers go back to the host, if it has sent them there.
     /// - Throws: `.gone` if the endpoint cannot.
     func returnViewers() async throws(SignalingError)
@@ -45,11 +47,12 @@ public protocol PublishingEndpoint: Sendable {
 
 extension PublishingEndpoint {
     public var isOverRelay: Bool { false }
-    public var iceServers: [ICEServer] { [] }
+    public var grantedServers: GrantedServers { .none }
 
     public func decide(_ decision: KnockDecision, about knock: KnockID) async {}
     public func list() async throws(SignalingError) {}
     public func tell(isPaused: Bool) async throws(SignalingError) {}
+    public func tell(application: ApplicationInfo) async throws(SignalingError) {}
     public func returnViewers() async throws(SignalingError) {
         throw SignalingError(.gone, "\(name) has no viewers that this host has sent there")
     }
@@ -57,6 +60,7 @@ extension PublishingEndpoint {
 
 extension PairedService: PublishingEndpoint {
     public var host: String { link.host }
+    public var grantedServers: GrantedServers { GrantedServers(iceServers, by: link.host) }
     public var fingerprint: [UInt8]? { link.fingerprint }
     public var takesLateCandidates: Bool { true }
     public var isOverRelay: Bool { link.relay != nil }
@@ -75,6 +79,10 @@ extension PairedService: PublishingEndpoint {
     }
 
     public func tell(isPaused: Bool) async throws(SignalingError) { try await client.tell(isPaused: isPaused) }
+
+    public func tell(application: ApplicationInfo) async throws(SignalingError) {
+        try await client.tell(application: application)
+    }
 
     public func returnViewers() async throws(SignalingError) { try await client.returnViewers() }
 

@@ -17,15 +17,15 @@ extension ServicePublication {
     /// Takes note of the servers that came with the answer.
     /// - Returns: whether there are any.
     func takeServers() -> Bool {
-        let servers = service.iceServers
-        guard !servers.isEmpty else { return false }
+        let granted = service.grantedServers
+        guard !granted.servers.isEmpty else { return false }
         return state.with { state in
             guard !state.isOver else { return false }
             state.usesServers = false
             if let resolver = state.serverResolver {
-                resolver.use(servers)
+                resolver.use([], granted: granted)
             } else {
-                state.serverResolver = ICEServerResolver(servers)
+                state.serverResolver = ICEServerResolver(granted: granted)
             }
             return true
         }

@@ -169,7 +169,7 @@ extension ViewerSession {
         let ticket = Monitor<KnockTicket?>(nil)
         let joining = Task {
             do throws(EndReason) {
-                let (admission, servers) = try await admitted(by: client, ticket)
+                let (admission, servers) = try await admitted(by: client, at: link, ticket)
                 let origin = await client.origin
                 arriving.with {
                     $0 = Successor(
@@ -212,7 +212,7 @@ extension ViewerSession {
     /// Knocks at another server, which asks the host, and the host knows this viewer.
     /// - Parameter pending: has the knock until it is answered.
     private func admitted(
-        by client: SignalingClient, _ pending: Monitor<KnockTicket?>
+        by client: SignalingClient, at link: Link, _ pending: Monitor<KnockTicket?>
     ) async throws(EndReason) -> (Admission, ICEServerResolver) {
         do throws(SignalingError) {
             let ticket = try await client.knock(name: name, identity: identity, records: records)
@@ -222,7 +222,8 @@ extension ViewerSession {
             guard case .accepted(let token, let servers) = answer else {
                 throw SignalingError(.refused, "not admitted")
             }
-            let resolver = ICEServerResolver(ownServers + servers)
+            let resolver = ICEServerResolver(
+                ownServers, granted: GrantedServers(servers, by: link.host), attempts: serverAttempts)
             let addresses = await resolver.addresses(limit: .milliseconds(1_500))
             return (Admission(token: token, servers: addresses, pass: await client.pass), resolver)
         } catch {

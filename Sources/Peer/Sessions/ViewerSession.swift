@@ -50,6 +50,8 @@ public final class ViewerSession: Sendable {
     /// The knock that waits for its answer.
     let ticket = Monitor<KnockTicket?>(nil)
     let servers = Monitor<ICEServerResolver?>(nil)
+    /// Limits the connections to servers that hosts and relays have named, over the whole session.
+    let serverAttempts = ConnectionAttempts()
     /// The token and servers of the accepted knock.
     let admission = Monitor<Admission?>(nil)
 
@@ -322,7 +324,7 @@ public final class ViewerSession: Sendable {
             redirection.with { $0.noteKnock(origin) }
         }
         guard await !goesOnAtOnce(client, at: link) else { return }
-        let addresses = await find(ownServers + hostServers)
+        let addresses = await find(GrantedServers(hostServers, by: link.host))
         admission.with { $0 = Admission(token: token, servers: addresses, pass: pass) }
         try await prepare(addresses, at: link)
         let found = try await offer(client, at: link, token, timeout: nil)
@@ -420,9 +422,13 @@ public final class ViewerSession: Sendable {
     static let longestWait = 30
 
     /// Resolves the servers; returns at once if there are none.
-    private func find(_ servers: [ICEServer]) async -> ICEServerResolver.Addresses {
-        let book = ICEServerResolver(servers)
-        self.servers.with { $0 = book }
+    private func find(_ granted: GrantedServers) async -> ICEServerResolver.Addresses {
+        let book = ICEServerResolver(ownServers, granted: granted, attempts: serverAttempts)
+        let former = servers.with { servers in
+            defer { servers = book }
+            return servers
+        }
+        await former?.close()
         // The time limit is short, because a person waits for the first frame.
         let addresses = await book.addresses(limit: .milliseconds(1_500))
         for complaint in addresses.complaints { emit(.warning(complaint)) }

@@ -1,8 +1,8 @@
 import ICETransport
 import SessionDescription
 
-/// Which addresses a peer's candidates may have, by the place of the peer. Loopback and link-local addresses are
-/// refused from a peer elsewhere.
+/// Which addresses a peer's candidates, and the servers that it names, may have, by the place of the peer. Loopback and
+/// link-local addresses are refused from a peer elsewhere.
 package struct CandidatePolicy: Sendable {
     var allowsLoopback: Bool
     var allowsLinkLocal: Bool
@@ -40,8 +40,20 @@ package struct CandidatePolicy: Sendable {
 
     func permits(_ address: IPAddress) -> Bool {
         if address.isLoopback { return allowsLoopback }
+        if address.isInstanceMetadata { return false }
         if address.isLinkLocal { return allowsLinkLocal }
         // Such addresses are not valid candidates (RFC 8445 section 5.1.1.1), and they would bypass the rules above.
-        return address.isUnicast && !address.holdsIPv4
+        guard address.isUnicast, !address.holdsIPv4 else { return false }
+        return address.embeddedIPv4.allSatisfy(permits)
+    }
+
+    /// Whether this machine may connect to an address because that peer has named it as a server, or as a place to go on.
+    /// A peer elsewhere does not name this machine's own addresses, where services listen that its firewall keeps from others.
+    /// - Parameter own: this machine's addresses.
+    package func permits(server text: String, own: [String]) -> Bool {
+        guard let address = IPAddress(text), permits(address) else { return false }
+        guard !allowsLoopback else { return true }
+        let own = own.compactMap { IPAddress($0) }
+        return !own.contains(address) && !address.embeddedIPv4.contains(where: own.contains)
     }
 }

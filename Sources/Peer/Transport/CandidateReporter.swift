@@ -6,16 +6,21 @@ package import SessionDescription
 
 /// Runs `CandidateGathering` for a path, with a timer. Gatherings follow each other. Confined to the network loop.
 package final class CandidateReporter: LocalCandidateDelegate {
-    private let blank: CandidateGathering
+    private let batchInterval: MediaDuration
+    private let repeatsTrickled: Bool
     private var gathering: CandidateGathering
     private let timer: LoopTimer
     private var onDescription: ((CandidateGathering.Batch) -> Void)?
     private var onNext: ((CandidateGathering.Batch?) -> Void)?
 
-    /// - Parameter gathering: the initial state of each gathering.
-    package init(loop: EventLoop, _ gathering: CandidateGathering = CandidateGathering()) {
-        blank = gathering
-        self.gathering = gathering
+    /// How long gathering takes where the other side has named servers.
+    private static let gatheringTime = MediaDuration.seconds(3)
+
+    /// - Parameters: of each gathering (`CandidateGathering`).
+    package init(loop: EventLoop, batchInterval: MediaDuration = .zero, repeatsTrickled: Bool = false) {
+        self.batchInterval = batchInterval
+        self.repeatsTrickled = repeatsTrickled
+        gathering = CandidateGathering(batchInterval: batchInterval, repeatsTrickled: repeatsTrickled)
         let box = WeakBox<CandidateReporter>()
         timer = loop.makeTimer { box.value?.handle(.timeout) }
         box.value = self
@@ -25,7 +30,10 @@ package final class CandidateReporter: LocalCandidateDelegate {
     /// gathering get the candidates found so far.
     package func begin(_ path: any NegotiatedPath) {
         handle(.cancel)
-        gathering = blank
+        gathering = CandidateGathering(
+            batchInterval: batchInterval, repeatsTrickled: repeatsTrickled,
+            end: path.usesGrantedServers ? MonotonicClock.now + Self.gatheringTime : nil)
+        timer.set(gathering.deadline)
         path.candidateDelegate = self
     }
 

@@ -81,6 +81,8 @@ package final class ICELitePath: NegotiatedPath {
         if isControlling { agent.check(candidates.usable) }
     }
 
+    package var usesGrantedServers: Bool { false }
+
     /// A lite agent has none.
     package func use(_ servers: ICEServerResolver.Addresses) {}
 

@@ -14,7 +14,8 @@ package final class ICEPath: NegotiatedPath {
     /// Receives the local candidates.
     package weak var candidateDelegate: (any LocalCandidateDelegate)?
     /// The STUN and TURN servers of this side, for the report.
-    package var servers: [String] = []
+    private(set) var servers: [String] = []
+    package private(set) var usesGrantedServers = false
     package private(set) var isFromSelectedPair = false
     /// The number of the agent by which the datagram that is being delivered arrived.
     private var arrivedBy = 0
@@ -39,7 +40,14 @@ package final class ICEPath: NegotiatedPath {
     static let pairGrace = MediaDuration.seconds(4)
 
     /// - Throws: if this machine has no address to bind, or there are too many agents.
-    package init(loop: EventLoop, configuration: ICEAgent.Configuration, limits: Limits) throws(ICEFailure) {
+    /// - Parameter servers: the STUN and TURN servers, which the configuration need not have.
+    package init(
+        loop: EventLoop, configuration: ICEAgent.Configuration, servers: ICEServerResolver.Addresses = .init(),
+        limits: Limits
+    ) throws(ICEFailure) {
+        var configuration = configuration
+        (configuration.stunServers, configuration.turnServers) = (servers.stun, servers.turn)
+        (self.servers, usesGrantedServers) = (servers.urls, servers.areGranted)
         factory = ICEAgentFactory(loop: loop, configuration: configuration, limits: limits)
         agents = ICEAgentSet(try factory.makeAgent(number: 0))
         factory.hold(self)
@@ -62,7 +70,7 @@ package final class ICEPath: NegotiatedPath {
 
     package func use(_ servers: ICEServerResolver.Addresses) {
         (factory.configuration.stunServers, factory.configuration.turnServers) = (servers.stun, servers.turn)
-        self.servers = servers.urls
+        (self.servers, usesGrantedServers) = (servers.urls, servers.areGranted)
     }
 
     /// Begins an ICE restart with new credentials on the machine's current addresses. Afterwards call `gather`, signal

@@ -1,12 +1,13 @@
 public import ICEServers
 package import ICETransport
 import LinuxRuntime
-import SessionDescription
+package import SessionDescription
 
 /// Prepares STUN and TURN servers for libnice: resolves their names, and opens TCP and TLS tunnels to TURN servers,
 /// because libnice does neither well.
 ///
-/// Servers named by another peer are not trusted: their number is limited, and malformed ones are left out.
+/// Servers named by another peer are not trusted: their number is limited, malformed ones are left out, and so are addresses
+/// that `CandidatePolicy` refuses for the peer's place.
 public actor ICEServerResolver {
     /// The limit of a peer's servers; `addressLimit` is the limit of addresses of each kind.
     public static let serverLimit = 16
@@ -26,7 +27,15 @@ public actor ICEServerResolver {
         package var urls: [String]
         /// One sentence for each server that is not used.
         package var complaints: [String]
+        /// Whether a peer elsewhere has named one of them.
+        package var areGranted = false
         package var isEmpty: Bool { stun.isEmpty && turn.isEmpty }
+
+        /// The kind of candidate that a description waits for; nil if there are no servers to wait for.
+        package var awaitedKind: ICECandidate.Kind? {
+            if !turn.isEmpty { return .relayed }
+            return stun.isEmpty ? nil : .serverReflexive
+        }
 
         package init(
             stun: [ICEAgent.Configuration.STUNServer] = [], turn: [ICEAgent.Configuration.TURNServer] = [],
@@ -39,27 +48,54 @@ public actor ICEServerResolver {
         }
     }
 
-    private nonisolated let used: Monitor<[ICEServer]>
+    /// The user's own come first.
+    private struct Used {
+        var own: [ICEServer]
+        var granted: GrantedServers
+    }
+
+    /// A server's URL; `hosts` are those of the peer that has named it, nil for the user's own.
+    package struct Endpoint: Sendable {
+        package let url: ServerURL
+        package let server: ICEServer
+        package let hosts: [String]?
+    }
+
+    private nonisolated let used: Monitor<Used>
+    /// Of the tunnels to servers that a peer has named.
+    private let attempts: ConnectionAttempts
     private var tunnels: [ServerURL: TURNTunnel] = [:]
     private var failures = 0
     private var isClosed = false
 
-    public init(_ servers: [ICEServer] = []) { used = Monitor(Array(servers.prefix(Self.serverLimit))) }
+    /// - Parameters:
+    ///   - own: those that the user of this machine has named.
+    ///   - attempts: limits the connections to the others, over all resolvers of a session.
+    public init(
+        _ own: [ICEServer] = [], granted: GrantedServers = .none, attempts: ConnectionAttempts = ConnectionAttempts()
+    ) {
+        used = Monitor(Used(own: own, granted: granted))
+        self.attempts = attempts
+    }
 
-    public nonisolated var servers: [ICEServer] { used.with { $0 } }
+    public nonisolated var servers: [ICEServer] {
+        used.with { Array(($0.own + $0.granted.servers).prefix(Self.serverLimit)) }
+    }
 
     /// Replaces the servers, or their credentials. Addresses that were found before remain usable.
-    public nonisolated func use(_ servers: [ICEServer]) {
-        used.with { $0 = Array(servers.prefix(Self.serverLimit)) }
+    public nonisolated func use(_ own: [ICEServer], granted: GrantedServers = .none) {
+        used.with { $0 = Used(own: own, granted: granted) }
     }
 
     /// The servers' URLs in order, each once.
-    package nonisolated var urls: [(url: ServerURL, server: ICEServer)] {
+    package nonisolated var urls: [Endpoint] {
+        let used = used.with { $0 }
+        let all = used.own.map { ($0, [String]?.none) } + used.granted.servers.map { ($0, used.granted.hosts) }
         var seen = Set<ServerURL>()
-        let urls = servers.flatMap { server in
-            server.urls.prefix(Self.serverLimit).compactMap { text -> (ServerURL, ICEServer)? in
+        let urls = all.prefix(Self.serverLimit).flatMap { (server, hosts) in
+            server.urls.prefix(Self.serverLimit).compactMap { text -> Endpoint? in
                 guard let url = try? ServerURL(text), seen.insert(url).inserted else { return nil }
-                return (url, server)
+                return Endpoint(url: url, server: server, hosts: hosts)
             }
         }
         return Array(urls.prefix(Self.urlLimit))
@@ -82,17 +118,9 @@ public actor ICEServerResolver {
             return found
         }
         var result = Addresses(urls: urls.map(\.url.text))
-        for (url, server) in urls {
-            let known = found[url.host] ?? []
-            // An ICE agent with one that is not unicast cannot be made.
-            let addresses = known.filter { IPAddress($0)?.isUnicast ?? false }
-            if addresses.isEmpty {
-                let why =
-                    known.isEmpty
-                    ? "no computer is known as \(url.host)"
-                    : "\(url.host) is \(known.joined(separator: ", ")), no address of a server"
-                result.complaints.append("\(why), so \(url) is not used")
-            }
+        for endpoint in urls {
+            let (url, server) = (endpoint.url, endpoint.server)
+            let addresses = usable(found[url.host] ?? [], endpoint, &result)
             switch url.kind {
             case .stun: result.stun += addresses.map { .init(address: $0, port: url.port) }
             case .turn:
@@ -104,7 +132,7 @@ public actor ICEServerResolver {
                     continue
                 }
                 for address in addresses {
-                    result.turn += await places(url, address, name, password, &result.complaints)
+                    result.turn += await places(endpoint, address, name, password, &result.complaints)
                 }
             }
         }
@@ -115,11 +143,36 @@ public actor ICEServerResolver {
         return result
     }
 
+    /// The addresses of a server that may be used. Adds a sentence if there is none.
+    private func usable(_ known: [String], _ endpoint: Endpoint, _ result: inout Addresses) -> [String] {
+        let (url, rule) = (endpoint.url, ServerAddressRule(namedBy: endpoint.hosts))
+        // An ICE agent with one that is not unicast cannot be made.
+        let unicast = known.filter { IPAddress($0)?.isUnicast ?? false }
+        let addresses = unicast.filter(rule.permits)
+        if !addresses.isEmpty { result.areGranted = result.areGranted || rule.isForeign }
+        guard addresses.isEmpty else { return addresses }
+        let place = "\(url.host) is \(known.joined(separator: ", "))"
+        let why =
+            if known.isEmpty {
+                "no computer is known as \(url.host)"
+            } else if unicast.isEmpty {
+                "\(place), no address of a server"
+            } else {
+                "\(place), which nobody elsewhere may name"
+            }
+        result.complaints.append("\(why), so \(url) is not used")
+        return []
+    }
+
     /// Checks every server; a TURN server allocates a relayed address, which is released at once. Takes 3 s at most.
     public nonisolated func findings() async -> [(url: String, finding: ServerFinding)] {
         await withTaskGroup(of: (Int, String, ServerFinding).self) { group in
-            for (index, (url, server)) in urls.prefix(Self.serverLimit).enumerated() {
-                group.addTask { (index, url.text, await ServerProbe.ask(url, of: server)) }
+            for (index, endpoint) in urls.prefix(Self.serverLimit).enumerated() {
+                let rule = ServerAddressRule(namedBy: endpoint.hosts)
+                group.addTask {
+                    let finding = await ServerProbe.ask(endpoint.url, of: endpoint.server, permits: rule.permits)
+                    return (index, endpoint.url.text, finding)
+                }
             }
             var found: [(Int, String, ServerFinding)] = []
             for await one in group { found.append(one) }
@@ -128,11 +181,12 @@ public actor ICEServerResolver {
     }
 
     private func places(
-        _ url: ServerURL, _ address: String, _ name: String, _ password: String, _ complaints: inout [String]
+        _ endpoint: Endpoint, _ address: String, _ name: String, _ password: String, _ complaints: inout [String]
     ) async -> [ICEAgent.Configuration.TURNServer] {
         func place(_ address: String, _ port: UInt16, _ transport: ICEAgent.Configuration.TURNServer.Transport)
             -> ICEAgent.Configuration.TURNServer
         { .init(address: address, port: port, username: name, password: password, transport: transport) }
+        let url = endpoint.url
         switch url.transport {
         case .udp: return [place(address, url.port, .udp)]
         case .tcp, .tls:
@@ -141,7 +195,7 @@ public actor ICEServerResolver {
                 return []
             }
             do {
-                guard let tunnel = try await tunnel(url, address) else { return [] }
+                guard let tunnel = try await tunnel(endpoint, address) else { return [] }
                 return [place("127.0.0.1", tunnel.port, .tcp)] + (tunnel.port6.map { [place("::1", $0, .tcp)] } ?? [])
             } catch {
                 failures += 1
@@ -151,10 +205,12 @@ public actor ICEServerResolver {
         }
     }
 
-    private func tunnel(_ url: ServerURL, _ address: String) async throws -> TURNTunnel? {
+    private func tunnel(_ endpoint: Endpoint, _ address: String) async throws -> TURNTunnel? {
+        let url = endpoint.url
         // One tunnel for each server is enough; it connects to the first address.
         guard !isClosed, tunnels[url] == nil else { return tunnels[url] }
-        let tunnel = try await TURNTunnel.open(to: url, address: address)
+        let tunnel = try await TURNTunnel.open(
+            to: url, address: address, attempts: endpoint.hosts == nil ? nil : attempts)
         if isClosed || tunnels[url] != nil {
             await tunnel.close()
         } else {
