@@ -2,7 +2,7 @@ package import Cluster
 import CommandSupport
 import Foundation
 import LinuxRuntime
-import NATSMessaging
+package import NATSMessaging
 
 /// NATS as the bus of a cluster. Safe from any thread.
 package final class NATSBus: MessageBus {
@@ -10,14 +10,19 @@ package final class NATSBus: MessageBus {
     private let connected = Monitor<@Sendable () -> Void>({})
     private let isClosed = Monitor(false)
 
-    /// - Parameter report: called when the connection was made, and when it was lost.
-    package init(report: @escaping @Sendable (_ isConnected: Bool) -> Void) {
+    /// - Parameter report: called when the connection was made, when it was lost, and when it cannot be made.
+    package init(report: @escaping NATSConnection.Report) {
         let (connected, isClosed) = (connected, isClosed)
         connection = NATSConnection {
             guard !isClosed.with({ $0 }) else { return }
             report($0)
-            if $0 { connected.with { $0 }() }
+            if $0 == .connected { connected.with { $0 }() }
         }
+    }
+
+    /// - Parameter connection: called with true when the connection was made, and with false when it was lost.
+    package convenience init(connection: @escaping @Sendable (_ isConnected: Bool) -> Void) {
+        self.init(report: { connection($0 == .connected) })
     }
 
     /// - Parameter body: called each time the connection was made.
@@ -39,7 +44,7 @@ package final class NATSBus: MessageBus {
         do throws(NATSError) {
             try connection.start(configuration)
         } catch {
-            throw Complaint(sentence: "--cluster: \(error)", status: .usage)
+            throw Complaint(sentence: "--cluster: \(error)", remedy: error.remedy, status: .usage)
         }
     }
 
@@ -65,5 +70,22 @@ package final class NATSBus: MessageBus {
     package func close() {
         isClosed.with { $0 = true }
         connection.close()
+    }
+}
+
+extension NATSError {
+    /// What the operator can do; empty if the reason says it.
+    var remedy: String {
+        switch kind {
+        case .untrustedAuthority:
+            "Name the authority that has signed the server's certificate: --cluster-tls CA.PEM. An own one is made as "
+                + "Docs/operating.md says in its section 10."
+        case .wrongName: "Use a name or address of the server's certificate in --cluster, or make one for this address."
+        case .outOfDate: "Renew the NATS server's certificate, and look at the clocks of both machines."
+        case .noTLS: "The NATS server has no TLS: give it a certificate, or use nats:// on a private network."
+        case .refused: "Look at the user and password in --cluster, or at the certificate in --cluster-tls."
+        case .unreachable: "Look whether nats-server runs there, and whether a firewall is in between."
+        case .tls, .other: ""
+        }
     }
 }

@@ -25,7 +25,7 @@ struct BenchCluster {
 
         init(_ name: String, _ server: String) throws {
             let connected = Monitor(false)
-            bus = NATSBus { isConnected in connected.change { $0 = isConnected } }
+            bus = NATSBus(connection: { isConnected in connected.change { $0 = isConnected } })
             let node = ClusterNode(
                 name: name, host: "\(name).example", port: 443,
                 fingerprint: [UInt8](repeating: name.utf8.first ?? 0, count: 32), isWebPKI: false, region: nil)

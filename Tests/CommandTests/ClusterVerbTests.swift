@@ -67,6 +67,33 @@ struct ClusterVerbTests {
         throw Program.Failure("the broadcast is not listed: \(relay.process.errorText)")
     }
 
+    /// The operator sees why, and what to do; the relay goes on trying, also after libnats has given up.
+    @Test func aClusterThatCannotBeReachedIsExplained() throws {
+        let authority = try CertificateAuthority()
+        let own = try authority.issue("IP:127.0.0.1")
+        let server = try NATSServer([
+            "--tls", "--tlscert", own.chain, "--tlskey", own.key, "--user", "relay", "--pass", "right",
+        ])
+        func reason(_ user: String, _ more: [String] = []) throws -> (Relay, String) {
+            let relay = try Relay("eu-1", "tls://\(user)@127.0.0.1:\(server.port)", more)
+            let event = try #require(relay.process.event("cluster-lost"), "\(relay.process.errorText)")
+            return (relay, try #require(event["reason"] as? String))
+        }
+        let (untrusted, first) = try reason("relay:right")
+        #expect(first.contains("unable to get local issuer certificate") && !first.contains("right"), "\(first)")
+        #expect(untrusted.process.errorText.contains("--cluster-tls CA.PEM"), "\(untrusted.process.errorText)")
+        let (refused, second) = try reason("relay:wrong", ["--cluster-tls", authority.file])
+        #expect(second.contains("Authorization Violation") && !second.contains("wrong"), "\(second)")
+        #expect(refused.process.errorText.contains("Look at the user and password"))
+        server.end()
+        // The same port with the other password.
+        let other = try NATSServer(
+            port: server.port,
+            ["--tls", "--tlscert", own.chain, "--tlskey", own.key, "--user", "relay", "--pass", "wrong"])
+        #expect(refused.process.event("cluster-connected") != nil, "\(refused.process.errorText)")
+        other.end()
+    }
+
     @Test func viewersWatchAtAnyRelay() throws {
         let server = try NATSServer()
         let (a, b, c) = (try Relay("a", server.url), try Relay("b", server.url), try Relay("c", server.url))

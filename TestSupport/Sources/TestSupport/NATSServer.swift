@@ -6,9 +6,11 @@ public final class NATSServer {
     public let port: Int
     public var url: String { "nats://127.0.0.1:\(port)" }
 
-    /// - Parameter port: that of a server which has ended; nil: a free one.
-    public init(port: Int? = nil) throws {
-        program = try Program("nats-server", ["-a", "127.0.0.1", "-p", "\(port ?? -1)"])
+    /// - Parameters:
+    ///   - port: that of a server which has ended; nil: a free one.
+    ///   - arguments: further ones, as `--tls`.
+    public init(port: Int? = nil, _ arguments: [String] = []) throws {
+        program = try Program("nats-server", ["-a", "127.0.0.1", "-p", "\(port ?? -1)"] + arguments)
         let place: Int? = program.line(.error, seconds: 20) { line in
             guard let range = line.range(of: "client connections on 127.0.0.1:") else { return nil }
             return Int(line[range.upperBound...])
