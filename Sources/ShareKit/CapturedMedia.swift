@@ -23,7 +23,7 @@ package struct CapturedMedia: @unchecked Sendable {
     }
 
     /// The screen, for the thread that captures it.
-    func takeScreen() -> sending any ScreenSource {
+    package func takeScreen() -> sending any ScreenSource {
         nonisolated(unsafe) let screen = screen
         return screen
     }

@@ -23,7 +23,7 @@ final class HostProcess: Sendable {
     private let identifier: pid_t
     private let state: Monitor<State>
 
-    /// - Throws: `.failed` if the program cannot be started.
+    /// - Throws: `.noProgram` if the program cannot be started.
     init(_ program: String, _ arguments: [String], environment: [String: String]) throws(ShareKitError) {
         let id: pid_t
         let errors: Int32
@@ -31,7 +31,7 @@ final class HostProcess: Sendable {
             (id, errors) = try DetachedProgram.start(program, arguments, environment: environment)
         } catch {
             throw ShareKitError(
-                .failed, "\(program) cannot be started: \(String(cString: strerror(error.code)))",
+                .noProgram, "\(program) cannot be started: \(String(cString: strerror(error.code)))",
                 remedy: "Install share, or give its path.")
         }
         identifier = id
@@ -40,6 +40,8 @@ final class HostProcess: Sendable {
         // Reads for as long as the program runs, so that it never waits for a reader.
         _ = NamedThread("share-host") { Self.follow(id, errors, state) }
     }
+
+    var hasEnded: Bool { state.with { $0.hasEnded } }
 
     /// Returns when the program has ended; nil if the task is cancelled before.
     func end() async -> End? {

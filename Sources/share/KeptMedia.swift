@@ -20,9 +20,15 @@ final class KeptMedia: Sendable {
     private let recorder: Recorder?
     private let state: Monitor<State>
 
-    /// - Parameter name: of the broadcast, until it is known.
+    /// - Parameters:
+    ///   - name: of the broadcast, until it is known.
+    ///   - split: when the recording goes on in another file.
+    ///   - onFile: called with each file that is complete.
     /// - Throws: if the file cannot be created.
-    init(_ options: KeepOptions, name: String?, _ output: DataOutput) throws(Complaint) {
+    init(
+        _ options: KeepOptions, name: String?, _ output: DataOutput, split: RecordingSplit? = nil,
+        onFile: @escaping @Sendable (RecordedFile) -> Void = { _ in }
+    ) throws(Complaint) {
         self.output = output
         let state = Monitor(State(name: UntrustedText.clean(name ?? "", fallback: "share")))
         self.state = state
@@ -36,10 +42,11 @@ final class KeptMedia: Sendable {
         let target = try RecordTarget(path, broadcast: { state.with { $0.name } })
         do throws(RecordingFailure) {
             recorder = try Recorder(
-                to: target.destination, reservesFile: target.isFile,
+                to: target.destination, reservesFile: target.isFile, split: split,
                 emit: { [state, output, log] event in
                     log.note(event, title: state.with { $0.name })
                     Self.report(event, state, output)
+                    if case .finished(let file) = event { onFile(file) }
                 })
         } catch {
             throw Complaint(error)
