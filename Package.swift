@@ -366,8 +366,8 @@ let package = Package(
                 "share", "share-relay", "CommandSupport", "RelayVerb", "ShareKit", "probe-extension", "ConferenceSetup",
                 "ConferenceUpload", "SnapshotSetup",
                 "SnapshotUpload", "portal-backend", "test-camera", "MediaCore", "ImageFile",
-                "SessionDescription", "SessionBus", "Admission", "ICEServers", "Signaling", "Transport", "BusSupport",
-                "TestSupport", arguments,
+                "SessionDescription", "SessionBus", "Admission", "ICEServers", "Publishing", "Signaling", "Transport",
+                "BusSupport", "TestSupport", arguments,
             ]),
         tests(
             "ShareKitTests",

@@ -10,7 +10,8 @@ struct RecordingsCommand: ParsableCommand {
         subcommands: [
             ListRecordingsCommand.self, ShowRecordingsCommand.self, PlayRecordingCommand.self,
             TrimRecordingCommand.self, ReelCommand.self,
-            ExportRecordingCommand.self, OpenRecordingsCommand.self, ShareRecordingCommand.self, RepairRecordingsCommand.self,
+            ExportRecordingCommand.self, OpenRecordingsCommand.self, ShareRecordingCommand.self,
+            RepairRecordingsCommand.self,
             RemoveRecordingsCommand.self, NotifyRecordingCommand.self,
         ])
 }

@@ -1,8 +1,8 @@
-import MediaCore
+package import MediaCore
 
 extension UntrustedText {
     /// Names the program that sent a `User-Agent`.
-    static func kind(userAgent: String?) -> String {
+    package static func kind(userAgent: String?) -> String {
         guard let agent = userAgent, !agent.isEmpty else { return "unknown" }
         if agent.hasPrefix("share/") { return "share" }
         for (token, name) in [
