@@ -90,6 +90,21 @@ extension ApplicationSource {
             throw ShareKitError(error)
         }
     }
+
+    /// Draws a whole frame in the source's own memory: what differs from the last one is found out.
+    /// - Parameters:
+    ///   - width: of the frame in pixels, 2...8,192, as `height`.
+    ///   - height: of the frame in pixels.
+    ///   - body: gets the first pixel and the bytes from one row to the next. It must not hand in frames.
+    /// - Throws: `.badFrame`; `body` is then not called.
+    public func draw(
+        width: Int, height: Int, _ body: (UnsafeMutableRawPointer, _ stride: Int) -> Void
+    ) throws(ShareKitError) {
+        try draw(width: width, height: height) { pixels, stride -> [Rectangle]? in
+            body(pixels, stride)
+            return nil
+        }
+    }
 }
 
 /// Shared memory in which an app, or another process for it, draws its window: a memfd, or a file in `/dev/shm`.

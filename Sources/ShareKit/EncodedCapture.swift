@@ -118,7 +118,7 @@ final class EncodedCapture: RunningCapture {
             switch event {
             case .audioStarted, .audioChanged: break
             case .videoEnded(let failure), .audioNotStarted(_, let failure), .audioEnded(_, let failure):
-                self?.end(ShareKitError(.failed, failure.message, remedy: failure.remedy), isDiscarding: false)
+                self?.end(ShareKitError(.sourceGone, failure.message, remedy: failure.remedy), isDiscarding: false)
             }
         }
     }
@@ -195,5 +195,5 @@ final class SwitchedMicrophone: AudioSource {
 }
 
 extension ShareKitError {
-    init(_ failure: RecordingFailure) { self.init(.failed, failure.message, remedy: failure.remedy) }
+    init(_ failure: RecordingFailure) { self.init(.badFile, failure.message, remedy: failure.remedy) }
 }

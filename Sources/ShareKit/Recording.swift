@@ -12,8 +12,13 @@ public final class Recording: Sendable {
     /// The size of the file.
     public let byteCount: Int
     private let place: Monitor<String>
+    /// Where it is listed when it is saved; nil: nowhere.
+    private let list: UserRecordings?
+    private let title: String
 
-    init(_ file: RecordedFile) {
+    init(_ file: RecordedFile, list: UserRecordings? = nil, title: String = "") {
+        self.list = list
+        self.title = title
         place = Monitor(file.path)
         duration = Duration(file.duration)
         byteCount = file.bytes
@@ -22,8 +27,8 @@ public final class Recording: Sendable {
     /// Where the file is.
     public var path: String { place.with { $0 } }
 
-    /// Moves the file, to keep it. Nothing is overwritten.
-    /// - Throws: `.failed` if there is a file already, or if the folder cannot be written.
+    /// Moves the file, to keep it, and enters it in the user's list (``UserRecordings``). Nothing is overwritten.
+    /// - Throws: `.badFile` if there is a file already, or if the folder cannot be written.
     public func save(to path: String) throws(ShareKitError) {
         let moved = place.with { place -> ShareKitError? in
             do throws(ShareKitError) {
@@ -35,6 +40,7 @@ public final class Recording: Sendable {
             }
         }
         if let moved { throw moved }
+        list?.note(RecordedFile(path: path, duration: MediaDuration(duration), bytes: byteCount), title: title)
     }
 
     /// Removes the file.
@@ -45,21 +51,24 @@ public final class Recording: Sendable {
     ///   - start: from the beginning of the recording.
     ///   - end: nil: its end.
     ///   - path: of the new file; nil: a free name beside this one.
-    /// - Throws: `.failed` if there is nothing in that part, or if the file cannot be written.
+    /// - Throws: `.badFile` if there is nothing in that part, or if the file cannot be written.
     public func trim(
         from start: Duration, to end: Duration? = nil, path: String? = nil
     ) async throws(ShareKitError) -> Recording {
         let source = self.path
         let destination = path.map { RecordingDestination.file($0) } ?? .freeName(RecordingStorage.beside(source))
-        return try await Self.onDisk { () throws(RecordingFailure) in
-            try RecordingEditor.trim(
+        let (list, title) = (list, title)
+        return try await Self.onDisk(list: list, title: title) { () throws(RecordingFailure) in
+            let file = try RecordingEditor.trim(
                 source, from: MediaDuration(start), to: end.map { MediaDuration($0) }, isExact: true,
                 destination: destination)
+            list?.note(file, title: title)
+            return file
         }
     }
 
     /// Joins recordings or clips of the same app in a new file, without encoding them again.
-    /// - Throws: `.failed` if they have different sizes, or if the file cannot be written.
+    /// - Throws: `.badFile` if they have different sizes, or if the file cannot be written.
     public static func join(_ recordings: [Recording], path: String) async throws(ShareKitError) -> Recording {
         let paths = recordings.map(\.path)
         return try await onDisk { () throws(RecordingFailure) in
@@ -69,6 +78,7 @@ public final class Recording: Sendable {
 
     /// Runs what blocks on the disk on a thread of its own.
     static func onDisk(
+        list: UserRecordings? = nil, title: String = "",
         _ body: @escaping @Sendable () throws(RecordingFailure) -> RecordedFile
     ) async throws(ShareKitError) -> Recording {
         let result = await withCheckedContinuation {
@@ -76,7 +86,7 @@ public final class Recording: Sendable {
             _ = NamedThread("disk") { continuation.resume(returning: Result(catching: body)) }
         }
         do throws(RecordingFailure) {
-            return Recording(try result.get())
+            return Recording(try result.get(), list: list, title: title)
         } catch {
             throw ShareKitError(error)
         }
@@ -95,7 +105,7 @@ enum RecordingStorage {
             try FileManager.default.createDirectory(
                 atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         } catch {
-            throw ShareKitError(.failed, "\(folder) cannot be created", remedy: "Name a file for the recording.")
+            throw ShareKitError(.badFile, "\(folder) cannot be created", remedy: "Name a file for the recording.")
         }
         return folder + "/" + UUID().uuidString + ".webm"
     }
@@ -109,13 +119,13 @@ enum RecordingStorage {
 
     static func move(_ path: String, to target: String) throws(ShareKitError) {
         guard !FileManager.default.fileExists(atPath: target) else {
-            throw ShareKitError(.failed, "\(target) exists already", remedy: "Files are never overwritten.")
+            throw ShareKitError(.badFile, "\(target) exists already", remedy: "Files are never overwritten.")
         }
         do {
             try FileManager.default.moveItem(atPath: path, toPath: target)
         } catch {
             throw ShareKitError(
-                .failed, "\(target) cannot be written", remedy: "Name a folder that exists and is yours.")
+                .badFile, "\(target) cannot be written", remedy: "Name a folder that exists and is yours.")
         }
     }
 

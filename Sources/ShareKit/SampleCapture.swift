@@ -68,7 +68,7 @@ final class SampleCapture: RunningCapture {
         do throws(SourceFailure) {
             try audio?.start(handler: { queue.push(.copy($0, .applicationAudio, $1)) }, ended: { _ in })
         } catch {
-            end(ShareKitError(.failed, error.message, remedy: error.remedy), isDiscarding: true)
+            end(ShareKitError(.sourceGone, error.message, remedy: error.remedy), isDiscarding: true)
         }
     }
 

@@ -12,7 +12,7 @@ extension ScreenRecorder {
     /// The last recording that was started without a path is removed, unless it was saved. A system broadcast takes
     /// precedence: it ends and discards a recording.
     /// - Parameter path: of a file that does not exist yet; nil: one in the user's cache, for ``Recording/save(to:)``.
-    /// - Throws: as `startCapture(handler:)`; `.failed` if the file cannot be created.
+    /// - Throws: as `startCapture(handler:)`; `.badFile` if the file cannot be created.
     public func startRecording(to path: String? = nil) async throws(ShareKitError) {
         let file = if let path { path } else { try RecordingStorage.newPath() }
         let (source, framesPerSecond, makeMicrophone) = (source, framesPerSecond, makeMicrophone)
@@ -33,18 +33,25 @@ extension ScreenRecorder {
 
     /// Ends the recording and completes its file.
     /// - Returns: the recording, also if it has ended by itself before (``State/failure`` says why).
-    /// - Throws: why there is none: nothing was recorded, or a system broadcast has discarded it.
+    /// - Throws: why there is none: `.notRunning`, `.nothingRecorded`, or a system broadcast has discarded it.
     public func stopRecording() async throws(ShareKitError) -> Recording {
         guard let capture = recordings.with({ $0.capture }) else {
-            throw ShareKitError(.failed, "nothing is being recorded")
+            throw ShareKitError(.notRunning, "nothing is being recorded")
         }
         capture.end(nil, isDiscarding: false)
         await capture.ended()
         recordings.with { if $0.capture === capture { $0.capture = nil } }
         guard let file = capture.file else {
-            throw capture.failure ?? ShareKitError(.failed, "nothing was recorded")
+            throw capture.failure ?? ShareKitError(.nothingRecorded, "nothing was recorded")
         }
-        return Recording(file)
+        // One without a path is listed when it is saved.
+        let isTemporary = recordings.with { $0.temporary == file.path }
+        guard !isTemporary, let list else { return Recording(file, list: list, title: source.name) }
+        let title = source.name
+        return try await Recording.onDisk(list: list, title: title) { () throws(RecordingFailure) in
+            list.note(file, title: title)
+            return file
+        }
     }
 
     /// Ends the recording and removes its file. Does nothing if none runs.
@@ -79,13 +86,16 @@ extension ScreenRecorder {
     /// - Parameters:
     ///   - path: of a file that does not exist yet.
     ///   - duration: nil: all that is kept.
-    /// - Throws: `.failed` if no clips are kept, if there is nothing yet, or if the file cannot be written.
+    /// - Throws: `.notRunning` if no clips are kept; `.badFile` if there is nothing yet, or if the file cannot be written.
     @discardableResult
     public func exportClip(to path: String, duration: Duration? = nil) async throws(ShareKitError) -> Recording {
         guard let capture = recordings.with({ $0.clips }), case .clips(let buffer) = capture.output, !capture.isEnded
-        else { throw ShareKitError(.failed, "no clips are kept", remedy: "Call startClipBuffering first.") }
-        return try await Recording.onDisk { () throws(RecordingFailure) in
-            try buffer.export(last: duration.map { MediaDuration($0) }, to: .file(path))
+        else { throw ShareKitError(.notRunning, "no clips are kept", remedy: "Call startClipBuffering first.") }
+        let (list, title) = (list, source.name)
+        return try await Recording.onDisk(list: list, title: title) { () throws(RecordingFailure) in
+            let file = try buffer.export(last: duration.map { MediaDuration($0) }, to: .file(path))
+            list?.note(file, title: title)
+            return file
         }
     }
 

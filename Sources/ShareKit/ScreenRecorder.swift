@@ -43,6 +43,8 @@ public final class ScreenRecorder: Sendable {
     let framesPerSecond: Int
     let makeMicrophone: @Sendable () -> any AudioSource
     let recordings = Monitor(StartedRecordings())
+    /// Where clips and recordings with a path are listed; nil: nowhere.
+    let list: UserRecordings?
     let state: RecorderState
     /// Follows the system broadcast; nil: nothing tells about one.
     private let observation: Task<Void, Never>?
@@ -63,19 +65,22 @@ public final class ScreenRecorder: Sendable {
         }
         self.init(
             source, framesPerSecond: maximumFramesPerSecond, makeMicrophone: { Microphone(source: microphone) },
-            systemBroadcasts: SystemBroadcastMonitor.shared.broadcasting(), confirm: confirm)
+            systemBroadcasts: SystemBroadcastMonitor.shared.broadcasting(), list: UserRecordings(), confirm: confirm)
     }
 
-    /// - Parameter systemBroadcasts: whether the whole screen is being broadcast, and its changes.
+    /// - Parameters:
+    ///   - systemBroadcasts: whether the whole screen is being broadcast, and its changes.
+    ///   - list: where clips and recordings with a path are listed.
     init(
         _ source: ApplicationSource, framesPerSecond: Int, makeMicrophone: @escaping @Sendable () -> any AudioSource,
-        systemBroadcasts: AsyncStream<Bool>? = nil, confirm: @escaping Confirmation
+        systemBroadcasts: AsyncStream<Bool>? = nil, list: UserRecordings? = nil, confirm: @escaping Confirmation
     ) {
         precondition((1...240).contains(framesPerSecond), "\(framesPerSecond) frames a second is not 1...240")
         self.source = source
         self.framesPerSecond = framesPerSecond
         self.makeMicrophone = makeMicrophone
         self.confirm = confirm
+        self.list = list
         let state = RecorderState()
         self.state = state
         observation = systemBroadcasts.map { broadcasts in

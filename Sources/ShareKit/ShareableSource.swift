@@ -41,7 +41,7 @@ extension SystemBroadcastPicker {
     /// The sources that can be broadcast now: monitors, windows from the topmost down, and cameras, as `share sources` lists them. On Wayland these are
     /// the windows of X11 programs; the desktop's own dialog asks for the others when the broadcast starts.
     /// - Parameter pictures: a folder for a picture of each; it is created if it does not exist.
-    /// - Throws: `.failed` if there is no X11 display, or no program `share`.
+    /// - Throws: `.sourceGone` if there is no X11 display, `.noProgram` if there is no program `share`.
     public func sources(pictures: String? = nil) async throws(ShareKitError) -> [ShareableSource] {
         let arguments = ["sources", "--json"] + (pictures.map { ["--pictures", $0] } ?? [])
         let (program, environment) = (program, environment)
@@ -67,7 +67,7 @@ extension SystemBroadcastPicker {
         do {
             try process.run()
         } catch {
-            throw ShareKitError(.failed, "\(program) cannot be started", remedy: "Install share, or give its path.")
+            throw ShareKitError(.noProgram, "\(program) cannot be started", remedy: "Install share, or give its path.")
         }
         // Errors are a few lines, less than a pipe holds, so they can be read afterwards.
         let text = (try? output.fileHandleForReading.readToEnd()) ?? Data()
@@ -76,7 +76,8 @@ extension SystemBroadcastPicker {
         guard process.terminationStatus == 0 else {
             let end = HostProcess.end(process.terminationStatus, String(decoding: complaint, as: UTF8.self))
             guard process.terminationStatus != 127 else {
-                throw ShareKitError(.failed, "\(program) cannot be started", remedy: "Install share, or give its path.")
+                throw ShareKitError(
+                    .noProgram, "\(program) cannot be started", remedy: "Install share, or give its path.")
             }
             throw ShareKitError(
                 .failed, end.sentence.isEmpty ? "share sources has ended with \(end.code)" : end.sentence,

@@ -25,7 +25,7 @@ public struct SoundSource: Sendable, Hashable {
     public let isPlaying: Bool
 
     /// Everything that the user's sound server has now: applications, outputs, microphones.
-    /// - Throws: `.failed` without a sound server.
+    /// - Throws: `.noSoundServer`.
     public static func available() async throws(ShareKitError) -> [SoundSource] {
         try await available(server: nil)
     }
@@ -37,7 +37,7 @@ public struct SoundSource: Sendable, Hashable {
         guard let result else { throw ShareKitError(.failed, "no thread is left to ask the sound server") }
         switch result {
         case .success(let sources): return all(of: sources)
-        case .failure(let failure): throw ShareKitError(.failed, failure.message, remedy: failure.remedy)
+        case .failure(let failure): throw ShareKitError(.noSoundServer, failure.message, remedy: failure.remedy)
         }
     }
 

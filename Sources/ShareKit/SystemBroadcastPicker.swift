@@ -43,10 +43,10 @@ public struct SystemBroadcastPicker: Sendable {
     /// Starts the broadcast; returns when it has begun, after the user has agreed. A task that is cancelled before that
     /// takes the question back.
     /// - Throws: `.alreadyBroadcasting`; `.declined`, `.unknownService`, `.refused`, `.unanswered`, `.busy`, `.untrusted`,
-    ///   `.unreachable` as for ``BroadcastActivity``; `.failed` if there is no session bus or no program `share`.
+    ///   `.unreachable` as for ``BroadcastActivity``; `.noDesktop` if there is no session bus, `.noProgram` without a program `share`.
     public func startBroadcast() async throws(ShareKitError) {
         guard monitor.hasBus else {
-            throw ShareKitError(.failed, "there is no session bus", remedy: "System broadcasts need one.")
+            throw ShareKitError(.noDesktop, "there is no session bus", remedy: "System broadcasts need one.")
         }
         guard !monitor.isBroadcasting else { throw Self.alreadyBroadcasting }
         var arguments = ["host", "--preferred-extension"]
@@ -73,9 +73,9 @@ public struct SystemBroadcastPicker: Sendable {
     }
 
     /// Ends the broadcast, whoever has started it; returns when it has ended.
-    /// - Throws: `.failed` if no screen is broadcast, or if the broadcast has not ended within 10 s.
+    /// - Throws: `.notRunning` if no screen is broadcast, `.failed` if the broadcast has not ended within 10 s.
     public func stopBroadcast() async throws(ShareKitError) {
-        guard monitor.isBroadcasting else { throw ShareKitError(.failed, "the screen is not broadcast") }
+        guard monitor.isBroadcasting else { throw ShareKitError(.notRunning, "the screen is not broadcast") }
         monitor.stop()
         let hasEnded = await withTaskGroup(of: Bool.self) { group in
             group.addTask { [monitor] in

@@ -5,6 +5,7 @@ import LinuxRuntime
 import MediaCore
 import Recording
 import RecordingLibrary
+import ShareKit
 
 /// Enters what this process records into the catalogue of the user. A catalogue that cannot be used never disturbs a
 /// recording: one sentence says so.
@@ -60,20 +61,6 @@ final class RecordingLog: Sendable {
                 ErrorOutput.writeLine("share: share recordings will not list this: \(error)")
             }
         }
-    }
-}
-
-extension RecordingCatalogue {
-    /// The catalogue of this user: `$XDG_DATA_HOME/share/recordings.sqlite`.
-    static func ofUser() throws(CatalogueFailure) -> RecordingCatalogue {
-        let folder = Identity.defaultDirectory
-        do {
-            try FileManager.default.createDirectory(
-                atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-        } catch {
-            throw CatalogueFailure("\(folder) cannot be created")
-        }
-        return try RecordingCatalogue(folder + "/recordings.sqlite")
     }
 }
 

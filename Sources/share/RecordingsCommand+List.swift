@@ -4,6 +4,7 @@ import Foundation
 import MediaCore
 import Recording
 import RecordingLibrary
+import ShareKit
 
 struct ListRecordingsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -85,7 +85,7 @@ struct BroadcastControllerTests {
             Issue.record("the broadcast did not finish")
             return
         }
-        #expect(reason?.code == .serviceEnded && reason?.remedy == "open Conference")
+        #expect(reason?.code == .serviceEnded && reason?.remedy == "open Conference.")
         #expect(!controller.isBroadcasting)
         await controller.finishBroadcast()
         await service.stop()

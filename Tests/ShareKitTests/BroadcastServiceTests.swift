@@ -147,14 +147,25 @@ struct BroadcastServiceTests {
         #expect(
             await answers.next()
                 == .serviceInfo(.init(viewers: nil, likes: nil, comment: .init(name: "Ann", text: "hello"))))
+        // The host's user sees it, too.
+        let told = try #require(await controller.control.statistics()?.destination)
+        #expect(told.likes == 2 && told.comment == .init(name: "Ann", text: "hello"))
         broadcast.send(url: "https://example.com/watch")
         #expect(await answers.next() == .broadcastURL("https://example.com/watch"))
+        // Another application is in front; the service has its icon.
+        await controller.control.annotate(
+            ApplicationInfo(id: "Navigator", name: "Firefox", icon: try PNGIcon(Self.icon)))
+        guard case .annotated(let shown, let application)? = await events.next() else {
+            Issue.record("the service does not know the application")
+            return
+        }
+        #expect(shown == broadcast && application.name == "Firefox" && application.icon == Self.icon)
         broadcast.finish(reason: "sign in first", nextStep: "open Conference")
         guard case .finished(let error)? = await answers.next() else {
             Issue.record("the broadcast did not finish")
             return
         }
-        #expect(error?.code == .serviceEnded && error?.remedy == "open Conference")
+        #expect(error?.code == .serviceEnded && error?.remedy == "open Conference.")
         guard case .ended(let ended, _)? = await events.next() else {
             Issue.record("no broadcast has ended")
             return
@@ -254,7 +265,7 @@ struct BroadcastServiceTests {
                 return [:]
             }
         }
-        #expect(error?.code == .badSetup && error?.message == "the service asks for Title (title)")
+        #expect(error?.code == .badSetup && error?.message == "the service asks for Title (title).")
         #expect(asked.with { $0 } == 2 && received.with { $0.requests.isEmpty })
         await service.stop()
     }

@@ -1,6 +1,7 @@
 import InAppCapture
 import LinuxRuntime
 import MediaCore
+import TestSupport
 import Testing
 
 @testable import Admission
@@ -63,6 +64,51 @@ struct PeerBroadcastTests {
                         ?? false)
             }
         }
+    }
+
+    @Test func aBroadcastIsStartedOnce() async throws {
+        let broadcast = try broadcast(try source()) { _ in true }
+        _ = try await broadcast.start()
+        for _ in 0..<2 {
+            await #expect { _ = try await broadcast.start() } throws: {
+                ($0 as? ShareKitError)?.code == .alreadyStarted
+            }
+            await broadcast.finish()
+        }
+    }
+
+    @Test func theAppPausesMutesAndRemovesAndAViewerRecords() async throws {
+        let source = try source()
+        try submit(0, to: source)
+        let broadcast = try broadcast(source) { _ in true }
+        let link = try await broadcast.start()
+        let folder = try TemporaryFolder()
+        let received = Monitor(Received())
+        let viewer = try PeerViewer(
+            link: link, name: "Ann", identity: .ephemeral(), recordingTo: folder.file("a.webm"),
+            onFrame: { frame in
+                let luma = frame.y[frame.strideY * 100 + 100]
+                received.change { $0.luma = luma }
+            }, onAudio: nil)
+        let run = Task { try await viewer.run() }
+        try submit(235, to: source)
+        #expect(await wait(received) { ($0.luma ?? 0) > 200 })
+        let watching = try #require(await broadcast.viewers().first)
+        #expect(watching.name == "Ann" && watching.records && watching.id == 1)
+        #expect(broadcast.setAudioMuted(true) && broadcast.isAudioMuted)
+        #expect(broadcast.setAudioMuted(false) && !broadcast.isAudioMuted)
+        let isPaused = await broadcast.pause()
+        #expect(isPaused)
+        #expect(await broadcast.isPaused() && !source.isCaptured)
+        let isResumed = await broadcast.resume()
+        #expect(isResumed)
+        let isRemoved = await broadcast.remove(watching)
+        #expect(isRemoved)
+        await #expect { try await run.value } throws: { ($0 as? ShareKitError)?.code == .refused }
+        #expect(await broadcast.viewers().isEmpty)
+        let recording = try #require(viewer.recording)
+        #expect(recording.path == folder.file("a.webm") && recording.byteCount > 100 && viewer.recordingFailure == nil)
+        await broadcast.finish()
     }
 
     @Test func framesAndAudioOfAnAppReachAnotherInstance() async throws {

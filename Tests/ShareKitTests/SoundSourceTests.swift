@@ -23,7 +23,7 @@ struct SoundSourceTests {
         let failure = await #expect(throws: ShareKitError.self) {
             try await SoundSource.available(server: "unix:/nonexistent/native")
         }
-        #expect(failure?.code == .failed && failure?.remedy.contains("PulseAudio") == true)
+        #expect(failure?.code == .noSoundServer && failure?.remedy.contains("PulseAudio") == true)
     }
 
     @Test func theMicrophonesLevelIsThatOfTheCapture() async throws {

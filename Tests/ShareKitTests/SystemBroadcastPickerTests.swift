@@ -100,12 +100,12 @@ struct SystemBroadcastPickerTests {
             try await picker.startBroadcast()
         }
         picker.program = folder.file("nothing")
-        await #expect { try await picker.startBroadcast() } throws: { ($0 as? ShareKitError)?.code == .failed }
+        await #expect { try await picker.startBroadcast() } throws: { ($0 as? ShareKitError)?.code == .noProgram }
         picker.preferredExtension = "--source=test"
         await #expect { try await picker.startBroadcast() } throws: { ($0 as? ShareKitError)?.code == .unknownService }
         let alone = SystemBroadcastPicker(
             preferredExtension: nil, program: "true", monitor: SystemBroadcastMonitor(busAddress: nil))
-        await #expect { try await alone.startBroadcast() } throws: { ($0 as? ShareKitError)?.code == .failed }
+        await #expect { try await alone.startBroadcast() } throws: { ($0 as? ShareKitError)?.code == .noDesktop }
     }
 
     @Test func aCancelledStartEndsTheProgram() async throws {
@@ -120,7 +120,7 @@ struct SystemBroadcastPickerTests {
 
     @Test func aBroadcastIsStoppedWhoeverHasStartedIt() async throws {
         let picker = try picker(nil, "exit 1")
-        await #expect { try await picker.stopBroadcast() } throws: { ($0 as? ShareKitError)?.code == .failed }
+        await #expect { try await picker.stopBroadcast() } throws: { ($0 as? ShareKitError)?.code == .notRunning }
         let (stops, feed) = AsyncStream.makeStream(of: BroadcastObject.Command.self)
         let object = try object { command in
             feed.yield(command)

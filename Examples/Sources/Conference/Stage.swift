@@ -21,7 +21,7 @@ final class Stage: Sendable {
 
     func handle(_ event: BroadcastService.Event) {
         switch event {
-        case .began: break
+        case .began, .annotated: break
         case .ended(let broadcast, let reason):
             state.withLock { $0.removeAll { $0.broadcast == broadcast } }
             report("\(broadcast.application) has ended: \(reason)")

@@ -1,0 +1,61 @@
+internal import Admission
+internal import MediaCore
+internal import Publishing
+internal import Sessions
+
+/// What the app's user can do with a running broadcast.
+extension PeerBroadcast {
+    /// A viewer with the session that it has now.
+    public struct Viewer: Sendable, Identifiable {
+        /// Stays the same as long as the session, and is not used again.
+        public let id: Int
+        /// The name that the viewer gave; not verified.
+        public let name: String
+        /// "share", "Firefox", ...; not verified.
+        public let program: String
+        public let address: String
+        /// Four words that the viewer's screen showed when it was let in.
+        public let words: String
+        /// Whether it says that it records.
+        public let records: Bool
+        /// How long it receives the frames; nil before that.
+        public let watchedFor: Duration?
+        let session: SessionID
+    }
+
+    /// Stops capturing; the viewers are told and keep the last frame.
+    /// - Returns: false if it is paused already, or does not run.
+    @discardableResult
+    public func pause() async -> Bool { await control.pause() }
+
+    /// - Returns: false if it is not paused, or does not run.
+    @discardableResult
+    public func resume() async -> Bool { await control.resume() }
+
+    public func isPaused() async -> Bool { await control.isPaused() }
+
+    /// Mutes the app's audio, or passes it again.
+    /// - Returns: false if the source has no audio, or the broadcast has ended.
+    @discardableResult
+    public func setAudioMuted(_ isMuted: Bool) -> Bool { control.setAudioMuted(.applicationAudio, isMuted) }
+
+    /// Whether the app's audio is muted; false without audio.
+    public var isAudioMuted: Bool { control.audioTracks.first { $0.kind == .applicationAudio }?.isMuted ?? false }
+
+    /// The viewers, in the order in which they came.
+    public func viewers() async -> [Viewer] { await control.viewers().map { Viewer($0) } }
+
+    /// Removes a viewer: tells it so and ends its sessions. If it asks again, `accept` decides anew.
+    /// - Returns: false if there is no such viewer any more.
+    @discardableResult
+    public func remove(_ viewer: Viewer) async -> Bool { await control.remove(viewer: viewer.session) != nil }
+}
+
+extension PeerBroadcast.Viewer {
+    init(_ viewer: WatchingViewer) {
+        self.init(
+            id: viewer.number, name: viewer.description.name, program: viewer.description.kind,
+            address: viewer.description.address, words: viewer.description.words, records: viewer.description.records,
+            watchedFor: viewer.connectedFor.map { Duration($0) }, session: viewer.id)
+    }
+}
