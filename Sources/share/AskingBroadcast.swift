@@ -1,3 +1,4 @@
+import Admission
 import MediaCore
 import Publishing
 import Sessions

@@ -5,6 +5,7 @@ import Control
 import ControlSocket
 import Foundation
 import MediaCore
+import Publishing
 
 /// Finds the broadcast that a control verb is for: of this user, on this machine.
 struct ControlOptions: ParsableArguments {

@@ -136,6 +136,10 @@ extension HostCommand {
             throw error
         }
         run.system.with { $0 }?.begin(broadcast, service: service, prompt: prompt, run.output)
+        let teller =
+            tellApplication && chosenSource.isOfDesktop
+            ? ForegroundTeller(broadcast, display: display, hiddenWindows: hideWindow) : nil
+        defer { teller?.close() }
         report(broadcast, run)
         try run.end(broadcast)
         try run.kept.finish()

@@ -73,6 +73,14 @@ struct DestinationOptions: ParsableArguments {
             "Title of the broadcast, in the directory and for --on-live; your name if omitted.", valueName: "text"))
     var title: String?
 
+    @Flag(
+        help: ArgumentHelp(
+            "On X11: tell the service, the extension or the relay's directory which application is in front: its class, name and icon.",
+            discussion:
+                "On each change; windows that are hidden are not told of. Viewers with the link see it in the picture."
+        ))
+    var tellApplication = false
+
     @Option(
         help: ArgumentHelp(
             "Shell command that is run once when the broadcast's link is known: SHARE_URL and SHARE_TITLE say it.",
@@ -139,6 +147,7 @@ extension HostCommand {
     var listed: Bool { destination.listed }
     var title: String? { destination.title }
     var onLive: String? { destination.onLive }
+    var tellApplication: Bool { destination.tellApplication }
     var preferredExtension: String? { destination.preferredExtension }
     var field: [String] { destination.field }
     var fieldFile: [String] { destination.fieldFile }

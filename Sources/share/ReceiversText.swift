@@ -1,4 +1,5 @@
 import CommandSupport
+import MediaCore
 import Publishing
 import Transport
 

@@ -146,6 +146,16 @@ final class ServiceReporter: Sendable {
             output.event("resumed", fields(publisher))
             ErrorOutput.writeLine("share: \(title(publisher)) broadcasts again")
         case .closed(let id, let publisher, let reason): close(id, publisher, reason)
+        case .annotated(let id, let application):
+            guard let publisher = publisher(id) else { return }
+            output.event(
+                "application",
+                fields(publisher) + [
+                    ("shownId", .string(application.id)), ("shown", .string(application.name)),
+                    ("hasIcon", .boolean(application.icon != nil)),
+                ])
+            ErrorOutput.writeLine("share: \(title(publisher)) shows \(UntrustedText.quote(application.name))")
+            window?.setTitle("\(application.name) - \(publisher.application?.name ?? publisher.kind)")
         case .warning(let sentence): ErrorOutput.writeLine("share: \(sentence)")
         // Of relays.
         case .meetingOpened, .meetingClosed, .listed: break

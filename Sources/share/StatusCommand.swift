@@ -1,6 +1,7 @@
 import ArgumentParser
 import CommandSupport
 import Control
+import Publishing
 
 struct StatusCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

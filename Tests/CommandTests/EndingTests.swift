@@ -66,6 +66,19 @@ struct EndingTests {
         #expect(host.process.exitCode(seconds: 5) == 66)
     }
 
+    /// Others of the machine read arguments, so the link is in the environment alone.
+    @Test func othersAreToldThatABroadcastIsLive() throws {
+        let folder = try TemporaryFolder()
+        let file = folder.file("live")
+        let host = try HostedScreen(
+            [
+                "--source", "test", "--audio", "none", "--name", "Budget", "--on-live",
+                "echo \"$SHARE_TITLE $SHARE_URL $SHARE_TOKEN\" > \(file).part; mv \(file).part \(file)",
+            ], environment: ["SHARE_TOKEN": "a-token-of-twenty-chars"])
+        #expect(folder.waitForFile("live", seconds: 20))
+        #expect(try String(contentsOfFile: file, encoding: .utf8) == "Budget \(host.link) \n")
+    }
+
     /// On stderr, so that the user can send it with the link; stdout has the link alone.
     @Test func theHostSaysWhatBrowsersWillWarnOf() throws {
         let host = try ShareProcess([

@@ -17,6 +17,9 @@ public protocol ControllableBroadcast: AnyObject, Sendable {
     /// - Returns: false if the broadcast has no track of this kind.
     @discardableResult func setAudioMuted(_ kind: MediaTrackKind, _ isMuted: Bool) -> Bool
 
+    /// Tells who receives the broadcast which application it shows now. The newest one is told, also to who comes later.
+    func annotate(_ application: ApplicationInfo) async
+
     /// The viewers, in the order in which they came; none for a broadcast to a service.
     func viewers() async -> [WatchingViewer]
     /// - Returns: how many sessions ended; nil if there is no such viewer.
@@ -39,3 +42,7 @@ public protocol ControllableBroadcast: AnyObject, Sendable {
 }
 
 extension HostSession: ControllableBroadcast {}
+
+extension ControllableBroadcast {
+    public func annotate(_ application: ApplicationInfo) async {}
+}

@@ -62,7 +62,7 @@ extension HostSession {
         _ service: PairedService, report: @escaping @Sendable (ServiceEvent) -> Void
     ) -> ServicePublication {
         ServicePublication(
-            core: core, service: service, admission: signaling.knocks,
+            core: core, service: service, admission: signaling.knocks, shown: shownApplication,
             onEvent: { [emit, servers] event in
                 emit(event)
                 servers.check(after: event)

@@ -44,6 +44,8 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
     let listing: CoalescedAction
     /// Tells the service whether the broadcast is paused.
     let pause: CoalescedAction
+    /// Tells the service which application is shown.
+    let application: CoalescedAction
 
     /// How long the service's reason is waited for after the end of the media.
     private static let reasonTimeout = Duration.seconds(1)
@@ -54,10 +56,12 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
 
     /// - Parameters:
     ///   - admission: decides on viewers that a relay asks about; nil: they are refused.
+    ///   - shown: the application that is shown; nil: nothing is told of it.
     ///   - isOnly: the broadcast has no viewers of its own, and reports to this publication.
     ///   - report: called with the service's events.
     init(
         core: LoopBound<Broadcast>, service: any PublishingEndpoint, admission: KnockHandler?, isOnly: Bool = true,
+        shown: Monitor<ApplicationInfo?> = Monitor(nil),
         onEvent: @escaping @Sendable (BroadcastEvent) -> Void,
         report: @escaping @Sendable (ServiceEvent) -> Void
     ) {
@@ -68,6 +72,7 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
         self.onEvent = onEvent
         listing = Self.listing(service, onEvent)
         pause = Self.pause(core, service)
+        application = Self.application(shown, service)
         guard isOnly else { return }
         core.perform { [weak self] in $0.delegate = self }
     }
@@ -135,11 +140,13 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
     /// - Returns: why it is over.
     package func run() async -> EndReason {
         notePause()
+        noteApplication()
         let listening = Task { await listen() }
         let reason = await outcome.wait()
         listening.cancel()
         listing.stop()
         pause.stop()
+        application.stop()
         let questions = state.with { state in
             state.hasEnded = true
             defer { state.questions = [:] }

@@ -36,6 +36,7 @@ extension ServiceSession {
                 return (.notLive, nil)
             }
             let known = directory.with { $0[link.id.text]?.entry }
+            let application = state.shown[session] ?? application
             let entry = DirectoryEntry(
                 link, title: listing.title, application: application, region: directory.region,
                 viewers: codec == nil ? listing.viewers : known?.viewers ?? 0,

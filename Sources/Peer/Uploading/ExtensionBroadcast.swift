@@ -124,11 +124,6 @@ public final class ExtensionBroadcast: Sendable {
         emit(.ended(state.with { $0.reason } ?? reason))
     }
 
-    /// Tells the program that another application is shown now.
-    public func annotate(_ application: ExtensionApplication) {
-        state.with { $0.process }?.send(.annotated(application))
-    }
-
     // MARK: The program
 
     private func handle(_ event: ExtensionProcess.Event) {

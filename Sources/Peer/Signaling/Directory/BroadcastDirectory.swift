@@ -65,6 +65,15 @@ public struct BroadcastDirectory: Sendable {
         return true
     }
 
+    /// Shows another application of a broadcast of this relay.
+    /// - Returns: the new entry; nil if this relay lists no such broadcast.
+    public mutating func setApplication(_ application: ApplicationInfo, of id: String) -> DirectoryEntry? {
+        guard var record = records[id], record.owner == nil else { return nil }
+        record.entry.setApplication(application)
+        record.icon = application.icon
+        return put(record) ? record.entry : nil
+    }
+
     public mutating func setViewers(_ viewers: Int, of id: String) {
         version &+= 1
         records[id]?.entry.viewers = viewers

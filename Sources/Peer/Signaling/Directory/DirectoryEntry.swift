@@ -93,6 +93,11 @@ public struct DirectoryEntry: Codable, Hashable, Sendable {
     /// In the year 10,000.
     private static let latest = 253_402_300_800
 
+    /// Shows another application from now on.
+    mutating func setApplication(_ info: ApplicationInfo) {
+        application = Application(id: info.id, name: info.name, hasIcon: info.icon != nil)
+    }
+
     /// The image is not at hand here.
     package mutating func removeIcon() { application.hasIcon = false }
 }

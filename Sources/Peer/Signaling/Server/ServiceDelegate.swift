@@ -19,6 +19,8 @@ public struct Publisher: Sendable {
     public let decidesOnViewers: Bool
     /// The broadcast that goes on here, after another relay of a cluster; nil: a new one.
     public let resumes: BroadcastID?
+    /// A silent session whose broadcast goes on with this one; nil: there is none.
+    package var replaces: SessionID?
 
     package init(
         pairing: KnockID?, application: ApplicationInfo?, setup: [String: String], kind: String, address: String,
@@ -71,6 +73,11 @@ public protocol ServiceDelegate: SessionDelegate {
     /// Takes the broadcast of a publisher out of the directory.
     func unlist(_ sessions: [SessionID]) async
 
+    /// Takes note of the application that the broadcast of a publisher shows now.
+    /// - Parameter sessions: of the publisher.
+    /// - Returns: false if it has none.
+    func annotate(_ application: ApplicationInfo, by sessions: [SessionID]) async -> Bool
+
     /// Takes note that the broadcast of a publisher is paused, or goes on.
     /// - Parameter sessions: of the publisher.
     /// - Returns: false if it has none.
@@ -81,12 +88,21 @@ public protocol ServiceDelegate: SessionDelegate {
     /// - Returns: false if it has none.
     func returnViewers(by sessions: [SessionID]) async -> Bool
 
+    /// Finds the publishers that are not heard any more. A short silence is waited for.
+    /// - Parameters:
+    ///   - sessions: of the same token and address as a publisher that comes.
+    ///   - publisher: the one that comes.
+    /// - Returns: the sessions of the others, first the one that is most like it.
+    func silentSessions(among sessions: [SessionID], for publisher: Publisher) async -> [SessionID]
+
     /// Answers a WHIP offer. The server has compared the offer's fingerprint with `publisher.fingerprint`; the DTLS
     /// handshake has to check it again. After 6 s the server stops waiting, and closes a session that is opened later.
     func openSession(offer: String, publisher: Publisher) async throws(OfferRefusal) -> OpenedSession
 }
 
 extension ServiceDelegate {
+    public func annotate(_ application: ApplicationInfo, by sessions: [SessionID]) async -> Bool { false }
+
     public func decided(_ decision: KnockDecision, about knock: KnockID, by sessions: [SessionID]) async -> Bool {
         false
     }
@@ -104,6 +120,8 @@ extension ServiceDelegate {
     public func notePause(_ isPaused: Bool, by sessions: [SessionID]) async -> Bool { false }
 
     public func returnViewers(by sessions: [SessionID]) async -> Bool { false }
+
+    public func silentSessions(among sessions: [SessionID], for publisher: Publisher) async -> [SessionID] { [] }
 
     public func pairingEnded(_ id: KnockID) async {}
 }

@@ -16,7 +16,7 @@ extension ServiceRoutes {
     }
 
     /// - Parameter tell: gets the sessions of the request's pairing, and returns false if no broadcast is among them.
-    private func tell(_ call: RouteRequest, _ tell: ([SessionID]) async -> Bool) async -> RouteResponse {
+    func tell(_ call: RouteRequest, _ tell: ([SessionID]) async -> Bool) async -> RouteResponse {
         let (owner, admission): (TokenHash, PairingRegister.Admission)
         switch await authorize(call) {
         case .success(let found): (owner, admission) = found

@@ -20,6 +20,7 @@ struct ServiceRoutes: Sendable {
         case ("viewers", 4): return await viewer(call, item)
         case ("listing", 3): return await listing(call)
         case ("pause", 3): return await pause(call)
+        case ("application", 3): return await application(call)
         case ("return", 3): return await returnViewers(call)
         case ("servers", 3): return await servers(call)
         case ("meeting", 4): return await meeting(call, item, nil)

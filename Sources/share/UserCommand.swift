@@ -1,0 +1,50 @@
+import CommandSupport
+import Foundation
+import LinuxRuntime
+
+/// A shell command of the user that is told of a broadcast, and not waited for. What it is told is in its environment alone, as
+/// other users of the machine can read arguments.
+struct UserCommand: Sendable {
+    /// Such as "--on-live".
+    let option: String
+    let command: String
+
+    /// Starts it. Its output goes to stderr, as stdout is for data.
+    /// - Parameter values: variables of its environment.
+    func run(_ values: [String: String]) {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/bin/sh")
+        process.arguments = ["-c", command]
+        process.environment = ProgramEnvironment.selected(of: ProcessInfo.processInfo.environment).merging(values) {
+            $1
+        }
+        process.standardInput = FileHandle.nullDevice
+        process.standardOutput = FileHandle.standardError
+        do {
+            try process.run()
+        } catch {
+            ErrorOutput.writeLine("share: the command of \(option) cannot be started: \(error)")
+        }
+    }
+}
+
+/// Runs `--on-live` once, when the broadcast's link is known. Safe from any thread.
+final class LiveCommand: Sendable {
+    private let command: UserCommand?
+    private let title: String
+    private let hasRun = Monitor(false)
+
+    /// - Parameter command: nil: nothing is run.
+    init(_ command: String?, title: String) {
+        self.command = command.map { UserCommand(option: "--on-live", command: $0) }
+        self.title = title
+    }
+
+    func live(at url: String) {
+        let isFirst = hasRun.with { hasRun in
+            defer { hasRun = true }
+            return !hasRun
+        }
+        if isFirst { command?.run(["SHARE_URL": url, "SHARE_TITLE": title]) }
+    }
+}
