@@ -20,7 +20,7 @@ package enum ExitStatus: Int32 {
     case portUnavailable = 69
     /// An internal error.
     case failed = 70
-    /// The service takes no further broadcast.
+    /// The service takes no further broadcast, or the host or relay no further viewer.
     case serviceBusy = 71
     /// No broadcast runs that a control verb could control.
     case noBroadcast = 72

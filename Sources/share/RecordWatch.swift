@@ -79,9 +79,9 @@ final class RecordWatch: Sendable {
 
     private static func mayTryAgain(_ reason: EndReason) -> Bool {
         switch reason.code {
-        case .hostEnded, .unreachable, .connectionLost, .noRoute, .failed: true
+        case .hostEnded, .unreachable, .connectionLost, .noRoute, .failed, .serviceBusy: true
         case .stopped, .viewerLeft, .removed, .refused, .unanswered, .wrongSecret, .untrusted, .badLink, .sourceGone,
-            .portUnavailable, .serviceEnded, .serviceBusy, .unknownService:
+            .portUnavailable, .serviceEnded, .unknownService:
             false
         }
     }

@@ -55,7 +55,8 @@ struct RelayVerbTests {
         let link = try #require(live["link"] as? String)
         // The terminal breaks the line.
         let id = try #require(URL(string: link)?.path)
-        #expect(host.waitUntil { $0.contains("share: watch at https://127.0.0.1:") && $0.contains(id) })
+        #expect(host.waitUntil { $0.contains("share: give the link above") && $0.contains(id) })
+        #expect(host.screen().components(separatedBy: id).count == 2, "the link is shown once")
         let (one, two) = (try watch(link), try watch(link))
         #expect(one.event("first-picture") != nil && two.event("first-picture") != nil)
         // All media passes through the one UDP port.
@@ -67,6 +68,11 @@ struct RelayVerbTests {
         #expect(live["broadcast"].map { "/\($0)" } == id)
         let watched = relay.process.event("viewers") { $0["viewers"] as? Int == 2 }
         #expect(watched?["broadcast"].map { "/\($0)" } == id)
+        // The host tells the same number, wherever it is asked.
+        #expect(host.waitUntil { $0.contains("to \"Relay\", 2 viewers") }, "\(host.screen())")
+        let status = try ShareProcess(["status"], in: host.hostFolder)
+        #expect(status.exitCode() == 0)
+        #expect(status.lines.first?.contains("to \"Relay\", 2 viewers  ") == true, "\(status.lines)")
         // A recorder is a viewer.
         let file = relay.folder.file("a.webm")
         let recorder = try ShareProcess(
@@ -207,11 +213,31 @@ struct RelayVerbTests {
         #expect(relay.process.event("draining") != nil)
         #expect(try ask("/ready") == ("503", "draining\n"))
         let late = try watch(link)
-        #expect(late.exitCode() != 0 && late.errorText.contains("the relay is about to stop"), "\(late.errorText)")
+        #expect(late.exitCode() == 71 && late.errorText.contains("the relay is about to stop"), "\(late.errorText)")
         #expect(viewer.isRunning)
         try host.type("C-c")
         #expect(viewer.event("ended")?["code"] as? String == "hostEnded")
         #expect(relay.process.exitCode() == 0)
+    }
+
+    /// Who is there learns that it was the relay, and not the host.
+    @Test func aSecondSignalEndsADrainWithAReason() throws {
+        let relay = try Relay(["--accept", "any", "--drain", "60s"])
+        let host = try Terminal([
+            "host", "--relay", relay.link, "--route", "relay", "--source", "test", "--accept", "any", "--name",
+            "Budget",
+        ])
+        #expect(host.waitUntil { $0.hasSuffix("[n]o:") })
+        try host.type("y", "Enter")
+        let viewer = try watch(try #require(relay.process.event("live")?["link"] as? String))
+        #expect(viewer.event("first-picture") != nil)
+        relay.process.requestEnd()
+        #expect(relay.process.event("draining") != nil)
+        relay.process.requestEnd()
+        #expect(relay.process.exitCode() == 0, "\(relay.process.errorText)")
+        let ended = try #require(viewer.event("ended"))
+        #expect((ended["reason"] as? String ?? "").contains("the relay has stopped"), "\(ended)")
+        #expect(host.waitUntil { $0.contains("the relay has stopped") }, "\(host.screen())")
     }
 
     /// A viewer that reaches nothing by UDP gets to the relay over the operator's TURN server, with credentials that

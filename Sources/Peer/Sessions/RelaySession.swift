@@ -240,6 +240,8 @@ public final class RelaySession: Sendable {
                 try? await Task.sleep(for: .milliseconds(50))
             }
         }
+        // Viewers learn that it is the relay which ends, not the host.
+        published.environment.with { $0 }?.stopReason.with { $0 = reason }
         cluster.member?.stop()
         await cluster.broadcasts?.stop()
         cluster.end()

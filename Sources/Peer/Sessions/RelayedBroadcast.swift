@@ -31,6 +31,8 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
         var fanOut: LoopBound<FanOut>
         var decide: HostSession.KnockPolicy
         var viewerLimit: (@Sendable (ViewerDescription) -> Bitrate?)?
+        /// Why the relay stops; nil while it runs.
+        let stopReason = Monitor<String?>(nil)
     }
 
     private struct Served: Sendable {
@@ -328,10 +330,11 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
         guard let served else { return done() }
         served.keyframeRequests.perform { $0.close() }
         served.bandwidth.perform { $0.close() }
+        let reason = environment?.stopReason.with { $0 } ?? "the publisher has left the relay"
         Task {
-            await served.signaling.end(reason: "the publisher has left the relay")
+            await served.signaling.end(reason: reason)
             await served.core.performAndWait { $0.end($1) }
-            await served.handle.remove(reason: "the publisher has left the relay")
+            await served.handle.remove(reason: reason)
             done()
         }
     }

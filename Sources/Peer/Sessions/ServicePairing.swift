@@ -162,7 +162,7 @@ extension EndReason {
             case .certificateMismatch, .certificateUntrusted, .hostNotProven, .notAShareHost: .untrusted
             case .refused, .identifierInUse: .refused
             case .gone: .serviceEnded
-            case .tooMany, .queueFull: .serviceBusy
+            case .tooMany, .queueFull, .busy: .serviceBusy
             case .connectionLost: .connectionLost
             case .oldLink: .unknownService
             case .unanswered, .wrongSecret, .offerRefused: .failed

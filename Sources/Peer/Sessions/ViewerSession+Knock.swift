@@ -70,7 +70,8 @@ extension EndReason {
             case .unanswered: .unanswered
             case .gone: .hostEnded
             case .connectionLost: .connectionLost
-            case .tooMany, .queueFull, .offerRefused, .identifierInUse: .failed
+            case .tooMany, .queueFull, .busy: .serviceBusy
+            case .offerRefused, .identifierInUse: .failed
             }
         self.init(code, error.description, remedy: error.remedy)
     }

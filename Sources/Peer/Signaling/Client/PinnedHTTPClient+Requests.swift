@@ -84,6 +84,7 @@ extension PinnedHTTPClient {
             case .ended, .notFound: .gone
             case .limited: .tooMany
             case .queueFull: .queueFull
+            case .busy: .busy
             default: .offerRefused
             }
         return SignalingError(code, detail, retryAfter: answer.retryAfter)

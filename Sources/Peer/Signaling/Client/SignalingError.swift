@@ -24,6 +24,8 @@ public struct SignalingError: Error, Sendable, CustomStringConvertible {
         case tooMany
         /// The queue of knocks is full, in all or for this viewer's address.
         case queueFull
+        /// No viewer is taken at present.
+        case busy
         case offerRefused
         /// Another pairing has the identifier of a meeting now.
         case identifierInUse

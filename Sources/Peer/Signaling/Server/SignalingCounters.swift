@@ -29,7 +29,7 @@ final class SignalingCounters: Sendable {
             case .refused: statistics.knocksRefused += 1
             case .unanswered: statistics.knocksUnanswered += 1
             case .withdrawn, .ended, .replaced, .displaced: statistics.knocksWithdrawn += 1
-            case .crowded: statistics.knocksLimited += 1
+            case .crowded, .busy: statistics.knocksLimited += 1
             }
         }
     }
