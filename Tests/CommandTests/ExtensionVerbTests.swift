@@ -52,7 +52,7 @@ struct ExtensionVerbTests {
             let supervisor = try #require(Self.parent(of: program))
             let owner = try #require(Self.parent(of: supervisor))
             if isKilled { kill(owner, SIGKILL) } else { try host.type("C-c") }
-            #expect(await Self.hasEnded(process) && Self.hasEnded(program) && Self.hasEnded(supervisor), "\(isKilled)")
+            for ended in [process, program, supervisor] { #expect(await Self.hasEnded(ended), "\(isKilled)") }
         }
     }
 
