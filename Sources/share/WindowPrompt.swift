@@ -80,7 +80,8 @@ final class WindowPrompt: Sendable {
 
     private static func makePipe() -> (read: Int32, write: Int32)? {
         var ends: [Int32] = [-1, -1]
-        guard pipe2(&ends, O_CLOEXEC) == 0 else { return nil }
+        guard pipe(&ends) == 0 else { return nil }
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         return (ends[0], ends[1])
     }
 
@@ -99,7 +100,7 @@ final class WindowPrompt: Sendable {
         sigemptyset(&signals)
         posix_spawnattr_setsigmask(&attributes, &signals)
         posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK))
-        let words = ["share", "question"].map { strdup($0) } + [nil]
+        let words: [UnsafeMutablePointer<CChar>?] = [strdup("share"), strdup("question"), nil]
         defer { for word in words { free(word) } }
         var process: pid_t = 0
         let code = posix_spawn(&process, "/proc/self/exe", &actions, &attributes, words, environ)

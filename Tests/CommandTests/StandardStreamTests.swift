@@ -39,7 +39,7 @@ struct StandardStreamTests {
         #expect(host.text.errors.contains("the link is lost"), "\(host.text.errors)")
     }
 
-    @Test(arguments: [["sources", "--json"], ["--help"], ["help", "host"], ["doctor"], ["--version"]])
+    @Test(arguments: [["--help"], ["help", "host"], ["doctor"], ["--version"]])
     func outputThatIsLostIsNoSuccess(_ arguments: [String]) throws {
         let program = try run(arguments, ">/dev/full")
         let code = program.exitCode(seconds: 30)

@@ -1,5 +1,6 @@
 import BusSupport
 import Foundation
+import Publishing
 import SessionBus
 import TestSupport
 import Testing

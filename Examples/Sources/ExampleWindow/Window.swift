@@ -70,6 +70,8 @@ public final class Window {
 
     /// Lets the user choose one of at most eight answers; Escape chooses the first one.
     public func choose(_ title: String, _ question: String, _ answers: [String]) -> Int {
+        // The question blocks, and a window that has just come back is black until it is drawn.
+        present()
         let texts = answers.map { SDL_strdup($0) }
         defer { texts.forEach { SDL_free($0) } }
         return Int(csdl_ask(window, title, question, texts.map { UnsafePointer($0) }, Int32(texts.count)))
