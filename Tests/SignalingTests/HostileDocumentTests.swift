@@ -98,9 +98,11 @@ import Testing
 
     @Test func countsAndRatesOfEventsAreLimited() throws {
         for number in [Int.min, Int.max] {
-            guard case .viewerCount(let viewers) = HostEvent(name: "viewercount", data: #"{"viewercount":\#(number)}"#),
+            guard
+                case .viewerCount(let viewers) = HostEvent(
+                    name: "viewercount", data: #"{"type":"viewercount","viewercount":\#(number)}"#),
                 case .recorderCount(let recorders) = HostEvent(
-                    name: "recordercount", data: #"{"recordercount":\#(number)}"#),
+                    name: "recordercount", data: #"{"type":"recordercount","recordercount":\#(number)}"#),
                 case .layers(let layers) = HostEvent(
                     name: "layers",
                     data:
@@ -115,7 +117,7 @@ import Testing
             #expect((0...1_000_000_000_000).contains(layer.bitrate.bitsPerSecond))
             #expect((0...65_535).contains(layer.size?.width ?? -1) && (0...65_535).contains(layer.size?.height ?? -1))
         }
-        let slowest = ServiceEvent(name: "slowest-bitrate", data: #"{"bitrate":\#(Int.max)}"#)
+        let slowest = ServiceEvent(name: "slowest-bitrate", data: #"{"type":"slowest-bitrate","bitrate":\#(Int.max)}"#)
         #expect(slowest == .slowestBitrate(Bitrate(bitsPerSecond: 1_000_000_000_000)))
         guard case .finished(let reason, _) = MeetingEvent(name: "finished", data: #"{"reason":"\u001b[2Ja\u0007"}"#)
         else {
