@@ -130,8 +130,14 @@ final class PairingRegister: Sendable {
     /// - Parameter replaced: a session whose place another one takes.
     func notePlaces(_ state: inout State, except replaced: SessionID? = nil) {
         state.table.otherPlaces = state.sessions.taken(except: replaced).filter(\.isFixed).map(\.address)
-        state.table.idleSessions =
-            state.table.isFull ? meetings.idle(since: .now - configuration.idleMeetingTimeout) : []
+        guard state.table.isFull else {
+            state.table.idleSessions = []
+            return
+        }
+        // The viewers of a host that publishes here, too, are not at its meeting.
+        state.table.idleSessions = meetings.idle(since: .now - configuration.idleMeetingTimeout).filter { session in
+            state.sessions[session].map { state.sessions.sessions(of: $0.token) == [session] } ?? false
+        }
     }
 
     private func decided(_ question: KnockID, _ decision: PairingDecision) {

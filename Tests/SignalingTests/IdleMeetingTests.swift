@@ -1,0 +1,66 @@
+import NIOHTTP1
+import Testing
+
+@testable import Admission
+@testable import Signaling
+
+/// A meeting at which nobody is makes room when another host wants its place.
+@Suite(.timeLimit(.minutes(1))) struct IdleMeetingTests {
+    /// Runs `body` while the only place is that of a meeting, with the reason of its end.
+    private func with(
+        idleAfter idle: Duration, _ body: (MeetingFixture, Promise<String>) async throws -> Void
+    ) async throws {
+        try await MeetingFixture.with(configure: {
+            $0.sessionCapacity = 1
+            $0.idleMeetingTimeout = idle
+        }) { stage in
+            let end = Promise<String>()
+            let note: @Sendable (MeetingSession.Event) -> Void = { event in
+                if case .ended(let reason, _) = event { end.fulfil(reason) }
+            }
+            try await stage.open(note) { try await body(stage, end) }
+        }
+    }
+
+    /// Has another host pair, and expects this failure; nil: it gets the place.
+    private func pair(_ stage: MeetingFixture, expecting expected: PairingFailure?) async throws {
+        try await stage.relay.client { client in
+            let identity = try Identity.ephemeral()
+            let failure = await failure { _ = try await stage.relay.pair(client, identity) }
+            #expect(failure == expected)
+        }
+    }
+
+    @Test func anEmptyMeetingEnds() async throws {
+        try await with(idleAfter: .zero) { stage, end in
+            try await pair(stage, expecting: nil)
+            let reason = await end.value
+            #expect(reason.contains("nobody came"))
+        }
+    }
+
+    @Test func aMeetingThatIsNotIdleYetStays() async throws {
+        try await with(idleAfter: .seconds(600)) { stage, _ in try await pair(stage, expecting: .busy) }
+    }
+
+    @Test func aMeetingWithAViewerStays() async throws {
+        try await with(idleAfter: .zero) { stage, _ in
+            try await stage.host.client(stage.link) { viewer in
+                let identity = try Identity.ephemeral()
+                _ = try await viewer.offer(
+                    description(identity.fingerprint), token: try await viewer.admissionToken(for: identity))
+                let events = try await viewer.events()
+                try await pair(stage, expecting: .busy)
+                _ = events
+            }
+        }
+    }
+
+    /// Its viewers are at the relay.
+    @Test func aMeetingWhoseHostPublishesStays() async throws {
+        try await with(idleAfter: .zero) { stage, _ in
+            _ = try await stage.client.publish(description(stage.identity.fingerprint), decidesOnViewers: true)
+            try await pair(stage, expecting: .busy)
+        }
+    }
+}
