@@ -118,8 +118,9 @@ struct Desktop {
         return found.height
     }
 
-    /// Presses a key where the pointer is, until the questions of `share` are gone.
+    /// Waits for a question of `share`, and presses Escape in it until it is gone.
     func refuseInShare() throws {
+        guard try waitForShare(toAsk: true) else { throw Program.Failure("no question of share on the display") }
         let gone = try wait { () throws -> Bool? in
             guard let place = try windows("share", areQuestions: false).first else { return true }
             try act("mousemove", "\(place.x + 5)", "\(place.y + 5)", "key", "Escape")
