@@ -33,7 +33,8 @@ public struct Link: Sendable, Hashable {
         self.id = id
         self.secret = secret
         self.fingerprint = fingerprint
-        self.flags = relay == nil ? flags.subtracting(.relay) : flags.union(.relay)
+        // The place may be that of a link to a relay, with its flags. The secret of that one is for publishers.
+        self.flags = flags.subtracting([.relay, .secret]).union(relay == nil ? [] : .relay)
     }
 
     public static func randomSecret() -> [UInt8] {
