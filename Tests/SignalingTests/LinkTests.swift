@@ -113,6 +113,11 @@ import Testing
         #expect(flagged.text.hasSuffix("#" + Base64URL.encode([2, 1] + secret + fingerprint)))
         #expect(try Link(parsing: flagged.text) == flagged)
         #expect(flagged.at(host: "h", port: 1).flags == .webPKI)
+        // The place of a relay whose publishers' link has a secret.
+        let met = Link(
+            host: "h", port: 1, id: flagged.id, secret: flagged.secret, fingerprint: flagged.fingerprint,
+            relay: flagged.fingerprint, flags: [.webPKI, .secret])
+        #expect(met.flags == [.webPKI, .relay] && (try? Link(parsing: met.text)) == met)
         // A cut tells how much is missing, as soon as the version is there.
         let start = "https://relay.example:443/0000000000005#".count
         for length in start + 2..<flagged.text.count {
