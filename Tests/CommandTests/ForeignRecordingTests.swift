@@ -107,6 +107,27 @@ struct ForeignRecordingTests {
         #expect(pictures.count == 12)
     }
 
+    /// A file that cannot be copied says so, and nothing is written.
+    @Test func whatCannotBeCopiedIsRefused() async throws {
+        let folder = try TemporaryFolder()
+        let file = folder.file("aac.mkv")
+        _ = try await ffmpeg(
+            [
+                "-f", "lavfi", "-i", "testsrc=size=320x180:rate=10:duration=2", "-f", "lavfi", "-i",
+                "sine=frequency=440:duration=2", "-ac", "6", "-c:v", "libvpx", "-c:a", "aac", file,
+            ])
+        let part = folder.file("part.mkv")
+        for arguments in [["trim", file, "--to", "1", "-o", part], ["reel", file, file, "-o", part]] {
+            let process = try ShareProcess(["recordings"] + arguments, in: folder)
+            #expect(process.exitCode(seconds: 60) == 73)
+            #expect(process.errorText.contains("audio in A_AAC") && process.errorText.contains("export"))
+        }
+        #expect(!FileManager.default.fileExists(atPath: part))
+        let shown = try ShareProcess(["recordings", "show", file], in: folder)
+        #expect(shown.exitCode(seconds: 60) == 0)
+        #expect(shown.lines.contains { $0.contains("A_AAC 6 channels") && $0.contains("not for trim and reel") })
+    }
+
     @Test func withoutFFmpegASentenceSaysWhatIsMissing() async throws {
         let folder = try TemporaryFolder()
         let file = try await recording(Self.codecs[2], in: folder)

@@ -9,10 +9,14 @@ import Testing
         let sample = SampleFile(seconds: 3)
         let file = try MatroskaFile(sample.source)
         #expect(file.header.title == "Anna's screen")
+        // OpusHead (RFC 7845 section 5.1): two channels, 312 samples before the first, 48 kHz.
+        let head = Array("OpusHead".utf8) + [1, 2, 0x38, 1, 0x80, 0xBB, 0, 0, 0, 0, 0]
         #expect(
             file.header.tracks == [
                 .init(number: 1, isVideo: true, codec: "V_VP8", size: PixelSize(width: 320, height: 200)),
-                .init(number: 2, isVideo: false, codec: "A_OPUS", name: "Application", size: nil),
+                .init(
+                    number: 2, isVideo: false, codec: "A_OPUS", name: "Application", size: nil, record: head,
+                    channels: 2),
             ])
         #expect(file.header.durationOffset == sample.header.durationOffset)
         #expect(file.blocks.map { Array($0.payload) } == sample.payloads)

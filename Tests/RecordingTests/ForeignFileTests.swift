@@ -86,13 +86,22 @@ import WebMContainer
     /// Browsers and live streams write clusters, and segments, of unknown size.
     @Test func clustersOfUnknownSizeAreCopied() async throws {
         let source = try await source()
+        let whole = folder.file("whole.webm")
+        _ = try await ffmpeg(["-i", source, "-c", "copy", "-cluster_time_limit", "900", whole])
+        var bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: whole)))
+        var clusters: [Element] = []
+        let read = try MatroskaFile(RecordedFileSource(whole))
+        read.forEachPiece { piece in
+            if case .cluster(let element) = piece { clusters.append(element) }
+            return true
+        }
+        #expect(clusters.count >= 6)
+        for cluster in clusters { bytes.makeSizeUnknown(from: cluster.start + 4, to: cluster.content.lowerBound) }
+        bytes.makeSizeUnknown(from: read.segmentStart - 8, to: read.segmentStart)
         let file = folder.file("live.webm")
-        _ = try await ffmpeg([
-            "-i", source, "-c", "copy", "-f", "webm", "-live", "1", "-cluster_time_limit", "900", file,
-        ])
-        let bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: file)))
-        let id: [UInt8] = [0x1F, 0x43, 0xB6, 0x75, 0x01, 0xFF, 0xFF, 0xFF]
-        #expect(bytes.indices.contains { bytes[$0...].starts(with: id) }, "ffmpeg wrote clusters of known size")
+        // Without cues, as a stream has none.
+        let end = try #require(clusters.last?.end)
+        try Data(bytes[..<end]).write(to: URL(fileURLWithPath: file))
         let part = try trim(file)
         for stream in ["v:0", "a:0"] {
             #expect(try await packets(of: part, stream) == packets(of: source, stream), "\(stream)")
@@ -144,6 +153,24 @@ import WebMContainer
         }
     }
 
+    /// Of VP8 only the header says the colours and the aspect.
+    @Test func coloursAndAspectStay() async throws {
+        let source = try await source(more: [
+            "-colorspace", "bt709", "-color_range", "pc", "-color_primaries", "bt709", "-color_trc", "bt709", "-aspect",
+            "4:3",
+        ])
+        func described(_ path: String) async throws -> String {
+            try await run(
+                "ffprobe",
+                [
+                    "-v", "error", "-select_streams", "v", "-of", "csv=p=0", "-show_entries",
+                    "stream=color_range,color_space,color_primaries,color_transfer,display_aspect_ratio", path,
+                ])
+        }
+        #expect(try await described(source).contains("bt709"))
+        #expect(try await described(trim(source)) == described(source))
+    }
+
     /// Frames that are decoded in another order than shown.
     @Test(arguments: ["libx264", "libx265"]) func reorderedFramesStayDecodable(_ encoder: String) async throws {
         let more = encoder == "libx265" ? ["-x265-params", "log-level=error:keyint=10:open-gop=0"] : []
@@ -179,5 +206,13 @@ import WebMContainer
             #expect(failure?.remedy.contains("export") == true)
         }
         #expect(!FileManager.default.fileExists(atPath: folder.file("part.mkv")))
+    }
+}
+
+extension [UInt8] {
+    /// Overwrites the size field of an element with that of an unknown size (RFC 8794 section 6.2).
+    fileprivate mutating func makeSizeUnknown(from start: Int, to end: Int) {
+        for index in start..<end { self[index] = 0xFF }
+        self[start] = UInt8(0xFF) >> UInt8(end - start - 1)
     }
 }

@@ -49,6 +49,12 @@ func fuzzPayload(_ bytes: UnsafeRawBufferPointer) {
         }
     }
     NALUnits.lengthPrefixed(bytes).withUnsafeBytes { touch($0) }
+    for codec in [VideoCodec.h264, .h265] { _ = NALUnits.codedSize(ofSequenceParameterSet: bytes, codec) }
+    _ = AV1Units.sequenceSizes(in: bytes)
+    for range in VP9Superframe(bytes)?.frames ?? [] {
+        let frame = UnsafeRawBufferPointer(rebasing: bytes[range])
+        if let size = VP9FrameHeader(frame)?.size { require(size.width > 0 && size.height > 0, "a size of VP9") }
+    }
     if let blocks = try? RedundantPayload(bytes) {
         var length = 0
         for block in blocks {

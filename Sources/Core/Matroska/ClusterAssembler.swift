@@ -118,6 +118,8 @@ public struct Cluster {
     }
     /// It begins with a key frame of the video.
     public var beginsWithVideo: Bool { videoTrack != nil && isEntry }
+    /// The numbers of the tracks that have a block here.
+    public var tracks: Set<UInt8> { Set(blocks.map(\.track)) }
     /// The track of the first block.
     public var track: UInt8 { blocks.first?.track ?? 1 }
 

@@ -53,6 +53,7 @@ public struct ElementID: Hashable, Sendable {
     static let video = Self(0xE0)
     static let pixelWidth = Self(0xB0)
     static let pixelHeight = Self(0xBA)
+    static let alphaMode = Self(0x53C0)
     static let audio = Self(0xE1)
     static let samplingFrequency = Self(0xB5)
     static let channels = Self(0x9F)

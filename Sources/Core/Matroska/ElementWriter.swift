@@ -30,6 +30,9 @@ public struct ElementWriter {
         bytes.append(contentsOf: value.utf8)
     }
 
+    /// Appends whole elements.
+    mutating func append(_ elements: [UInt8]) { bytes += elements }
+
     mutating func binary(_ id: ElementID, _ value: [UInt8]) {
         start(id, size: UInt64(value.count))
         bytes.append(contentsOf: value)

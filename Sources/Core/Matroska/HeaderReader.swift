@@ -21,6 +21,7 @@ struct HeaderReader {
 
     private static let trackLimit = 126
     private static let longestRecord = 1 << 20
+    private static let longestAppearance = 1 << 14
 
     init(segmentStart: Int) { self.segmentStart = segmentStart }
 
@@ -121,6 +122,7 @@ struct HeaderReader {
         var channels: Int?
         var frameDuration: Int64?
         var isEncoded = false
+        var appearance: (elements: [UInt8], hasAlpha: Bool) = ([], false)
         for element in ElementSequence(entry) {
             switch element.id {
             case .trackNumber: number = element.content.unsigned
@@ -129,7 +131,9 @@ struct HeaderReader {
             case .codecPrivate: record = Array(element.content.prefix(Self.longestRecord))
             case .name:
                 name = UntrustedText.clean(String(decoding: element.content.prefix(256), as: UTF8.self), fallback: "")
-            case .video: size = pixels(element.content)
+            case .video:
+                size = pixels(element.content)
+                appearance = Self.appearance(element.content)
             case .audio: channels = Self.channels(element.content)
             case .defaultDuration: frameDuration = element.content.unsigned.flatMap { $0 < 1 << 40 ? Int64($0) : nil }
             case .contentEncodings: isEncoded = true
@@ -139,7 +143,22 @@ struct HeaderReader {
         guard let number, (1...126).contains(number), let type, type == 1 || type == 2 else { return nil }
         return RecordedHeader.Track(
             number: UInt8(number), isVideo: type == 1, codec: codec, name: name, size: size, record: record,
-            channels: type == 2 ? channels ?? 1 : nil, frameDuration: frameDuration, isEncoded: isEncoded)
+            channels: type == 2 ? channels ?? 1 : nil, frameDuration: frameDuration,
+            appearance: appearance.elements, hasAlpha: appearance.hasAlpha, isEncoded: isEncoded)
+    }
+
+    /// All of a Video element but the size.
+    private static func appearance(_ video: ArraySlice<UInt8>) -> (elements: [UInt8], hasAlpha: Bool) {
+        var elements: [UInt8] = []
+        var hasAlpha = false
+        for element in ElementSequence(video) where elements.count < Self.longestAppearance {
+            switch element.id {
+            case .pixelWidth, .pixelHeight, .void: break
+            case .alphaMode: hasAlpha = hasAlpha || element.content.unsigned != 0
+            default: elements += video[element.start..<element.content.endIndex]
+            }
+        }
+        return (elements.count <= Self.longestAppearance ? elements : [], hasAlpha)
     }
 
     private static func channels(_ audio: ArraySlice<UInt8>) -> Int? {

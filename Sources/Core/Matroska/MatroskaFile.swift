@@ -99,6 +99,10 @@ public struct RecordedHeader: Equatable, Sendable {
         public var channels: Int?
         /// In nanoseconds; nil if the header does not say it.
         public var frameDuration: Int64?
+        /// What else the header says of how video is shown, as elements: its aspect, colours, projection.
+        public var appearance: [UInt8] = []
+        /// The blocks of the video have transparency beside them.
+        public var hasAlpha = false
         /// The frames are compressed or encrypted once more.
         public var isEncoded = false
     }

@@ -12,6 +12,8 @@ public struct MatroskaHeader: Equatable, Sendable {
     /// Where the content of the Cues element is.
     public let cuesContent: Range<Int>
     private let places: Places
+    /// Where in the file the entries of the tracks are, in their order.
+    private let entries: [Range<Int>]
 
     /// Where the elements are, relative to the segment's start.
     struct Places: Equatable, Sendable {
@@ -44,17 +46,31 @@ public struct MatroskaHeader: Equatable, Sendable {
         let (infoBytes, durationPosition) = Self.info(title: title, created: created, application: application)
         durationOffset = segmentStart + info + durationPosition
         var trackWriter = ElementWriter()
+        var entries: [Range<Int>] = []
         trackWriter.master(.tracks) { list in
             var kinds = Set<Bool>()
             for (index, track) in tracks.enumerated() {
                 let isFirst = kinds.insert(track.isVideo).inserted
+                let start = list.bytes.count
                 track.write(to: &list, number: UInt64(index + 1), isDefault: isFirst)
+                entries.append(start..<list.bytes.count)
             }
         }
         let cues = info + infoBytes.count + trackWriter.bytes.count
         places = Places(info: info, tracks: info + infoBytes.count, cues: cues)
+        let first = segmentStart + places.tracks
+        self.entries = entries.map { first + $0.lowerBound..<first + $0.upperBound }
         bytes = writer.bytes + Self.seekHead(places, cues: cues) + infoBytes + trackWriter.bytes + CueIndex.empty
         cuesContent = segmentStart + cues + CueIndex.headerBytes..<bytes.count
+    }
+
+    /// What to write over the entry of a track without blocks, so that players do not show it.
+    /// - Parameter number: of the track, from 1 on.
+    public func removal(ofTrack number: Int) -> MatroskaPatch? {
+        guard entries.indices.contains(number - 1) else { return nil }
+        var writer = ElementWriter()
+        writer.void(total: entries[number - 1].count)
+        return MatroskaPatch(offset: entries[number - 1].lowerBound, bytes: writer.bytes)
     }
 
     /// The 8 bytes at `durationOffset`.

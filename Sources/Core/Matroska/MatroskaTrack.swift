@@ -5,7 +5,8 @@ public enum MatroskaTrack: Equatable, Sendable {
     /// - Parameters:
     ///   - size: of the first frame, in pixels; later frames may have another one.
     ///   - record: the codec's decoder configuration record; empty for codecs without one.
-    case video(VideoCodec, size: PixelSize, record: [UInt8] = [])
+    ///   - appearance: further elements of the Video element, as `RecordedHeader.Track.appearance`.
+    case video(VideoCodec, size: PixelSize, record: [UInt8] = [], appearance: [UInt8] = [])
     /// Opus, 48 kHz.
     /// - Parameters:
     ///   - name: as players show it; nil for none.
@@ -26,7 +27,7 @@ public enum MatroskaTrack: Equatable, Sendable {
     /// WebM has a part of Matroska's codecs.
     public var isWebM: Bool {
         switch self {
-        case .video(let codec, _, _): codec != .h264 && codec != .h265
+        case .video(let codec, _, _, _): codec != .h264 && codec != .h265
         case .opus: true
         }
     }
@@ -45,13 +46,14 @@ public enum MatroskaTrack: Equatable, Sendable {
             entry.unsigned(.flagLacing, 0)
             entry.unsigned(.flagDefault, isDefault ? 1 : 0)
             switch self {
-            case .video(let codec, let size, let record):
+            case .video(let codec, let size, let record, let appearance):
                 entry.unsigned(.trackType, 1)
                 entry.text(.codecID, Self.codecID(codec))
                 if !record.isEmpty { entry.binary(.codecPrivate, record) }
                 entry.master(.video) { video in
                     video.unsigned(.pixelWidth, UInt64(clamping: max(size.width, 1)))
                     video.unsigned(.pixelHeight, UInt64(clamping: max(size.height, 1)))
+                    video.append(appearance)
                 }
             case .opus(let name, let head, let channels):
                 entry.unsigned(.trackType, 2)

@@ -9,11 +9,14 @@ struct RecordedVideo: Equatable {
     let size: PixelSize
     /// The decoder configuration record; empty for VP8 and VP9.
     let record: [UInt8]
+    /// What another file's header says of how it is shown; empty for this program's own recordings.
+    let appearance: [UInt8]
 
-    init(_ codec: VideoCodec, size: PixelSize, record: [UInt8] = []) {
+    init(_ codec: VideoCodec, size: PixelSize, record: [UInt8] = [], appearance: [UInt8] = []) {
         self.codec = codec
         self.size = size
         self.record = record
+        self.appearance = appearance
     }
 
     /// - Parameter size: if the session knows it.
@@ -27,7 +30,7 @@ struct RecordedVideo: Equatable {
         }
     }
 
-    var track: MatroskaTrack { .video(codec, size: size, record: record) }
+    var track: MatroskaTrack { .video(codec, size: size, record: record, appearance: appearance) }
 
     /// The frames of both can be in one file.
     func continues(_ other: RecordedVideo) -> Bool { codec == other.codec && record == other.record }

@@ -190,7 +190,9 @@ struct EditableRecording {
         let track = file.header.tracks.first { $0.isVideo && Self.codec(of: $0) != nil && !$0.isEncoded }
         video = track.flatMap { track in
             Self.codec(of: track).map {
-                RecordedVideo($0, size: track.size ?? PixelSize(width: 640, height: 360), record: track.record)
+                RecordedVideo(
+                    $0, size: track.size ?? PixelSize(width: 640, height: 360), record: track.record,
+                    appearance: track.appearance)
             }
         }
         videoNumber = track?.number
@@ -203,6 +205,7 @@ struct EditableRecording {
     static func obstacle(_ header: RecordedHeader) -> String? {
         if header.otherTracks > 0 { return "a track that is neither video nor audio" }
         if header.tracks.contains(where: \.isEncoded) { return "a track that is compressed or encrypted once more" }
+        if header.tracks.contains(where: \.hasAlpha) { return "video with transparency" }
         if header.tracks.count(where: \.isVideo) > 1 { return "several video tracks" }
         for track in header.tracks {
             let codec = UntrustedText.clean(track.codec, fallback: "an unknown codec")
