@@ -132,8 +132,13 @@ struct BroadcastBusTests {
                 "host", "--preferred-extension", "com.example.conference", "--display", display.name, "--audio", "none",
             ], environment: ["XDG_DATA_HOME": folder.path, "DBUS_SESSION_BUS_ADDRESS": bus.address, "DISPLAY": ""])
         #expect(host.waitUntil { $0.hasSuffix("[n]o:") }, "\(host.screen())")
-        // The name is taken before the user is asked, and nothing is broadcast yet.
-        #expect(try property("Broadcasting").contains("boolean false"))
+        // A host that still asks keeps no other from broadcasting.
+        let other = try self.host()
+        #expect(try property("Broadcasting").contains("boolean true"))
+        other.process.interrupt()
+        #expect(other.process.exitCode(seconds: 10) == 0)
+        let asking = try ShareProcess(["status"], in: host.hostFolder)
+        #expect(asking.exitCode() == 0 && asking.lines.first?.contains("  asking  ") == true, "\(asking.lines)")
         try host.type("y", "Enter")
         #expect(service.event("first-picture") != nil)
         #expect(try property("Service").contains("com.example.conference Conference"))
