@@ -151,6 +151,27 @@ import Testing
         #expect(pair.encoder.regions.motion.count == 0)
     }
 
+    /// Text with smooth edges: a block that looks natural once a while must not remain one of video.
+    /// - Parameters:
+    ///   - colours: the luma of background and text: black on white, light on dark, and of low contrast.
+    ///   - step: pixels a frame: lines of a terminal, and a page that glides.
+    @Test(arguments: [(235, 16), (43, 200), (43, 88)] as [(UInt8, UInt8)], [18, 3])
+    func smoothTextThatScrollsIsNoMotion(colours: (UInt8, UInt8), step: Int) {
+        let canvas = I420Buffer(PixelSize(width: 320, height: 240))
+        let text = SmoothText(width: 320, background: colours.0, foreground: colours.1, seed: 7)
+        var motion = MotionRegions()
+        motion.restart(canvas.size)
+        var most = 0
+        for frame in 0..<300 {
+            text.show(on: canvas, scrolled: frame * step)
+            motion.note(
+                BlockMap(canvas.size, filled: true), canvas.frame,
+                at: MediaInstant(nanoseconds: Int64(frame) * 50_000_000))
+            most = max(most, motion.count)
+        }
+        #expect(most == 0)
+    }
+
     @Test func differencesReachTheWantedQuantizers() {
         // libvpx's table of VP8's indices is linear up to 5, and from 42 on in steps of three.
         #expect(VP8Segments.difference(from: 20, to: 20) == 0)

@@ -28,6 +28,57 @@ enum TextPage {
     }
 }
 
+/// A page of text with smooth edges, as desktops draw it: strokes of a pixel and a half at any place within pixels, in the luma of
+/// one of two colours or between them. It repeats after 20 lines of 18 pixels.
+struct SmoothText {
+    private static let (lines, lineHeight) = (20, 18)
+    private let width: Int
+    private let foreground: UInt8
+    private var luma: [UInt8]
+
+    init(width: Int, background: UInt8, foreground: UInt8, seed: UInt64) {
+        self.width = width
+        self.foreground = foreground
+        luma = [UInt8](repeating: background, count: width * Self.lines * Self.lineHeight)
+        var random = SeededGenerator(seed: seed)
+        for line in 0..<Self.lines {
+            for left in stride(from: 4, to: width - 12, by: 9) {
+                let glyph = random.next()
+                guard glyph & 15 < 12 else { continue }
+                for stroke in 0..<3 { draw(glyph >> (4 + stroke * 16), line * Self.lineHeight * width + left) }
+            }
+        }
+    }
+
+    /// Shows the page, moved up by some pixels.
+    func show(on canvas: I420Buffer, scrolled: Int) {
+        luma.withUnsafeBufferPointer { luma in
+            guard let base = luma.baseAddress else { return }
+            for row in 0..<canvas.size.height {
+                let line = (row + scrolled) % (Self.lines * Self.lineHeight)
+                (canvas.y + row * canvas.strideY).update(from: base + line * width, count: width)
+            }
+        }
+    }
+
+    /// Draws a stroke between two points of a cell of 7 x 12 pixels.
+    private mutating func draw(_ bits: UInt64, _ origin: Int) {
+        let (ax, ay) = (Double(bits & 15) * 7 / 15, 3 + Double(bits >> 4 & 15) * 12 / 15)
+        let (bx, by) = (Double(bits >> 8 & 15) * 7 / 15, 3 + Double(bits >> 12 & 15) * 12 / 15)
+        let (dx, dy) = (bx - ax, by - ay)
+        let length = max(dx * dx + dy * dy, 0.01)
+        for y in 0..<Self.lineHeight {
+            for x in 0..<9 {
+                let along = min(max(((Double(x) - ax) * dx + (Double(y) - ay) * dy) / length, 0), 1)
+                let distance = hypot(Double(x) - ax - along * dx, Double(y) - ay - along * dy)
+                let ink = min(max(1.25 - distance, 0), 1)
+                let old = Double(luma[origin + y * width + x])
+                luma[origin + y * width + x] = UInt8(old + (Double(foreground) - old) * ink)
+            }
+        }
+    }
+}
+
 /// The sum of squared luma differences between two frames inside a rectangle.
 func lumaError(_ a: I420Frame, _ b: I420Frame, in rect: PixelRect) -> Int {
     var sum = 0

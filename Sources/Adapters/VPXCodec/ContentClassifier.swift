@@ -18,10 +18,39 @@ struct ContentClassifier: Equatable {
         return flat * 20 >= pairs * 19 || (flat * 2 >= pairs && activity >= 16 * (pairs - flat))
     }
 
-    /// Whether a block is surely of natural video: few neighbours are equal, or the others differ little. Dense text with smooth edges
-    /// is neither this nor `isDrawn`.
-    var isNatural: Bool {
+    /// Whether few neighbours are equal, or the others differ little.
+    private var isSmooth: Bool {
         flat * 20 < pairs * 19 && (flat * 4 < pairs || activity < 16 * (pairs - flat))
+    }
+
+    /// Whether a block is of natural video: smooth, and without a background of one value. Text of low contrast and with antialiased
+    /// edges may be as smooth, but most of its pixels are background.
+    static func isNatural(_ frame: I420Frame, block: Int) -> Bool {
+        ContentClassifier(frame, block: block).isSmooth && !hasBackground(frame, block: block)
+    }
+
+    /// Whether two fifths of a block's sampled pixels have one value. The value is looked for among eight of the pixels.
+    private static func hasBackground(_ frame: I420Frame, block: Int) -> Bool {
+        let columns = (frame.size.width + 15) / 16
+        let (row, column) = (block / columns, block % columns)
+        let left = min(column * 16, frame.size.width - 16)
+        let lines = min(16, frame.size.height - row * 16)
+        guard left >= 0, lines > 1 else { return true }
+        let start = frame.y + row * 16 * frame.strideY + left
+        let needed = (lines + 2) / 4 * 16 * 2 / 5
+        for probe in stride(from: 1, to: lines, by: 4) {
+            for value in [start[probe * frame.strideY + 3], start[probe * frame.strideY + 11]] {
+                var count = 0
+                for line in stride(from: 1, to: lines, by: 4) {
+                    let here = UnsafeRawPointer(start + line * frame.strideY).loadUnaligned(as: SIMD16<UInt8>.self)
+                    let equal = SIMD16<UInt8>(repeating: 0).replacing(
+                        with: 1, where: here .== SIMD16(repeating: value))
+                    count += Int(equal.wrappedSum())
+                }
+                if count >= needed { return true }
+            }
+        }
+        return false
     }
 
     var search: MotionSearch { isDrawn ? .wide : .near }

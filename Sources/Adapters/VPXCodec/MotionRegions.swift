@@ -2,7 +2,8 @@ internal import MediaCore
 
 /// Finds the blocks of natural video that plays: those that change many times a second, are not drawn, and lie side by side.
 ///
-/// Each block has a leaky bucket of its changes. Text that scrolls, or is typed, is drawn and never counts as motion.
+/// Each block has a leaky bucket of its changes, and a vote that each change of its content casts: content that scrolls
+/// through a block looks natural now and then, and must not be taken for video because of that.
 struct MotionRegions {
     /// The blocks of video.
     private(set) var blocks = BlockMap(PixelSize(width: 0, height: 0))
@@ -11,6 +12,8 @@ struct MotionRegions {
     private var candidates = BlockMap(PixelSize(width: 0, height: 0))
     /// Changes of each block, in 1/16.
     private var levels: [UInt8] = []
+    /// The votes for each block: natural content adds two, other content takes one away.
+    private var votes: [UInt8] = []
     private var last: MediaInstant?
 
     private static let change: UInt8 = 16
@@ -19,6 +22,8 @@ struct MotionRegions {
     /// A block becomes one of video above the first level, and stops being one below the second.
     private static let (entry, exit): (UInt8, UInt8) = (6 * 16, 2 * 16)
     private static let most: UInt8 = 9 * 16
+    /// A block needs this many votes to become one of video, and loses its place without any.
+    private static let (neededVotes, mostVotes): (UInt8, UInt8) = (8, 16)
     /// A smaller video is not worth segments.
     private static let leastCount = 24
 
@@ -27,6 +32,7 @@ struct MotionRegions {
         candidates = BlockMap(size)
         count = 0
         levels = [UInt8](repeating: 0, count: blocks.blocks.count)
+        votes = levels
         last = nil
     }
 
@@ -40,11 +46,24 @@ struct MotionRegions {
             var level = levels[index] > leaked ? levels[index] - leaked : 0
             if changed.blocks[index] != 0 { level = min(level + Self.change, Self.most) }
             levels[index] = level
-            let isNew = level > Self.entry && candidates.blocks[index] == 0
-            if isNew, ContentClassifier(frame, block: index).isNatural { candidates.blocks[index] = 1 }
-            if level < Self.exit { candidates.blocks[index] = 0 }
+            if level < Self.exit {
+                candidates.blocks[index] = 0
+                votes[index] = 0
+            } else if level > Self.entry, changed.blocks[index] != 0 {
+                vote(index, frame)
+            }
         }
         findRegions()
+    }
+
+    private mutating func vote(_ index: Int, _ frame: I420Frame) {
+        if ContentClassifier.isNatural(frame, block: index) {
+            votes[index] = min(votes[index] + 2, Self.mostVotes)
+            if votes[index] >= Self.neededVotes { candidates.blocks[index] = 1 }
+        } else if votes[index] > 0 {
+            votes[index] -= 1
+            if votes[index] == 0 { candidates.blocks[index] = 0 }
+        }
     }
 
     /// Leaves out blocks that lie alone, such as those of text that scrolls.
