@@ -49,7 +49,7 @@ import Testing
         "drain = \"10m\"",
         "turn-secret = \"secret\"",
         "stun = [\"stun.example\", \"other.example:3479\"]", "turn = [\"turns:relay.example:443?transport=tcp\"]",
-        "for = \"2h\"", "json = true", "no-directory = true", "region = \"eu-west\"",
+        "for = \"2h\"", "json = true", "hide-links = true", "no-directory = true", "region = \"eu-west\"",
         "cluster = \"nats://10.0.0.7:4222\"", "node = \"a\"", "cluster-tls = [\"ca.pem\"]",
     ]
 

@@ -83,9 +83,14 @@ struct ShippedExtensionTests {
         let elsewhere = try self.host("io.sharekit.whip", ["url": endpoint.url + "/none", "token": "secret"])
         #expect(elsewhere.waitUntil { $0.contains("does not know this address (404)") })
         let nonsense = try self.host("io.sharekit.whip", ["url": "ftp://example.com", "token": "-"])
+        // A dash on the command line: the user types the value, here one that says that there is none.
+        #expect(nonsense.waitUntil { $0.hasSuffix("(- for none):") })
+        try nonsense.type("-", "Enter")
         #expect(nonsense.waitUntil { $0.contains("is no address of a WHIP endpoint") })
         // A port that was free a moment ago.
         let nobody = try self.host("io.sharekit.whip", ["url": "http://127.0.0.1:1/whip", "token": "-"])
+        #expect(nobody.waitUntil { $0.hasSuffix("(- for none):") })
+        try nobody.type("-", "Enter")
         #expect(nobody.waitUntil { $0.contains("127.0.0.1 cannot be reached") })
     }
 

@@ -6,6 +6,7 @@ public enum UntrustedText {
     /// - Parameter limit: in Unicode scalars.
     /// - Returns: `fallback` if nothing remains.
     public static func clean(_ text: String, limit: Int = 64, fallback: String) -> String {
+        if isPlain(text, limit: limit) { return text }
         var result = String.UnicodeScalarView()
         var marks = 0
         var isSpacePending = false
@@ -32,6 +33,17 @@ public enum UntrustedText {
             result.append(scalar)
         }
         return result.isEmpty ? fallback : String(result)
+    }
+
+    /// Visible ASCII with single spaces between, which is most text: nothing is to be cleaned.
+    private static func isPlain(_ text: String, limit: Int) -> Bool {
+        guard (1...max(limit, 1)).contains(text.utf8.count), limit > 0 else { return false }
+        var last: UInt8 = 0x20
+        for byte in text.utf8 {
+            guard (0x20...0x7E).contains(byte), byte != 0x20 || last != 0x20 else { return false }
+            last = byte
+        }
+        return last != 0x20
     }
 
     /// Symbols that fonts draw as empty space: Braille and hieroglyphic blanks, null notehead, Khitan filler.
