@@ -51,6 +51,27 @@ import Testing
     /// A key frame of 64 x 48 pixels in one packet.
     private let keyframe: [UInt8] = [0x10, 0x10, 0, 0, 0x9D, 0x01, 0x2A, 64, 0, 48, 0]
 
+    /// RFC 9143 section 9.2: the payload type decides, if there is no MID.
+    @Test func aSourceThatWasNotAnnouncedIsTaken() throws {
+        #expect(try receive(keyframe, type: 96, ssrc: 71, number: 5, timestamp: 1_000, after: 0).frames == 1)
+        #expect(try receive([1, 2], type: 111, ssrc: 73, number: 5, timestamp: 960, after: 0).packets == 1)
+        // A retransmission of a packet of the adopted source.
+        let payload: [UInt8] = [0, 6] + keyframe
+        #expect(try receive(payload, type: 97, ssrc: 72, number: 1, timestamp: 4_000, after: 20).frames == 1)
+        // Another one does not take its place while it sends.
+        #expect(try receive(keyframe, type: 96, ssrc: 81, number: 9, timestamp: 7_000, after: 40).frames == 0)
+        #expect(try receive(keyframe, type: 96, ssrc: 71, number: 7, timestamp: 7_000, after: 60).frames == 1)
+    }
+
+    @Test func theAnnouncedSourceIsTakenBeforeOthers() throws {
+        #expect(try receive(keyframe, type: 96, ssrc: 71, number: 5, timestamp: 1_000, after: 0).frames == 1)
+        #expect(try receive(keyframe, type: 96, ssrc: 1, number: 50, timestamp: 9_000, after: 20).frames == 1)
+        #expect(try receive(keyframe, type: 96, ssrc: 71, number: 6, timestamp: 4_000, after: 40).frames == 0)
+        #expect(try receive(keyframe, type: 96, ssrc: 1, number: 51, timestamp: 12_000, after: 60).frames == 1)
+        // Sources that were announced for each other's sections.
+        #expect(try receive([1, 2], type: 111, ssrc: 2, number: 5, timestamp: 960, after: 60).packets == 1)
+    }
+
     @Test func videoGoesOnWithTheNewSourceOnceTheOldOneIsSilent() throws {
         func frames(_ ssrc: UInt32, _ number: UInt16, _ timestamp: UInt32, after milliseconds: Int) throws -> Int {
             try receive(

@@ -11,6 +11,9 @@ struct ReceiveStream {
     /// When its last packet arrived; nil before the first.
     var lastPacket: MediaInstant?
 
+    /// Nothing had come with the announced SSRC before this one was taken.
+    private var isProvisional = false
+
     /// After this time without a packet another SSRC of the same payload type takes its place.
     private static let longestSilence = MediaDuration.seconds(1)
 
@@ -20,10 +23,18 @@ struct ReceiveStream {
         clock = ClockMapping(clockRate: clockRate)
     }
 
-    /// Whether a packet of another SSRC shows the stream's new one: it has none yet, or the peer has changed it without
-    /// a word.
-    func isFree(now: MediaInstant) -> Bool {
-        lastPacket.map { now - $0 > Self.longestSilence } ?? (ssrc == 0)
+    /// Whether a packet of another SSRC shows the stream's new one: nothing has come yet, whatever was announced, or the
+    /// peer has changed it without a word.
+    func isFree(now: MediaInstant) -> Bool { lastPacket.map { now - $0 > Self.longestSilence } ?? true }
+
+    /// Whether a packet of an SSRC that was announced shows the stream's own one.
+    func yields(to ssrc: UInt32, announced: UInt32) -> Bool { isProvisional && announced != 0 && ssrc == announced }
+
+    /// Goes on with another SSRC.
+    mutating func rebind(to ssrc: UInt32, clockRate: Int) {
+        let isFirst = lastPacket == nil
+        self = ReceiveStream(ssrc: ssrc, clockRate: clockRate)
+        isProvisional = isFirst
     }
 
     /// Takes in a sender report about the stream.

@@ -11,6 +11,8 @@ struct ReceiverState: ~Copyable {
     var videoStream: ReceiveStream
     /// 0: not known yet.
     var rtxSSRC: UInt32
+    /// A packet with it has come; otherwise it is what was announced.
+    var hasRTX = false
     var tracks: [Track]
     var nacks = NackGenerator()
     var keyframeRequester = KeyframeRequester()
@@ -96,14 +98,18 @@ struct ReceiverState: ~Copyable {
 
     private enum Source { case video, rtx, audio(Int) }
 
-    /// The stream of a packet by SSRC; if the stream's SSRC is not known yet, by payload type and MID.
+    /// The stream of a packet by SSRC; if nothing has come with the announced one, by MID and payload type (RFC 9143
+    /// section 9.2).
     private mutating func source(
         of packet: RTPPacketView, _ values: HeaderExtensionValuesView, _ now: MediaInstant
     ) -> Source? {
         let type = packet.payloadType
         if let stream = parameters.video {
             if packet.ssrc == videoStream.ssrc, type == stream.payloadType { return .video }
-            if packet.ssrc == rtxSSRC, type == stream.rtxPayloadType { return .rtx }
+            if packet.ssrc == rtxSSRC, type == stream.rtxPayloadType {
+                hasRTX = true
+                return .rtx
+            }
         }
         for index in tracks.indices
         where packet.ssrc == tracks[index].stream.ssrc && tracks[index].parameters.carries(type) {
@@ -112,33 +118,37 @@ struct ReceiverState: ~Copyable {
         return adopt(packet, values, now)
     }
 
-    /// Binds an unknown SSRC to a stream whose SSRC is not known yet, or that has been silent. Its numbers and times
-    /// start anew.
+    /// Binds an unknown SSRC to a stream of which nothing has come, or that has been silent. The announced SSRC of a stream
+    /// is taken before any other. Its numbers and times start anew.
     private mutating func adopt(
         _ packet: RTPPacketView, _ values: HeaderExtensionValuesView, _ now: MediaInstant
     ) -> Source? {
         let type = packet.payloadType
         if let stream = parameters.video, values.mid == nil || values.isMid(stream.mid) {
-            if videoStream.isFree(now: now), type == stream.payloadType {
+            let isOwn = videoStream.yields(to: packet.ssrc, announced: stream.ssrc)
+            if videoStream.isFree(now: now) || isOwn, type == stream.payloadType {
                 if videoStream.lastPacket != nil {
-                    rtxSSRC = 0
+                    if hasRTX { rtxSSRC = 0 }
                     video?.restart()
                     forwarded?.restart()
                     nacks.removeAll()
                 }
-                videoStream = ReceiveStream(ssrc: packet.ssrc, clockRate: 90_000)
+                videoStream.rebind(to: packet.ssrc, clockRate: 90_000)
                 return .video
             }
-            if rtxSSRC == 0, type == stream.rtxPayloadType {
+            if rtxSSRC == 0 || !hasRTX, type == stream.rtxPayloadType {
                 rtxSSRC = packet.ssrc
+                hasRTX = true
                 return .rtx
             }
         }
-        for index in tracks.indices
-        where tracks[index].stream.isFree(now: now) && tracks[index].parameters.carries(type) {
+        for index in tracks.indices where tracks[index].parameters.carries(type) {
+            let track = tracks[index]
+            let isOwn = track.stream.yields(to: packet.ssrc, announced: track.parameters.ssrc)
+            guard isOwn || track.stream.isFree(now: now) else { continue }
             guard values.mid == nil || values.isMid(tracks[index].parameters.mid) else { continue }
             if tracks[index].stream.lastPacket != nil { tracks[index].buffer = AudioJitterBuffer() }
-            tracks[index].stream = ReceiveStream(ssrc: packet.ssrc, clockRate: AudioFormat.sampleRate)
+            tracks[index].stream.rebind(to: packet.ssrc, clockRate: AudioFormat.sampleRate)
             return .audio(index)
         }
         return nil
