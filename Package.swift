@@ -375,8 +375,8 @@ let package = Package(
                 "ShareKit", "ShareKitTutorial", "Admission", "Broadcasting", "CameraCapture", "ControlSocket",
                 "InAppCapture", "LinuxRuntime", "test-camera",
                 "MediaCore",
-                "PulseAudio", "SessionBus", "Sessions", "Signaling", "Transport", "BrowserControl", "BusSupport",
-                "TestSupport",
+                "PulseAudio", "Publishing", "SessionBus", "Sessions", "Signaling", "Transport", "BrowserControl",
+                "BusSupport", "TestSupport",
             ]),
         tests("NetworkTests", ["share", "LinkEmulation", "NetworkBed", "TestSupport", crypto]),
     ]
