@@ -73,6 +73,12 @@ struct PublicationTests {
             } ?? nil
         }
 
+        /// Ends without a word, and sends nothing more.
+        func crash() async {
+            await loop.stop()
+            await video.stop()
+        }
+
         func close() async {
             await video.stop()
             await core.performAndWait { $0.end($1) }

@@ -21,6 +21,10 @@ final class FakeService: ServiceDelegate {
         var listings: [Listing] = []
         var pauses: [Bool] = []
         var returns = 0
+        /// Sessions whose publishers are not heard.
+        var silent: Set<SessionID> = []
+        /// Of the offers from now on.
+        var refusal: OfferRefusal?
     }
 
     private let state = Mutex(Seen())
@@ -64,7 +68,11 @@ final class FakeService: ServiceDelegate {
     }
 
     func openSession(offer: String, publisher: Publisher) async throws(OfferRefusal) -> OpenedSession {
-        state.withLock { $0.offers.append(publisher) }
+        let refusal = state.withLock { state in
+            state.offers.append(publisher)
+            return state.refusal
+        }
+        if let refusal { throw refusal }
         return OpenedSession(id: .random(), answer: try await answer(publisher), etag: "one")
     }
 
@@ -95,6 +103,14 @@ final class FakeService: ServiceDelegate {
         state.withLock { $0.returns += 1 }
         return true
     }
+
+    func silentSessions(among sessions: [SessionID], for publisher: Publisher) async -> [SessionID] {
+        state.withLock { state in sessions.filter(state.silent.contains) }
+    }
+
+    func refuseOffers(_ refusal: OfferRefusal) { state.withLock { $0.refusal = refusal } }
+
+    func noteSilence(of session: SessionID) { state.withLock { _ = $0.silent.insert(session) } }
 
     func closeSession(_ session: SessionID) async {
         state.withLock { $0.closed.append(session) }

@@ -112,12 +112,48 @@ import Testing
             // One address has a quarter of the places.
             let second = try await wire.ask(.POST, endpoint, headers, body: description(randomFingerprint()))
             #expect(second.status == 503 && second.headers.first(name: "Retry-After") == "5")
+            #expect(second.text.contains("your address has as many broadcasts as it may have (1 of 4 places)"))
             let events = try await wire.ask(.GET, stage.link.path + "/events", [bearer(Self.token)])
             #expect(events.status == 404)
             // The end of the service closes the session.
             await stage.service.end(reason: "closing")
             _ = await stage.delegate.onClose.value
             #expect(try await wire.ask(.POST, endpoint, headers, body: description(randomFingerprint())).status == 410)
+        }
+    }
+
+    /// A publisher that has crashed comes again with another certificate, and does not wait for the end of its session.
+    @Test func anOfferTakesThePlaceOfASilentSession() async throws {
+        try await with(configure: { $0.sessionCapacity = 4 }) { stage, wire, endpoint in
+            let headers = [sdpType, bearer(Self.token)]
+            let first = try await wire.ask(.POST, endpoint, headers, body: description(randomFingerprint()))
+            let location = try #require(first.headers.first(name: "Location"))
+            let session = try #require(location.split(separator: "/").last.flatMap { SessionID($0) })
+            #expect(try await wire.ask(.POST, endpoint, headers, body: description(randomFingerprint())).status == 503)
+            stage.delegate.noteSilence(of: session)
+            let second = try await wire.ask(.POST, endpoint, headers, body: description(randomFingerprint()))
+            #expect(second.status == 201)
+            #expect(stage.delegate.seen.offers.map(\.replaces) == [nil, session])
+            #expect(await stage.delegate.onClose.value == session)
+            // The place is taken by the second alone, and the first is not known any more.
+            #expect(try await wire.ask(.POST, endpoint, headers, body: description(randomFingerprint())).status == 503)
+            #expect(try await wire.ask(.DELETE, location, [bearer(Self.token)]).status == 404)
+        }
+    }
+
+    @Test func aRefusedOfferLeavesTheSilentSessionItsPlace() async throws {
+        try await with(configure: { $0.sessionCapacity = 4 }) { stage, wire, endpoint in
+            let headers = [sdpType, bearer(Self.token)]
+            let first = try await wire.ask(.POST, endpoint, headers, body: description(randomFingerprint()))
+            let location = try #require(first.headers.first(name: "Location"))
+            let session = try #require(location.split(separator: "/").last.flatMap { SessionID($0) })
+            stage.delegate.noteSilence(of: session)
+            stage.delegate.refuseOffers(OfferRefusal(.unprocessable, "no"))
+            for _ in 0..<2 {
+                let second = try await wire.ask(.POST, endpoint, headers, body: description(randomFingerprint()))
+                #expect(second.status == 422 && stage.delegate.seen.offers.last?.replaces == session)
+            }
+            #expect(try await wire.ask(.GET, location, [bearer(Self.token)]).status == 204)
         }
     }
 

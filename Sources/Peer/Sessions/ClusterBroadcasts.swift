@@ -1,6 +1,7 @@
 public import Admission
 public import Cluster
 import EventLoop
+import ICEServers
 import LinuxRuntime
 import MediaCore
 import MediaEngine
@@ -24,6 +25,8 @@ final class ClusterBroadcasts: BroadcastFinder {
             var idleSince: MediaInstant? = MonotonicClock.now
             var viewers = 0
             var isFetched = false
+            /// It was fetched, or its publisher has taken it over.
+            var hasCome = false
             /// No packets come from the source.
             var isInterrupted = false
             /// No packets come to the source.
@@ -52,6 +55,8 @@ final class ClusterBroadcasts: BroadcastFinder {
         /// Also of those that are being closed.
         var tasks: [ObjectIdentifier: Task<Void, Never>] = [:]
         var isStopped = false
+        /// The broadcasts that could not be fetched, and until when they are not tried again.
+        var failures: [BroadcastID: MediaInstant] = [:]
         /// What nobody watches is given back at once.
         var isDraining = false
     }
@@ -77,6 +82,13 @@ final class ClusterBroadcasts: BroadcastFinder {
     private static let knockTime = MediaDuration.seconds(Int(Knock.answerTime.components.seconds))
     /// How long viewers wait for another source when one has failed.
     private static let failoverTime = MediaDuration.seconds(15)
+
+    /// How long a broadcast that could not be fetched is not tried again.
+    private static let failurePause = MediaDuration.seconds(4)
+    /// Their number at a time; beyond it the table begins anew.
+    private static let failureLimit = 1_024
+    /// Between attempts to fetch a broadcast; each is twice as long as the one before.
+    private static let pauses = (first: MediaDuration.milliseconds(200), longest: MediaDuration.seconds(4))
 
     /// - Parameter published: one that is published to this relay, or about to be.
     init(
@@ -111,6 +123,8 @@ final class ClusterBroadcasts: BroadcastFinder {
     /// A broadcast is fetched once, and given back after `idleTime`.
     func fetch(_ id: BroadcastID) async -> Bool {
         let own = published(id)
+        let now = MonotonicClock.now
+        guard own != nil || !(state.with { $0.failures[id].map { now < $0 } ?? false }) else { return false }
         let copy = own == nil ? copy(of: id) : nil
         guard let broadcast = own ?? copy?.broadcast else { return false }
         let deadline = MonotonicClock.now + Self.fetchTime
@@ -179,6 +193,7 @@ final class ClusterBroadcasts: BroadcastFinder {
         var deadline = MonotonicClock.now + Self.fetchTime
         // They are tried again after all others.
         var failed: Set<String> = []
+        var pause = Self.pauses.first
         while !copy.state.with({ $0.isEnded }), MonotonicClock.now < deadline {
             let sources = member.sources(of: id)
             if sources.allSatisfy({ failed.contains($0.node.name) }) { failed = [] }
@@ -189,10 +204,16 @@ final class ClusterBroadcasts: BroadcastFinder {
                 try? await Task.sleep(for: .milliseconds(100))
                 continue
             }
+            guard await isPermitted(source) else {
+                failed.insert(source.name)
+                try? await Task.sleep(for: .milliseconds(100))
+                continue
+            }
             let began = MonotonicClock.now
             let reason = await watch(copy, id, source, link, broadcast)
             let isFetched = copy.state.with { state in
                 defer { state.isFetched = false }
+                state.hasCome = state.hasCome || state.isFetched || state.isPublished
                 return state.isFetched
             }
             if isFetched {
@@ -206,7 +227,12 @@ final class ClusterBroadcasts: BroadcastFinder {
             failed.insert(source.name)
             if isFetched { deadline = MonotonicClock.now + Self.failoverTime }
             // A source that refuses at once is not asked all the time.
-            if MonotonicClock.now - began < .seconds(1) { try? await Task.sleep(for: .milliseconds(200)) }
+            if MonotonicClock.now - began < .seconds(1) {
+                try? await Task.sleep(for: .nanoseconds(pause.nanoseconds))
+                pause = min(pause + pause, Self.pauses.longest)
+            } else {
+                pause = Self.pauses.first
+            }
         }
         idleness.cancel()
         // Its publisher cannot take it over any more.
@@ -220,8 +246,22 @@ final class ClusterBroadcasts: BroadcastFinder {
             withdraw(copy, id)
             await withCheckedContinuation { done in copy.broadcast.close { done.resume() } }
         }
-        state.with { $0.tasks[ObjectIdentifier(copy)] = nil }
+        let hasCome = copy.state.with { $0.hasCome }
+        state.with { state in
+            state.tasks[ObjectIdentifier(copy)] = nil
+            guard !hasCome else { return }
+            if state.failures.count >= Self.failureLimit { state.failures = [:] }
+            state.failures[id] = MonotonicClock.now + Self.failurePause
+        }
         emit(.released(id))
+    }
+
+    /// Whether a relay is at an address to which this one may connect: loopback and link-local only where this one is there
+    /// itself, whoever writes on the bus.
+    private func isPermitted(_ source: ClusterNode) async -> Bool {
+        let policy = CandidatePolicy(CandidatePolicy.place(of: own.host, own: []))
+        let addresses = await ServerLookup.addresses(of: source.host)
+        return !addresses.isEmpty && addresses.allSatisfy { policy.permits(server: $0, own: []) }
     }
 
     /// Tells the others that a broadcast cannot be got here any more, unless its publisher sends to this relay.

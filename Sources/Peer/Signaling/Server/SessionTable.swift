@@ -46,7 +46,12 @@ struct SessionTable: Sendable {
     subscript(id: SessionID) -> Session? { sessions[id] }
 
     /// The owners of all sessions and reserved places.
-    var taken: [Owner] { sessions.values.map(\.owner) + reservations.values }
+    var taken: [Owner] { taken(except: nil) }
+
+    /// - Parameter id: a session that another one is about to replace.
+    func taken(except id: SessionID?) -> [Owner] {
+        sessions.filter { $0.key != id }.map(\.value.owner) + reservations.values
+    }
 
     var all: [SessionID] { Array(sessions.keys) }
 
