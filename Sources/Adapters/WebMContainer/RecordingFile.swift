@@ -101,6 +101,13 @@ public final class RecordingFile: @unchecked Sendable {
         try write(patch.bytes, at: header.cuesContent.lowerBound + patch.offset)
     }
 
+    /// Takes a track without blocks out of the header.
+    /// - Parameter number: of the track, from 1 on.
+    public func remove(track number: Int) throws(RecordingFileFailure) {
+        guard let patch = header?.removal(ofTrack: number) else { return }
+        try write(patch.bytes, at: patch.offset)
+    }
+
     /// Has what was written put on the disk, on a thread of its own: a disk that takes seconds holds up no further
     /// writing. Does nothing while an earlier call goes on.
     /// - Throws: if an earlier call has failed.

@@ -15,6 +15,9 @@ struct RecordingPart {
     private var lastTimestamp: Int64 = 0
     private var lastCue: Int64?
     private var end: Int64 = 0
+    private let trackCount: Int
+    /// The numbers of the tracks that have blocks.
+    private var usedTracks: Set<UInt8> = []
     private var writer = ElementWriter()
 
     /// Without video, a cue each so many milliseconds.
@@ -28,6 +31,7 @@ struct RecordingPart {
     ) throws(RecordingFileFailure) {
         self.file = file
         self.origin = origin
+        trackCount = tracks.count
         // Players choose by the name.
         if !tracks.allSatisfy(\.isWebM) { file.changeExtension(from: ".webm", to: ".mkv") }
         try file.start(
@@ -45,6 +49,7 @@ struct RecordingPart {
         let written = cluster.write(to: &writer, origin: origin, earliest: lastTimestamp)
         try file.append(writer.bytes)
         lastTimestamp = written.timestamp
+        usedTracks.formUnion(cluster.tracks)
         end = max(end, cluster.endTime - origin)
         let time = max(cluster.time - origin, 0)
         guard cluster.isEntry, cluster.beginsWithVideo || lastCue.map({ time - $0 >= Self.audioCueInterval }) ?? true
@@ -64,12 +69,20 @@ struct RecordingPart {
         try file.requestSync()
     }
 
+    /// Removes the last tracks if they have no block, such as that of a microphone that was never switched on. Tracks before
+    /// them stay, as readers count them.
+    private func removeEmptyTracks() throws(RecordingFileFailure) {
+        guard let last = usedTracks.max(), Int(last) < trackCount else { return }
+        for number in Int(last) + 1...trackCount { try file.remove(track: number) }
+    }
+
     /// Completes and closes the file.
     /// - Throws: the file is closed also then, and can be played.
     mutating func finish() throws(RecordingFileFailure) {
         defer { file.close() }
         var failure: RecordingFileFailure?
         do throws(RecordingFileFailure) { try file.setDuration(milliseconds: end) } catch { failure = error }
+        try removeEmptyTracks()
         try file.finish(index.isThinned ? cues : nil)
         if let failure { throw failure }
     }
