@@ -144,7 +144,8 @@ struct BenchRelayCommand: ParsableCommand {
 
     private func report(_ figures: [(String, JSONValue)]) {
         if json {
-            return DataOutput(isJSON: false).line(JSONValue.dictionary(Dictionary(uniqueKeysWithValues: figures)).text)
+            DataOutput(isJSON: false).line(JSONValue.dictionary(Dictionary(uniqueKeysWithValues: figures)).text)
+            return
         }
         for (name, value) in figures {
             // "joinMilliseconds95" becomes "join milliseconds 95".

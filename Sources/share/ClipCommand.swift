@@ -41,7 +41,10 @@ struct ClipCommand: ParsableCommand {
             let saved = try save(source, ClipRequest(seconds: last?.seconds, file: path))
             let name = UntrustedText.clean(saved.file, limit: 4_096, fallback: "a file")
             ErrorOutput.writeLine("share: saved the last \((saved.seconds * 10).rounded() / 10) s to \(name)")
-            guard json else { return DataOutput(isJSON: false).line(saved.file) }
+            guard json else {
+                DataOutput(isJSON: false).line(saved.file)
+                return
+            }
             DataOutput(isJSON: false).line(
                 JSONValue.object([
                     "file": .string(saved.file), "seconds": .number(saved.seconds), "bytes": .integer(saved.bytes),

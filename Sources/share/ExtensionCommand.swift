@@ -102,7 +102,8 @@ struct PairCommand: ParsableCommand {
                         sentence: "no service is preferred", remedy: "Choose one: share pair ID; see share services.",
                         status: .unknownService)
                 }
-                return DataOutput(isJSON: false).line(preferred.text)
+                DataOutput(isJSON: false).line(preferred.text)
+                return
             }
             let manifest = try ExtensionStore().read(try HostCommand.serviceID(id))
             try PreferredService().set(manifest.id)

@@ -36,7 +36,7 @@ struct PairingDemo {
         guard let link = service.readLine(seconds: Self.patience), link.hasPrefix("https://") else {
             throw Complaint(sentence: "Conference did not start: \(service.errorText)", status: .failed)
         }
-        ErrorOutput.writeLine("share: Conference is a service: \(link.text)")
+        ErrorOutput.writeLine("share: Conference is a service: \(link)")
         let install = try DemoChild(["extension", "install", link], environment: environment)
         guard install.exitCode == 0 else {
             throw Complaint(sentence: "the service was not installed: \(install.errorText)", status: .failed)
