@@ -33,7 +33,7 @@ package struct KnockChallenge: Sendable {
 
     /// Returns whether this knock's identity made `signature`.
     /// - Parameter certificate: DER, with the fingerprint V; nil for a browser, which sends none.
-    func isSigned(_ signature: [UInt8], certificate: [UInt8]?) -> Bool {
+    package func isSigned(_ signature: [UInt8], certificate: [UInt8]?) -> Bool {
         key(certificate)?.isValid(signature, over: signedBytes) ?? false
     }
 

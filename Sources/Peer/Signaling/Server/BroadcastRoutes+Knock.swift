@@ -72,6 +72,33 @@ extension SignalingService {
         malformed("a knock is JSON with name, fingerprint (SHA-256), proof, and a browser's key")
     }
 
+    /// Who knocks; nil if the key is none.
+    func knocker(_ request: KnockRequest, _ fingerprint: [UInt8]) -> ViewerIdentity? {
+        let key = request.key.map { Base64URL.decode($0) ?? [] }
+        guard key.map({ KnockChallenge.isKey($0) }) ?? true else { return nil }
+        return ViewerIdentity(fingerprint: fingerprint, key: key)
+    }
+
+    var malformedKey: RouteResponse { malformed("a browser's key is a raw uncompressed P-256 point of 65 bytes") }
+
+    /// Reads the answer to a challenge; nil if it is malformed.
+    func signature(of call: RouteRequest) -> (signature: [UInt8], certificate: [UInt8]?)? {
+        guard let request = document(SignatureRequest.self, of: call),
+            let signature = Base64URL.decode(request.signature),
+            let certificate = request.certificate.map({ Base64URL.decode($0) }) ?? .some(nil)
+        else { return nil }
+        return (signature, certificate)
+    }
+
+    var malformedSignature: RouteResponse {
+        malformed("the answer to a challenge is JSON with signature, and a native viewer's certificate")
+    }
+
+    func wrongSignature(_ call: RouteRequest) async -> RouteResponse {
+        await wrong(
+            call, .wrongSignature, "the signature is not that of the key behind this knock: knock again")
+    }
+
     func wrongSecret(_ call: RouteRequest) async -> RouteResponse {
         await wrong(call, .wrongProof, "the secret in the link is not right: ask for the link again")
     }
@@ -83,10 +110,7 @@ extension BroadcastRoutes {
         if broadcast.eventStreams.hasEnded { return hasEnded }
         guard let (request, fingerprint, proof) = server.knockRequest(of: call) else { return server.malformedKnock }
         guard broadcast.proof.isViewer(proof, fingerprint: fingerprint) else { return await server.wrongSecret(call) }
-        let key = request.key.map { Base64URL.decode($0) ?? [] }
-        guard key.map({ KnockChallenge.isKey($0) }) ?? true,
-            let identity = ViewerIdentity(fingerprint: fingerprint, key: key)
-        else { return server.malformed("a browser's key is a raw uncompressed P-256 point of 65 bytes") }
+        guard let identity = server.knocker(request, fingerprint) else { return server.malformedKey }
         if let delay = broadcast.knockDelay(call.address.key, server.connections) {
             server.count { $0.knocksLimited += 1 }
             return .limited("too many knocks", delay)
@@ -96,16 +120,36 @@ extension BroadcastRoutes {
         let challenge = KnockChallenge(
             id: configuration.id, host: server.identity.fingerprint, identity: identity,
             nonce: randomBytes(KnockChallenge.nonceLength))
-        let (opening, ticket) = await broadcast.knocks.open(
-            KnockTable.Request(
-                name: UntrustedText.clean(request.name ?? "", fallback: "somebody"),
-                kind: UntrustedText.kind(userAgent: call.headers[.userAgent]), address: call.address,
-                records: request.records ?? false, pass: pass(request.pass, of: identity), challenge: challenge,
-                origin: origin))
+        let ticket = KnockID.random()
+        let opening = await broadcast.knocks.open(
+            tableRequest(
+                request, kind: UntrustedText.kind(userAgent: call.headers[.userAgent]), call.address, challenge, origin),
+            ticket: ticket)
         switch opening {
         case .opened:
             return RouteResponse(.accepted, json: ChallengeDocument(nonce: Base64URL.encode(challenge.nonce)))
                 .with(.location, "/\(configuration.id.text)/knock/\(ticket.text)")
+        case .full: return tooManyKnocks
+        case .ended: return hasEnded
+        }
+    }
+
+    private func tableRequest(
+        _ request: KnockRequest, kind: String, _ address: PeerAddress, _ challenge: KnockChallenge,
+        _ origin: KnockOrigin?
+    ) -> KnockTable.Request {
+        KnockTable.Request(
+            name: UntrustedText.clean(request.name ?? "", fallback: "somebody"), kind: kind, address: address,
+            records: request.records ?? false, pass: pass(request.pass, of: challenge.identity), challenge: challenge,
+            origin: origin)
+    }
+
+    /// Takes in a knock that was made before the broadcast was here.
+    /// - Returns: nil if the request with its signature can be answered.
+    func take(_ knock: UnfetchedKnocks.Entry, _ ticket: KnockID) async -> RouteResponse? {
+        let request = tableRequest(knock.request, kind: knock.kind, knock.address, knock.challenge, knock.origin)
+        switch await broadcast.knocks.open(request, ticket: ticket) {
+        case .opened: return nil
         case .full: return tooManyKnocks
         case .ended: return hasEnded
         }
@@ -124,18 +168,11 @@ extension BroadcastRoutes {
     }
 
     private func sign(_ call: RouteRequest, _ ticket: KnockID) async -> RouteResponse {
-        guard let request = server.document(SignatureRequest.self, of: call),
-            let signature = Base64URL.decode(request.signature),
-            let certificate = request.certificate.map({ Base64URL.decode($0) }) ?? .some(nil)
-        else {
-            return server.malformed(
-                "the answer to a challenge is JSON with signature, and a native viewer's certificate")
-        }
+        guard let (signature, certificate) = server.signature(of: call) else { return server.malformedSignature }
         switch await broadcast.knocks.sign(ticket, signature, certificate: certificate) {
         case .accepted: return RouteResponse(.noContent)
         case .wrong:
-            return await server.wrong(
-                call, .wrongSignature, "the signature is not that of the key behind this knock: knock again")
+            return await server.wrongSignature(call)
         case .refusedBefore(let reason, let seconds): return refused(reason, seconds)
         case .full: return tooManyKnocks
         case .crowded: return crowded

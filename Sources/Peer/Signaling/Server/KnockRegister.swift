@@ -26,12 +26,11 @@ actor KnockRegister {
         table = KnockTable(limits: limits)
     }
 
-    /// - Returns: the ticket of the new knock, valid if the first value is `.opened`.
-    func open(_ request: KnockTable.Request) -> (KnockTable.Opening, ticket: KnockID) {
-        let ticket = KnockID.random()
+    /// - Parameter ticket: a new random one.
+    func open(_ request: KnockTable.Request, ticket: KnockID) -> KnockTable.Opening {
         let (opening, actions) = table.open(request, ticket: ticket, now: .now)
         perform(actions)
-        return (opening, ticket)
+        return opening
     }
 
     func sign(_ ticket: KnockID, _ signature: [UInt8], certificate: [UInt8]?) -> KnockTable.Signing {

@@ -164,12 +164,13 @@ extension SignalingService {
         default: break
         }
         if let id = call.broadcast, call.path.count == 2, call.path.last == "moved" { return moved(call, id) }
+        if let id = call.broadcast, let refusal = await fetch(id, for: call) { return refusal }
         if let id = call.broadcast, broadcasts[id] == nil {
             if let meeting = meetings[.broadcast(id)] { return await forward(call, meeting) }
             if let finder = configuration.finder, finder.knows(id) {
                 // The page needs no media.
                 if call.path.count == 1 { return page(call) }
-                if let refusal = await fetch(id, from: finder, for: call) { return refusal }
+                return await respond(to: call, id, from: finder)
             }
         }
         guard let name = call.path.first, let id = call.broadcast, let broadcast = broadcasts[id] else {
@@ -183,11 +184,10 @@ extension SignalingService {
         return await BroadcastRoutes(server: self, broadcast: broadcast).respond(to: call)
     }
 
-    /// Has a broadcast fetched for a viewer that knocks with its secret.
-    /// - Returns: nil if the broadcast is there, and the request can be answered.
-    private func fetch(
-        _ id: BroadcastID, from finder: any BroadcastFinder, for call: RouteRequest
-    ) async -> RouteResponse? {
+    /// Answers a request for a broadcast that another relay has.
+    private func respond(
+        to call: RouteRequest, _ id: BroadcastID, from finder: any BroadcastFinder
+    ) async -> RouteResponse {
         if call.method == .options {
             return RouteResponse(.ok, [.accessControlAllowMethods: "GET, HEAD, POST, PATCH, DELETE, OPTIONS"])
         }
@@ -198,16 +198,7 @@ extension SignalingService {
             case .failure(let refusal): return refusal.reply
             }
         }
-        guard call.method == .post else { return .methodNotAllowed("POST") }
-        guard let (_, fingerprint, proof) = knockRequest(of: call) else { return malformedKnock }
-        guard let secret = finder.secret(of: id),
-            Proof(id: id, secret: secret).isViewer(proof, fingerprint: fingerprint)
-        else { return await wrongSecret(call) }
-        guard await finder.fetch(id) else {
-            return RouteResponse(
-                problem: .busy, .serviceUnavailable, "the broadcast cannot be got now; try again in 2 s", retryAfter: 2)
-        }
-        return nil
+        return await challenge(call, id, from: finder)
     }
 
     /// Answers a request for a broadcast whose host is elsewhere, or for a service that is. The page of a broadcast is

@@ -16,6 +16,7 @@ final class SignalingService: Sendable {
     let counters = SignalingCounters()
     private let slowed = Mutex(0)
     let usedMarks = Mutex(UsedMoveMarks())
+    let unfetchedKnocks = Mutex(UnfetchedKnocks())
     /// The script of the page, which follows nothing that this server has not signed.
     let pageScript: String
 

@@ -1,0 +1,98 @@
+import Admission
+import HTTPTypes
+import MediaCore
+import Synchronization
+
+/// Knocks at broadcasts that other relays have, until they are signed: an unsigned one has nothing fetched. A value without a
+/// clock.
+struct UnfetchedKnocks {
+    struct Entry {
+        let request: KnockRequest
+        let kind: String
+        let address: PeerAddress
+        let challenge: KnockChallenge
+        let origin: KnockOrigin?
+        fileprivate let expires: ContinuousClock.Instant
+    }
+
+    /// Overflow: the oldest one of the address, or of all, is forgotten.
+    private static let limits = (all: 256, ofAddress: 32)
+    private static let lifetime = Duration.seconds(10)
+    private var entries: [(ticket: KnockID, entry: Entry)] = []
+
+    mutating func add(
+        _ request: KnockRequest, kind: String, address: PeerAddress, _ challenge: KnockChallenge,
+        _ origin: KnockOrigin?,
+        ticket: KnockID, now: ContinuousClock.Instant
+    ) {
+        entries.removeAll { $0.entry.expires <= now }
+        let own = entries.indices.filter { entries[$0].entry.address.key == address.key }
+        if own.count >= Self.limits.ofAddress {
+            entries.remove(at: own[0])
+        } else if entries.count >= Self.limits.all {
+            entries.removeFirst()
+        }
+        entries.append(
+            (
+                ticket,
+                Entry(
+                    request: request, kind: kind, address: address, challenge: challenge, origin: origin,
+                    expires: now + Self.lifetime)
+            ))
+    }
+
+    /// Removes a knock; nil if it is not known, or not any more.
+    mutating func take(_ ticket: KnockID, of id: BroadcastID, now: ContinuousClock.Instant) -> Entry? {
+        guard let index = entries.firstIndex(where: { $0.ticket == ticket && $0.entry.challenge.id == id }) else {
+            return nil
+        }
+        let entry = entries.remove(at: index).entry
+        return entry.expires > now ? entry : nil
+    }
+}
+
+extension SignalingService {
+    /// Handles POST /ID/knock for a broadcast that another relay has.
+    func challenge(_ call: RouteRequest, _ id: BroadcastID, from finder: any BroadcastFinder) async -> RouteResponse {
+        guard call.method == .post else { return .methodNotAllowed("POST") }
+        guard let (request, fingerprint, proof) = knockRequest(of: call) else { return malformedKnock }
+        guard let secret = finder.secret(of: id),
+            Proof(id: id, secret: secret).isViewer(proof, fingerprint: fingerprint)
+        else { return await wrongSecret(call) }
+        guard let identity = knocker(request, fingerprint) else { return malformedKey }
+        let challenge = KnockChallenge(
+            id: id, host: self.identity.fingerprint, identity: identity,
+            nonce: randomBytes(KnockChallenge.nonceLength))
+        let ticket = KnockID.random()
+        let origin = request.nonce.flatMap { KnockOrigin($0, receivedAt: .now) }
+        unfetchedKnocks.withLock {
+            $0.add(
+                request, kind: UntrustedText.kind(userAgent: call.headers[.userAgent]), address: call.address,
+                challenge,
+                origin, ticket: ticket, now: .now)
+        }
+        count { $0.knocks += 1 }
+        return RouteResponse(.accepted, json: ChallengeDocument(nonce: Base64URL.encode(challenge.nonce)))
+            .with(.location, "/\(id.text)/knock/\(ticket.text)")
+    }
+
+    /// Handles PUT /ID/knock/TICKET for such a broadcast: has it fetched if the knock is signed, and puts the knock to it.
+    /// - Returns: nil if it is no such knock, or is the broadcast's own now.
+    func fetch(_ id: BroadcastID, for call: RouteRequest) async -> RouteResponse? {
+        guard call.method == .put, call.path.count == 3, call.path[1] == "knock",
+            let ticket = call.path.last.flatMap({ KnockID($0) }),
+            let knock = unfetchedKnocks.withLock({ $0.take(ticket, of: id, now: .now) })
+        else { return nil }
+        guard let (signature, certificate) = signature(of: call) else { return malformedSignature }
+        guard knock.challenge.isSigned(signature, certificate: certificate) else { return await wrongSignature(call) }
+        if broadcasts[id] == nil {
+            guard await configuration.finder?.fetch(id) == true else {
+                return RouteResponse(
+                    problem: .busy, .serviceUnavailable, "the broadcast cannot be got now; try again in 2 s",
+                    retryAfter: 2)
+            }
+        }
+        guard let broadcast = broadcasts[id] else { return .unknownKnock }
+        return await BroadcastRoutes(server: self, broadcast: broadcast).take(knock, ticket)
+    }
+}
