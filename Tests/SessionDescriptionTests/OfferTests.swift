@@ -22,6 +22,15 @@ import Testing
         #expect(offer.audio[0].usesTransportFeedback && offer.refused.isEmpty)
     }
 
+    /// RFC 7587 section 7 demands two channels; what some senders write instead is meant.
+    @Test(arguments: ["opus/48000/1", "OPUS/48000", "Opus/48000/2"])
+    func opusIsRecognizedWhateverItsChannels(mapping: String) throws {
+        let text = RecordedOffers.chromium.replacing("opus/48000/2", with: mapping)
+        let offer = try Offer(text, for: .sending)
+        #expect(offer.audio.map(\.payloadType) == [111, 111] && !offer.isAnsweredInPart)
+        #expect(Fixture.host.answer(to: offer).contains("a=rtpmap:111 opus/48000/2\r\n"))
+    }
+
     @Test func firefoxHasItsFingerprintAboveAndItsAudioBundled() throws {
         let offer = try Offer(RecordedOffers.firefox, for: .sending)
         #expect(offer.fingerprint.bytes.prefix(2) == [0xEB, 0x72])

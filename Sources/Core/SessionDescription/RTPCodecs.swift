@@ -118,9 +118,11 @@ extension MediaDescription {
         return (codec, type, rtx?.payloadType)
     }
 
-    /// The payload type of Opus; nil if there is none. RFC 7587 section 7.
+    /// The payload type of Opus; nil if there is none. RFC 7587 section 7 demands two channels in the mapping, whatever is
+    /// sent; some senders write one, or none.
     var opus: UInt8? {
-        RTPMapping.all(in: self).first { $0.matches("opus", 48_000) && $0.channels == 2 }?.payloadType
+        let mappings = RTPMapping.all(in: self).filter { $0.matches("opus", 48_000) && $0.channels <= 2 }
+        return (mappings.first { $0.channels == 2 } ?? mappings.first)?.payloadType
     }
 
     /// Returns the payload type of redundant audio (RFC 2198) that contains only this payload type of Opus; nil if
