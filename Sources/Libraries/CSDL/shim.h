@@ -39,6 +39,17 @@ static inline int csdl_x11_has_window_manager(void *display) {
     return count == 1;
 }
 
+static inline int csdl_x11_ignore_error(Display *display, XErrorEvent *error) {
+    (void)display;
+    (void)error;
+    return 0;
+}
+
+/// Has Xlib go on after an error of the server, such as a focus for a window that is not shown yet. By default it calls exit.
+static inline void csdl_x11_survive_errors(void) {
+    XSetErrorHandler(csdl_x11_ignore_error);
+}
+
 /// Leaves the window out of captures by share (_SHARE_EXCLUDE_FROM_CAPTURE): it is black there.
 static inline void csdl_x11_exclude_from_capture(SDL_Window *window) {
     SDL_SysWMinfo info;

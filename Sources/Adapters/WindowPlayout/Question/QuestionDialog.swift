@@ -56,6 +56,7 @@ public final class QuestionDialog {
             question, in: PixelSize(width: area.width, height: area.height), scale: OverlayLayout.scale(of: window),
             font: font)
         if let display = csdl_x11_display(window) { SDLLibrary.surviveDisplayLoss(display) }
+        csdl_x11_survive_errors()
         SDL_SetWindowSize(window, Int32(layout.size.width), Int32(layout.size.height))
         SDL_SetWindowPosition(
             window, Int32(area.x + (area.width - layout.size.width) / 2),
@@ -70,7 +71,6 @@ public final class QuestionDialog {
             SDL_StopTextInput()
         }
         SDL_ShowWindow(window)
-        SDL_RaiseWindow(window)
     }
 
     deinit {
