@@ -60,9 +60,7 @@ struct RecordingPreviewTests {
         #expect(forwarding.contains("http://127.0.0.1:") && !forwarding.contains(preview.url))
         let page = String(preview.url.prefix { $0 != "?" })
         try await Browser.with(.chromium) { browser in
-            // The first page gets the cookie, and forwards to the other one.
             try await browser.open(preview.url)
-            try await browser.open(page)
             let seen = try await browser.evaluate(
                 """
                 (async () => {

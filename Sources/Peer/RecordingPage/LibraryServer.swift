@@ -210,9 +210,13 @@ private final class LibraryHandler: ChannelInboundHandler, @unchecked Sendable {
             access.take(code) || access.allows(head.headers["Cookie"]) ? access.cookieHeader : nil
         }
         guard let cookie else { return write(.refusal, context) }
-        var answer = LibraryAnswer.text(
-            .ok, #"<!DOCTYPE html><title>Recordings</title><meta http-equiv="refresh" content="0; url=./">"#,
-            "text/html; charset=utf-8")
+        // What the user has typed has no other site before it (Fetch Metadata Request Headers).
+        var answer =
+            head.headers.first(name: "Sec-Fetch-Site") == "none"
+            ? LibraryAnswer(status: .seeOther, headers: ["Location": prefix, "Content-Length": "0"], content: .text(""))
+            : LibraryAnswer.text(
+                .ok, #"<!DOCTYPE html><title>Recordings</title><meta http-equiv="refresh" content="0; url=./">"#,
+                "text/html; charset=utf-8")
         answer.headers.add(name: "Set-Cookie", value: cookie)
         write(answer, context)
     }
