@@ -213,7 +213,8 @@ private final class LibraryHandler: ChannelInboundHandler, @unchecked Sendable {
         // What the user has typed has no other site before it (Fetch Metadata Request Headers).
         var answer =
             head.headers.first(name: "Sec-Fetch-Site") == "none"
-            ? LibraryAnswer(status: .seeOther, headers: ["Location": prefix, "Content-Length": "0"], content: .text(""))
+            ? LibraryAnswer(
+                status: .seeOther, headers: ["Location": prefix, "Content-Length": "0"], content: .text(""))
             : LibraryAnswer.text(
                 .ok, #"<!DOCTYPE html><title>Recordings</title><meta http-equiv="refresh" content="0; url=./">"#,
                 "text/html; charset=utf-8")
