@@ -11,6 +11,8 @@ public struct BroadcastConfiguration: Sendable {
     public var secret: [UInt8]
     /// The token with which players join without a knock; nil unless the user asked for it. See ``FixedToken``.
     public var fixedToken: String?
+    /// The broadcast's name, which its page shows before the knock; nil: none.
+    public var name: String?
     /// What several servers of this broadcast share, 32 bytes: who was admitted by one gets a pass for the others. Nil: there
     /// are no others.
     public var passKey: [UInt8]?
