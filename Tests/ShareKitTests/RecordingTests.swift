@@ -172,7 +172,10 @@ struct RecordingTests {
         let path = folder.file("a.webm")
         try await recorder.startRecording(to: path)
         #expect(recorder.isMicrophoneEnabled)
-        await perform(source, seconds: 0.5)
+        await perform(source, seconds: 0.3)
+        // Without a sample it would have no track in the file.
+        for _ in 0..<10 { microphone.emit(12_000) }
+        await perform(source, seconds: 0.2)
         try await recorder.setMicrophoneEnabled(false)
         #expect(!recorder.isMicrophoneEnabled && recorder.isRecording)
         await perform(source, seconds: 0.3)
