@@ -467,25 +467,28 @@ extension ServiceSession: ServiceDelegate {
     private static let silenceOfRunning = MediaDuration.seconds(2)
     /// Until the first packet comes, ICE and DTLS take their time.
     private static let silenceOfConnecting = MediaDuration.seconds(5)
-    /// Less is not waited for: media flows.
-    private static let shortestSilence = MediaDuration.milliseconds(250)
+
+    /// Packets that left before the offer may arrive so long after it.
+    private static let longestDelay = MediaDuration.milliseconds(200)
 
     public func silentSessions(among sessions: [SessionID], for publisher: Publisher) async -> [SessionID] {
         var waiting = state.with { state in sessions.compactMap { state.broadcasts[$0] } }
         var silent: [(broadcast: IncomingBroadcast, silence: MediaDuration)] = []
-        let deadline = MonotonicClock.now + Self.silenceOfRunning
+        let began = MonotonicClock.now
         while true {
             var next: [IncomingBroadcast] = []
+            let elapsed = MonotonicClock.now - began
             for broadcast in waiting {
                 let silence = await broadcast.silence()
                 let limit = await broadcast.hasMedia() ? Self.silenceOfRunning : Self.silenceOfConnecting
                 if silence >= limit {
                     silent.append((broadcast, silence))
-                } else if silence > Self.shortestSilence, limit - silence < Self.silenceOfRunning {
+                } else if silence + Self.longestDelay >= elapsed, limit - silence <= Self.silenceOfRunning {
+                    // Nothing has left the other since the offer.
                     next.append(broadcast)
                 }
             }
-            guard !next.isEmpty, MonotonicClock.now < deadline else { break }
+            guard !next.isEmpty, elapsed <= Self.silenceOfRunning + Self.longestDelay * 2 else { break }
             waiting = next
             try? await Task.sleep(for: .milliseconds(100))
         }
