@@ -55,7 +55,8 @@ import Testing
         init() throws {
             let (time, requests, gate) = (time, requests, gate)
             pipeline = try DecodePipeline(
-                decoders: VideoDecoders([.vp8]) { _ throws(CodecFailure) in gate }, codec: .vp8, sink: NoSink(), clock: { time.with { $0 } },
+                decoders: VideoDecoders([.vp8]) { _ throws(CodecFailure) in gate }, codec: .vp8, sink: NoSink(),
+                clock: { time.with { $0 } },
                 requestKeyframe: { requests.change { $0 += 1 } }, onFirstFrame: { _ in })
         }
 
@@ -135,7 +136,8 @@ import Testing
         let now = MediaInstant(nanoseconds: 1_000_000_000)
         let sink = TimeSink()
         let pipeline = try DecodePipeline(
-            decoders: VideoDecoders([.vp8]) { _ throws(CodecFailure) in GreyDecoder() }, codec: .vp8, sink: sink, clock: { now }, requestKeyframe: {}, onFirstFrame: { _ in })
+            decoders: VideoDecoders([.vp8]) { _ throws(CodecFailure) in GreyDecoder() }, codec: .vp8, sink: sink,
+            clock: { now }, requestKeyframe: {}, onFirstFrame: { _ in })
         let later = now + .seconds(3_600)
         for (isKeyframe, time) in [(true, later), (false, nil), (false, nil)] {
             [1, 2, 3].withUnsafeBytes { bytes in

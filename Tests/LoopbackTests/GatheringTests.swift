@@ -113,7 +113,8 @@ import VPXCodec
             let identity = try Identity.ephemeral()
             let settings = Broadcast.Settings(
                 identity: .init(identity), fingerprint: identity.fingerprint, maximumBitrate: .kilobits(1_000),
-                audio: [], maximumViewers: maximumViewers, includesLoopback: true, usesUPnP: false, usesOnlyRelays: false)
+                audio: [], maximumViewers: maximumViewers, includesLoopback: true, usesUPnP: false,
+                usesOnlyRelays: false)
             let loop = loop
             let frames = FrameQueues()
             let pipelines = MediaPipelines(

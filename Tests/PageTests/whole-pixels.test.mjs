@@ -5,7 +5,8 @@ import { wholeSize } from '../../Sources/Peer/ViewerPage/Page/Script/whole-pixel
 const size = (width, height) => ({ width, height });
 
 test('a picture of nearly the size of its place is shown without scaling', () => {
-    for (const place of [size(1280, 720), size(1279, 719), size(1278, 718), size(1280, 717), size(1277, 900), size(1283, 723), size(1280, 900)]) {
+    for (const [width, height] of [[1280, 720], [1279, 719], [1278, 718], [1280, 717], [1277, 900], [1283, 723], [1280, 900]]) {
+        const place = size(width, height);
         assert.deepEqual(wholeSize(size(1280, 720), place, 1), size(1280, 720), JSON.stringify(place));
     }
 });

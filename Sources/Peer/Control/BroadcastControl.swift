@@ -98,7 +98,8 @@ public final class BroadcastControl: Sendable {
         return BroadcastStatus(
             id: description.id.text, process: Int(getpid()), name: description.name, source: description.source,
             service: description.service,
-            paused: statistics.isPaused, asking: statistics.isAsking ? true : nil, elapsedSeconds: Int((ContinuousClock.now - begin) / .seconds(1)),
+            paused: statistics.isPaused, asking: statistics.isAsking ? true : nil,
+            elapsedSeconds: Int((ContinuousClock.now - begin) / .seconds(1)),
             viewers: statistics.viewers, connected: statistics.connected, destination: statistics.destination,
             audio: statistics.audio.compactMap { state in
                 AudioTrackName(rawValue: state.kind.rawValue).map {
