@@ -8,12 +8,6 @@ internal import Crypto
 /// That of a viewer whom a rule has admitted, and no person, has "share v1 pass by rule" instead.
 /// Only the servers have the key. The pass is of no use without the viewer's own key, which signs each knock.
 package struct AdmissionPass: Sendable {
-    /// Who has admitted the viewer.
-    package enum Kind: String, Sendable, CaseIterable {
-        case ofPerson = "share v1 pass"
-        case ofRule = "share v1 pass by rule"
-    }
-
     /// In bytes.
     package static let keyLength = 32
     private let id: BroadcastID
@@ -26,18 +20,18 @@ package struct AdmissionPass: Sendable {
     }
 
     /// 32 bytes.
-    package func text(for viewer: ViewerIdentity, _ kind: Kind = .ofPerson) -> [UInt8] {
+    package func text(for viewer: ViewerIdentity, _ kind: AdmissionPassKind = .ofPerson) -> [UInt8] {
         Array(HMAC<SHA256>.authenticationCode(for: message(viewer, kind), using: key))
     }
 
     /// Returns what kind of pass this is; nil if it is none of this viewer. Compares in constant time.
-    package func kind(of pass: [UInt8], for viewer: ViewerIdentity) -> Kind? {
-        Kind.allCases.first {
+    package func kind(of pass: [UInt8], for viewer: ViewerIdentity) -> AdmissionPassKind? {
+        AdmissionPassKind.allCases.first {
             HMAC<SHA256>.isValidAuthenticationCode(pass, authenticating: message(viewer, $0), using: key)
         }
     }
 
-    private func message(_ viewer: ViewerIdentity, _ kind: Kind) -> [UInt8] {
+    private func message(_ viewer: ViewerIdentity, _ kind: AdmissionPassKind) -> [UInt8] {
         Array(kind.rawValue.utf8) + Array(id.text.utf8) + viewer.fingerprint + (viewer.key ?? [])
     }
 }

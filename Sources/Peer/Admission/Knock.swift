@@ -18,7 +18,7 @@ public struct Knock: Sendable, Equatable {
     /// The host's user has removed this viewer from the broadcast before, so it must not be accepted without a question.
     public var wasRemoved = false
     /// Another server of the broadcast has admitted this viewer; nil: none has.
-    package var pass: AdmissionPass.Kind?
+    package var pass: AdmissionPassKind?
     /// Another peer tells of this knock, and says whose it is.
     public var isTold = false
     /// The words of this knock; the viewer shows them, too.

@@ -105,14 +105,14 @@ extension KnockTable {
         /// The viewer says that it records.
         package var records: Bool
         /// Another server of the broadcast has admitted the viewer; nil: none has.
-        package var pass: AdmissionPass.Kind?
+        package var pass: AdmissionPassKind?
         package var challenge: KnockChallenge
         /// Nil if the viewer has sent no nonce.
         package var origin: KnockOrigin?
         package var identity: ViewerIdentity { challenge.identity }
 
         package init(
-            name: String, kind: String, address: PeerAddress, records: Bool = false, pass: AdmissionPass.Kind? = nil,
+            name: String, kind: String, address: PeerAddress, records: Bool = false, pass: AdmissionPassKind? = nil,
             challenge: KnockChallenge, origin: KnockOrigin? = nil
         ) {
             self.name = name

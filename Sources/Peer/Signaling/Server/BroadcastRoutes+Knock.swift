@@ -215,7 +215,7 @@ extension BroadcastRoutes {
         }
     }
 
-    private func pass(_ text: String?, of viewer: ViewerIdentity) -> AdmissionPass.Kind? {
+    private func pass(_ text: String?, of viewer: ViewerIdentity) -> AdmissionPassKind? {
         guard let key = configuration.passKey, let pass = text.flatMap({ Base64URL.decode($0) }) else { return nil }
         return AdmissionPass(configuration.id, key: key).kind(of: pass, for: viewer)
     }
@@ -224,7 +224,7 @@ extension BroadcastRoutes {
         guard let key = configuration.passKey,
             let viewer = broadcast.admissions.admission(token: token)?.1.viewer, let identity = viewer.identity
         else { return nil }
-        let kind: AdmissionPass.Kind = viewer.isAdmittedByRule ? .ofRule : .ofPerson
+        let kind: AdmissionPassKind = viewer.isAdmittedByRule ? .ofRule : .ofPerson
         return Base64URL.encode(AdmissionPass(configuration.id, key: key).text(for: identity, kind))
     }
 

@@ -1,0 +1,1 @@
+../../../Sources/Peer/Admission/AdmissionPassKind.swift
