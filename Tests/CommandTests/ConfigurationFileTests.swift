@@ -92,7 +92,7 @@ import Testing
             "stun.example",
             "--stun", "other.example:3479", "--turn", "turns:relay.example:443?transport=tcp", "--for", "2h", "--json",
             "--no-directory", "--region", "eu-west", "--cluster", "nats://10.0.0.7:4222", "--node", "a",
-            "--cluster-tls", "ca.pem",
+            "--cluster-tls", "ca.pem", "--hide-links",
         ])
         #expect(String(reflecting: configured) == String(reflecting: typed))
     }

@@ -57,7 +57,7 @@ import Testing
     @Test func allowancesTakeConstantMemoryAndTheOldOnesGoFirst() {
         let book = ViewerAllowances(viewers: 8, now: start)
         for number in 0..<4_096 {
-            var viewer = viewer(0, "address \(number)")
+            var viewer = viewer(0, "10.0.\(number / 256).\(number % 256)")
             viewer = Viewer(
                 knock: viewer.knock, name: viewer.name, kind: viewer.kind, address: viewer.address,
                 fingerprint: withUnsafeBytes(of: number) { Array($0) })
