@@ -52,8 +52,12 @@ package struct AddressShares: Sendable {
     /// count.
     /// - Parameter addition: what the address would hold besides.
     private func load(of address: AddressKey, beside other: AddressKey, adding addition: Int = 0) -> Int {
-        let around = address.networks.filter { !$0.contains(other) }
-        return ([address] + around).map { (count(of: $0) + addition) * (16 / $0.shares) }.max() ?? 0
+        var most = (count(of: address) + addition) * 16
+        // IPv4 addresses have none, so that nothing is allocated for each of hundreds of them.
+        for network in address.networks where !network.contains(other) {
+            most = max(most, (count(of: network) + addition) * (16 / network.shares))
+        }
+        return most
     }
 
     /// Returns those of `addresses` that hold most, if they hold more than `newcomer` would with one place more.
@@ -63,7 +67,7 @@ package struct AddressShares: Sendable {
     ) -> Set<AddressKey> {
         var most = 0
         var result: Set<AddressKey> = []
-        for address in Set(addresses) {
+        for address in addresses {
             let load = load(of: address, beside: newcomer)
             guard load >= most, always || load > self.load(of: newcomer, beside: address, adding: 1) else { continue }
             if load > most { result = [] }
