@@ -32,8 +32,8 @@ extension InteropTests {
         @discardableResult
         private func ffmpeg(_ arguments: [String]) async throws -> String {
             let program = try Program("ffmpeg", ["-nostdin", "-y", "-hide_banner"] + arguments)
-            let status = await program.exitCode()
-            guard status == 0 else { throw Program.Failure("ffmpeg \(arguments): \(program.text.errors)") }
+            // Its output has come whole then.
+            guard program.exitCode(seconds: 60) == 0 else { throw Program.Failure("ffmpeg \(arguments): \(program.text.errors)") }
             return program.text.errors
         }
 
@@ -77,7 +77,7 @@ extension InteropTests {
                 let viewer = try Program(
                     Program.share(), ["join", live, "--headless", "--snapshot", snapshot, "--for", "3s", "--json"],
                     environment: own)
-                #expect(await viewer.exitCode() == 0, "\(viewer.text.errors)")
+                #expect(viewer.exitCode(seconds: 60) == 0, "\(viewer.text.errors)")
                 #expect(viewer.text.errors.contains("640 x 360") || viewer.text.output.contains("640"))
                 let likeness = try #require(try await likeness(snapshot))
                 #expect(likeness > 25, "\(codec): \(likeness) dB")
