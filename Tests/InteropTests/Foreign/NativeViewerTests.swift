@@ -33,7 +33,9 @@ extension InteropTests {
         private func ffmpeg(_ arguments: [String]) async throws -> String {
             let program = try Program("ffmpeg", ["-nostdin", "-y", "-hide_banner"] + arguments)
             // Its output has come whole then.
-            guard program.exitCode(seconds: 60) == 0 else { throw Program.Failure("ffmpeg \(arguments): \(program.text.errors)") }
+            guard program.exitCode(seconds: 60) == 0 else {
+                throw Program.Failure("ffmpeg \(arguments): \(program.text.errors)")
+            }
             return program.text.errors
         }
 
