@@ -69,9 +69,10 @@ struct SourcesVerbTests {
         #expect(host.waitUntil { $0.hasSuffix("Number, 1 to 2 (Enter: 1):") }, "\(host.screen())")
         #expect(host.screen().contains("1  the whole screen, 800 x 600"))
         #expect(host.screen().contains("2  Report (XTerm), "))
-        // What is no number of the list is asked for again.
+        // What is no number of the list is asked for again, with what is wanted.
         try host.type("7", "Enter")
-        #expect(host.waitUntil { $0.hasSuffix("1): 7\n  Number, 1 to 2 (Enter: 1):") }, "\(host.screen())")
+        let again = "1): 7\n  Type a number, 1 to 2, and press Enter.\n  Number, 1 to 2 (Enter: 1):"
+        #expect(host.waitUntil { $0.hasSuffix(again) }, "\(host.screen())")
         try host.type("2", "Enter")
         let link = try #require(host.waitFor { $0.firstLink }, "\(host.screen())")
         let viewer = try host.join(link, name: "Dora")
