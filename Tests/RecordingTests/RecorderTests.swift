@@ -120,6 +120,8 @@ import WebMContainer
         try recorder.start(.sample) { _ in }
         var feed = Feed(recorder)
         for index in 0..<10 { feed.frame(isKeyframe: index == 0, bytes: 100) }
+        // A track at the end without a packet would not stay in the file.
+        for track in 0..<2 { feed.packet(track: track) }
         try recorder.start(EncodedMediaFormat(video: .vp8, audio: [])) { _ in }
         feed.restart()
         for index in 0..<10 { feed.frame(isKeyframe: index == 0, bytes: 100) }
