@@ -113,16 +113,24 @@ struct Desktop {
         _ = try wait { () throws -> Bool? in
             if let key { try act("key", key) }
             try act("click", "1")
-            return try windows("share", areQuestions: false).contains(found) ? nil : true
+            return try isGone(found) ? true : nil
         }
         return found.height
+    }
+
+    /// Looks twice, as xwininfo prints nothing when any window closes while it lists them.
+    private func isGone(_ question: Place) throws -> Bool {
+        for _ in 0..<2 where try windows("share", areQuestions: false).contains(question) { return false }
+        return true
     }
 
     /// Waits for a question of `share`, and presses Escape in it until it is gone.
     func refuseInShare() throws {
         guard try waitForShare(toAsk: true) else { throw Program.Failure("no question of share on the display") }
         let gone = try wait { () throws -> Bool? in
-            guard let place = try windows("share", areQuestions: false).first else { return true }
+            guard let place = try windows("share", areQuestions: false).first else {
+                return try windows("share", areQuestions: false).isEmpty ? true : nil
+            }
             try act("mousemove", "\(place.x + 5)", "\(place.y + 5)", "key", "Escape")
             return nil
         }
