@@ -28,9 +28,9 @@ struct QuestionWindowTests {
         saver.setActive(false)
         if resumes { try desktop.acceptInShare() } else { try desktop.refuseInShare() }
         if resumes {
-            #expect(host.process.event("resumed") != nil)
+            #expect(host.process.event("resumed") != nil, "\(host.process.errorText)")
         } else {
-            #expect(host.process.exitCode() == 0)
+            #expect(host.process.exitCode() == 0, "\(host.process.errorText)")
             #expect(host.process.event("ended")?["reason"] as? String == "ended after your session was locked")
         }
     }
