@@ -26,11 +26,9 @@ public final class VP8Decoder: VideoDecoder {
     public private(set) var needsKeyframe = true
     /// The size of the last key frame.
     public private(set) var size: PixelSize?
-    private var context: UnsafeMutablePointer<vpx_codec_ctx_t>?
+    private let library = VPXDecoderContext(.vp8)
 
     public init() {}
-
-    deinit { closeLibrary() }
 
     public func decode(_ frame: UnsafeRawBufferPointer) throws(CodecFailure) -> I420Frame? {
         do {
@@ -38,7 +36,7 @@ public final class VP8Decoder: VideoDecoder {
         } catch {
             statistics.corrupt += 1
             needsKeyframe = true
-            closeLibrary()
+            library.close()
             throw error
         }
     }
@@ -58,7 +56,7 @@ public final class VP8Decoder: VideoDecoder {
             throw CodecFailure(code: -1, message: "a frame came before its key frame")
         }
 
-        let context = try openLibrary()
+        let context = try library.open()
         let code = vpx_codec_decode(
             context, frame.baseAddress?.assumingMemoryBound(to: UInt8.self), UInt32(frame.count), nil, 0)
         guard code == VPX_CODEC_OK else { throw .vpx(code, context, "decode a frame") }
@@ -75,26 +73,5 @@ public final class VP8Decoder: VideoDecoder {
         return I420Frame(
             size: PixelSize(width: Int(shown.d_w), height: Int(shown.d_h)), y: UnsafePointer(y), u: UnsafePointer(u),
             v: UnsafePointer(v), strideY: Int(shown.stride.0), strideC: Int(shown.stride.1))
-    }
-
-    private func openLibrary() throws(CodecFailure) -> UnsafeMutablePointer<vpx_codec_ctx_t> {
-        if let context { return context }
-        let context = UnsafeMutablePointer<vpx_codec_ctx_t>.allocate(capacity: 1)
-        context.initialize(to: vpx_codec_ctx_t())
-        var configuration = vpx_codec_dec_cfg_t(threads: 1, w: 0, h: 0)
-        let code = cvpx_open_decoder(context, &configuration)
-        guard code == VPX_CODEC_OK else {
-            context.deallocate()
-            throw .vpx(code, nil, "open a VP8 decoder")
-        }
-        self.context = context
-        return context
-    }
-
-    private func closeLibrary() {
-        guard let context else { return }
-        vpx_codec_destroy(context)
-        context.deallocate()
-        self.context = nil
     }
 }

@@ -21,13 +21,11 @@ public final class VP9Decoder: VideoDecoder {
     public private(set) var statistics = Statistics()
     /// Whether only a key frame can be decoded next.
     public private(set) var needsKeyframe = true
-    private var context: UnsafeMutablePointer<vpx_codec_ctx_t>?
+    private let library = VPXDecoderContext(.vp9)
     private var chunk: [UInt8] = []
     private var images = DecodedImages()
 
     public init() {}
-
-    deinit { closeLibrary() }
 
     public func decode(_ frame: UnsafeRawBufferPointer) throws(CodecFailure) -> I420Frame? {
         do {
@@ -35,14 +33,14 @@ public final class VP9Decoder: VideoDecoder {
         } catch {
             statistics.corrupt += 1
             needsKeyframe = true
-            closeLibrary()
+            library.close()
             throw error
         }
     }
 
     private func decodeChecked(_ frame: UnsafeRawBufferPointer) throws(CodecFailure) -> I420Frame? {
         try check(frame)
-        let context = try openLibrary()
+        let context = try library.open()
         let code = chunk.withUnsafeBufferPointer {
             vpx_codec_decode(context, $0.baseAddress, UInt32(truncatingIfNeeded: $0.count), nil, 0)
         }
@@ -103,26 +101,5 @@ public final class VP9Decoder: VideoDecoder {
             default: .bt601
             }
         return VideoColor(matrix: matrix, isFullRange: image.range == VPX_CR_FULL_RANGE)
-    }
-
-    private func openLibrary() throws(CodecFailure) -> UnsafeMutablePointer<vpx_codec_ctx_t> {
-        if let context { return context }
-        let context = UnsafeMutablePointer<vpx_codec_ctx_t>.allocate(capacity: 1)
-        context.initialize(to: vpx_codec_ctx_t())
-        var configuration = vpx_codec_dec_cfg_t(threads: 1, w: 0, h: 0)
-        let code = cvpx_open_vp9_decoder(context, &configuration)
-        guard code == VPX_CODEC_OK else {
-            context.deallocate()
-            throw .vpx(code, nil, "open a VP9 decoder")
-        }
-        self.context = context
-        return context
-    }
-
-    private func closeLibrary() {
-        guard let context else { return }
-        vpx_codec_destroy(context)
-        context.deallocate()
-        self.context = nil
     }
 }
