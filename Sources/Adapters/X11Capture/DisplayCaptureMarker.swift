@@ -17,7 +17,7 @@ public final class DisplayCaptureMarker {
         let window = xcb_generate_id(raw)
         xcb_create_window(
             raw, 0, window, connection.root, 0, 0, 1, 1, 0, UInt16(XCB_WINDOW_CLASS_INPUT_ONLY.rawValue), 0, 0, nil)
-        guard let atom = Self.atom(connection, isMade: true) else { throw connection.gone }
+        guard let atom = connection.atom(Self.property, isMade: true) else { throw connection.gone }
         let bytes = Array(text.utf8)
         xcb_change_property(
             raw, UInt8(XCB_PROP_MODE_REPLACE.rawValue), window, atom, xcb_atom_t(XCB_ATOM_STRING.rawValue), 8,
@@ -31,7 +31,7 @@ public final class DisplayCaptureMarker {
 
     /// Whether the display has a mark with this text; false if the display cannot be opened.
     public static func isPresent(_ text: String, display: String?) -> Bool {
-        guard let connection = try? X11Connection(display), let atom = atom(connection, isMade: false),
+        guard let connection = try? X11Connection(display), let atom = connection.atom(property, isMade: false),
             let tree = xcb_query_tree_reply(connection.raw, xcb_query_tree(connection.raw, connection.root), nil)
         else { return false }
         defer { free(tree) }
@@ -51,12 +51,5 @@ public final class DisplayCaptureMarker {
             if !bytes.isEmpty, bytes.elementsEqual(wanted) { isFound = true }
         }
         return isFound
-    }
-
-    private static func atom(_ connection: X11Connection, isMade: Bool) -> xcb_atom_t? {
-        let cookie = xcb_intern_atom(connection.raw, isMade ? 0 : 1, UInt16(property.utf8.count), property)
-        guard let reply = xcb_intern_atom_reply(connection.raw, cookie, nil) else { return nil }
-        defer { free(reply) }
-        return reply.pointee.atom == 0 ? nil : reply.pointee.atom
     }
 }

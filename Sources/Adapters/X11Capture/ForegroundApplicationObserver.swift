@@ -80,18 +80,11 @@ private struct ForegroundReader {
         self.connection = connection
         self.hidden = hidden
         atoms = X11Atoms(connection)
-        active = Self.atom("_NET_ACTIVE_WINDOW", connection)
-        icon = Self.atom("_NET_WM_ICON", connection)
+        active = connection.atom("_NET_ACTIVE_WINDOW", isMade: true) ?? 0
+        icon = connection.atom("_NET_WM_ICON", isMade: true) ?? 0
         var mask = UInt32(XCB_EVENT_MASK_PROPERTY_CHANGE.rawValue)
         xcb_change_window_attributes(
             connection.raw, connection.root, UInt32(XCB_CW_EVENT_MASK.rawValue), &mask)
-    }
-
-    private static func atom(_ name: String, _ connection: X11Connection) -> xcb_atom_t {
-        let cookie = xcb_intern_atom(connection.raw, 0, UInt16(name.utf8.count), name)
-        guard let reply = xcb_intern_atom_reply(connection.raw, cookie, nil) else { return 0 }
-        defer { free(reply) }
-        return reply.pointee.atom
     }
 
     mutating func run(

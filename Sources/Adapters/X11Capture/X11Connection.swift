@@ -85,6 +85,16 @@ final class X11Connection {
         return PixelSize(width: Int(reply.pointee.width), height: Int(reply.pointee.height))
     }
 
+    /// One round trip.
+    /// - Parameter isMade: whether an atom that the server does not know is made.
+    /// - Returns: nil if there is none, or the connection is lost.
+    func atom(_ name: String, isMade: Bool) -> xcb_atom_t? {
+        let cookie = xcb_intern_atom(raw, isMade ? 0 : 1, UInt16(name.utf8.count), name)
+        guard let reply = xcb_intern_atom_reply(raw, cookie, nil) else { return nil }
+        defer { free(reply) }
+        return reply.pointee.atom == 0 ? nil : reply.pointee.atom
+    }
+
     /// The result is owned by the connection.
     private static func screen(_ number: Int32, of connection: OpaquePointer) -> UnsafeMutablePointer<xcb_screen_t>? {
         guard let setup = xcb_get_setup(connection) else { return nil }
