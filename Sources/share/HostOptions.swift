@@ -110,16 +110,19 @@ struct DestinationOptions: ParsableArguments {
     var fieldFile: [String] = []
 }
 
+extension ArgumentHelp {
+    /// Of `--listen` of a host and a service.
+    static let listen = ArgumentHelp(
+        "Address and TCP port to listen on; port 0 selects free ports, also for media.",
+        discussion: """
+            Without it: all addresses, and port \(DefaultPorts.signaling), or the next free one of the \(DefaultPorts.further) \
+            after it. Media uses the UDP ports \(DefaultPorts.media.lowerBound) to \(DefaultPorts.media.upperBound).
+            """, valueName: "addr:port")
+}
+
 /// Where the host listens.
 struct ListenOptions: ParsableArguments {
-    @Option(
-        help: ArgumentHelp(
-            "Address and TCP port to listen on; port 0 selects free ports, also for media.",
-            discussion: """
-                Without it: all addresses, and port \(DefaultPorts.signaling), or the next free one of the \(DefaultPorts.further) \
-                after it. Media uses the UDP ports \(DefaultPorts.media.lowerBound) to \(DefaultPorts.media.upperBound).
-                """, valueName: "addr:port"))
-    var listen: String?
+    @Option(help: .listen) var listen: String?
 
     @Option(
         help: ArgumentHelp(

@@ -52,14 +52,7 @@ struct ServiceCommand: ParsableCommand {
     )
     var accept: AcceptChoice = .ask
 
-    @Option(
-        help: ArgumentHelp(
-            "Address and TCP port to listen on; port 0 selects free ports, also for media.",
-            discussion: """
-                Without it: all addresses, and port \(DefaultPorts.signaling), or the next free one of the \(DefaultPorts.further) \
-                after it. Media uses the UDP ports \(DefaultPorts.media.lowerBound) to \(DefaultPorts.media.upperBound).
-                """, valueName: "addr:port"))
-    var listen: String?
+    @Option(help: .listen) var listen: String?
 
     @Option(
         help: ArgumentHelp(
