@@ -89,6 +89,31 @@ import Testing
         #expect(try MatroskaFile(sample.source).repair() == nil)
     }
 
+    /// Tracks are found by the SeekHead then, behind damage that a repair would cover.
+    @Test func aFileWhoseTracksAreBehindDamageIsNotRepaired() throws {
+        var sample = SampleFile(seconds: 1)
+        let tracks = try #require(sample.bytes.firstRange(of: [0x16, 0x54, 0xAE, 0x6B] as [UInt8], after: 200))
+        // The Info element becomes a byte shorter, so that no element follows it.
+        let info = try #require(sample.bytes.firstRange(of: [0x15, 0x49, 0xA9, 0x66] as [UInt8], after: 140))
+        sample.bytes[info.upperBound + 3] -= 1
+        let file = try MatroskaFile(sample.source)
+        #expect(file.header.tracks.count == 2)
+        #expect(file.bodyStart == tracks.lowerBound - 1)
+        #expect(file.repair() == nil)
+    }
+
+    /// A size field of another length leaves no 8 bytes to write the size into.
+    @Test func aFileWithAShortSegmentSizeIsNotRepaired() throws {
+        var sample = SampleFile(seconds: 1)
+        let size = sample.header.segmentStart - 8
+        // One byte for an unknown size, behind an EBML header that has the 7 others, and 0x01 where the field began.
+        sample.bytes.replaceSubrange(size - 4..<size + 8, with: [0xEC, 0x85, 0, 0, 0x01, 0, 0, 0x18, 0x53, 0x80, 0x67, 0xFF])
+        sample.bytes[7] += 7
+        let file = try MatroskaFile(sample.source)
+        #expect(file.segmentStart == sample.header.segmentStart)
+        #expect(file.repair() == nil)
+    }
+
     @Test func aHeaderCutOffAnywhereIsRefused() throws {
         let sample = SampleFile(seconds: 1)
         for length in 0..<sample.header.cuesContent.lowerBound - CueIndex.headerBytes {
@@ -118,5 +143,13 @@ import Testing
         for _ in 0..<20_000 { bytes += [0x1F, 0x43, 0xB6, 0x75, 0x10, 0x02, 0x00, 0x00, 0xE7, 0x81, 0x00] }
         bytes += [UInt8](repeating: 0, count: 1 << 18)
         #expect(try MatroskaFile(ByteArraySource(bytes)).blocks.isEmpty)
+    }
+}
+
+extension [UInt8] {
+    /// Where the bytes are for the first time at or behind a place.
+    fileprivate func firstRange(of bytes: [UInt8], after start: Int) -> Range<Int>? {
+        (start..<count - bytes.count).first { self[$0..<$0 + bytes.count].elementsEqual(bytes) }
+            .map { $0..<$0 + bytes.count }
     }
 }

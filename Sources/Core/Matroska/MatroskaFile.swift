@@ -18,6 +18,8 @@ public struct MatroskaFile<Source: ByteSource> {
     public let segmentEnd: Int?
     /// Where the first cluster may be.
     let bodyStart: Int
+    /// The segment's size field has 8 bytes, right before `segmentStart`.
+    let hasLongSize: Bool
 
     /// So many elements may come before the first cluster.
     private static var mostHeaderElements: Int { 1_000 }
@@ -32,6 +34,7 @@ public struct MatroskaFile<Source: ByteSource> {
         else { throw .notMatroska }
         let start = ebml.end + size.length
         segmentStart = start
+        hasLongSize = size.length == ElementHeader.longest
         // A size has 56 bits at most.
         segmentEnd = size.size.map { start + $0 }
         var reader = HeaderReader(segmentStart: segmentStart)

@@ -29,8 +29,9 @@ extension MatroskaFile {
     ///   of it is damaged.
     public func repair() -> MatroskaRepair? {
         guard let durationOffset = header.durationOffset, let seekHead = header.seekHead,
-            seekHead.count == MatroskaHeader.seekHeadBytes, segmentStart >= 8,
-            source.bytes(at: segmentStart - 8, count: 1) == [0x01]
+            seekHead.count == MatroskaHeader.seekHeadBytes, hasLongSize,
+            // Elements that are no clusters are covered or cut off behind here, and Info and Tracks with them.
+            segmentStart + max(header.places.info, header.places.tracks) < bodyStart
         else { return nil }
         var found = Findings(videoTrack: header.videoTrack, end: bodyStart)
         forEachPiece { piece in
