@@ -1,4 +1,5 @@
 import Foundation
+import LinuxRuntime
 import MediaCore
 
 /// A file that holds a secret: a token, a key, a configuration with either.
@@ -16,15 +17,14 @@ package enum SecretFile {
 
     /// Who beside this user and root may read or replace a file; nil if nobody.
     static func exposure(of path: String) -> String? {
-        var status = stat()
-        guard stat(path, &status) == 0 else { return nil }
-        if status.st_uid != 0, status.st_uid != geteuid() { return "belongs to another user" }
+        guard let status = FileStatus(path: path) else { return nil }
+        if status.owner != 0, status.owner != geteuid() { return "belongs to another user" }
         // A group of a service's user (root:share, 0640) is the usual way to pass a secret to it.
-        if status.st_mode & S_IROTH != 0 { return "can be read by every user" }
-        if status.st_mode & S_IWOTH != 0 { return "can be written by every user" }
-        if status.st_mode & S_IWGRP != 0 { return "can be written by its group" }
+        if status.permissions & 0o004 != 0 { return "can be read by every user" }
+        if status.permissions & 0o002 != 0 { return "can be written by every user" }
+        if status.permissions & 0o020 != 0 { return "can be written by its group" }
         // A group of one user has the user's number.
-        if status.st_mode & S_IRGRP != 0, status.st_uid == geteuid(), status.st_gid != getegid() {
+        if status.permissions & 0o040 != 0, status.owner == geteuid(), status.group != getegid() {
             return "can be read by another group"
         }
         return nil

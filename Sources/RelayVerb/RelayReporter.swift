@@ -33,8 +33,7 @@ final class RelayReporter: Sendable {
     static func isJournal(_ environment: [String: String] = ProcessInfo.processInfo.environment) -> Bool {
         guard let stream = environment["JOURNAL_STREAM"] else { return false }
         return [STDOUT_FILENO, STDERR_FILENO].contains { descriptor in
-            var status = stat()
-            return fstat(descriptor, &status) == 0 && stream == "\(status.st_dev):\(status.st_ino)"
+            FileStatus(descriptor: descriptor).map { stream == "\($0.device):\($0.inode)" } ?? false
         }
     }
 

@@ -32,7 +32,7 @@ package final class LentMemory {
         self.kind = kind
         self.descriptor = descriptor
         start = offset
-        let isDevice = DescriptorKind.isCharacterDevice(descriptor)
+        let isDevice = FileStatus(descriptor: descriptor)?.isCharacterDevice == true
         let size: Int
         if isDevice {
             // The kernel checks what is mapped of a device.
