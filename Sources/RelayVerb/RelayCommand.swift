@@ -18,12 +18,14 @@ package struct RelayCommand: ParsableCommand {
 
     package static let configuration = CommandConfiguration(
         commandName: commandName, abstract: "Take broadcasts in, and serve each to viewers under a link of its own.",
+        usage: HelpScope.usage("\(commandName == "relay" ? "share relay" : commandName) [<options>]"),
         discussion: """
             The first line on stdout is the relay's link for publishers: 'share host --relay LINK'. \
             Each broadcast gets a link for viewers, which its publisher sees, too. Nothing is \
             decoded. A host chooses the way: over the relay, which can watch what passes \
             through it (--route relay, and auto with many viewers), or direct.
-            """, version: ProgramVersion.text)
+            """ + HelpScope.hint("limits, metrics, the directory, clusters, STUN and TURN"),
+        version: ProgramVersion.text)
 
     /// The name in the usage: the verb, or that of the program which is this command alone.
     private static var commandName: String {
@@ -65,7 +67,7 @@ package struct RelayCommand: ParsableCommand {
     var tls: [String] = []
 
     @Option(
-        help: ArgumentHelp(
+        help: .rest(
             "Name or address in the links, if it is not the one of --listen or, with --tls, the certificate's first.",
             valueName: "host"))
     var linkHost: String?
@@ -83,14 +85,14 @@ package struct RelayCommand: ParsableCommand {
             valueName: "file"))
     var publishToken: String?
 
-    @Option(help: ArgumentHelp("Broadcasts at a time: 1 to 4096.", valueName: "count"))
+    @Option(help: .rest("Broadcasts at a time: 1 to 4096.", valueName: "count"))
     var maxBroadcasts = 4
 
-    @Option(help: ArgumentHelp("Viewers of one broadcast at a time: 1 to 10000.", valueName: "count"))
+    @Option(help: .rest("Viewers of one broadcast at a time: 1 to 10000.", valueName: "count"))
     var maxViewers = 64
 
     @Option(
-        help: ArgumentHelp(
+        help: .rest(
             """
             Viewers of all broadcasts at a time: 1 to 20000; if omitted, what the HTTPS connections for --max-viewers \
             allow.
@@ -98,31 +100,31 @@ package struct RelayCommand: ParsableCommand {
     var maxTotalViewers: Int?
 
     @Option(
-        help: ArgumentHelp(
+        help: .rest(
             "Maximum bitrate to one viewer, and of a publisher, in kbit/s: 100 to 1000000.", valueName: "kbit"))
     var maxBitrate = 20_000
 
     @Option(
-        help: ArgumentHelp(
+        help: .rest(
             "Threads that send to viewers at a time: 1 to 64; one for each core, and at most 8, if omitted.",
             valueName: "count")
     )
     var threads: Int?
 
     @Option(
-        help: ArgumentHelp(
+        help: .rest(
             "Where to serve /metrics (for Prometheus), /health and /ready, by plain HTTP: an address that only your monitoring reaches.",
             valueName: "addr:port"))
     var metrics: String?
 
-    @Flag(help: "List no broadcasts, also not those whose hosts want that.")
+    @Flag(help: .rest("List no broadcasts, also not those whose hosts want that."))
     var noDirectory = false
 
-    @Option(help: ArgumentHelp("Where this relay is, for the directory, such as eu-west.", valueName: "text"))
+    @Option(help: .rest("Where this relay is, for the directory, such as eu-west.", valueName: "text"))
     var region: String?
 
     @Option(
-        help: ArgumentHelp(
+        help: .rest(
             """
             NATS servers over which this relay and others find each other's broadcasts: nats://HOST:PORT or tls://..., \
             separated by commas.
@@ -131,40 +133,40 @@ package struct RelayCommand: ParsableCommand {
     var cluster: String?
 
     @Option(
-        help: ArgumentHelp(
+        help: .rest(
             "Name of this relay in the cluster, another one for each: letters a to z, digits and '-'. Random if omitted.",
             valueName: "name"))
     var node: String?
 
     @Option(
         parsing: .upToNextOption,
-        help: ArgumentHelp(
+        help: .rest(
             "The NATS servers' authority (PEM), and a certificate chain and key of this relay if they want one.",
             valueName: "file"))
     var clusterTls: [String] = []
 
     @Option(
-        help: ArgumentHelp(
+        help: .rest(
             "On SIGTERM, take nobody in any more, and end when all broadcasts have ended, or after this time: 90s, 10m, 2h.",
             valueName: "time"))
     var drain: Timespan?
 
     @Option(
-        help: ArgumentHelp(
+        help: .rest(
             "File with the secret of your TURN servers (coturn's static-auth-secret): each peer gets credentials of its own, which expire. The URLs of --turn need no USER then.",
             valueName: "file"))
     var turnSecret: String?
 
-    @OptionGroup(title: "Network options") var serverOptions: ServerOptions
+    @OptionGroup(title: "Network options", visibility: HelpScope.rest) var serverOptions: ServerOptions
 
     @Option(name: .customLong("for"), help: ArgumentHelp("End after this time: 90, 90s, 10m, 2h.", valueName: "time"))
     var duration: Timespan?
 
-    @Flag(help: "Print one JSON event a line on stdout.")
+    @Flag(help: .rest("Print one JSON event a line on stdout."))
     var json = false
 
     @Flag(
-        help: ArgumentHelp(
+        help: .rest(
             "Leave the secrets of viewers' links out of what is printed, so that nobody can watch by a log.",
             discussion: "In systemd's journal they are left out without it."))
     var hideLinks = false

@@ -10,6 +10,6 @@ enum ShareRelay {
         StandardStreams.prepare()
         ProcessMemory.limitFragmentation(arenas: 3)
         ProcessMemory.forbidDumps()
-        RelayCommand.main()
+        RelayCommand.main(HelpScope.current.arguments)
     }
 }

@@ -21,68 +21,38 @@ enum RouteChoice: String, ExpressibleByArgument, CaseIterable { case auto, direc
 struct HostCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "host", abstract: "Publish this screen and print a link to it.",
+        usage: HelpScope.usage("share host [<options>]"),
         discussion: """
             The first line on stdout is the link. Give it to the people who may watch: they \
             open it in a browser, or with 'share join'. You are asked about each viewer \
             before anything is shown. Ctrl-C ends the broadcast for all viewers.
 
-            share host                                   the screen, or what you choose from a list
-            share host --source window:Firefox --mic     one window, with your microphone
-            share host --accept any --for 10m            whoever has the link watches, for ten minutes
-            """)
+            share host                                  the screen, or what you choose
+            share host --source window:Firefox --mic    one window, and your microphone
+            share host --accept any --for 10m           whoever has the link watches
+            """
+                + HelpScope.hint(
+                    "cursor, cameras, recordings and clips, relays and services, ports, STUN and TURN"))
 
-    @Option(
-        help: ArgumentHelp(
-            "What to share: screen (all of the display), monitor:N, window:ID, region:WxH+X+Y, portal (the default on Wayland), camera:N, test.",
-            discussion: """
-                If omitted, a list to choose from is shown in a terminal where there is a choice; else screen. \
-                A monitor has a number or a name, a window an id or a part of its title: share sources lists \
-                them. test is a video with a tone, which needs no display.
-                """, valueName: "source"),
-        transform: Self.captureSource)
-    var source: CaptureSource?
+    @OptionGroup(title: "Common options") var common: CommonHostOptions
 
-    @Option(
-        help: ArgumentHelp(
-            "Audio to share: what this machine plays (system), what one application plays (app:NAME), or none.",
-            discussion: """
-                What share join plays on this machine is never part of it. NAME is an application's name, \
-                program or process id, or the title of what it plays; it need not play yet.
-                """, valueName: "audio"))
-    var audio: AudioChoice = .system
+    @OptionGroup(title: "Screen options", visibility: HelpScope.rest) var screen: ScreenOptions
 
-    @Option(
-        defaultAsFlag: "",
-        help: ArgumentHelp(
-            "Also share the microphone: the default one, or this PulseAudio source.", valueName: "source")
-    )
-    var mic: String? = nil
+    @OptionGroup(title: "Camera options", visibility: HelpScope.rest) var cameras: CameraOptions
 
-    @Option(
-        help: ArgumentHelp(
-            "Who may join: viewers that you accept (ask), known viewers (known), or anyone with the link (any).",
-            discussion: """
-                Viewers that you accepted with 'always' are known: with ask and known, they \
-                join without a question; 'share known' lists them. ask needs a terminal; \
-                known refuses all other viewers if there is none.
-                """)
-    )
-    var accept: AcceptChoice = .ask
+    @OptionGroup(title: "Recording options", visibility: HelpScope.rest) var keep: KeepOptions
 
-    @Option(
-        help: ArgumentHelp(
-            "Name of the broadcast, as viewers see it; your login name and your machine's if omitted.",
-            valueName: "text"))
-    var name: String?
+    @OptionGroup(title: "Relay and service options", visibility: HelpScope.rest) var destination: DestinationOptions
 
-    @Option(name: .customLong("for"), help: ArgumentHelp("End after this time: 90, 90s, 10m, 2h.", valueName: "time"))
-    var duration: Timespan?
+    @OptionGroup(title: "Network options", visibility: HelpScope.rest) var listening: ListenOptions
 
-    @Flag(help: "Print one JSON event a line on stdout.")
+    @OptionGroup(title: "STUN and TURN options", visibility: HelpScope.rest) var serverOptions: ServerOptions
+
+    @Flag(help: .rest("Print one JSON event a line on stdout."))
     var json = false
 
     @Flag(
-        help: ArgumentHelp(
+        help: .rest(
             "Print a line of statistics on stderr each second.",
             discussion: """
                 With several viewers: the longest rtt and queue, the highest loss, the lowest \
@@ -93,16 +63,4 @@ struct HostCommand: ParsableCommand {
                 losses after which the video continued without a key frame.
                 """))
     var stats = false
-
-    @OptionGroup(title: "Screen options") var screen: ScreenOptions
-
-    @OptionGroup(title: "Camera options") var cameras: CameraOptions
-
-    @OptionGroup(title: "Recording options") var keep: KeepOptions
-
-    @OptionGroup(title: "Relay and service options") var destination: DestinationOptions
-
-    @OptionGroup(title: "Network options") var listening: ListenOptions
-
-    @OptionGroup(title: "STUN and TURN options") var serverOptions: ServerOptions
 }

@@ -112,9 +112,9 @@ struct DestinationOptions: ParsableArguments {
 
 extension ArgumentHelp {
     /// Of `--listen` of a host and a service.
-    static let listen = ArgumentHelp(
+    static let listen: ArgumentHelp = .common(
         "Address and TCP port to listen on; port 0 selects free ports, also for media.",
-        discussion: """
+        details: """
             Without it: all addresses, and port \(DefaultPorts.signaling), or the next free one of the \(DefaultPorts.further) \
             after it. Media uses the UDP ports \(DefaultPorts.media.lowerBound) to \(DefaultPorts.media.upperBound).
             """, valueName: "addr:port")

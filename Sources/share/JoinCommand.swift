@@ -17,11 +17,12 @@ import X11Capture
 struct JoinCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "join", abstract: "Watch a shared screen.",
+        usage: HelpScope.usage("share join [<options>] [<link>]"),
         discussion: """
             The link is also read from SHARE_LINK, or from stdin if '-' is given, so that 'ps' \
             does not show it. In the window: F or a double click for full screen, M to mute, \
             S for statistics, Q to leave, Escape to leave full screen, then the session.
-            """)
+            """ + HelpScope.hint("recordings and clips, statistics, STUN and TURN"))
 
     @Argument(help: "The link that 'share host' printed, or - for stdin.")
     var link: String?
@@ -49,7 +50,7 @@ struct JoinCommand: ParsableCommand {
     var duration: Timespan?
 
     @Flag(
-        help: ArgumentHelp(
+        help: .rest(
             "Print a line of statistics on stderr each second.",
             discussion: """
                 estimate: the host's bandwidth estimate for this viewer, if it reports one. \
@@ -61,7 +62,7 @@ struct JoinCommand: ParsableCommand {
     var stats = false
 
     @Option(
-        help: ArgumentHelp(
+        help: .rest(
             "Ask for the temporal layers up to this one only: 0 saves bandwidth.",
             discussion: """
                 Where the host or relay has two layers, which it has while its viewers' \
@@ -69,11 +70,11 @@ struct JoinCommand: ParsableCommand {
                 """, valueName: "layer"))
     var maxLayer: Int?
 
-    @OptionGroup(title: "Recording options") var keep: KeepOptions
+    @OptionGroup(title: "Recording options", visibility: HelpScope.rest) var keep: KeepOptions
 
-    @OptionGroup(title: "Network options") var serverOptions: ServerOptions
+    @OptionGroup(title: "Network options", visibility: HelpScope.rest) var serverOptions: ServerOptions
 
-    @Flag(help: "Print one JSON event a line on stdout.")
+    @Flag(help: .rest("Print one JSON event a line on stdout."))
     var json = false
 
     func run() throws {

@@ -11,6 +11,7 @@ import Transport
 struct RecordCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "record", abstract: "Watch a shared screen and save it to a file, or record your own screen.",
+        usage: HelpScope.usage("share record [<options>] [<links> ...]"),
         discussion: """
             Joins as a viewer that records: the host sees that when it lets you in. Nothing is \
             decoded: the file has the frames and the sound as they were sent, in WebM, which \
@@ -22,7 +23,7 @@ struct RecordCommand: ParsableCommand {
 
             Ctrl-C ends the recording. The link is also read from SHARE_LINK, or from stdin if '-' \
             is given.
-            """)
+            """ + HelpScope.hint("what of the own screen, and how; STUN and TURN"))
 
     @Argument(help: "The link that 'share host' printed, or - for stdin. Several with --watch.")
     var links: [String] = []
@@ -30,19 +31,19 @@ struct RecordCommand: ParsableCommand {
     @Flag(help: "Record your own screen instead of a broadcast.")
     var screen = false
 
-    @OptionGroup(title: "Options of --screen") var screenOptions: OwnScreenOptions
+    @OptionGroup(title: "Options of --screen", visibility: HelpScope.rest) var screenOptions: OwnScreenOptions
 
     @Flag(
-        help: ArgumentHelp(
+        help: .common(
             "Record whenever the broadcast runs: join again after an outage, and when the host comes back.",
-            discussion: "Each session gets a file in the folder. A host that refuses is not asked again."))
+            details: "Each session gets a file in the folder. A host that refuses is not asked again."))
     var watch = false
 
     @Option(
         name: .shortAndLong,
-        help: ArgumentHelp(
+        help: .common(
             "The file to write, or the folder for it; the current folder if omitted.",
-            discussion: "In a folder, the file is named after the broadcast, the date and the time.",
+            details: "In a folder, the file is named after the broadcast, the date and the time.",
             valueName: "file|folder"))
     var output: String?
 
@@ -60,9 +61,9 @@ struct RecordCommand: ParsableCommand {
             "Your name, as the host sees it; your login name and your machine's if omitted.", valueName: "text"))
     var name: String?
 
-    @OptionGroup(title: "Network options") var serverOptions: ServerOptions
+    @OptionGroup(title: "Network options", visibility: HelpScope.rest) var serverOptions: ServerOptions
 
-    @Flag(help: "Print one JSON event a line on stdout.")
+    @Flag(help: .rest("Print one JSON event a line on stdout."))
     var json = false
 
     func run() throws {

@@ -17,6 +17,7 @@ import WindowPlayout
 struct ServiceCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "service", abstract: "Take broadcasts in as a service that hosts pair with.",
+        usage: HelpScope.usage("share service [<options>] --id <id>"),
         discussion: """
             The first line on stdout is the service's link. A host installs it with \
             'share extension install LINK', and broadcasts to it with \
@@ -25,7 +26,7 @@ struct ServiceCommand: ParsableCommand {
             {"comment":{"name":"Ann","text":"hello"}}, {"url":"https://..."} or \
             {"finish":{"reason":"...","nextStep":"..."}}. With --relay, hosts reach the \
             service over a relay (share relay), and send their media to it directly.
-            """)
+            """ + HelpScope.hint("snapshots, recordings, commands, tokens, STUN and TURN"))
 
     @Option(help: ArgumentHelp("Identifier in reverse-DNS notation, such as com.example.conference.", valueName: "id"))
     var id: String
@@ -38,11 +39,11 @@ struct ServiceCommand: ParsableCommand {
             "What to ask the host's user, such as title:Title; may be repeated.", valueName: "name[:label]"))
     var field: [String] = []
 
-    @Option(help: ArgumentHelp("Text file with the terms that the host's user has to agree to.", valueName: "file"))
+    @Option(help: .rest("Text file with the terms that the host's user has to agree to.", valueName: "file"))
     var terms: String?
 
     @Option(
-        help: ArgumentHelp(
+        help: .rest(
             "Image that hosts keep for the service: PNG, at most 256 x 256 pixels and 16 KiB.", valueName: "file.png"))
     var icon: String?
 
@@ -55,9 +56,9 @@ struct ServiceCommand: ParsableCommand {
     @Option(help: .listen) var listen: String?
 
     @Option(
-        help: ArgumentHelp(
+        help: .common(
             "Let hosts meet this service at this relay (share relay): its link, which the service's link then names.",
-            discussion: """
+            details: """
                 For a service that nobody can reach. The relay passes on what hosts and service \
                 say to each other; it gets none of their media.
                 """, valueName: "link"))
@@ -66,32 +67,32 @@ struct ServiceCommand: ParsableCommand {
     @Flag(help: "Open no window. --snapshot still saves the last frame.")
     var headless = false
 
-    @Option(help: ArgumentHelp("Save the last frame of each broadcast to this file.", valueName: "file.png"))
+    @Option(help: .rest("Save the last frame of each broadcast to this file.", valueName: "file.png"))
     var snapshot: String?
 
     @Option(
-        help: ArgumentHelp(
+        help: .rest(
             "Record each broadcast to a file in this folder, as it comes, in WebM.", valueName: "folder"))
     var record: String?
 
     @Option(
-        help: ArgumentHelp(
+        help: .rest(
             "Shell command to run for each broadcast; SHARE_APPLICATION, SHARE_APPLICATION_ID, SHARE_ADDRESS and "
                 + "SHARE_SETUP (JSON) say which.", valueName: "command"))
     var onBroadcast: String?
 
     @Option(
-        help: ArgumentHelp(
+        help: .rest(
             "Token with which WHIP tools publish without a question: 16 characters or more; better in SHARE_TOKEN.",
             valueName: "token"))
     var token: String?
 
-    @OptionGroup(title: "Network options") var serverOptions: ServerOptions
+    @OptionGroup(title: "Network options", visibility: HelpScope.rest) var serverOptions: ServerOptions
 
     @Option(name: .customLong("for"), help: ArgumentHelp("End after this time: 90, 90s, 10m, 2h.", valueName: "time"))
     var duration: Timespan?
 
-    @Flag(help: "Print one JSON event a line on stdout.")
+    @Flag(help: .rest("Print one JSON event a line on stdout."))
     var json = false
 
     /// How many broadcasts are taken at a time without a window. A window shows one.

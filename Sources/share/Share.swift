@@ -10,7 +10,7 @@ struct Share: ParsableCommand {
         RelayProgram.replaceThisProgram()
         ProcessMemory.limitFragmentation()
         ProcessMemory.forbidDumps()
-        main(nil)
+        main(HelpScope.current.arguments)
     }
 
     static let configuration = CommandConfiguration(

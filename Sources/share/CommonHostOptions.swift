@@ -1,0 +1,74 @@
+import ArgumentParser
+import CommandSupport
+import MediaCore
+
+/// What most people choose of a host. `share help host` shows these options alone.
+struct CommonHostOptions: ParsableArguments {
+    @Option(
+        help: .common(
+            "What to share: screen (all of the display), monitor:N, window:ID, region:WxH+X+Y, portal (the default on Wayland), camera:N, test.",
+            details: """
+                If omitted, a list to choose from is shown in a terminal where there is a choice; else screen. \
+                A monitor has a number or a name, a window an id or a part of its title: share sources lists \
+                them. test is a video with a tone, which needs no display.
+                """, valueName: "source"),
+        transform: HostCommand.captureSource)
+    var source: CaptureSource?
+
+    @Option(
+        help: .common(
+            "Audio to share: what this machine plays (system), what one application plays (app:NAME), or none.",
+            details: """
+                What share join plays on this machine is never part of it. NAME is an application's name, \
+                program or process id, or the title of what it plays; it need not play yet.
+                """, valueName: "audio"))
+    var audio: AudioChoice = .system
+
+    @Option(
+        defaultAsFlag: "",
+        help: .common(
+            "Also share the microphone: the default one, or this PulseAudio source.", valueName: "source")
+    )
+    var mic: String? = nil
+
+    @Option(
+        help: .common(
+            "Who may join: viewers that you accept (ask), known viewers (known), or anyone with the link (any).",
+            details: """
+                Viewers that you accepted with 'always' are known: with ask and known, they \
+                join without a question; 'share known' lists them. ask needs a terminal; \
+                known refuses all other viewers if there is none.
+                """)
+    )
+    var accept: AcceptChoice = .ask
+
+    @Option(
+        help: .common(
+            "Name of the broadcast, as viewers see it; your login name and your machine's if omitted.",
+            valueName: "text"))
+    var name: String?
+
+    @Option(name: .customLong("for"), help: .common("End after this time: 90, 90s, 10m, 2h.", valueName: "time"))
+    var duration: Timespan?
+}
+
+extension HostCommand {
+    var source: CaptureSource? {
+        get { common.source }
+        set { common.source = newValue }
+    }
+    var audio: AudioChoice {
+        get { common.audio }
+        set { common.audio = newValue }
+    }
+    var mic: String? {
+        get { common.mic }
+        set { common.mic = newValue }
+    }
+    var accept: AcceptChoice { common.accept }
+    var name: String? { common.name }
+    var duration: Timespan? {
+        get { common.duration }
+        set { common.duration = newValue }
+    }
+}
