@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { AdmissionStore } from '../../Sources/Peer/ViewerPage/Page/Script/admission.js';
+import { AdmissionStore, expiresSoon } from '../../Sources/Peer/ViewerPage/Page/Script/admission.js';
 
 class Storage {
     constructor() { this.items = new Map(); }
@@ -42,4 +42,12 @@ test('what is no admission is ignored, and so is a browser that stores nothing',
     store.save();
     store.forget();
     assert.equal(store.current, null);
+});
+
+test('credentials for a viewer without media expire soon', () => {
+    const turn = username => [{ urls: ['turn:a.example'], username, credential: 'c' }];
+    assert.equal(expiresSoon(turn('1060:abc'), 1000), true);
+    assert.equal(expiresSoon([{ urls: ['stun:a.example'] }, ...turn('1060:abc')], 1000), true);
+    assert.equal(expiresSoon(turn('44200:abc'), 1000), false);
+    for (const none of [turn('user'), turn('user:1'), turn(undefined), [null], [], undefined]) assert.equal(expiresSoon(none, 1000), false);
 });

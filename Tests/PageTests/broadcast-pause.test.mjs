@@ -97,6 +97,25 @@ test('before the first frame an unheard publisher is what the viewer waits for',
     assert.equal(element('status').textContent, 'Connecting ...');
 });
 
+test('a broadcast of audio alone says so, under pauses and outages', () => {
+    const session = listening('connecting');
+    session.playing(false);
+    const sentence = 'This broadcast has audio alone.';
+    assert.equal(root.dataset.state, 'playing');
+    assert.equal(element('said').textContent, sentence);
+    session.handle({ type: 'paused' });
+    assert.equal(element('said').textContent, words);
+    session.handle({ type: 'resumed' });
+    assert.equal(element('said').textContent, sentence);
+    session.reconnection.isInterrupted = true;
+    session.reconnection.resumed();
+    assert.ok(!element('notice').hidden && element('said').textContent === sentence);
+    session.playing(true);
+    assert.ok(!('audioAlone' in root.dataset));
+    showPause(false);
+    assert.ok(element('notice').hidden);
+});
+
 test('a removed viewer reads so, and may ask again', () => {
     const session = listening('playing');
     session.handle({ type: 'removed', reason: 'the host removed you' });

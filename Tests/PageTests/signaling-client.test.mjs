@@ -65,3 +65,13 @@ test('leaving withdraws the knock and closes the session, once', () => {
     assert.equal(requests[0].headers.Authorization, undefined);
     assert.equal(requests[1].headers.Authorization, 'Bearer secret');
 });
+
+test('ICE servers are asked for with the token, and an older host does not tell them', async () => {
+    const iceServers = [{ urls: ['turn:a.example'], username: '1:a', credential: 'c' }];
+    const { client, requests } = clientWith(() => Response.json({ iceServers }));
+    client.token = 'secret';
+    assert.deepEqual(await client.iceServers(), iceServers);
+    assert.equal(requests[0].path, '/0123456789ABC/servers');
+    assert.equal(requests[0].headers.Authorization, 'Bearer secret');
+    assert.equal(await clientWith(() => new Response('', { status: 404 })).client.iceServers(), null);
+});

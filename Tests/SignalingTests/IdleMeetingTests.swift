@@ -4,7 +4,7 @@ import Testing
 @testable import Admission
 @testable import Signaling
 
-/// A meeting at which nobody is makes room when another host wants its place.
+/// A meeting at which nobody is makes room when another host wants its place, and ends by itself some time.
 @Suite(.timeLimit(.minutes(1))) struct IdleMeetingTests {
     /// Runs `body` while the only place is that of a meeting, with the reason of its end.
     private func with(
@@ -61,6 +61,54 @@ import Testing
         try await with(idleAfter: .zero) { stage, _ in
             _ = try await stage.client.publish(description(stage.identity.fingerprint), decidesOnViewers: true)
             try await pair(stage, expecting: .busy)
+        }
+    }
+
+    /// Runs `body` with a meeting at which nobody may be for long; nobody else wants its place.
+    private func withShortPatience(
+        _ decision: PairingDecision, _ body: (MeetingFixture, Promise<String>) async throws -> Void
+    ) async throws {
+        try await MeetingFixture.with(
+            pairing: { _ in decision }, configure: { $0.emptyMeetingTimeout = .milliseconds(500) }
+        ) { stage in
+            let end = Promise<String>()
+            let note: @Sendable (MeetingSession.Event) -> Void = { event in
+                if case .ended(let reason, _) = event { end.fulfil(reason) }
+            }
+            try await stage.open(note) { try await body(stage, end) }
+        }
+    }
+
+    @Test func anEmptyMeetingEndsByItself() async throws {
+        try await withShortPatience(.acceptedByRule) { stage, end in
+            #expect(await end.value == "nobody came to this broadcast for a long time")
+            // Its place is free, and its token is worth nothing.
+            await #expect(throws: SignalingError.self) { _ = try await stage.client.iceServers() }
+        }
+    }
+
+    /// A viewer has come; after it has left, the time begins anew. What a person has accepted stays.
+    @Test func aMeetingWithAViewerOrOfAnAcceptedHostDoesNotEndByItself() async throws {
+        try await withShortPatience(.acceptedByRule) { stage, end in
+            try await stage.host.client(stage.link) { viewer in
+                let identity = try Identity.ephemeral()
+                _ = try await viewer.offer(
+                    description(identity.fingerprint), token: try await viewer.admissionToken(for: identity))
+                let events = try await viewer.events()
+                try await self.stays(stage)
+                _ = events
+            }
+            _ = await end.value
+        }
+        try await withShortPatience(.accepted) { stage, _ in try await stays(stage) }
+    }
+
+    /// Over two looks at the meeting, which are 5 s apart.
+    private func stays(_ stage: MeetingFixture) async throws {
+        let clock = ContinuousClock(), end = clock.now + .seconds(11)
+        while clock.now < end {
+            _ = try await stage.client.iceServers()
+            try await clock.sleep(for: .milliseconds(500))
         }
     }
 }

@@ -18,14 +18,17 @@ struct MeetingFixture {
     let identity: Identity
     let link: Link
 
-    /// - Parameter body: the meeting is not open yet.
+    /// - Parameters:
+    ///   - pairing: the relay's decision on the host.
+    ///   - body: the meeting is not open yet.
     static func with(
+        pairing: @escaping @Sendable (PairingRequest) async -> PairingDecision = { _ in .accepted },
         decision: @escaping @Sendable (Knock) async -> KnockDecision = { _ in .accepted },
         beforeAnswer: @escaping @Sendable () async -> Void = {},
         configure: (inout ServiceFixture.Settings) -> Void = { _ in },
         _ body: (MeetingFixture) async throws -> Void
     ) async throws {
-        try await ServiceFixture.with(beforeAnswer: beforeAnswer, configure: configure) { relay in
+        try await ServiceFixture.with(decision: pairing, beforeAnswer: beforeAnswer, configure: configure) { relay in
             try await SignalingFixture.with(decision: decision) { host in
                 try await relay.client { client in
                     let identity = try Identity.ephemeral()

@@ -38,6 +38,8 @@ package struct TokenTable: Sendable {
         /// When the last session ended; nil if there was none.
         var sessionEnded: Instant?
         var usedAt: Instant
+        /// A session with this token has had media.
+        var hasMedia = false
     }
 
     private let limits: Limits
@@ -97,6 +99,14 @@ package struct TokenTable: Sendable {
         entry.sessionEnded = now
         entry.usedAt = now
         entries[key] = entry
+    }
+
+    /// A session with this token has media.
+    package mutating func noteMedia(_ key: Key) { entries[key]?.hasMedia = true }
+
+    /// Whether a person has accepted the viewer of a token, or media has reached it.
+    package func isProven(_ key: Key) -> Bool {
+        entries[key].map { $0.hasMedia || !$0.viewer.isAdmittedByRule } ?? false
     }
 
     private func isExpired(_ entry: Entry, _ now: Instant) -> Bool {

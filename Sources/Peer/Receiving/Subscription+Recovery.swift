@@ -60,6 +60,9 @@ extension Subscription {
 
     // MARK: Attempts
 
+    /// The next restart uses these STUN and TURN servers.
+    package func use(_ servers: ICEServerResolver.Addresses) { connection?.path.use(servers) }
+
     /// Begins an ICE restart. Call `initialCandidates` afterwards.
     /// - Returns: false if this machine has no address.
     package func restart() -> Bool {

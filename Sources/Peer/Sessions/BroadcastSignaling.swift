@@ -158,6 +158,8 @@ final class BroadcastSignaling: SignalingServerDelegate, BroadcastDelegate {
         tell(audience)
     }
 
+    func broadcast(connected session: SessionID) { served.with { $0 }?.noteMedia(of: session) }
+
     /// Its token would bring the viewer back at once.
     func broadcast(displaced viewer: Viewer) {
         guard let served = served.with({ $0 }) else { return }

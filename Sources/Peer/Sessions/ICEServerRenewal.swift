@@ -42,7 +42,8 @@ final class ICEServerRenewal: Sendable {
                     guard !Task.isCancelled else { return }
                     await use(granted)
                 }
-                await Self.renew(client, granted, use)
+                await Self.renew(
+                    granted, fetch: { () async throws(SignalingError) in try await client.iceServers() }, use: use)
             }
         }
     }
@@ -54,8 +55,13 @@ final class ICEServerRenewal: Sendable {
         }
     }
 
-    private static func renew(
-        _ client: ServiceClient, _ granted: GrantedServers, _ use: @Sendable (GrantedServers) async -> Void
+    /// Keeps the credentials valid until the task is cancelled. Returns if they do not expire.
+    /// - Parameters:
+    ///   - fetch: asks the other side for its servers.
+    ///   - use: gets them.
+    static func renew(
+        _ granted: GrantedServers, fetch: @Sendable () async throws(SignalingError) -> [ICEServer],
+        use: @Sendable (GrantedServers) async -> Void
     ) async {
         var granted = granted
         guard var expiry = granted.servers.expiry else { return }
@@ -63,7 +69,7 @@ final class ICEServerRenewal: Sendable {
         var renewals = 0
         while (try? await Task.sleep(for: wait)) != nil {
             do throws(SignalingError) {
-                granted.servers = try await client.iceServers()
+                granted.servers = try await fetch()
                 guard !Task.isCancelled else { return }
                 await use(granted)
                 guard let next = granted.servers.expiry else { return }

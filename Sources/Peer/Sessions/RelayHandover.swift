@@ -140,6 +140,8 @@ final class RelayHandover: BroadcastDelegate, Sendable {
     }
 
     func broadcast(displaced viewer: Viewer) { signaling.broadcast(displaced: viewer) }
+
+    func broadcast(connected session: SessionID) { signaling.broadcast(connected: session) }
 }
 
 extension BroadcastEvent {

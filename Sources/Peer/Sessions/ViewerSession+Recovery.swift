@@ -140,6 +140,20 @@ extension ViewerSession {
         }
     }
 
+    /// Gets the credentials of the host's TURN servers anew before they expire, for restarts and sessions that come.
+    func renewServers(_ client: SignalingClient) async {
+        guard let resolver = servers.with({ $0 }) else { return }
+        await ICEServerRenewal.renew(
+            resolver.granted, fetch: { () async throws(SignalingError) in try await client.iceServers() },
+            use: { granted in
+                resolver.use(granted: granted)
+                let addresses = await resolver.addresses()
+                guard !Task.isCancelled else { return }
+                self.admission.with { $0?.servers = addresses }
+                await self.core.ifRunning { $0.use(addresses) }
+            })
+    }
+
     private struct NoAddress: Error {}
 
     private func isRefusal(_ error: any Error) -> Bool {

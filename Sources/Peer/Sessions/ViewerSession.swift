@@ -254,8 +254,10 @@ public final class ViewerSession: Sendable {
                 if successor == nil { try await enter(client, at: link) }
                 guard !redirection.with({ $0.hasArrived }) else { return }
                 async let listening: Void = listen(client, at: link, place)
+                async let renewing: Void = renewServers(client)
                 await recover(client, at: link, requests)
                 await listening
+                await renewing
             } catch {
                 place.outcome.settle(error)
             }

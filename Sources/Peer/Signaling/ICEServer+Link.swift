@@ -4,8 +4,14 @@ package import ICEServers
 
 extension BroadcastResource {
     /// The servers for one viewer.
-    var issuedServers: [ICEServer] {
-        servers.issued(with: configuration.turnSecret, to: RandomName.random().text, at: Date())
+    /// - Parameters:
+    ///   - owner: the viewer's token.
+    ///   - isListed: the link is in a directory, so that its secret proves nothing. A viewer whom no person has accepted
+    ///     gets credentials for the time in which its media has to begin.
+    func issuedServers(to owner: TokenHash, isListed: Bool) -> [ICEServer] {
+        servers.issued(
+            with: configuration.turnSecret, to: RandomName.random().text, at: Date(),
+            lifetime: isListed && !admissions.isProven(owner) ? .ofStranger : nil)
     }
 }
 
@@ -14,11 +20,13 @@ extension ServiceResource {
     func issuedServers(to owner: TokenHash) -> [ICEServer] {
         servers.issued(
             with: configuration.turnSecret, to: RandomName.random().text, at: Date(),
-            lifetime: pairings.isTrusted(owner) ? nil : Self.strangerLifetime)
+            lifetime: pairings.isTrusted(owner) ? nil : .ofStranger)
     }
+}
 
-    /// In seconds.
-    private static var strangerLifetime: TimeInterval { 60 }
+extension TimeInterval {
+    /// Of TURN credentials, in seconds.
+    fileprivate static var ofStranger: TimeInterval { 60 }
 }
 
 extension ICEServer {

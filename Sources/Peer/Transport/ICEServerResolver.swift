@@ -82,10 +82,16 @@ public actor ICEServerResolver {
         used.with { Array(($0.own + $0.granted.servers).prefix(Self.serverLimit)) }
     }
 
+    /// Those that the other side has named.
+    public nonisolated var granted: GrantedServers { used.with { $0.granted } }
+
     /// Replaces the servers, or their credentials. Addresses that were found before remain usable.
     public nonisolated func use(_ own: [ICEServer], granted: GrantedServers = .none) {
         used.with { $0 = Used(own: own, granted: granted) }
     }
+
+    /// Replaces those that the other side has named, or their credentials.
+    public nonisolated func use(granted: GrantedServers) { used.with { $0.granted = granted } }
 
     /// The servers' URLs in order, each once.
     package nonisolated var urls: [Endpoint] {

@@ -2,6 +2,11 @@ extension PairingTable {
     /// The pairing of a token; nil if there is no such token, or if it has ended.
     package func pairing(token: String) -> PairingRequest? { leases.lease(token)?.request }
 
+    /// Whether a person, and no rule, has accepted the host of a session.
+    package func isAcceptedByPerson(_ session: SessionID) -> Bool {
+        leases.all.contains { $0.state == .open(session) && $0.isAcceptedByPerson }
+    }
+
     /// Begins to answer the offer of a session.
     /// - Parameter fingerprint: of the offer.
     package mutating func beginSession(token: String, fingerprint: [UInt8], now: Instant) -> SessionStart {

@@ -1,3 +1,4 @@
+import ICEServers
 import NIOCore
 import NIOHTTP1
 import SessionDescription
@@ -48,6 +49,14 @@ extension PinnedHTTPClient {
         }
         let session = OfferAnswer(sdp: answer.text, resource: resource, etag: Self.tag(answer))
         return (session, answer.headers)
+    }
+
+    /// The STUN and TURN servers that the server tells at `path`, at most 16.
+    /// - Throws: `.gone` if it does not tell them.
+    func iceServers(_ path: String) async throws(SignalingError) -> [ICEServer] {
+        let answer = try await ask(.GET, path)
+        guard answer.status == 200, let document = answer.document(ServersDocument.self) else { throw failure(answer) }
+        return Array(document.iceServers.prefix(16))
     }
 
     /// Makes this the session of `trickle`, `restart` and `leave`.

@@ -36,11 +36,7 @@ extension ServiceClient {
     /// The STUN and TURN servers of the service to which there is a pairing, with credentials from now on.
     /// - Throws: `.gone` if it does not tell them.
     package func iceServers() async throws(SignalingError) -> [ICEServer] {
-        let answer = try await http.ask(.GET, path("/servers"))
-        guard answer.status == 200, let document = answer.document(ServersDocument.self) else {
-            throw http.failure(answer)
-        }
-        return Array(document.iceServers.prefix(16))
+        try await http.iceServers(path("/servers"))
     }
 
     private nonisolated func meetingPath(_ id: MeetingID) -> String { path("/meeting/\(id.text)") }

@@ -1,6 +1,7 @@
 public import Admission
 import FoundationEssentials
 import HTTPTypes
+package import ICEServers
 import NIOCore
 import NIOHTTP1
 import SessionDescription
@@ -53,6 +54,12 @@ extension SignalingClient {
     /// - Throws: `.gone` if the host does not have the session any more.
     public func restart(_ fragment: String, timeout: Duration) async throws(SignalingError) -> RestartAnswer {
         try await http.restart(fragment, timeout: timeout)
+    }
+
+    /// The STUN and TURN servers of the host, with credentials from now on. After `offer`.
+    /// - Throws: `.gone` if it does not tell them.
+    package func iceServers() async throws(SignalingError) -> [ICEServer] {
+        try await http.iceServers(path("/servers"))
     }
 
     /// Deletes the session at the host. Errors are ignored, because the host may have gone.

@@ -102,6 +102,19 @@ final class AdmissionRegister: Sendable {
         return state.withLock { state in state.tokens.use(key, now: .now).map { (key, Admission(viewer: $0)) } }
     }
 
+    /// Media reaches the viewer of a session.
+    func noteMedia(_ session: SessionID) {
+        state.withLock { state in
+            guard let owner = state.sessions[session]?.owner, !owner.isFixed else { return }
+            state.tokens.noteMedia(owner.token)
+        }
+    }
+
+    /// Whether a token is a secret itself, or a person has accepted its viewer, or media has reached it.
+    func isProven(_ token: TokenHash) -> Bool {
+        token == fixedToken || state.withLock { $0.tokens.isProven(token) }
+    }
+
     /// Checks `limits` and reserves a place for a session in one step. Call it before the host is asked.
     func reserve(_ owner: SessionOwner, limits: SessionLimits) -> Reserving {
         state.withLock { state in

@@ -55,6 +55,9 @@ public struct BroadcastHandle: Sendable {
     /// Removes the resource of a session that the host has ended.
     public func forget(_ session: SessionID) { broadcast.admissions.end(session) }
 
+    /// Media reaches the viewer of a session, so that it is no stranger to the TURN servers any more.
+    public func noteMedia(of session: SessionID) { broadcast.admissions.noteMedia(session) }
+
     /// Sends the `ended` event with `reason` to every viewer, and waits 1 s at most until it is written. Withdraws all
     /// knocks; nobody can join any more, and knocks and offers are answered with 410.
     public func end(reason: String) async { await broadcast.end(reason: reason) }

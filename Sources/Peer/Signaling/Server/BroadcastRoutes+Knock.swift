@@ -194,7 +194,7 @@ extension BroadcastRoutes {
             return RouteResponse(
                 .ok,
                 json: AdmissionDocument(
-                    token: token, iceServers: broadcast.issuedServers, pass: pass(ofToken: token),
+                    token: token, iceServers: issuedServers(to: TokenHash(of: token)), pass: pass(ofToken: token),
                     reconnect: broadcast.admissions.admission(token: token)?.1.viewer.flatMap(broadcast.redirect)))
         case .outcome(.refused(let reason)):
             return refused(reason, Int(configuration.refusalTimeout / .seconds(1)))

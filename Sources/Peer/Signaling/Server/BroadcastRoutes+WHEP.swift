@@ -44,12 +44,12 @@ extension BroadcastRoutes {
                 OfferRefusal(.busy, "there are too many sessions with this token, certificate or address"))
         case .reserved(let reservation, let replaced):
             if let replaced { await broadcast.delegate.closeSession(replaced) }
-            return await open(offer.sdp, viewer, reservation)
+            return await open(offer.sdp, viewer, owner, reservation)
         }
     }
 
     private func open(
-        _ sdp: String, _ viewer: Viewer, _ reservation: SessionTable.Reservation
+        _ sdp: String, _ viewer: Viewer, _ owner: TokenHash, _ reservation: SessionTable.Reservation
     ) async -> RouteResponse {
         let (delegate, eventStreams) = (broadcast.delegate, broadcast.eventStreams)
         let opened = await sessions.open(reservation, hasEnded: { eventStreams.hasEnded }) { () throws(OfferRefusal) in
@@ -59,16 +59,16 @@ extension BroadcastRoutes {
         case .failure(let reason): return sessions.refusal(reason)
         case .success(let session):
             broadcast.sendLasting(of: session.id)
-            return created(session, viewer)
+            return created(session, viewer, owner)
         }
     }
 
-    private func created(_ session: OpenedSession, _ viewer: Viewer) -> RouteResponse {
+    private func created(_ session: OpenedSession, _ viewer: Viewer, _ owner: TokenHash) -> RouteResponse {
         let stream = "/\(configuration.id.text)/events" + EventSelection.query(session: session.id.text, nil)
         let events =
             "<\(stream)>; rel=\"\(WHEPExtension.events)\"; events=\"\(HostEvent.names.joined(separator: ","))\""
         let layer = "<\(sessions.endpoint)/\(session.id.text)/layer>; rel=\"\(WHEPExtension.layers)\""
-        var reply = sessions.created(session, links: [events, layer] + broadcast.issuedServers.flatMap(\.links))
+        var reply = sessions.created(session, links: [events, layer] + issuedServers(to: owner).flatMap(\.links))
         if viewer.knock != nil {
             let proof = broadcast.proof.host(viewer: viewer.fingerprint, host: server.identity.fingerprint)
             reply.headers[Header.shareProof] = Base64URL.encode(proof)

@@ -1,5 +1,6 @@
 import Admission
 import HTTPTypes
+import ICEServers
 
 /// The routes of one broadcast, below /ID.
 struct BroadcastRoutes: Sendable {
@@ -18,12 +19,28 @@ struct BroadcastRoutes: Sendable {
             return await sessions.resource(call, item) { await authorize(call).map { $0.key } }
         case ("whep", 4) where call.path[3] == "layer": return await layer(call, item)
         case ("events", 2): return await events.respond(to: call) { await authorize(call).map { $0.key } }
+        case ("servers", 2): return await servers(call)
         case ("messages", 2):
             return await onlyPost(call) {
                 RouteResponse(problem: .reserved, .notImplemented, "this host takes no messages")
             }
         default: return .notFound
         }
+    }
+
+    /// Handles GET /ID/servers: credentials of TURN servers expire before a long session ends.
+    private func servers(_ call: RouteRequest) async -> RouteResponse {
+        guard call.method == .get else { return .methodNotAllowed("GET") }
+        switch await authorize(call) {
+        case .success(let (owner, _)):
+            return RouteResponse(.ok, json: ServersDocument(iceServers: issuedServers(to: owner)))
+        case .failure(let refusal): return refusal.reply
+        }
+    }
+
+    func issuedServers(to owner: TokenHash) -> [ICEServer] {
+        let isListed = server.directory?.with { $0[configuration.id.text] != nil } ?? false
+        return broadcast.issuedServers(to: owner, isListed: isListed)
     }
 
     private func onlyPost(_ call: RouteRequest, _ reply: () async -> RouteResponse) async -> RouteResponse {

@@ -18,7 +18,7 @@ final class PairingRegister: Sendable {
     static let finalsLimit = 64
 
     let configuration: ServiceConfiguration
-    private let delegate: any ServiceDelegate
+    let delegate: any ServiceDelegate
     private let streams: EventStreams
     private let meetings: MeetingTable
     private let counters: SignalingCounters

@@ -108,7 +108,7 @@ extension ServiceRoutes {
             // The session is alive as long as its host is connected, and for a while after that.
             let life = connection.eventLoop.scheduleRepeatedTask(
                 initialDelay: .zero, delay: TimeAmount(Self.livenessInterval)
-            ) { _ in pairings.mediaReceived(meeting.session, lasting: Self.absenceLimit) }
+            ) { _ in pairings.keep(meeting, for: Self.absenceLimit) }
             defer {
                 heart.cancel()
                 life.cancel()

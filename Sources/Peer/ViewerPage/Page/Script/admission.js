@@ -26,3 +26,11 @@ export class AdmissionStore {
         this.forgetStored();
     }
 }
+
+// Whether credentials that expire (their user name begins with the end, in Unix seconds) do so within an hour.
+export function expiresSoon(iceServers, now) {
+    return Array.isArray(iceServers) && iceServers.some(server => {
+        const end = /^(\d{1,10}):/.exec(server && server.username || '');
+        return end !== null && Number(end[1]) < now + 3600;
+    });
+}

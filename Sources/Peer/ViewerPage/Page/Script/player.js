@@ -3,7 +3,7 @@
 import { element, lastFrame, microphone, root, stage, video } from './elements.js';
 import { wholeSize } from './whole-pixels.js';
 
-// `onPlaying` is called when the first frame of a session is shown.
+// `onPlaying(hasPicture)` is called when the first frame of a session is shown, or audio alone is played.
 let isOpen = false, onPlaying = () => {};
 // Browsers want a click before they play audio, or before they play at all.
 let needsClickForAudio = false, needsClickToPlay = false;
@@ -88,7 +88,10 @@ function resume() {
 }
 
 function reportPlaying() {
-    if (isOpen && video.videoWidth && root.dataset.state !== 'playing') onPlaying();
+    if (!isOpen || root.dataset.state === 'playing') return;
+    const stream = video.srcObject;
+    const isAudioAlone = stream && !stream.getVideoTracks().length && !video.paused;
+    if (video.videoWidth || isAudioAlone) onPlaying(!isAudioAlone);
 }
 
 // Shows the last frame until the video of the next connection has one.

@@ -1,5 +1,6 @@
 // One session of this viewer, from the first request to its end.
 
+import { expiresSoon } from './admission.js';
 import { makeProof } from './authentication.js';
 import { showPause } from './broadcast-pause.js';
 import { encodeBase64URL, equalBytes, utf8 } from './bytes.js';
@@ -19,7 +20,7 @@ import { serverFingerprint } from './server-values.js';
 import { sessionName, sha256Fingerprint, withSHA256FingerprintsOnly } from './sdp.js';
 import { SessionEnd, asSentence, askForNewLink, tryLater, wrongHost } from './session-end.js';
 import { SignalingClient, problemOf } from './signaling-client.js';
-import { markOutage, offerForm, show, showRecorderCount, showViewerCount } from './view.js';
+import { markAudioAlone, markOutage, offerForm, show, showRecorderCount, showViewerCount } from './view.js';
 
 export class ViewerSession {
     // `admissions`: the store of the host's admission. `mustAsk`: shows the question; null if a click has answered it, so that the host
@@ -43,7 +44,7 @@ export class ViewerSession {
     }
 
     async run() {
-        openPlayer(() => this.playing());
+        openPlayer(hasPicture => this.playing(hasPicture));
         try {
             this.requireBrowserFeatures();
             show('connecting', 'Contacting the host ...');
@@ -80,11 +81,12 @@ export class ViewerSession {
         }
     }
 
-    playing() {
+    playing(hasPicture) {
         this.hasPlayed = true;
         show('playing', 'Playing');
         showControls();
-        if (this.isStill) showPause(this.isPaused, this.isInactive);
+        markAudioAlone(!hasPicture);
+        if (this.isStill || !hasPicture) showPause(this.isPaused, this.isInactive);
     }
 
     // No new frame comes, and the session lives.
@@ -288,11 +290,23 @@ export class ViewerSession {
                 if (!transport) continue;
                 transport.onstatechange = () => { if (transport.state === 'closed') this.connectionClosed(peer); };
             }
+            this.renewServers(peer);
         } else if (peer.state === 'failed') {
             if (root.dataset.state !== 'playing') this.endWithoutConnection();
         } else if (peer.state === 'closed') {
             this.connectionClosed(peer);
         }
+    }
+
+    // Credentials for a viewer without media are short-lived. A restart, another session and a reload need others.
+    async renewServers(peer) {
+        const { client, admissions } = this;
+        if (!admissions.current || !expiresSoon(admissions.current.iceServers, Date.now() / 1000)) return;
+        const iceServers = await client.iceServers().catch(() => null);
+        if (!iceServers || !admissions.current) return;
+        admissions.current.iceServers = iceServers;
+        if (this.identity.isStored) admissions.save();
+        if (peer === this.peer && !this.isOver) peer.useICEServers(iceServers);
     }
 
     // The host's events say why, and Firefox may read them after the end of DTLS. In an outage the host may have closed this session
@@ -328,6 +342,7 @@ export class ViewerSession {
         showViewerCount(null);
         showRecorderCount(0);
         markOutage(false);
+        markAudioAlone(false);
         if (this.isStill) showPause(false);
     }
 

@@ -80,6 +80,12 @@ export class SignalingClient {
         return remote;
     }
 
+    // The ICE servers with credentials from now on; null if the host does not tell them.
+    async iceServers() {
+        const answer = await this.requestSoon(`${this.broadcast}/servers`, { headers: this.bearer });
+        return answer.status === 200 ? (await answer.json()).iceServers : null;
+    }
+
     // Whether the host answers at all; fails if not.
     ping() { return this.requestSoon(this.resource, { headers: this.bearer }); }
 

@@ -69,6 +69,10 @@ export function showRecorderCount(count) {
     element('recorded').textContent = count > 0 ? 'A viewer records' : '';
 }
 
+export function markAudioAlone(isAlone) {
+    if (isAlone) root.dataset.audioAlone = ''; else delete root.dataset.audioAlone;
+}
+
 export function markOutage(isOutage) {
     if (isOutage) root.dataset.outage = ''; else delete root.dataset.outage;
 }
