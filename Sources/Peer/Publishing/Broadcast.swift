@@ -23,10 +23,13 @@ package protocol BroadcastDelegate: AnyObject {
     func broadcast(ended session: SessionID, audience: Audience)
     /// The sessions of a viewer have ended, because another one needed the place.
     func broadcast(displaced viewer: Viewer)
+    /// The media of a session can flow: its viewer's certificate is verified.
+    func broadcast(connected session: SessionID)
 }
 
 extension BroadcastDelegate {
     package func broadcast(displaced viewer: Viewer) {}
+    package func broadcast(connected session: SessionID) {}
 }
 
 /// Sends one broadcast to its viewers: answers their offers, passes encoded frames and audio packets to each, and
@@ -299,6 +302,7 @@ extension Broadcast: SendingPeerDelegate {
         updateReferences(MonotonicClock.now)
         viewerNeedsKeyframe(peer)
         tellLayers([peer])
+        delegate?.broadcast(connected: peer.id)
         emit(.connected(peer.description, path: peer.pathSummary))
     }
 
