@@ -64,6 +64,21 @@ struct GrantedServersTests {
         await own.close()
     }
 
+    /// Of a relay that another one has named, all have to be elsewhere or here.
+    @Test func aServerToGoOnAtIsAtThePlaceOfAllThatHaveNamedIt() {
+        let own = ICEAgent.localInterfaceAddresses()
+        let elsewhere = ServerAddressRule(namedAt: [.elsewhere])
+        for address in ["127.0.0.1", "::1", "169.254.169.254", "169.254.3.4", "fe80::1", "::ffff:127.0.0.1"] + own {
+            #expect(!elsewhere.permits(address), "\(address)")
+        }
+        #expect(elsewhere.permits("203.0.113.5") && elsewhere.permits("10.1.2.3"))
+        #expect(ServerAddressRule(namedAt: [.loopback]).permits("127.0.0.1"))
+        #expect(ServerAddressRule(namedAt: [.link]).permits("169.254.3.4"))
+        #expect(!ServerAddressRule(namedAt: [.loopback, .elsewhere]).permits("127.0.0.1"))
+        #expect(!ServerAddressRule(namedAt: [.loopback]).permits("169.254.169.254"))
+        for address in own { #expect(ServerAddressRule(namedAt: [.thisMachine]).permits(address), "\(address)") }
+    }
+
     /// The check of servers after a failure connects to none of them either.
     @Test func forbiddenServersAreNotChecked() async throws {
         let resolver = ICEServerResolver(granted: GrantedServers(servers("localhost"), by: "203.0.113.5"))

@@ -27,7 +27,7 @@ struct RelaySessionTests {
             viewerLimit: (@Sendable (ViewerDescription) -> Bitrate?)? = nil,
             maximumBitrate: Bitrate = .kilobits(20_000),
             threads: Int = 1, cluster: ClusterSettings? = nil, servers: [ICEServer] = [], secret: TURNSecret? = nil,
-            directoryCapacity: Int? = nil
+            directoryCapacity: Int? = nil, linkHost: String = "127.0.0.1"
         ) async throws {
             let description = try ServiceDescription(
                 id: try #require(ServiceID("io.sharekit.relay")), name: "Relay", fields: [])
@@ -35,7 +35,7 @@ struct RelaySessionTests {
             var service = ServiceConfiguration(description)
             (service.iceServers, service.turnSecret) = (servers, secret)
             var configuration = RelaySession.Configuration(
-                service: .init(listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1", service: service))
+                service: .init(listenHost: "127.0.0.1", listenPort: 0, linkHost: linkHost, service: service))
             configuration.maximumViewers = maximumViewers
             configuration.maximumTotalViewers = maximumTotalViewers
             configuration.viewerLimit = viewerLimit

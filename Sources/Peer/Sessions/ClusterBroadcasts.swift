@@ -204,11 +204,6 @@ final class ClusterBroadcasts: BroadcastFinder {
                 try? await Task.sleep(for: .milliseconds(100))
                 continue
             }
-            guard await isPermitted(source) else {
-                failed.insert(source.name)
-                try? await Task.sleep(for: .milliseconds(100))
-                continue
-            }
             let began = MonotonicClock.now
             let reason = await watch(copy, id, source, link, broadcast)
             let isFetched = copy.state.with { state in
@@ -256,12 +251,11 @@ final class ClusterBroadcasts: BroadcastFinder {
         emit(.released(id))
     }
 
-    /// Whether a relay is at an address to which this one may connect: loopback and link-local only where this one is there
-    /// itself, whoever writes on the bus.
-    private func isPermitted(_ source: ClusterNode) async -> Bool {
+    /// Whether this relay may connect to an address because that was announced as another relay's: loopback and link-local
+    /// only where this one is there itself, whoever writes on the bus.
+    static func permits(_ own: ClusterNode) -> @Sendable (_ address: String) -> Bool {
         let policy = CandidatePolicy(CandidatePolicy.place(of: own.host, own: []))
-        let addresses = await ServerLookup.addresses(of: source.host)
-        return !addresses.isEmpty && addresses.allSatisfy { policy.permits(server: $0, own: []) }
+        return { policy.permits(server: $0, own: []) }
     }
 
     /// Tells the others that a broadcast cannot be got here any more, unless its publisher sends to this relay.
@@ -289,9 +283,11 @@ final class ClusterBroadcasts: BroadcastFinder {
     private func watch(
         _ copy: Copy, _ id: BroadcastID, _ source: ClusterNode, _ link: Link, _ known: ClusterBroadcast
     ) async -> EndReason {
+        var resources = resources()
+        resources.permits = Self.permits(own)
         let session = ViewerSession(
             link: link, identity: identity, name: "relay \(own.name)",
-            sink: SharedSink(copy.broadcast) { !copy.state.with { $0.isEnded } }, resources: resources(),
+            sink: SharedSink(copy.broadcast) { !copy.state.with { $0.isEnded } }, resources: resources,
             emit: { [weak self] event in
                 switch event {
                 case .interrupted:

@@ -1,5 +1,6 @@
 public import Admission
 public import ICEServers
+import ICETransport
 import LinuxRuntime
 import Signaling
 import Transport
@@ -30,7 +31,9 @@ public struct PairedService: Sendable {
     /// - Parameter broadcast: goes on there.
     func pairing(at link: ServiceLink, resuming broadcast: BroadcastID) async throws(PairingFailure) -> PairedService {
         let setup = setup
-        let pairing = ServicePairing(link: link, application: pairing.application, identity: pairing.identity)
+        var pairing = ServicePairing(link: link, application: pairing.application, identity: pairing.identity)
+        let place = CandidatePolicy.place(of: self.link.host, own: ICEAgent.localInterfaceAddresses())
+        pairing.namers = self.pairing.namers.union([place])
         var paired = try await pairing.run { $0.refused == nil ? setup : nil }
         (paired.decidesOnViewers, paired.title, paired.resumes) = (decidesOnViewers, title, broadcast)
         return paired
@@ -60,6 +63,8 @@ public struct ServicePairing: Sendable {
     private let link: ServiceLink
     fileprivate let application: ApplicationInfo
     fileprivate let identity: Identity
+    /// Where the relays are that have named this one, one after the other; empty: the user has.
+    fileprivate var namers: Set<CandidatePolicy.Place> = []
 
     public init(link: ServiceLink, application: ApplicationInfo, identity: Identity) {
         self.link = link
@@ -74,7 +79,9 @@ public struct ServicePairing: Sendable {
     public func run(
         ask: @escaping @Sendable (PairingQuestion) async -> [String: String]?
     ) async throws(PairingFailure) -> PairedService {
-        let client = try ServiceClient(link: link)
+        var settings = SignalingClient.Configuration()
+        if !namers.isEmpty { settings.permits = ServerAddressRule(namedAt: namers).permits }
+        let client = try ServiceClient(link: link, configuration: settings)
         do throws(PairingFailure) {
             let description = try await client.pair(application: application, identity: identity)
             let setup = Monitor<[String: String]>([:])
@@ -165,7 +172,7 @@ extension EndReason {
             case .tooMany, .queueFull, .busy: .serviceBusy
             case .connectionLost: .connectionLost
             case .oldLink: .unknownService
-            case .unanswered, .wrongSecret, .offerRefused: .failed
+            case .unanswered, .wrongSecret, .offerRefused, .unsupportedCodec: .failed
             }
         self.init(code, "\(service) does not take the broadcast: \(error.description)", remedy: error.remedy)
     }

@@ -23,7 +23,7 @@ public final class ViewerSession: Sendable {
     private let usesOnlyRelays: Bool
     let records: Bool
     /// The codecs and extensions that the sink takes.
-    private let capabilities: MediaCapabilities
+    let capabilities: MediaCapabilities
     let emit: @Sendable (ViewerEvent) -> Void
     let loop: EventLoop
     private let resources: SharedResources?
@@ -38,6 +38,8 @@ public final class ViewerSession: Sendable {
     let isPublisherInterrupted = Monitor(false)
     let relays = Monitor(Relays())
     let followsAlternates: Bool
+    /// Where the servers are that have named others to go on at. The user has named the first one.
+    private let namers = Monitor<Set<CandidatePolicy.Place>>([])
     let hasLeft = Monitor(false)
     /// The highest temporal layer to ask for; nil: all.
     private let layerLimit = Monitor<Int?>(nil)
@@ -100,6 +102,8 @@ public final class ViewerSession: Sendable {
         var isOneOfMany = true
         /// It goes on at another relay by itself.
         var followsAlternates = true
+        /// Which addresses the server of the link may have; nil: any, as the user has named it.
+        var permits: (@Sendable (String) -> Bool)?
     }
 
     /// The loop of many sessions in a process.
@@ -232,7 +236,15 @@ public final class ViewerSession: Sendable {
         var settings = SignalingClient.Configuration()
         settings.sharesThreads = resources != nil
         settings.localAddress = resources?.localAddress
+        settings.permits =
+            link == self.link ? resources?.permits : ServerAddressRule(namedAt: namers.with { $0 }).permits
         return try SignalingClient(link: link, configuration: settings)
+    }
+
+    /// The server of this link has admitted the viewer, and may name others.
+    func noteNamer(_ link: Link) {
+        let place = CandidatePolicy.place(of: link.host, own: ICEAgent.localInterfaceAddresses())
+        namers.with { _ = $0.insert(place) }
     }
 
     /// Runs the session with the server of a link.
@@ -251,7 +263,7 @@ public final class ViewerSession: Sendable {
         let place = outcomes.with { $0 }
         let journey = Task {
             do throws(EndReason) {
-                if successor == nil { try await enter(client, at: link) }
+                if successor == nil { try await enter(client, at: link) } else { noteNamer(link) }
                 guard !redirection.with({ $0.hasArrived }) else { return }
                 async let listening: Void = listen(client, at: link, place)
                 async let renewing: Void = renewServers(client)
@@ -321,6 +333,7 @@ public final class ViewerSession: Sendable {
     private func enter(_ client: SignalingClient, at link: Link) async throws(EndReason) {
         let (token, hostServers, pass) = try await knock(client)
         emit(.accepted)
+        noteNamer(link)
         if link == self.link {
             let origin = await client.origin
             redirection.with { $0.noteKnock(origin) }

@@ -8,7 +8,7 @@ package struct CandidatePolicy: Sendable {
     var allowsLinkLocal: Bool
 
     /// The place of a peer, by its address in signalling.
-    package enum Place: Equatable {
+    package enum Place: Hashable, Sendable {
         /// The peer's address is loopback; it may be a tunnel's end.
         case loopback
         /// The peer's address is one of this machine's own.

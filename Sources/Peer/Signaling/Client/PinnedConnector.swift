@@ -16,6 +16,8 @@ struct PinnedConnector: Sendable {
     let group: any EventLoopGroup
     let timeout: Duration
     private let local: SocketAddress?
+    /// Which addresses the server may have; nil: any.
+    private let permits: (@Sendable (String) -> Bool)?
     private let context: NIOSSLContext
     private let seen = SeenCertificate()
 
@@ -25,8 +27,10 @@ struct PinnedConnector: Sendable {
 
     /// - Parameter address: the numeric address to connect from; nil: the system's choice.
     init(
-        to server: PinnedServer, group: any EventLoopGroup, timeout: Duration, from address: String? = nil
+        to server: PinnedServer, group: any EventLoopGroup, timeout: Duration, from address: String? = nil,
+        permits: (@Sendable (String) -> Bool)? = nil
     ) throws(SignalingError) {
+        self.permits = permits
         local = address.flatMap { try? SocketAddress(ipAddress: $0, port: 0) }
         self.server = server
         self.group = group
@@ -109,12 +113,7 @@ struct PinnedConnector: Sendable {
         }
         if let local { bootstrap = bootstrap.bind(to: local) }
         do {
-            let channel: any Channel
-            if let address = try? SocketAddress(ipAddress: server.host, port: server.port) {
-                channel = try await bootstrap.connect(to: address).get()
-            } else {
-                channel = try await bootstrap.connect(host: server.host, port: server.port).get()
-            }
+            let channel = try await open(bootstrap, timeout)
             do {
                 try await ready.futureResult.get()
                 return channel
@@ -126,6 +125,26 @@ struct PinnedConnector: Sendable {
             ready.fail(error)
             throw finding.error ?? explain(error)
         }
+    }
+
+    private func open(_ bootstrap: ClientBootstrap, _ timeout: Duration) async throws -> any Channel {
+        guard let permits else {
+            guard let address = try? SocketAddress(ipAddress: server.host, port: server.port) else {
+                return try await bootstrap.connect(host: server.host, port: server.port).get()
+            }
+            return try await bootstrap.connect(to: address).get()
+        }
+        // Resolved once: another lookup could give another address than the one that is checked.
+        let known = await ServerLookup.addresses(of: server.host, limit: timeout)
+        let addresses = known.filter(permits).compactMap { try? SocketAddress(ipAddress: $0, port: server.port) }
+        guard let last = addresses.last else {
+            throw known.isEmpty ? SignalingError.unknown(server) : .notPermitted(server, at: known)
+        }
+        let limited = bootstrap.connectTimeout(TimeAmount(timeout / addresses.count))
+        for address in addresses.dropLast() {
+            if let channel = try? await limited.connect(to: address).get() { return channel }
+        }
+        return try await limited.connect(to: last).get()
     }
 
     /// - Parameter ready: fulfilled when the pinned certificate has arrived.
@@ -173,8 +192,7 @@ struct PinnedConnector: Sendable {
         case let error as HTTPExchange.Unanswered: return explain(error.reason)
         case let error as NIOConnectionError:
             if let failure = error.connectionErrors.first { return explain(failure.error) }
-            return SignalingError(
-                .unknownHost, "no computer is known as \(server.host): check the link and your network")
+            return .unknown(server)
         case let error as IOError:
             switch error.errnoCode {
             case ECONNREFUSED:

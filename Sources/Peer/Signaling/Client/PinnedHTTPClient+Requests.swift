@@ -85,6 +85,7 @@ extension PinnedHTTPClient {
             case .limited: .tooMany
             case .queueFull: .queueFull
             case .busy: .busy
+            case .codec: .unsupportedCodec
             default: .offerRefused
             }
         return SignalingError(code, detail, retryAfter: answer.retryAfter)

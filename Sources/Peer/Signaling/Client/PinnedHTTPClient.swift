@@ -25,7 +25,8 @@ actor PinnedHTTPClient {
         self.configuration = configuration
         group = configuration.sharesThreads ? .singleton : MultiThreadedEventLoopGroup(numberOfThreads: 1)
         connector = try PinnedConnector(
-            to: server, group: group, timeout: configuration.connectTimeout, from: configuration.localAddress)
+            to: server, group: group, timeout: configuration.connectTimeout, from: configuration.localAddress,
+            permits: configuration.permits)
     }
 
     func authorize(with token: String) { self.token = token }

@@ -1,6 +1,7 @@
 public import Admission
 import FoundationEssentials
 public import ICEServers
+public import MediaCore
 import NIOCore
 import NIOHTTP1
 import SessionDescription
@@ -26,15 +27,17 @@ extension SignalingClient {
     /// - Parameters:
     ///   - records: tells the host that this viewer records.
     ///   - pass: what another server of the broadcast has given.
-    /// - Throws: `.refused` if the host refused this identity a short while ago.
+    ///   - codecs: of the video that this viewer can show; nil: any.
+    /// - Throws: `.refused` if the host refused this identity a short while ago; `.unsupportedCodec`, before anybody is asked.
     public func knock(
-        name: String, identity: Identity, records: Bool = false, pass: String? = nil
+        name: String, identity: Identity, records: Bool = false, pass: String? = nil, codecs: Set<VideoCodec>? = nil
     ) async throws(SignalingError) -> KnockTicket {
         guard let viewer = ViewerIdentity(fingerprint: identity.fingerprint) else {
             throw SignalingError(.offerRefused, "the certificate has no usable fingerprint")
         }
         return try await knock(
-            name: name, identity: viewer, certificate: identity.certificateDER, records: records, pass: pass
+            name: name, identity: viewer, certificate: identity.certificateDER, records: records, pass: pass,
+            codecs: codecs
         ) { challenge in
             try? identity.signature(over: challenge.signedBytes)
         }
@@ -43,7 +46,7 @@ extension SignalingClient {
     /// - Parameter sign: returns 64 bytes r | s, or nil.
     func knock(
         name: String, identity: ViewerIdentity, certificate: [UInt8]?, records: Bool = false, pass: String? = nil,
-        sign: @Sendable (KnockChallenge) -> [UInt8]?
+        codecs: Set<VideoCodec>? = nil, sign: @Sendable (KnockChallenge) -> [UInt8]?
     ) async throws(SignalingError) -> KnockTicket {
         fingerprint = identity.fingerprint
         let origin = KnockOrigin.random()
@@ -63,6 +66,9 @@ extension SignalingClient {
             let document = answer.document(ChallengeDocument.self),
             let nonce = Base64URL.decode(document.nonce), nonce.count == KnockChallenge.nonceLength
         else { throw .notAShareHost(http.server, "its answer to a knock makes no sense; it may be of another version") }
+        if let codecs, let video = document.video.flatMap(VideoCodec.init(rawValue:)), !codecs.contains(video) {
+            throw .unsupported(video)
+        }
         let challenge = KnockChallenge(id: link.id, host: link.fingerprint, identity: identity, nonce: nonce)
         guard let signature = sign(challenge),
             let proof = try? JSONEncoder().encode(

@@ -20,6 +20,9 @@ public actor SignalingClient {
         package var sharesThreads = false
         /// The numeric address to connect from; nil: the system's choice.
         package var localAddress: String?
+        /// Which numeric addresses the server may have, when a peer has named it: the one that is checked is connected to.
+        /// Nil: any.
+        package var permits: (@Sendable (_ address: String) -> Bool)?
         public init() {}
     }
 

@@ -1,3 +1,5 @@
+public import MediaCore
+
 /// Why a viewer cannot join. `description` is a sentence for people and contains no secret.
 public struct SignalingError: Error, Sendable, CustomStringConvertible {
     public enum Code: Sendable, Equatable {
@@ -27,6 +29,8 @@ public struct SignalingError: Error, Sendable, CustomStringConvertible {
         /// No viewer is taken at present.
         case busy
         case offerRefused
+        /// This side and the other have no video codec in common.
+        case unsupportedCodec
         /// Another pairing has the identifier of a meeting now.
         case identifierInUse
         case notAShareHost
@@ -40,6 +44,8 @@ public struct SignalingError: Error, Sendable, CustomStringConvertible {
     /// After so many seconds the request may be repeated (Retry-After, RFC 9110 section 10.2.3); nil: the server did not
     /// say so.
     public let retryAfter: Int?
+    /// Of the broadcast, with `unsupportedCodec`; nil if that is not known.
+    public var videoCodec: VideoCodec?
 
     public init(_ code: Code, _ description: String, remedy: String = "", retryAfter: Int? = nil) {
         self.code = code
@@ -81,6 +87,24 @@ extension SignalingError {
     static func notAShareHost(_ server: PinnedServer, _ what: String) -> SignalingError {
         SignalingError(
             .notAShareHost, "\(server.authority) is not a \(server.role) of share (\(what)); check the link")
+    }
+
+    static func unknown(_ server: PinnedServer) -> SignalingError {
+        SignalingError(.unknownHost, "no computer is known as \(server.host): check the link and your network")
+    }
+
+    /// - Parameter addresses: those of its name.
+    static func notPermitted(_ server: PinnedServer, at addresses: [String]) -> SignalingError {
+        SignalingError(
+            .unreachable,
+            "\(server.authority) is at \(addresses.joined(separator: ", ")), which no host elsewhere may name")
+    }
+
+    static func unsupported(_ codec: VideoCodec) -> SignalingError {
+        var error = SignalingError(
+            .unsupportedCodec, "the broadcast's video is \(codec.rawValue), which this viewer cannot show")
+        error.videoCodec = codec
+        return error
     }
 
     static func lost(_ server: PinnedServer) -> SignalingError {
