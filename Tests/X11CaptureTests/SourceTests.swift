@@ -41,6 +41,63 @@ extension X11Tests {
             #expect(watcher.shows(blue, x: 0, y: 0) && watcher.shows(blue, x: 99, y: 79))
         }
 
+        /// Nothing is scaled, and no border or frame is in it. An odd side loses its last row or column.
+        @Test(arguments: [(1_280, 720), (1_279, 719), (640, 361)], [0, 1, 5])
+        func aWindowKeepsItsPixels(_ size: (Int, Int), _ border: Int) throws {
+            let display = try XvfbDisplay(width: 1_400, height: 800)
+            let (width, height) = (size.0, size.1)
+            let shown = try display.window(x: 0, y: 0, width: width, height: height, red, title: "Report")
+            display.setBorder(shown, width: border, green)
+            // As a window manager does it.
+            let frame = try display.window(
+                x: 30, y: 20, width: width + 7, height: height + 30, blue, title: "")
+            display.reparent(shown, into: frame, x: 3, y: 24)
+            let watcher = try Watcher(display, .window(.id(shown)))
+            let seen = PixelSize(width: width & ~1, height: height & ~1)
+            #expect(watcher.screen.size == seen)
+            // Each pixel of the rim has its own 2 x 2 block.
+            let (left, top) = (30 + 3 + border, 20 + 24 + border)
+            for (x, y) in [(0, 0), (seen.width - 2, 0), (0, seen.height - 2), (seen.width - 2, seen.height - 2)] {
+                display.fill(x: left + x, y: top + y, width: 2, height: 2, 0xFF_FFFF)
+            }
+            try watcher.updateUntilChanged()
+            try watcher.settle()
+            for (x, y) in [(0, 0), (seen.width - 1, 0), (0, seen.height - 1), (seen.width - 1, seen.height - 1)] {
+                #expect(watcher.shows(0xFF_FFFF, x: x, y: y), "\(x), \(y)")
+            }
+            for (x, y) in [(2, 2), (seen.width - 3, 2), (2, seen.height - 3), (seen.width / 2, seen.height / 2)] {
+                #expect(watcher.shows(red, x: x, y: y), "\(x), \(y)")
+            }
+        }
+
+        /// A window manager takes the border away while the window is looked at: 1,280 x 720 is never 1,278 x 718.
+        @Test func aWindowIsOfItsSizeWhileItsBorderChanges() throws {
+            let display = try XvfbDisplay(width: 1_400, height: 800)
+            let shown = try display.window(x: 0, y: 0, width: 1_280, height: 720, red, title: "Report")
+            let watcher = try Watcher(display, .window(.id(shown)))
+            let size = PixelSize(width: 1_280, height: 720)
+            #expect(watcher.screen.size == size)
+            let isOver = Monitor(false)
+            _ = NamedThread("border") {
+                for step in 0..<2_000 { display.setBorder(shown, width: step % 3, green) }
+                display.setBorder(shown, width: 0, green)
+                isOver.change { $0 = true }
+            }
+            var sizes: Set<PixelSize> = []
+            while !isOver.with({ $0 }) {
+                if case .resized(let other) = try watcher.wait(milliseconds: 20) {
+                    sizes.insert(other)
+                    watcher.adoptSize()
+                }
+                try watcher.update()
+            }
+            #expect(sizes.subtracting([size]).isEmpty, "\(sizes)")
+            display.paint(shown, blue)
+            try watcher.updateUntilChanged()
+            try watcher.settle()
+            #expect(watcher.screen.size == size && watcher.shows(blue, x: 1_279, y: 719))
+        }
+
         @Test func aWindowsNewSizeIsTold() throws {
             let display = try XvfbDisplay()
             let shown = try display.window(x: 0, y: 0, width: 100, height: 80, red, title: "Report")

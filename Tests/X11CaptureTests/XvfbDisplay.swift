@@ -77,7 +77,46 @@ final class XvfbDisplay: @unchecked Sendable {
             connection, UInt8(XCB_PROP_MODE_REPLACE.rawValue), id, property, type, 8, UInt32(bytes.count), bytes)
     }
 
-    private func atom(_ name: String) throws -> UInt32 {
+    /// Sets a property of 32-bit values, and waits until the server has it.
+    /// - Parameter type: a predefined atom.
+    func setProperty(_ name: String, of id: xcb_window_t, type: xcb_atom_enum_t, _ values: [UInt32]) throws {
+        xcb_change_property(
+            connection, UInt8(XCB_PROP_MODE_REPLACE.rawValue), id, try atom(name), UInt32(type.rawValue), 32,
+            UInt32(values.count), values)
+        sync()
+    }
+
+    /// Sets the machine of the window's program (WM_CLIENT_MACHINE).
+    func setMachine(_ name: String, of id: xcb_window_t) {
+        let string = UInt32(XCB_ATOM_STRING.rawValue)
+        set(UInt32(XCB_ATOM_WM_CLIENT_MACHINE.rawValue), of: id, type: string, Array(name.utf8))
+        sync()
+    }
+
+    func setBorder(_ window: xcb_window_t, width: Int, _ color: UInt32) {
+        var color = color
+        xcb_change_window_attributes(connection, window, UInt32(XCB_CW_BORDER_PIXEL.rawValue), &color)
+        var width = UInt32(width)
+        xcb_configure_window(connection, window, UInt16(XCB_CONFIG_WINDOW_BORDER_WIDTH.rawValue), &width)
+        sync()
+    }
+
+    func reparent(_ window: xcb_window_t, into frame: xcb_window_t, x: Int, y: Int) {
+        xcb_reparent_window(connection, window, frame, Int16(x), Int16(y))
+        sync()
+    }
+
+    func map(_ window: xcb_window_t) {
+        xcb_map_window(connection, window)
+        sync()
+    }
+
+    func unmap(_ window: xcb_window_t) {
+        xcb_unmap_window(connection, window)
+        sync()
+    }
+
+    func atom(_ name: String) throws -> UInt32 {
         let cookie = xcb_intern_atom(connection, 0, UInt16(name.utf8.count), name)
         guard let reply = xcb_intern_atom_reply(connection, cookie, nil) else {
             throw Program.Failure("the server makes no atom \(name)")

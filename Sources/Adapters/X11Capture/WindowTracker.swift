@@ -145,7 +145,7 @@ final class WindowTracker {
         title = facts.title
         if isParentStale { findTopLevel(connection) }
         if facts.isViewable {
-            if isPixmapStale || pixmap == 0 || (facts.size, facts.border) != named { namePixmap(facts, connection) }
+            if isPixmapStale || pixmap == 0 || (facts.size, facts.border) != named { namePixmap(connection) }
             if state != .shown { state = .shown }
         } else if state == .shown {
             state = .unmapped
@@ -160,26 +160,39 @@ final class WindowTracker {
         }
     }
 
-    private func namePixmap(_ facts: WindowFacts, _ connection: X11Connection) {
+    /// Names the pixmap, and reads its size and the window's. A window manager that frames the window changes its border
+    /// meanwhile; then it is named again.
+    private func namePixmap(_ connection: X11Connection) {
         let raw = connection.raw
-        let new = xcb_generate_id(raw)
-        if let error = xcb_request_check(raw, xcb_composite_name_window_pixmap_checked(raw, id, new)) {
-            // It was unmapped or closed meanwhile; the event for that follows.
-            free(error)
+        for attempt in 1...Self.namings {
+            let new = xcb_generate_id(raw)
+            let naming = xcb_composite_name_window_pixmap_checked(raw, id, new)
+            let (ofPixmap, ofWindow) = (xcb_get_geometry(raw, new), xcb_get_geometry(raw, id))
+            let replies = [ofPixmap, ofWindow].map { xcb_get_geometry_reply(raw, $0, nil) }
+            defer { for reply in replies { free(reply) } }
+            if let error = xcb_request_check(raw, naming) {
+                // It was unmapped or closed meanwhile; the event for that follows.
+                free(error)
+                return
+            }
+            freePixmap(connection)
+            pixmap = new
+            guard let drawn = replies[0]?.pointee, let window = replies[1]?.pointee else { return }
+            let border = Int(window.border_width)
+            let size = PixelSize(width: Int(window.width), height: Int(window.height))
+            isPixmapStale =
+                Int(drawn.width) != size.width + 2 * border || Int(drawn.height) != size.height + 2 * border
+            // The last attempt's is shown until the next event.
+            guard !isPixmapStale || attempt == Self.namings else { continue }
+            let whole = PixelSize(
+                width: min(size.width, Int(drawn.width) - border), height: min(size.height, Int(drawn.height) - border))
+            area = CaptureArea(whole, of: pixmap, border: border)
+            named = (size, border)
             return
         }
-        freePixmap(connection)
-        pixmap = new
-        // The pixmap may be newer than the facts.
-        guard let geometry = xcb_get_geometry_reply(raw, xcb_get_geometry(raw, pixmap), nil) else { return }
-        defer { free(geometry) }
-        let size = PixelSize(
-            width: Int(geometry.pointee.width) - 2 * facts.border,
-            height: Int(geometry.pointee.height) - 2 * facts.border)
-        area = CaptureArea(size, of: pixmap, border: facts.border)
-        named = (size, facts.border)
-        isPixmapStale = false
     }
+
+    private static let namings = 4
 
     private func freePixmap(_ connection: X11Connection) {
         if pixmap != 0 { xcb_free_pixmap(connection.raw, pixmap) }
