@@ -17,7 +17,7 @@ import Testing
         }
         private let state = Monitor(State())
 
-        func decode(_ frame: UnsafeRawBufferPointer) throws(CodecFailure) -> I420Frame? {
+        func decode(_ frame: UnsafeRawBufferPointer, colorSpace: ColorSpace?) throws(CodecFailure) -> I420Frame? {
             let number = state.change { state in
                 state.begun += 1
                 return state.begun
@@ -34,7 +34,9 @@ import Testing
     /// Decodes each frame to a grey one.
     private final class GreyDecoder: VideoDecoder {
         private let canvas = I420Buffer(PixelSize(width: 16, height: 16))
-        func decode(_ frame: UnsafeRawBufferPointer) throws(CodecFailure) -> I420Frame? { canvas.frame }
+        func decode(_ frame: UnsafeRawBufferPointer, colorSpace: ColorSpace?) throws(CodecFailure) -> I420Frame? {
+            canvas.frame
+        }
     }
 
     private final class TimeSink: VideoSink {

@@ -86,7 +86,7 @@ struct DemandingViewerTests {
 }
 
 private final class HopelessDecoder: VideoDecoder {
-    func decode(_ frame: UnsafeRawBufferPointer) throws(CodecFailure) -> I420Frame? {
+    func decode(_ frame: UnsafeRawBufferPointer, colorSpace: ColorSpace?) throws(CodecFailure) -> I420Frame? {
         throw CodecFailure(code: 1, message: "nothing is good enough")
     }
 }

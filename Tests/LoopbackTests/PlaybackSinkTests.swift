@@ -8,7 +8,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct PlaybackSinkTests {
     private final class GreyDecoder: VideoDecoder {
         private let canvas = I420Buffer(PixelSize(width: 32, height: 16))
-        func decode(_ frame: UnsafeRawBufferPointer) throws(CodecFailure) -> I420Frame? {
+        func decode(_ frame: UnsafeRawBufferPointer, colorSpace: ColorSpace?) throws(CodecFailure) -> I420Frame? {
             if frame[0] == 0 { throw CodecFailure(code: 1, message: "no frame") }
             return canvas.frame
         }
@@ -94,8 +94,9 @@ import Testing
         let hold = try #require(times[1]) - begin
         // A lag of 100 ms is not noticed.
         #expect(hold >= .milliseconds(199) && hold < .milliseconds(300))
-        stage.events.wait { $0.isEmpty ? nil : () }
-        guard case .firstFrame(let size) = stage.events.with({ $0[0] }) else { throw NotAccepted() }
+        let size = stage.events.wait { events in
+            events.lazy.compactMap { if case .firstFrame(let size) = $0 { size } else { nil } }.first
+        }
         #expect(size == PixelSize(width: 32, height: 16))
     }
 

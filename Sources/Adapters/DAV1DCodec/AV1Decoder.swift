@@ -7,18 +7,10 @@ internal import VideoBitstream
 ///
 /// - Isolation: confined to one thread.
 public final class AV1Decoder: VideoDecoder {
-    public struct Statistics: Equatable, Sendable {
-        public var frames = 0
-        /// Frames that could not be decoded, for any reason, `unusable` included.
-        public var corrupt = 0
-        /// Inter frames that arrived while a key frame was needed.
-        public var unusable = 0
-    }
-
     /// Whether libdav1d is installed. The first call blocks while it is loaded.
     public static var isAvailable: Bool { DAV1DLibrary.shared != nil }
 
-    public private(set) var statistics = Statistics()
+    public private(set) var statistics = VideoDecoderStatistics()
     /// Whether only a key frame can be decoded next.
     public private(set) var needsKeyframe = true
     private let library: DAV1DLibrary
@@ -39,9 +31,11 @@ public final class AV1Decoder: VideoDecoder {
 
     deinit { closeLibrary() }
 
-    public func decode(_ frame: UnsafeRawBufferPointer) throws(CodecFailure) -> I420Frame? {
+    public func decode(
+        _ frame: UnsafeRawBufferPointer, colorSpace: ColorSpace?
+    ) throws(CodecFailure) -> I420Frame? {
         do {
-            return try decodeChecked(frame)
+            return try decodeChecked(frame, colorSpace)
         } catch {
             statistics.corrupt += 1
             needsKeyframe = true
@@ -50,7 +44,9 @@ public final class AV1Decoder: VideoDecoder {
         }
     }
 
-    private func decodeChecked(_ frame: UnsafeRawBufferPointer) throws(CodecFailure) -> I420Frame? {
+    private func decodeChecked(
+        _ frame: UnsafeRawBufferPointer, _ colorSpace: ColorSpace?
+    ) throws(CodecFailure) -> I420Frame? {
         guard (1...DecoderLimits.maximumBytes).contains(frame.count) else {
             throw CodecFailure(code: -1, message: "not a frame of AV1: its length is \(frame.count)")
         }
@@ -67,7 +63,7 @@ public final class AV1Decoder: VideoDecoder {
         try send(frame, to: context)
         needsKeyframe = false
         statistics.frames += 1
-        return try picture.map { (picture) throws(CodecFailure) in try show(picture) }
+        return try picture.map { (picture) throws(CodecFailure) in try show(picture, colorSpace) }
     }
 
     /// Gives the library a frame, and takes what it has decoded.
@@ -96,7 +92,7 @@ public final class AV1Decoder: VideoDecoder {
         guard data.size == 0 else { throw CodecFailure(code: -1, message: "one frame of AV1 has too many pictures") }
     }
 
-    private func show(_ picture: cdav1d_picture) throws(CodecFailure) -> I420Frame {
+    private func show(_ picture: cdav1d_picture, _ colorSpace: ColorSpace?) throws(CodecFailure) -> I420Frame {
         let size = PixelSize(width: Int(picture.width), height: Int(picture.height))
         guard let y = picture.data.0, (0...3).contains(picture.layout), (8...12).contains(picture.bits) else {
             throw CodecFailure(code: -1, message: "libdav1d gave a picture of an unknown format")
@@ -112,6 +108,7 @@ public final class AV1Decoder: VideoDecoder {
                 .init(bytes: u, stride: picture.stride.1), .init(bytes: v, stride: picture.stride.1)
             )
         }
+        image.color = image.color.overridden(by: colorSpace)
         return try images.frame(image)
     }
 

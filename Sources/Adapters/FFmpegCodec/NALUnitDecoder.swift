@@ -8,21 +8,13 @@ internal import VideoBitstream
 ///
 /// - Isolation: confined to one thread.
 public final class NALUnitDecoder: VideoDecoder {
-    public struct Statistics: Equatable, Sendable {
-        public var frames = 0
-        /// Frames that could not be decoded, for any reason, `unusable` included.
-        public var corrupt = 0
-        /// Inter frames that arrived while a key frame was needed.
-        public var unusable = 0
-    }
-
     /// What can be decoded on this machine. The first call blocks while libavcodec is loaded, if it is installed.
     public static let codecs: Set<VideoCodec> = {
         guard let library = FFmpegLibrary.shared else { return [] }
         return Set([VideoCodec.h264, .h265].filter { library.findDecoder(identifier(of: $0)) != nil })
     }()
 
-    public private(set) var statistics = Statistics()
+    public private(set) var statistics = VideoDecoderStatistics()
     /// Whether only a key frame can be decoded next.
     public private(set) var needsKeyframe = true
     private let codec: VideoCodec
@@ -45,9 +37,11 @@ public final class NALUnitDecoder: VideoDecoder {
         Int32(codec == .h265 ? cav_codec_hevc : cav_codec_h264)
     }
 
-    public func decode(_ frame: UnsafeRawBufferPointer) throws(CodecFailure) -> I420Frame? {
+    public func decode(
+        _ frame: UnsafeRawBufferPointer, colorSpace: ColorSpace?
+    ) throws(CodecFailure) -> I420Frame? {
         do {
-            return try decodeChecked(frame)
+            return try decodeChecked(frame, colorSpace)
         } catch {
             statistics.corrupt += 1
             needsKeyframe = true
@@ -56,7 +50,9 @@ public final class NALUnitDecoder: VideoDecoder {
         }
     }
 
-    private func decodeChecked(_ frame: UnsafeRawBufferPointer) throws(CodecFailure) -> I420Frame? {
+    private func decodeChecked(
+        _ frame: UnsafeRawBufferPointer, _ colorSpace: ColorSpace?
+    ) throws(CodecFailure) -> I420Frame? {
         try filter.take(frame)
         if needsKeyframe, !filter.beginsStream {
             statistics.unusable += 1
@@ -72,16 +68,19 @@ public final class NALUnitDecoder: VideoDecoder {
         let decoded = try context.decode(&filter.units)
         needsKeyframe = false
         statistics.frames += 1
-        return try decoded.map { (decoded) throws(CodecFailure) in try show(decoded) }
+        return try decoded.map { (decoded) throws(CodecFailure) in try show(decoded, colorSpace) }
     }
 
-    private func show(_ frame: UnsafePointer<cav_frame>) throws(CodecFailure) -> I420Frame {
+    private func show(
+        _ frame: UnsafePointer<cav_frame>, _ colorSpace: ColorSpace?
+    ) throws(CodecFailure) -> I420Frame {
         let shown = frame.pointee
         let size = PixelSize(width: Int(shown.width), height: Int(shown.height))
         guard shown.decode_error_flags == 0 else { throw CodecFailure(code: -1, message: "a frame is damaged") }
-        guard let image = library.image(shown, size) else {
+        guard var image = library.image(shown, size) else {
             throw CodecFailure(code: -1, message: "libavcodec gave a picture of the unknown format \(shown.format)")
         }
+        image.color = image.color.overridden(by: colorSpace)
         return try images.frame(image)
     }
 }

@@ -27,12 +27,15 @@ public final class VP8Decoder: VideoDecoder {
     /// The size of the last key frame.
     public private(set) var size: PixelSize?
     private let library = VPXDecoderContext(.vp8)
+    private var images = DecodedImages()
 
     public init() {}
 
-    public func decode(_ frame: UnsafeRawBufferPointer) throws(CodecFailure) -> I420Frame? {
+    public func decode(
+        _ frame: UnsafeRawBufferPointer, colorSpace: ColorSpace?
+    ) throws(CodecFailure) -> I420Frame? {
         do {
-            return try decodeChecked(frame)
+            return try decodeChecked(frame, colorSpace)
         } catch {
             statistics.corrupt += 1
             needsKeyframe = true
@@ -41,7 +44,9 @@ public final class VP8Decoder: VideoDecoder {
         }
     }
 
-    private func decodeChecked(_ frame: UnsafeRawBufferPointer) throws(CodecFailure) -> I420Frame? {
+    private func decodeChecked(
+        _ frame: UnsafeRawBufferPointer, _ colorSpace: ColorSpace?
+    ) throws(CodecFailure) -> I420Frame? {
         let header = try VP8FrameTag(frame)
         if let newSize = header.size {
             guard newSize.width <= Self.maximumSide, newSize.height <= Self.maximumSide,
@@ -70,8 +75,13 @@ public final class VP8Decoder: VideoDecoder {
         guard shown.fmt == VPX_IMG_FMT_I420, let y = shown.planes.0, let u = shown.planes.1, let v = shown.planes.2,
             shown.stride.1 == shown.stride.2, PixelSize(width: Int(shown.d_w), height: Int(shown.d_h)) == size
         else { throw CodecFailure(code: -1, message: "libvpx gave a picture of another shape than announced") }
-        return I420Frame(
-            size: PixelSize(width: Int(shown.d_w), height: Int(shown.d_h)), y: UnsafePointer(y), u: UnsafePointer(u),
-            v: UnsafePointer(v), strideY: Int(shown.stride.0), strideC: Int(shown.stride.1))
+        return try images.converted(
+            PlanarImage(
+                size: PixelSize(width: Int(shown.d_w), height: Int(shown.d_h)),
+                y: .init(bytes: y, stride: Int(shown.stride.0)),
+                chroma: (
+                    .init(bytes: u, stride: Int(shown.stride.1)), .init(bytes: v, stride: Int(shown.stride.2))
+                ), bits: 8, isHalfWidth: true, isHalfHeight: true,
+                color: .limitedBT601.overridden(by: colorSpace)))
     }
 }

@@ -10,15 +10,7 @@ internal import VideoBitstream
 /// spatial layers without an index, the lowest is therefore decoded.
 /// - Isolation: confined to one thread.
 public final class VP9Decoder: VideoDecoder {
-    public struct Statistics: Equatable, Sendable {
-        public var frames = 0
-        /// Frames that could not be decoded, for any reason, `unusable` included.
-        public var corrupt = 0
-        /// Inter frames that arrived while a key frame was needed.
-        public var unusable = 0
-    }
-
-    public private(set) var statistics = Statistics()
+    public private(set) var statistics = VideoDecoderStatistics()
     /// Whether only a key frame can be decoded next.
     public private(set) var needsKeyframe = true
     private let library = VPXDecoderContext(.vp9)
@@ -27,9 +19,11 @@ public final class VP9Decoder: VideoDecoder {
 
     public init() {}
 
-    public func decode(_ frame: UnsafeRawBufferPointer) throws(CodecFailure) -> I420Frame? {
+    public func decode(
+        _ frame: UnsafeRawBufferPointer, colorSpace: ColorSpace?
+    ) throws(CodecFailure) -> I420Frame? {
         do {
-            return try decodeChecked(frame)
+            return try decodeChecked(frame, colorSpace)
         } catch {
             statistics.corrupt += 1
             needsKeyframe = true
@@ -38,7 +32,9 @@ public final class VP9Decoder: VideoDecoder {
         }
     }
 
-    private func decodeChecked(_ frame: UnsafeRawBufferPointer) throws(CodecFailure) -> I420Frame? {
+    private func decodeChecked(
+        _ frame: UnsafeRawBufferPointer, _ colorSpace: ColorSpace?
+    ) throws(CodecFailure) -> I420Frame? {
         try check(frame)
         let context = try library.open()
         let code = chunk.withUnsafeBufferPointer {
@@ -50,7 +46,7 @@ public final class VP9Decoder: VideoDecoder {
         var iterator: vpx_codec_iter_t?
         var newest: UnsafeMutablePointer<vpx_image_t>?
         while let image = vpx_codec_get_frame(context, &iterator) { newest = image }
-        return try newest.map { (image) throws(CodecFailure) in try show(image.pointee) }
+        return try newest.map { (image) throws(CodecFailure) in try show(image.pointee, colorSpace) }
     }
 
     /// Checks the headers, and puts the frame with its index into `chunk`.
@@ -77,7 +73,7 @@ public final class VP9Decoder: VideoDecoder {
         CodecFailure(code: -1, message: "not a VP9 frame: \(why)")
     }
 
-    private func show(_ image: vpx_image_t) throws(CodecFailure) -> I420Frame {
+    private func show(_ image: vpx_image_t, _ colorSpace: ColorSpace?) throws(CodecFailure) -> I420Frame {
         let size = PixelSize(width: Int(image.d_w), height: Int(image.d_h))
         guard let y = image.planes.0, let u = image.planes.1, let v = image.planes.2,
             image.x_chroma_shift <= 1, image.y_chroma_shift <= 1, (8...12).contains(image.bit_depth)
@@ -88,7 +84,7 @@ public final class VP9Decoder: VideoDecoder {
             chroma: (
                 .init(bytes: u, stride: Int(image.stride.1)), .init(bytes: v, stride: Int(image.stride.2))
             ), bits: isWide ? max(Int(image.bit_depth), 9) : 8, isHalfWidth: image.x_chroma_shift == 1,
-            isHalfHeight: image.y_chroma_shift == 1, color: Self.color(image))
+            isHalfHeight: image.y_chroma_shift == 1, color: Self.color(image).overridden(by: colorSpace))
         return try images.frame(planar)
     }
 

@@ -102,6 +102,11 @@ public struct DecodedImages {
     /// - Throws: if the image is too large, or smaller than two pixels where it has to be converted.
     public mutating func frame(_ image: PlanarImage) throws(CodecFailure) -> I420Frame {
         try DecoderLimits.check(image.size)
+        return try converted(image)
+    }
+
+    /// As `frame`, for an image whose size has been checked.
+    public mutating func converted(_ image: PlanarImage) throws(CodecFailure) -> I420Frame {
         if let frame = image.i420 { return frame }
         let size = image.size.even
         guard size.width > 0, size.height > 0 else {

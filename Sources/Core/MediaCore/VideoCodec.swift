@@ -130,8 +130,27 @@ extension VideoEncoder {
 
 /// Decodes video. Confined to one thread. Input is hostile.
 public protocol VideoDecoder: AnyObject {
-    /// Decodes one frame.
+    /// Decodes one frame, and converts it to BT.601 in limited range.
+    /// - Parameter colorSpace: what is told beside the stream; valid before what the stream says.
     /// - Returns: the decoded frame, borrowed until the next call; nil if the frame is not to be shown.
     /// - Throws: on a corrupt frame; the decoder then needs a key frame.
-    func decode(_ frame: UnsafeRawBufferPointer) throws(CodecFailure) -> I420Frame?
+    func decode(_ frame: UnsafeRawBufferPointer, colorSpace: ColorSpace?) throws(CodecFailure) -> I420Frame?
+}
+
+extension VideoDecoder {
+    /// Decodes one frame, of which nothing is told beside the stream.
+    public func decode(_ frame: UnsafeRawBufferPointer) throws(CodecFailure) -> I420Frame? {
+        try decode(frame, colorSpace: nil)
+    }
+}
+
+/// The counters of a ``VideoDecoder`` of hostile streams.
+public struct VideoDecoderStatistics: Equatable, Sendable {
+    public var frames = 0
+    /// Frames that could not be decoded, for any reason, `unusable` included.
+    public var corrupt = 0
+    /// Inter frames that arrived while a key frame was needed.
+    public var unusable = 0
+
+    public init() {}
 }

@@ -60,6 +60,7 @@ final class DecodePipeline: @unchecked Sendable {
         /// When to show the frame at the earliest (lip-sync).
         var showAt: MediaInstant?
         var isShown = true
+        var colorSpace: ColorSpace?
     }
 
     private let decoders: VideoDecoders
@@ -98,7 +99,8 @@ final class DecodePipeline: @unchecked Sendable {
     func push(_ frame: EncodedVideoFrame, showAt time: MediaInstant?) {
         if frame.isKeyframe { waitsForKeyframe = false }
         let info = WaitingFrame(
-            codec: frame.codec, arrived: clock(), captured: frame.captured, showAt: time, isShown: frame.isShown)
+            codec: frame.codec, arrived: clock(), captured: frame.captured, showAt: time, isShown: frame.isShown,
+            colorSpace: frame.colorSpace)
         let isLate = !frame.isKeyframe && frames.oldest.map { info.arrived - $0.arrived > Self.longestDelay } ?? false
         guard !waitsForKeyframe, isLate || !push(frame.bytes, info) else { return }
         if !waitsForKeyframe { counters.with { $0.overflows += 1 } }
@@ -134,7 +136,7 @@ final class DecodePipeline: @unchecked Sendable {
         let frame: I420Frame?
         do throws(CodecFailure) {
             if decoder.codec != info.codec { decoder = (info.codec, try decoders.make(info.codec)) }
-            frame = try decoder.decoder.decode(bytes)
+            frame = try decoder.decoder.decode(bytes, colorSpace: info.colorSpace)
         } catch {
             counters.with { $0.corrupt += 1 }
             requestKeyframe()
