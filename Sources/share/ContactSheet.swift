@@ -65,7 +65,10 @@ struct ContactSheet {
         let scaled = I420Buffer(cell)
         var hasPicture = false
         for (index, frame) in frames.enumerated() {
-            let decoded = frame.bytes.withUnsafeBytes { try? decoder.decode($0) } ?? nil
+            let decoded =
+                frame.bytes.withUnsafeBytes {
+                    try? decoder.decode($0, colorSpace: group.colorSpace)
+                } ?? nil
             // The decoder's memory is valid until the next frame; only the last picture is of use, or that before a
             // hidden one.
             guard let decoded, index >= frames.count - 2 || !hasPicture else { continue }

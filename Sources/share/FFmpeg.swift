@@ -65,7 +65,9 @@ enum FFmpeg {
         let program = try path(for: "a picture of \(group.codec.rawValue) video")
         return try withFolder { folder throws(RecordingFailure) in
             try group.write(to: folder + "/group.mkv")
-            let filter = "select=eq(n\\,\(group.frames.count - 1)),scale=\(size.width):\(size.height)"
+            let filter =
+                "select=eq(n\\,\(group.frames.count - 1))," + conversion(of: group.colorSpace)
+                + "scale=\(size.width):\(size.height)"
             guard
                 try run(
                     program,
@@ -77,6 +79,27 @@ enum FFmpeg {
             else { return nil }
             return I420Buffer(size, planes: [UInt8](bytes))
         }
+    }
+
+    /// Filters that convert pictures to BT.601 in limited range, before others: ffmpeg does not heed what the file says of
+    /// the colours of VP8 and VP9. Empty if it says nothing.
+    static func conversion(of space: ColorSpace?) -> String {
+        guard let space else { return "" }
+        var options = ["out_range=limited", "out_color_matrix=bt601"]
+        switch space.range {
+        case .full: options.append("in_range=full")
+        case .limited: options.append("in_range=limited")
+        case .derived, .unspecified: break
+        }
+        switch space.matrix {
+        case 1: options.append("in_color_matrix=bt709")
+        case 5, 6: options.append("in_color_matrix=bt601")
+        case 7: options.append("in_color_matrix=smpte240m")
+        case 9, 10: options.append("in_color_matrix=bt2020")
+        default: break
+        }
+        guard options.count > 2 else { return "" }
+        return "scale=\(options.joined(separator: ":")),setparams=range=limited:colorspace=smpte170m,"
     }
 
     private static func run(_ program: String, _ arguments: [String]) throws(RecordingFailure) -> Bool {

@@ -55,10 +55,11 @@ struct ExportRecordingCommand: ParsableCommand {
         defer { unlink(part) }
         let audio = recording.tracks.count { !$0.isVideo }
         let source = URL(fileURLWithPath: recording.path).path
+        let conversion = FFmpeg.conversion(of: recording.tracks.first(where: \.isVideo)?.colorSpace)
         let status = try ForegroundProgram.run(
             ffmpeg,
             ["-nostdin", "-v", "error", "-n", "-i", "file:" + source]
-                + Self.arguments(format, mixes: mix && audio > 1) + ["file:" + part],
+                + Self.arguments(format, conversion, mixes: mix && audio > 1) + ["file:" + part],
             memory: ForegroundProgram.foreignFileMemory)
         guard status == 0 else {
             throw Complaint(sentence: "ffmpeg has failed with \(status), see above", status: .cannotWrite)
@@ -76,14 +77,14 @@ struct ExportRecordingCommand: ParsableCommand {
             remedy: "Choose another name: files are never overwritten.", status: .cannotWrite)
     }
 
-    private static func arguments(_ format: ExportFormat, mixes: Bool) -> [String] {
-        let small = "fps=10,scale='min(800,iw)':-2:flags=lanczos"
+    private static func arguments(_ format: ExportFormat, _ conversion: String, mixes: Bool) -> [String] {
+        let small = conversion + "fps=10,scale='min(800,iw)':-2:flags=lanczos"
         switch format {
         case .mp4:
             // H.264 in 4:2:0 needs even sides.
             let video = [
                 "-c:v", "libx264", "-preset", "veryfast", "-crf", "18", "-pix_fmt", "yuv420p", "-vf",
-                "pad=ceil(iw/2)*2:ceil(ih/2)*2", "-c:a", "aac", "-b:a", "160k", "-movflags", "+faststart",
+                conversion + "pad=ceil(iw/2)*2:ceil(ih/2)*2", "-c:a", "aac", "-b:a", "160k", "-movflags", "+faststart",
             ]
             let mix = [
                 "-filter_complex", "[0:a:0][0:a:1]amix=inputs=2:duration=longest:normalize=0[mixed]", "-map", "[mixed]",

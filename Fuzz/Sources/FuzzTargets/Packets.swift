@@ -3,7 +3,7 @@ import RTPWire
 import VideoBitstream
 
 let extensionIDs: HeaderExtensionMap = [
-    .transportSequence: 3, .playoutDelay: 4, .absSendTime: 2, .mid: 1, .frameReferences: 5,
+    .transportSequence: 3, .playoutDelay: 4, .absSendTime: 2, .mid: 1, .frameReferences: 5, .colorSpace: 8,
 ]
 
 /// An RTP packet with its header extensions, as media, RTX and RED.

@@ -17,10 +17,12 @@ public struct EncodedVideoFrame {
     public var captured: MediaInstant?
     /// False for a frame that is decoded for those after it alone: a newer one is there already.
     public var isShown = true
+    /// What the sender says beside the stream; nil if it says nothing.
+    public var colorSpace: ColorSpace?
 
     public init(
         bytes: EncodedFrameBytes, codec: VideoCodec, isKeyframe: Bool, size: PixelSize? = nil, layer: UInt8 = 0,
-        rtpTimestamp: UInt32 = 0, captured: MediaInstant? = nil
+        rtpTimestamp: UInt32 = 0, captured: MediaInstant? = nil, colorSpace: ColorSpace? = nil
     ) {
         self.bytes = bytes
         self.codec = codec
@@ -29,5 +31,6 @@ public struct EncodedVideoFrame {
         self.layer = layer
         self.rtpTimestamp = rtpTimestamp
         self.captured = captured
+        self.colorSpace = colorSpace
     }
 }

@@ -1,3 +1,5 @@
+import MediaCore
+
 /// The RTP header extensions that this project negotiates, writes and reads. RFC 8285.
 ///
 /// A new extension needs a case here and a value in `HeaderExtensionValues.swift`. Packets and descriptions have the
@@ -13,6 +15,8 @@ public enum HeaderExtension: UInt8, CaseIterable, Hashable, Sendable {
     case mid
     /// ``FrameReferencesElement``, between native peers.
     case frameReferences
+    /// libwebrtc's `color-space`, on the last packet of a key frame, or of a frame with other colours.
+    case colorSpace
 
     /// The URI in an `extmap` line; RFC 8285 section 5.
     public var uri: String {
@@ -22,24 +26,34 @@ public enum HeaderExtension: UInt8, CaseIterable, Hashable, Sendable {
         case .absSendTime: "http://www.webrtc.org/experiments/rtp-hdrext/abs-send-time"
         case .mid: "urn:ietf:params:rtp-hdrext:sdes:mid"
         case .frameReferences: "urn:share:rtp-hdrext:frame-references"
+        case .colorSpace: "http://www.webrtc.org/experiments/rtp-hdrext/color-space"
         }
     }
 
-    /// The valid lengths of the data in bytes. An element of another length is ignored.
+    /// The lengths of the data in bytes.
     public var lengths: ClosedRange<Int> {
         switch self {
         case .transportSequence: 2...2
         case .playoutDelay, .absSendTime: 3...3
         case .mid: 1...255
         case .frameReferences: FrameReferencesElement.length...FrameReferencesElement.length
+        case .colorSpace: ColorSpace.length...ColorSpace.lengthWithHDRMetadata
         }
     }
+
+    /// Whether an element of so many bytes is valid. One of another length is ignored.
+    func isValid(length: Int) -> Bool {
+        self == .colorSpace ? length == lengths.lowerBound || length == lengths.upperBound : lengths.contains(length)
+    }
+
+    /// The length of the longest element that is written; that of the MID depends on its value.
+    var longestWritten: Int { self == .colorSpace ? lengths.lowerBound : lengths.upperBound }
 
     /// Whether the extension applies to sections of audio as well as of video.
     public var isForAudio: Bool {
         switch self {
         case .transportSequence, .absSendTime, .mid: true
-        case .playoutDelay, .frameReferences: false
+        case .playoutDelay, .frameReferences, .colorSpace: false
         }
     }
 

@@ -1,3 +1,5 @@
+public import MediaCore
+
 /// The values of header extensions to write in a packet; nil for those to leave out.
 public struct HeaderExtensionValues: Hashable, Sendable {
     public var transportSequence: SequenceNumber?
@@ -6,16 +8,19 @@ public struct HeaderExtensionValues: Hashable, Sendable {
     /// 1...255 bytes of UTF-8; up to 15 need no reference counting.
     public var mid: String?
     public var frameReferences: FrameReferencesElement?
+    public var colorSpace: ColorSpace?
 
     public init(
         transportSequence: SequenceNumber? = nil, playoutDelay: PlayoutDelay? = nil,
-        absSendTime: AbsoluteSendTime? = nil, mid: String? = nil, frameReferences: FrameReferencesElement? = nil
+        absSendTime: AbsoluteSendTime? = nil, mid: String? = nil, frameReferences: FrameReferencesElement? = nil,
+        colorSpace: ColorSpace? = nil
     ) {
         self.transportSequence = transportSequence
         self.playoutDelay = playoutDelay
         self.absSendTime = absSendTime
         self.mid = mid
         self.frameReferences = frameReferences
+        self.colorSpace = colorSpace
     }
 
     /// Returns the length of the data in bytes; nil if there is no value, or none that can be written.
@@ -27,8 +32,9 @@ public struct HeaderExtensionValues: Hashable, Sendable {
             case .absSendTime: absSendTime.map { _ in 3 }
             case .mid: mid?.utf8.count
             case .frameReferences: frameReferences.map { _ in FrameReferencesElement.length }
+            case .colorSpace: colorSpace.map { _ in ColorSpace.length }
             }
-        return length.flatMap { kind.lengths.contains($0) ? $0 : nil }
+        return length.flatMap { kind.isValid(length: $0) ? $0 : nil }
     }
 
     /// Writes the data without id and length.
@@ -39,6 +45,7 @@ public struct HeaderExtensionValues: Hashable, Sendable {
         case .absSendTime: if let absSendTime { try writer.write(uint24: absSendTime.rawValue) }
         case .mid: if let mid { try writer.write(mid) }
         case .frameReferences: if let frameReferences { try writer.write(uint24: frameReferences.bits) }
+        case .colorSpace: if let colorSpace { try writer.write(uint32: colorSpace.bits) }
         }
     }
 }
@@ -51,6 +58,7 @@ public struct HeaderExtensionValuesView {
     /// UTF-8, within the packet.
     public private(set) var mid: UnsafeRawBufferPointer?
     public private(set) var frameReferences: FrameReferencesElement?
+    public private(set) var colorSpace: ColorSpace?
 
     public func isMid(_ text: String) -> Bool {
         guard let mid else { return false }
@@ -59,7 +67,7 @@ public struct HeaderExtensionValuesView {
 
     /// Of several elements with one id, the first well-formed one counts.
     mutating func take(_ kind: HeaderExtension, _ data: UnsafeRawBufferPointer) {
-        guard kind.lengths.contains(data.count) else { return }
+        guard kind.isValid(length: data.count) else { return }
         var reader = ByteReader(data)
         switch kind {
         case .transportSequence where transportSequence == nil:
@@ -71,6 +79,7 @@ public struct HeaderExtensionValuesView {
         case .mid where mid == nil: mid = data
         case .frameReferences where frameReferences == nil:
             frameReferences = (try? reader.uint24()).flatMap { FrameReferencesElement(bits: $0) }
+        case .colorSpace where colorSpace == nil: colorSpace = (try? reader.uint32()).map { ColorSpace(bits: $0) }
         default: break
         }
     }

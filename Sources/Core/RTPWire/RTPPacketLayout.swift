@@ -1,3 +1,5 @@
+public import MediaCore
+
 /// The layout of a packet that was written: the start of the payload, and the offsets of fields that are set when it is
 /// sent.
 public struct RTPPacketLayout: Hashable, Sendable {
@@ -5,6 +7,7 @@ public struct RTPPacketLayout: Hashable, Sendable {
     // 0: the packet has no such field.
     private var transportSequenceOffset: UInt16 = 0
     private var absSendTimeOffset: UInt16 = 0
+    private var colorSpaceOffset: UInt16 = 0
     /// The packet's marker bit.
     public var isMarked = false
 
@@ -15,6 +18,7 @@ public struct RTPPacketLayout: Hashable, Sendable {
     public var headerLength: Int { Int(storedHeaderLength) }
     public var hasTransportSequence: Bool { transportSequenceOffset != 0 }
     public var hasAbsSendTime: Bool { absSendTimeOffset != 0 }
+    public var hasColorSpace: Bool { colorSpaceOffset != 0 }
 
     /// Writes the header and the extensions that have both an id and a value. The payload is written after them.
     ///
@@ -60,7 +64,7 @@ public struct RTPPacketLayout: Hashable, Sendable {
         var elements = 0
         HeaderExtension.forEach { kind in
             guard kind != .mid, ids[kind] != nil else { return }
-            elements &+= perElement &+ kind.lengths.upperBound
+            elements &+= perElement &+ kind.longestWritten
         }
         // A retransmission has the mid as its last extension.
         let mid = ids[.mid] == nil ? 0 : perElement &+ mid.utf8.count
@@ -71,6 +75,7 @@ public struct RTPPacketLayout: Hashable, Sendable {
         switch kind {
         case .transportSequence: transportSequenceOffset = UInt16(truncatingIfNeeded: position)
         case .absSendTime: absSendTimeOffset = UInt16(truncatingIfNeeded: position)
+        case .colorSpace: colorSpaceOffset = UInt16(truncatingIfNeeded: position)
         default: break
         }
     }
@@ -90,6 +95,13 @@ public struct RTPPacketLayout: Hashable, Sendable {
         packet[offset] = UInt8(truncatingIfNeeded: time.rawValue >> 16)
         packet[offset &+ 1] = UInt8(truncatingIfNeeded: time.rawValue >> 8)
         packet[offset &+ 2] = UInt8(truncatingIfNeeded: time.rawValue)
+    }
+
+    /// Sets the colour space in place; does nothing if the packet has none.
+    public func patch(_ space: ColorSpace, in packet: UnsafeMutableRawBufferPointer) {
+        let offset = Int(colorSpaceOffset)
+        guard offset != 0, offset &+ ColorSpace.length <= packet.count else { return }
+        packet.storeBytes(of: space.bits.bigEndian, toByteOffset: offset, as: UInt32.self)
     }
 
     static func writeElementHeader(

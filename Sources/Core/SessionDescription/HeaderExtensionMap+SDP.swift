@@ -26,3 +26,8 @@ extension HeaderExtensionMap {
         }
     }
 }
+
+extension SDPAttribute {
+    /// One-byte headers cannot hold colours with HDR metadata: RFC 8285 section 6.
+    static let mixesExtensionForms = SDPAttribute("extmap-allow-mixed")
+}

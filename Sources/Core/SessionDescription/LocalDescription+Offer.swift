@@ -55,6 +55,7 @@ extension LocalDescription {
             connection: "IN IP4 0.0.0.0")
         media.attributes = direction(sends: track != nil, receives: capabilities.direction.receives)
         media.attributes += HeaderExtensionMap.offered.attributes
+        if capabilities.direction.receives { media.attributes.append(.mixesExtensionForms) }
         for codec in codecs {
             let type = codec.offeredPayloadType
             var feedback: RTCPFeedback = [.nack, .pictureLoss, .transportWide]

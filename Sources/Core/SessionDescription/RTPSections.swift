@@ -17,6 +17,8 @@ public struct VideoSection: Hashable, Sendable {
     public let rtxSSRC: UInt32?
     public let feedback: RTCPFeedback
     public let extensions: HeaderExtensionMap
+    /// The author takes and sends both forms of header extensions in one stream: RFC 8285 section 6.
+    let mixesExtensionForms: Bool
 
     /// Returns nil without one of the codecs.
     init?(_ media: MediaDescription, in description: SessionDescription, _ capabilities: MediaCapabilities) {
@@ -37,6 +39,7 @@ public struct VideoSection: Hashable, Sendable {
         }
         self.feedback = feedback
         self.extensions = extensions
+        mixesExtensionForms = (media.attributes + description.attributes).contains(.mixesExtensionForms)
     }
 }
 

@@ -15,7 +15,8 @@ extension Subscription: ReceivingPeerDelegate {
         sink.receive(
             EncodedVideoFrame(
                 bytes: frame, codec: info.codec, isKeyframe: info.isKeyframe, size: info.size, layer: info.layer,
-                rtpTimestamp: info.timestamp.rawValue, captured: info.captured.map(mediaInstant)))
+                rtpTimestamp: info.timestamp.rawValue, captured: info.captured.map(mediaInstant),
+                colorSpace: info.colorSpace))
     }
 
     package func host(sentAudio packet: UnsafeRawBufferPointer?, _ info: ReceivedAudio) {
@@ -49,6 +50,13 @@ extension Subscription: ReceivingPeerDelegate {
         guard !recovery.isInterrupted else { return }
         emit(.interrupted)
         recover(.interrupted(lastHeard: MonotonicClock.now - connection.silence))
+    }
+
+    func hostSendsTooLongPackets(_ connection: ReceivingPeer) {
+        emit(
+            .warning(
+                "the sender's video packets are too long, and are left out: their payloads have more than "
+                    + "\(ForwardedVideo.largestPayload) bytes (1,200 are usual)"))
     }
 
     func hostIsBack(_ connection: ReceivingPeer, after silence: MediaDuration) {

@@ -9,6 +9,7 @@ struct Clip {
         var audioTrack: Int?
         var isKeyframe = false
         var isDiscardable = false
+        var colorSpace: ColorSpace?
         /// In milliseconds from the start of the ring.
         var time: Int64
         /// Where its payload is.
@@ -33,7 +34,7 @@ struct Clip {
             for item in piece.items {
                 switch item.kind {
                 case .start: timeline.restart()
-                case .video(let codec, let isKeyframe, let size, let isDiscardable):
+                case .video(let codec, let isKeyframe, let size, let isDiscardable, let colorSpace):
                     if video == nil, isKeyframe {
                         video = piece.payloads.withUnsafeBytes {
                             RecordedVideo(
@@ -44,8 +45,8 @@ struct Clip {
                     let time = timeline.videoTime(item.rtpTimestamp, arrival: item.arrival, captured: item.captured)
                     blocks.append(
                         Block(
-                            isKeyframe: isKeyframe, isDiscardable: isDiscardable, time: time, piece: number,
-                            payload: item.payload))
+                            isKeyframe: isKeyframe, isDiscardable: isDiscardable, colorSpace: colorSpace, time: time,
+                            piece: number, payload: item.payload))
                 case .audio(let track, _):
                     guard track >= 0, track < tracks.audio.count,
                         let time = timeline.audioTime(
@@ -62,6 +63,10 @@ struct Clip {
         let wanted = min(length ?? ring.length, ring.length)
         end = max(timeline.elapsed(at: now), blocks.map(\.time).max() ?? 0)
         start = Self.start(blocks, video?.codec, wanted: max(end - wanted.nanoseconds / 1_000_000, 0))
+        // A file has the colours of its first key frame.
+        let keyframes = blocks.filter { $0.audioTrack == nil && $0.isKeyframe }
+        let entry = keyframes.last { [start] in $0.time <= start } ?? keyframes.first
+        video = video?.with(entry?.colorSpace)
     }
 
     /// The clip begins with the wanted instant if the picture of that instant can be shown, and with the first one that can

@@ -80,7 +80,9 @@ struct ClipRing {
         }
         guard !waitsForKeyframe, var group = groups.popLast() else { return false }
         let item = RecordedItem(
-            kind: .video(frame.codec, isKeyframe: frame.isKeyframe, size: frame.size, isDiscardable: frame.layer > 0),
+            kind: .video(
+                frame.codec, isKeyframe: frame.isKeyframe, size: frame.size, isDiscardable: frame.layer > 0,
+                colorSpace: frame.colorSpace),
             arrival: now, rtpTimestamp: frame.rtpTimestamp, captured: frame.captured)
         group.append(item) { payloads in frame.bytes.forEachSegment { payloads.append(contentsOf: $0) } }
         let isLong = group.frames > Self.longestGroup || group.byteCount > byteLimit / 2

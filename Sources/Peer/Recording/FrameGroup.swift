@@ -12,6 +12,8 @@ public struct FrameGroup: Sendable {
     }
 
     public var codec: VideoCodec { video.codec }
+    /// What the file says of the colours; nil if it says nothing.
+    public var colorSpace: ColorSpace? { video.colorSpace }
     public private(set) var frames: [Frame] = []
     private var byteCount = 0
     let video: RecordedVideo

@@ -4,7 +4,7 @@ import MediaCore
 /// What the network thread hands to the disk thread.
 struct RecordedItem: Sendable {
     enum Kind: Sendable {
-        case video(VideoCodec, isKeyframe: Bool, size: PixelSize?, isDiscardable: Bool)
+        case video(VideoCodec, isKeyframe: Bool, size: PixelSize?, isDiscardable: Bool, colorSpace: ColorSpace?)
         case audio(track: Int, samplesPerChannel: Int)
         /// A session starts, or another one replaces a lost one.
         case start(EncodedMediaFormat)
@@ -72,7 +72,8 @@ final class RecordingQueue: Sendable {
             }
             let item = RecordedItem(
                 kind: .video(
-                    frame.codec, isKeyframe: frame.isKeyframe, size: frame.size, isDiscardable: frame.isDiscardable),
+                    frame.codec, isKeyframe: frame.isKeyframe, size: frame.size, isDiscardable: frame.isDiscardable,
+                    colorSpace: frame.colorSpace),
                 arrival: now, rtpTimestamp: frame.rtpTimestamp, captured: frame.captured)
             state.append(item) { payloads in
                 frame.bytes.forEachSegment { payloads.append(contentsOf: $0) }

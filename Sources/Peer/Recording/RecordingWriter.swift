@@ -26,6 +26,14 @@ struct RecordingWriter {
     private static let longestGroup = 1_800
     /// The video from the last key frame on.
     private var video: RecordedVideo?
+    /// Of the present file: it has one colour space.
+    private var colors: ColorSpace?
+    /// The newest frame has others.
+    private var hasOtherColors = false
+    /// For files that begin because the sender has changed codec, parameter sets or colours: 16, and one more in 10 s.
+    private var changes: TokenBucket?
+    /// Frames are left out until a key frame can be in the file.
+    private var isHeld = false
 
     /// Blocks wait so long for others that belong before them.
     static let reordering: Int64 = 400
@@ -45,9 +53,11 @@ struct RecordingWriter {
         self.emit = emit
     }
 
-    /// The next key frame begins a file, so one is wanted.
+    /// The next key frame begins a file, so one is wanted: the file is full, or the colours have changed.
     /// So does a file whose last key frame is long ago: a player that seeks decodes all frames after it.
-    var wantsKeyframe: Bool { video != nil && (isPartFull || framesSinceKeyframe >= Self.longestGroup) }
+    var wantsKeyframe: Bool {
+        video != nil && (isPartFull || framesSinceKeyframe >= Self.longestGroup || hasOtherColors)
+    }
 
     /// When the first frame or packet of the recording arrived; nil before.
     var began: MediaInstant? { timeline.start }
@@ -67,10 +77,11 @@ struct RecordingWriter {
     private mutating func take(_ item: RecordedItem, _ payload: UnsafeRawBufferPointer) {
         switch item.kind {
         case .start(let format): start(format)
-        case .video(let codec, let isKeyframe, let size, let isDiscardable):
-            if isKeyframe { startVideo(codec, payload, size) }
+        case .video(let codec, let isKeyframe, let size, let isDiscardable, let colorSpace):
+            if isKeyframe { startVideo(codec, payload, size, colorSpace, item.arrival) }
+            hasOtherColors = colorSpace != colors
             framesSinceKeyframe = isKeyframe ? 0 : framesSinceKeyframe + 1
-            guard assembler != nil, video?.codec == codec else { return }
+            guard assembler != nil, !isHeld, video?.codec == codec else { return }
             let time = timeline.videoTime(item.rtpTimestamp, arrival: item.arrival, captured: item.captured)
             RecordedVideo.withBlock(of: codec, payload) {
                 assembler?.append(track: 1, time: time, isKeyframe: isKeyframe, isDiscardable: isDiscardable, $0)
@@ -90,11 +101,32 @@ struct RecordingWriter {
         video = nil
     }
 
-    private mutating func startVideo(_ codec: VideoCodec, _ keyframe: UnsafeRawBufferPointer, _ size: PixelSize?) {
-        guard let started = RecordedVideo(codec, keyframe: keyframe, size: size) else { return }
-        if let video, !started.continues(video) { endPart() }
-        video = started
+    private mutating func startVideo(
+        _ codec: VideoCodec, _ keyframe: UnsafeRawBufferPointer, _ size: PixelSize?, _ colorSpace: ColorSpace?,
+        _ now: MediaInstant
+    ) {
+        guard let started = RecordedVideo(codec, keyframe: keyframe, size: size, colorSpace: colorSpace) else { return }
+        if let video, !started.continues(video) || started.appearance != video.appearance {
+            guard takeChange(now) else {
+                // Frames with other colours can be in the file, those of another codec cannot.
+                isHeld = !started.continues(video)
+                return
+            }
+            endPart()
+        }
+        isHeld = false
+        (video, colors) = (started, colorSpace)
         if assembler == nil { assembler = ClusterAssembler(videoTrack: 1) }
+    }
+
+    /// Whether the sender may begin another file: one that changes with each key frame must not fill the folder.
+    private mutating func takeChange(_ now: MediaInstant) -> Bool {
+        var bucket = changes ?? TokenBucket(burst: 16, rate: 0.1, now: now)
+        bucket.refill(now)
+        let isAllowed = bucket.has()
+        if isAllowed { bucket.take() }
+        changes = bucket
+        return isAllowed
     }
 
     private mutating func audio(

@@ -10,6 +10,8 @@ public struct StoredRecording: Equatable, Sendable {
         public var codec: String
         /// Of the first frame; nil for audio.
         public var size: PixelSize?
+        /// What the file says of the colours; nil for audio, and if it says nothing.
+        public var colorSpace: ColorSpace?
         /// Nil for video.
         public var channels: Int?
     }
@@ -39,7 +41,7 @@ public struct StoredRecording: Equatable, Sendable {
             tracks = file.header.tracks.map {
                 Track(
                     isVideo: $0.isVideo, codec: UntrustedText.clean($0.codec, fallback: "unknown"), size: $0.size,
-                    channels: $0.channels)
+                    colorSpace: ColorSpace(appearance: $0.appearance), channels: $0.channels)
             }
             editingObstacle = EditableRecording.obstacle(file.header)
             isComplete = file.isComplete

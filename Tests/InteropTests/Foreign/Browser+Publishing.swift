@@ -2,11 +2,18 @@ import BrowserControl
 import TestSupport
 
 extension Browser {
-    /// Publishes a canvas of 320 x 240 pixels, as any page could, and returns the answer's status.
-    func publish(to url: String, token: String, codec: String) async throws -> Double? {
-        try await evaluate(
-            """
-            (async () => {
+    /// What a page publishes, of 320 x 240 pixels.
+    enum Picture {
+        /// A canvas whose colour changes.
+        case canvas
+        /// Dark grey (64) on the left and light grey (200) on the right, in full range, as cameras with JPEG have it.
+        case greyOfFullRange
+
+        /// Makes the track.
+        fileprivate var script: String {
+            switch self {
+            case .canvas:
+                """
                 const canvas = document.createElement("canvas");
                 [canvas.width, canvas.height] = [320, 240];
                 const context = canvas.getContext("2d");
@@ -15,9 +22,35 @@ extension Browser {
                     context.fillStyle = `rgb(${number++ % 256}, 80, 80)`;
                     context.fillRect(0, 0, 320, 240);
                 }, 50);
+                const track = canvas.captureStream(20).getVideoTracks()[0];
+                """
+            case .greyOfFullRange:
+                """
+                const track = new MediaStreamTrackGenerator({ kind: "video" });
+                const writer = track.writable.getWriter();
+                const data = new Uint8Array(320 * 240 * 3 / 2).fill(128);
+                for (let at = 0; at < 320 * 240; at++) data[at] = at % 320 < 160 ? 64 : 200;
+                let timestamp = 0;
+                const colorSpace =
+                    { primaries: "bt709", transfer: "iec61966-2-1", matrix: "smpte170m", fullRange: true };
+                window.drawing = setInterval(() => writer.write(new VideoFrame(data, {
+                    format: "I420", codedWidth: 320, codedHeight: 240, timestamp: timestamp += 50000, colorSpace,
+                })), 50);
+                """
+            }
+        }
+    }
+
+    /// Publishes a picture, as any page could, and returns the answer's status.
+    func publish(
+        to url: String, token: String, codec: String, _ picture: Picture = .canvas
+    ) async throws -> Double? {
+        try await evaluate(
+            """
+            (async () => {
+                \(picture.script)
                 const peer = window.peer = new RTCPeerConnection();
-                const video = peer.addTransceiver(canvas.captureStream(20).getVideoTracks()[0],
-                    { direction: "sendonly" });
+                const video = peer.addTransceiver(track, { direction: "sendonly" });
                 const codecs = RTCRtpSender.getCapabilities("video").codecs;
                 const wanted = new RegExp("/(\(codec)|rtx)$", "i");
                 video.setCodecPreferences?.(codecs.filter(each => wanted.test(each.mimeType)));

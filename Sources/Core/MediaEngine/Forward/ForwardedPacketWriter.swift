@@ -6,20 +6,29 @@ import RTPWire
 final class ForwardedPacketWriter {
     private let source: ForwardedVideo
     private let payloadType: UInt8
-    /// The headers of all packets, without marker, sequence number and timestamp: without the MID and with it.
-    private let headers = PacketSlab(capacity: 2, slotBytes: 512)
-    private let plain: RTPPacketLayout
-    private let announcing: RTPPacketLayout
+    /// The headers of all packets, without marker, sequence number and timestamp, by their `Kind`.
+    private let headers = PacketSlab(capacity: 4, slotBytes: 512)
+    private let layouts: [RTPPacketLayout]
 
     init(_ source: ForwardedVideo, _ stream: VideoStreamParameters, ids: HeaderExtensionMap) {
         self.source = source
         payloadType = stream.payloadType
-        plain = Self.write(stream, ids, mid: nil, into: headers[0])
-        announcing = Self.write(stream, ids, mid: stream.mid, into: headers[1])
+        layouts = (0..<4).map { [headers] index in
+            let kind = Kind(announcesMid: index & 1 != 0, hasColorSpace: index & 2 != 0)
+            return Self.write(stream, ids, kind, into: headers[index])
+        }
+    }
+
+    /// What the header of a packet may have, or not.
+    private struct Kind {
+        var announcesMid: Bool
+        var hasColorSpace: Bool
+
+        var index: Int { (announcesMid ? 1 : 0) | (hasColorSpace ? 2 : 0) }
     }
 
     private static func write(
-        _ stream: VideoStreamParameters, _ ids: HeaderExtensionMap, mid: String?,
+        _ stream: VideoStreamParameters, _ ids: HeaderExtensionMap, _ kind: Kind,
         into buffer: UnsafeMutableRawBufferPointer
     ) -> RTPPacketLayout {
         let header = RTPHeader(
@@ -27,7 +36,7 @@ final class ForwardedPacketWriter {
             timestamp: RTPTimestamp(0), ssrc: stream.ssrc)
         let extensions = HeaderExtensionValues(
             transportSequence: SequenceNumber(0), playoutDelay: .zero, absSendTime: AbsoluteSendTime(rawValue: 0),
-            mid: mid)
+            mid: kind.announcesMid ? stream.mid : nil, colorSpace: kind.hasColorSpace ? ColorSpace() : nil)
         do throws(BufferFull) {
             return try RTPPacketLayout.write(header, extensions: extensions, ids: ids, into: buffer)
         } catch {
@@ -61,17 +70,22 @@ final class ForwardedPacketWriter {
 
     func addMemory(to list: inout PrefetchList) {
         list.add(self, bytes: 96)
-        list.add(UnsafeRawPointer(headers[0].baseAddress), bytes: plain.headerLength)
+        list.add(UnsafeRawPointer(headers[0].baseAddress), bytes: layouts[0].headerLength)
     }
 
-    func layout(announcesMid: Bool) -> RTPPacketLayout { announcesMid ? announcing : plain }
+    /// - Parameter hasColorSpace: whether the source's packet has one; receivers that did not negotiate it get none.
+    func layout(announcesMid: Bool, hasColorSpace: Bool) -> RTPPacketLayout {
+        layouts[Kind(announcesMid: announcesMid, hasColorSpace: hasColorSpace).index]
+    }
 
     /// Writes a packet into the buffer.
     /// - Returns: false if the source has overwritten it, or it does not fit.
     func write(_ entry: PacketHistory.Entry, into buffer: UnsafeMutableRawBufferPointer) -> Bool {
         guard let packet = source.packet(entry.position), entry.length <= buffer.count else { return false }
         let header = entry.layout.headerLength
-        buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: headers[entry.announcesMid ? 1 : 0][..<header]))
+        let kind = Kind(announcesMid: entry.announcesMid, hasColorSpace: entry.layout.hasColorSpace)
+        buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: headers[kind.index][..<header]))
+        if let space = packet.colorSpace { entry.layout.patch(space, in: buffer) }
         buffer[1] = (entry.layout.isMarked ? 0x80 : 0) | payloadType
         let sequence = UInt16(truncatingIfNeeded: entry.sequence)
         buffer.storeBytes(of: sequence.bigEndian, toByteOffset: 2, as: UInt16.self)

@@ -34,6 +34,8 @@ public final class ForwardedVideo {
         var pictureIDOffset = 0
         /// The picture ID has 15 bits, not 7.
         var isPictureIDLong = false
+        /// From the source's header extension.
+        var colorSpace: ColorSpace?
     }
 
     public let codec: VideoCodec
@@ -74,8 +76,9 @@ public final class ForwardedVideo {
 
     /// The most frames that a receiver that joins gets at once.
     public static let replayedFrames = 240
-    /// The longest payload in bytes: with the receiver's header, RTX and SRTP it stays within an Ethernet packet.
-    static let largestPayload = 1_400
+    /// The longest payload in bytes: more than an Ethernet packet can bring, with the headers of IP, UDP and RTP and SRTP's tag.
+    /// A receiver's header may be longer than the source's; IP fragments a datagram that exceeds the path's MTU then.
+    public static let largestPayload = 1_472
     /// Packets that may stand before the parameter sets of a key frame.
     private static let mostPacketsBefore = 16
     /// With the header and the protection of a receiver.
@@ -96,18 +99,27 @@ public final class ForwardedVideo {
     /// - Parameters:
     ///   - sequence: the unwrapped sequence number.
     ///   - part: of the same packet.
-    func insert(_ sequence: Int64, _ packet: RTPPacketView, _ part: DepacketizedVideo, now: MediaInstant) {
+    ///   - colorSpace: of the packet's header extension.
+    /// - Returns: false if the payload is too long. No receiver could use what is left of its frame, so a key frame is needed.
+    @discardableResult
+    func insert(
+        _ sequence: Int64, _ packet: RTPPacketView, _ part: DepacketizedVideo, colorSpace: ColorSpace? = nil,
+        now: MediaInstant
+    ) -> Bool {
         let shift = shift ?? highest &+ 1 &- sequence
         self.shift = shift
         let position = sequence &+ shift
-        guard position >= end, packets[Int(position & mask)].position < position else { return }
-        // No receiver could use what is left of its frame.
-        guard packet.payload.count <= Self.largestPayload else { return waitsForKeyframe = true }
-        store(position, packet, part)
+        guard position >= end, packets[Int(position & mask)].position < position else { return true }
+        guard packet.payload.count <= Self.largestPayload else {
+            waitsForKeyframe = true
+            return false
+        }
+        store(position, packet, part, colorSpace)
         if position &- end >= Int64(packets.count) { waitsForKeyframe = true }
         if part.isKeyframe, waitsForKeyframe || position > end { resume(at: firstPacket(before: position)) }
-        guard !waitsForKeyframe, packets[Int(end & mask)].position == end else { return }
+        guard !waitsForKeyframe, packets[Int(end & mask)].position == end else { return true }
         if advance(now) { onPackets?() }
+        return true
     }
 
     /// Goes on with a key frame, unless nothing is missing before it.
@@ -146,14 +158,16 @@ public final class ForwardedVideo {
         end = highest &+ 1
     }
 
-    private func store(_ position: Int64, _ packet: RTPPacketView, _ part: DepacketizedVideo) {
+    private func store(
+        _ position: Int64, _ packet: RTPPacketView, _ part: DepacketizedVideo, _ colorSpace: ColorSpace?
+    ) {
         let index = Int(position & mask)
         slab[index].copyMemory(from: packet.payload)
         packets[index] = Packet(
             position: position, length: part.isPadding ? 0 : packet.payload.count, timestamp: packet.timestamp,
             isMarked: packet.marker, isFrameStart: part.isFrameStart, isKeyframe: part.isKeyframe,
             isNonVCL: part.isNonVCL, layer: part.layer, layerSwitch: part.layerSwitch,
-            isNonReference: part.isNonReference)
+            isNonReference: part.isNonReference, colorSpace: colorSpace)
         (packets[index].pictureIDOffset, packets[index].isPictureIDLong) = pictureID(packet.payload)
         highest = max(highest, position)
     }
@@ -307,8 +321,12 @@ struct ForwardedInput {
     private var isCurrent: Bool { video.sources == number }
 
     /// See `ForwardedVideo.insert`.
-    func insert(_ sequence: Int64, _ packet: RTPPacketView, _ part: DepacketizedVideo, now: MediaInstant) {
-        if isCurrent { video.insert(sequence, packet, part, now: now) }
+    @discardableResult
+    func insert(
+        _ sequence: Int64, _ packet: RTPPacketView, _ part: DepacketizedVideo, colorSpace: ColorSpace? = nil,
+        now: MediaInstant
+    ) -> Bool {
+        isCurrent ? video.insert(sequence, packet, part, colorSpace: colorSpace, now: now) : true
     }
 
     /// See `ForwardedVideo.restart`.

@@ -27,6 +27,7 @@ struct FrameAssembler {
         var layer: UInt8 = 0
         var pictureID: UInt16?
         var references: FrameReferencesElement?
+        var colorSpace: ColorSpace?
     }
 
     /// The sequence numbers of a complete frame, first to last, inclusive.
@@ -85,7 +86,7 @@ struct FrameAssembler {
     ///   - references: of the frame's first packet.
     mutating func insert(
         _ sequence: Int64, _ video: DepacketizedVideo, marker: Bool, timestamp: RTPTimestamp,
-        references element: FrameReferencesElement? = nil, now: MediaInstant
+        references element: FrameReferencesElement? = nil, colorSpace: ColorSpace? = nil, now: MediaInstant
     ) -> Insertion {
         guard video.bytes.count <= Self.slotBytes else { return .tooLong }
         let base = expected ?? sequence
@@ -101,7 +102,7 @@ struct FrameAssembler {
             sequence: sequence, length: video.bytes.count, timestamp: timestamp, arrival: now,
             isFrameStart: video.isFrameStart, isFrameEnd: marker, isKeyframe: video.isKeyframe,
             isPadding: video.isPadding, layer: video.layer, pictureID: video.pictureID,
-            references: video.isFrameStart ? element : nil)
+            references: video.isFrameStart ? element : nil, colorSpace: colorSpace)
         slab[index].copyMemory(from: video.bytes)
         highest = max(highest, sequence)
         if video.isKeyframe, !startsAreMarked {
@@ -278,6 +279,8 @@ struct FrameAssembler {
         var hadToWaitSince: MediaInstant?
         /// PictureID if the decoder stores it as a long-term reference; else nil.
         var longTermReferenceID: UInt16?
+        /// Of the last packet that has one.
+        var colorSpace: ColorSpace?
     }
 
     /// Takes out the frame and moves behind it; earlier packets are dropped.
@@ -286,9 +289,11 @@ struct FrameAssembler {
         let head = slots[Int(span.first & mask)]
         var firstArrival = head.arrival
         var lastArrival = head.arrival
+        var colorSpace: ColorSpace?
         var sequence = span.first
         while sequence <= span.last {
             let arrival = slots[Int(sequence & mask)].arrival
+            colorSpace = slots[Int(sequence & mask)].colorSpace ?? colorSpace
             firstArrival = min(firstArrival, arrival)
             lastArrival = max(lastArrival, arrival)
             sequence &+= 1
@@ -306,7 +311,8 @@ struct FrameAssembler {
             pictureID: head.pictureID, isKeyframe: head.isKeyframe, stored: head.references?.stored)
         return Frame(
             bytes: bytes, timestamp: head.timestamp, firstArrival: firstArrival, lastArrival: lastArrival,
-            layer: head.layer, hadToWaitSince: since, longTermReferenceID: longTermReferenceID)
+            layer: head.layer, hadToWaitSince: since, longTermReferenceID: longTermReferenceID,
+            colorSpace: colorSpace)
     }
 
     /// The packets of a frame, which stay where they lie.

@@ -61,4 +61,7 @@ public final class MediaReceiver {
     public var estimate: Bitrate? { state.estimate }
 
     public var statistics: ReceiverStatistics { state.statistics }
+
+    /// Video packets that were dropped because they are too long; the frames that they belong to are missing.
+    public var tooLongPackets: Int { state.counters.drops.tooLong }
 }

@@ -41,6 +41,8 @@ public struct ReceivedFrame: Equatable, Sendable {
     public var lastArrival: MediaInstant
     /// Temporal layer; 0 is the base.
     public var layer: UInt8
+    /// What the sender says beside the stream; nil if it says nothing.
+    public var colorSpace: ColorSpace?
 }
 
 /// Describes an audio packet of `ReceiverOutput.audio`.
@@ -108,7 +110,7 @@ public struct ReceiverDrops: Equatable, Sendable {
     public var tooOld = 0
     /// The sequence number is far from the last one; accepted if the next one follows it.
     public var sequenceJump = 0
-    /// The payload exceeds a slot (1,504 bytes).
+    /// The payload exceeds a slot (1,504 bytes), or what is forwarded (``ForwardedVideo/largestPayload``).
     public var tooLong = 0
     /// Frames over 4 MiB, without an end, or without a start.
     public var badFrames = 0

@@ -37,26 +37,51 @@ extension ReceiverState {
         if nacks.remove(sequence, isRetransmission: isRetransmission, now: now) != nil {
             if isRetransmission { counters.repaired &+= 1 } else { counters.lost &-= 1 }
         }
-        let part = try depacketizer.depacketize(packet.payload)
-        forwarded?.insert(sequence, packet, part, now: arrival)
-        insert(sequence, part, packet, values.frameReferences, now)
+        let (part, failure) = depacketized(packet.payload)
+        let fits = forwarded?.insert(sequence, packet, part, colorSpace: values.colorSpace, now: arrival)
+        switch (failure, fits) {
+        // Receivers may know what this side cannot read.
+        case (nil, nil), (_, true?): insert(sequence, part, packet, values, now)
+        case (_?, nil): loseFrame(now)
+        case (_, false?):
+            counters.drops.tooLong &+= 1
+            loseFrame(now)
+        }
         noteGap(previous, sequence, now)
         noteEntryPoints(now)
+        if let failure { throw failure }
+    }
+
+    private func depacketized(_ payload: UnsafeRawBufferPointer) -> (DepacketizedVideo, RTPMalformed?) {
+        do throws(RTPMalformed) {
+            return (try depacketizer.depacketize(payload), nil)
+        } catch {
+            return (DepacketizedVideo(bytes: UnsafeRawBufferPointer(rebasing: payload[..<0])), error)
+        }
+    }
+
+    /// A packet has come that cannot be used, and will not come again.
+    private mutating func loseFrame(_ now: MediaInstant) {
+        video?.waitForEntryPoint()
+        keyframeRequester.need(now: now)
     }
 
     private mutating func insert(
-        _ sequence: Int64, _ part: DepacketizedVideo, _ packet: RTPPacketView, _ references: FrameReferencesElement?,
+        _ sequence: Int64, _ part: DepacketizedVideo, _ packet: RTPPacketView, _ values: HeaderExtensionValuesView,
         _ now: MediaInstant
     ) {
         guard video != nil else { return }
         for _ in 0..<2 {
             switch video?.insert(
-                sequence, part, marker: packet.marker, timestamp: packet.timestamp, references: references, now: now)
+                sequence, part, marker: packet.marker, timestamp: packet.timestamp,
+                references: values.frameReferences, colorSpace: values.colorSpace, now: now)
             {
             case .taken, nil: return
             case .duplicate: return counters.drops.duplicate &+= 1
             case .tooOld: return counters.drops.tooOld &+= 1
-            case .tooLong: return counters.drops.tooLong &+= 1
+            case .tooLong:
+                counters.drops.tooLong &+= 1
+                return loseFrame(now)
             case .overflow:
                 video?.makeRoom(for: sequence)
                 if let oldest = video?.expected { nacks.forget(before: oldest) }
@@ -155,11 +180,14 @@ extension ReceiverState {
             counters.frames &+= 1
             counters.frameBytes &+= frame.bytes.count
             noteFreeze(frame, now)
+            // It is sent with key frames and when it changes; a key frame without it has none.
+            if span.isKeyframe || frame.colorSpace != nil { colorSpace = frame.colorSpace }
             let info = ReceivedFrame(
                 codec: depacketizer.codec, isKeyframe: span.isKeyframe,
                 size: span.isKeyframe ? depacketizer.size(of: frame.bytes) : nil, timestamp: frame.timestamp,
                 captured: videoStream.clock.captured(frame.timestamp),
-                firstArrival: frame.firstArrival, lastArrival: frame.lastArrival, layer: frame.layer)
+                firstArrival: frame.firstArrival, lastArrival: frame.lastArrival, layer: frame.layer,
+                colorSpace: colorSpace)
             return .frame(frame.bytes, info)
         }
         if video?.waitsForEntryPoint == true, video?.expected != nil, video?.newestEntryPoint == nil {

@@ -26,6 +26,8 @@ struct ReceiverState: ~Copyable {
     var counters = ReceiverStatistics()
     /// When a frame was last returned.
     var lastFrame: MediaInstant?
+    /// Of the last frame that was returned; nil if the sender did not say.
+    var colorSpace: ColorSpace?
     /// A long-term reference was returned, and is to be acknowledged.
     var isAcknowledgementDue = false
     /// The sender's bandwidth estimate for the path, by its last report; nil if it sends none.

@@ -144,7 +144,9 @@ struct PacketHistory {
         precondition(room > 0, "the history is full")
         guard let writer else { preconditionFailure("the history of another stream") }
         makeRoom(now)
-        var entry = Entry(sequence: nextToWrite, layout: writer.layout(announcesMid: announcesMid))
+        var entry = Entry(
+            sequence: nextToWrite,
+            layout: writer.layout(announcesMid: announcesMid, hasColorSpace: packet.colorSpace != nil))
         entry.layout.isMarked = packet.isMarked
         entry.length = entry.layout.headerLength &+ packet.length
         entry.position = packet.position

@@ -26,7 +26,10 @@ struct VP8Packetizer {
         _ parameters: SenderParameters, _ stream: VideoStreamParameters, epoch: MediaInstant, random: inout SeededRandom
     ) {
         self.stream = stream
-        ids = parameters.extensions
+        var ids = parameters.extensions
+        // Frames of an encoder here are BT.601 in limited range, which is what receivers assume.
+        ids[.colorSpace] = nil
+        self.ids = ids
         maximumPacketSize = parameters.maximumPacketSize
         self.epoch = epoch
         timestampOffset = RTPTimestamp(UInt32.random(in: .min ... .max, using: &random))
