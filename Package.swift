@@ -195,7 +195,7 @@ let package = Package(
                 "MediaCore", "LinuxRuntime", "Admission", "Broadcasting", "ICEServers", "Signaling", "Transport",
                 "Publishing", "Receiving", "Sessions", "Uploading", "WHIP", "ExtensionChannel", "VPXCodec", "OpusCodec",
                 "FFmpegCodec", "DAV1DCodec", "PixelConversion", "Recording", "RecordingPage", "RecordingLibrary",
-                "CameraCapture", "InAppCapture", "PulseAudio", "SessionBus", "Control", "ControlSocket",
+                "CameraCapture", "InAppCapture", "X11Capture", "PulseAudio", "SessionBus", "Control", "ControlSocket",
             ], path: "Sources/ShareKit", swiftSettings: settings),
         // The code of the tutorial, which its pages show.
         .target(
@@ -321,8 +321,8 @@ let package = Package(
         tests(
             "UploadingTests",
             [
-                "ExtensionChannel", "LinuxRuntime", "MediaCore", "OpusCodec", "Publishing", "Sessions", "Signaling",
-                "TestSource", "TestSupport", "Transport", "Uploading", "VPXCodec", "probe-extension",
+                "Admission", "ExtensionChannel", "LinuxRuntime", "MediaCore", "OpusCodec", "Publishing", "Sessions",
+                "Signaling", "TestSource", "TestSupport", "Transport", "Uploading", "VPXCodec", "probe-extension",
             ]),
         tests("ControlSocketTests", ["ControlSocket", "LinuxRuntime", "MediaCore", "TestSupport"]),
         tests("SessionBusTests", ["SessionBus", "CGIO", "LinuxRuntime", "BusSupport", "TestSupport"]),
@@ -365,7 +365,7 @@ let package = Package(
             [
                 "share", "share-relay", "CommandSupport", "RelayVerb", "ShareKit", "probe-extension", "ConferenceSetup",
                 "ConferenceUpload", "SnapshotSetup",
-                "SnapshotUpload", "portal-backend", "test-camera", "MediaCore", "ImageFile",
+                "SnapshotUpload", "portal-backend", "test-camera", "MediaCore", "LinuxRuntime", "Control", "ImageFile",
                 "SessionDescription", "SessionBus", "Admission", "ICEServers", "Publishing", "Signaling", "Transport",
                 "BusSupport", "TestSupport", arguments,
             ]),

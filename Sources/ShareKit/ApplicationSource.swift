@@ -82,7 +82,8 @@ public final class ApplicationSource: Sendable {
     public var captureChanges: AsyncStream<Bool> { captured.stream }
 
     /// Tells whether the app is in the background: its window is hidden or minimised. A ``BroadcastController`` pauses
-    /// its broadcast then.
+    /// its broadcast then. On an X11 display it knows without this when all windows of the process are minimised or not
+    /// mapped (_NET_WM_PID).
     public func setHidden(_ isHidden: Bool) { hidden.update { isHidden } }
 
     // MARK: Outputs

@@ -1,7 +1,8 @@
 internal import LinuxRuntime
 internal import Sessions
 
-/// Pauses the broadcast of an app while the app is in the background: its window is hidden, or the session is locked.
+/// Pauses the broadcast of an app while the app is in the background: its window is hidden, as the app or the display
+/// says, or the session is locked.
 /// The app's user is asked on return. A broadcast that was paused before stays as it is.
 struct Background: Sendable {
     enum Change: Sendable {
@@ -11,7 +12,9 @@ struct Background: Sendable {
         case returned
     }
 
+    /// As the app says.
     let isHidden: StateChanges<Bool>
+    let windows: OwnWindows
     let lock: SessionLock
 
     /// Pauses until the task is cancelled.
@@ -34,14 +37,15 @@ struct Background: Sendable {
         let last = Monitor(false)
         let update: @Sendable () -> Void = {
             last.with { last in
-                let isAway = isHidden.value || lock.isLocked
+                let isAway = isHidden.value || windows.areHidden || lock.isLocked
                 guard isAway != last else { return }
                 last = isAway
                 feed.yield(isAway)
             }
         }
-        let (hidden, locked) = (isHidden.stream, lock.stream)
-        let tasks = [Task { for await _ in hidden { update() } }, Task { for await _ in locked { update() } }]
+        let tasks = [isHidden.stream, windows.stream, lock.stream].map { changes in
+            Task { for await _ in changes { update() } }
+        }
         feed.onTermination = { _ in for task in tasks { task.cancel() } }
         return stream
     }

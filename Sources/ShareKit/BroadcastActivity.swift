@@ -114,7 +114,7 @@ public enum BroadcastActivity {
 
     static func load(
         _ manifest: ExtensionManifest, source: ApplicationSource, applicationID: String, identity: Identity,
-        lock: SessionLock = .shared, confirm: @escaping Confirmation
+        lock: SessionLock = .shared, windows: OwnWindows = .shared, confirm: @escaping Confirmation
     ) async throws(ShareKitError) -> BroadcastController {
         let application = ApplicationInfo(id: applicationID, name: source.name, icon: source.icon)
         let destination: BroadcastDestination
@@ -128,7 +128,7 @@ public enum BroadcastActivity {
         do throws(EndReason) {
             return try BroadcastController(
                 destination, CapturedMedia(source), .init(publishing: source), identity: identity,
-                background: Background(isHidden: source.hidden, lock: lock))
+                background: Background(isHidden: source.hidden, windows: windows, lock: lock))
         } catch {
             await destination.close()
             throw ShareKitError(error)

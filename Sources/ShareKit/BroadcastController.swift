@@ -51,7 +51,7 @@ public final class BroadcastController: Sendable {
         /// No packets of the service arrive; the broadcast tries to reconnect for 30 s.
         case interrupted
         case resumed
-        /// The app's window is hidden (``ApplicationSource/setHidden(_:)``) or the session is locked: nothing is captured.
+        /// The app's windows are hidden (see ``ApplicationSource/setHidden(_:)``) or the session is locked: nothing is captured.
         case movedToBackground
         /// The app can be seen again. Ask the user, then call `resumeBroadcast` or `finishBroadcast`.
         case returnedToForeground

@@ -40,7 +40,7 @@ struct Desktop {
     }
 
     /// Looks again and again, for 20 s at most.
-    private func wait<Result>(_ found: () throws -> Result?) throws -> Result? {
+    func wait<Result>(_ found: () throws -> Result?) throws -> Result? {
         let deadline = ContinuousClock.now + .seconds(20)
         while ContinuousClock.now < deadline {
             if let result = try found() { return result }
@@ -154,6 +154,23 @@ struct Desktop {
             return nil
         }
         guard isEffective == true else { throw Program.Failure("the key \(key) had no effect") }
+    }
+
+    /// The identifier of a program's window of that title.
+    func client(_ title: String) throws -> String { try identifier(title, isQuestion: false) }
+
+    /// Moves a question of SDL.
+    func moveQuestion(_ title: String, x: Int, y: Int) throws {
+        try act("windowmove", try identifier(title, isQuestion: true), "\(x)", "\(y)")
+    }
+
+    private func identifier(_ title: String, isQuestion: Bool) throws -> String {
+        let tree = try Program("xwininfo", ["-root", "-tree"], environment: ["DISPLAY": display.name]).finish()
+        let line = tree.split(separator: "\n").first {
+            $0.contains("\"\(title)\": (") && $0.contains("\": ()") == isQuestion
+        }
+        guard let id = line?.split(separator: " ").first else { throw Program.Failure("no window '\(title)'") }
+        return String(id)
     }
 
     /// Whether a question of that title is open.

@@ -89,6 +89,39 @@ struct ExampleTests {
         #expect(budget.exitCode(seconds: 10) == 0, "\(budget.text.errors)")
     }
 
+    /// Budget does not tell ShareKit that its window is hidden: the display does. Behind the question on return the window is
+    /// drawn, also where the question was.
+    @Test func budgetIsPausedWhileItsWindowIsHiddenAndAsksOnReturn() throws {
+        let desktop = try Desktop()
+        let (service, user) = (try TemporaryFolder(), try TemporaryFolder())
+        let conference = try start(
+            "Conference", ["--headless", "--accept", "any", "--listen", "127.0.0.1"], in: service, on: nil)
+        let link = try #require(conference.line(seconds: 20) { $0 }, "\(conference.text.errors)")
+        #expect(try ShareProcess(["extension", "install", link], in: user).exitCode() == 0)
+        let budget = try start("Budget", ["com.example.conference"], in: user, on: desktop)
+        let window = try #require(try number(Sheet.ink, on: desktop), "\(budget.text.errors)")
+        try desktop.press("b", in: window) { try desktop.isAsking("Budget") }
+        try desktop.accept("Budget")
+        #expect(conference.line(seconds: 20) { $0 == "shows Budget: Budget" ? true : nil } == true)
+
+        let id = try desktop.client("Budget")
+        try desktop.act("windowunmap", id)
+        let paused = "paused while the window is hidden"
+        #expect(budget.line(.error, seconds: 20) { $0.contains(paused) ? true : nil } == true, "\(budget.text.errors)")
+        try desktop.act("windowmap", id)
+        #expect(try desktop.wait { try desktop.isAsking("Budget") ? true : nil } == true, "\(budget.text.errors)")
+        for place in [Sheet.header, Sheet.bar] {
+            #expect(
+                try desktop.window("Budget", showing: place.color, x: place.x, y: place.y) != nil,
+                "\(place) is not drawn behind the question")
+        }
+        try desktop.moveQuestion("Budget", x: 0, y: 0)
+        #expect(try desktop.window("Budget", showing: Sheet.paper, x: 320, y: 230) != nil)
+        try desktop.accept("Budget")
+        budget.interrupt()
+        #expect(budget.exitCode(seconds: 10) == 0, "\(budget.text.errors)")
+    }
+
     @Test func theUserOfBudgetChoosesAServiceAndMayRefuse() throws {
         let desktop = try Desktop()
         let (service, user) = (try TemporaryFolder(), try TemporaryFolder())

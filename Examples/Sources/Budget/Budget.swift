@@ -57,7 +57,6 @@ struct Budget {
             case .key(let key) where ["v", "w", "x"].contains(key): await changeCamera(key, recorder)
             case .woken, .key, .pen: break
             }
-            source.setHidden(window.isHidden)
             if hasReturned.withLock({ value in
                 defer { value = false }; return value
             }) {

@@ -1,4 +1,6 @@
 import CSDLWindow
+import Foundation
+import Synchronization
 
 /// A window of a fixed size with one picture of 32-bit pixels (B, G, R and an ignored byte). Main thread only, but for
 /// `wake`.
@@ -50,11 +52,6 @@ public final class Window {
         }
     }
 
-    /// Whether the user has minimised the window.
-    public var isHidden: Bool {
-        SDL_GetWindowFlags(window) & (SDL_WINDOW_MINIMIZED.rawValue | SDL_WINDOW_HIDDEN.rawValue) != 0
-    }
-
     public func setTitle(_ title: String) { SDL_SetWindowTitle(window, title) }
 
     public func present() {
@@ -68,13 +65,38 @@ public final class Window {
         choose(title, question, ["Refuse", "Accept"]) == 1
     }
 
-    /// Lets the user choose one of at most eight answers; Escape chooses the first one.
+    /// Lets the user choose one of at most eight answers; Escape chooses the first one. The window is drawn meanwhile, as it
+    /// may just have come back, and the question may be moved over it.
     public func choose(_ title: String, _ question: String, _ answers: [String]) -> Int {
-        // The question blocks, and a window that has just come back is black until it is drawn.
         present()
-        let texts = answers.map { SDL_strdup($0) }
-        defer { texts.forEach { SDL_free($0) } }
-        return Int(csdl_ask(window, title, question, texts.map { UnsafePointer($0) }, Int32(texts.count)))
+        let answer = Answer()
+        // SAFETY: the question, which SDL shows in a process of its own, uses nothing but the window's place.
+        nonisolated(unsafe) let window = window
+        Thread.detachNewThread {
+            let texts = answers.map { SDL_strdup($0) }
+            let chosen = csdl_ask(window, title, question, texts.map { UnsafePointer($0) }, Int32(texts.count))
+            texts.forEach { SDL_free($0) }
+            answer.value.withLock { $0 = Int(chosen) }
+            Window.wake()
+        }
+        var event = SDL_Event()
+        var hasQuit = false
+        while true {
+            if let chosen = answer.value.withLock({ $0 }) {
+                if hasQuit { Self.push(SDL_QUIT) }
+                return chosen
+            }
+            guard SDL_WaitEventTimeout(&event, 100) == 1 else { continue }
+            switch SDL_EventType(event.type) {
+            case SDL_QUIT: hasQuit = true
+            case SDL_WINDOWEVENT: present()
+            default: continue
+            }
+        }
+    }
+
+    private final class Answer: Sendable {
+        let value = Mutex<Int?>(nil)
     }
 
     public enum Event {
@@ -105,9 +127,11 @@ public final class Window {
     }
 
     /// Ends `nextEvent`. May be called from any thread.
-    public nonisolated static func wake() {
+    public nonisolated static func wake() { push(SDL_USEREVENT) }
+
+    private nonisolated static func push(_ type: SDL_EventType) {
         var event = SDL_Event()
-        event.type = SDL_USEREVENT.rawValue
+        event.type = type.rawValue
         SDL_PushEvent(&event)
     }
 }
