@@ -69,15 +69,12 @@ package enum Signals {
         sigemptyset(&set)
         for number in [SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGTSTP, SIGCONT] { sigaddset(&set, number) }
         pthread_sigmask(SIG_UNBLOCK, &set, nil)
-        var ends: [Int32] = [-1, -1]
-        guard Foundation.pipe(&ends) == 0 else { return }
-        _ = fcntl(ends[0], F_SETFD, FD_CLOEXEC)
-        _ = fcntl(ends[1], F_SETFD, FD_CLOEXEC)
-        pipe.store(ends[1], ordering: .releasing)
+        guard let ends = try? AnonymousPipe() else { return }
+        pipe.store(ends.write, ordering: .releasing)
         for number in [SIGINT, SIGTERM, SIGHUP] { install(number) }
         // Shells ignore it for background processes.
         if !StandardStreams.isIgnored(SIGQUIT) { install(SIGQUIT) }
-        let source = ends[0]
+        let source = ends.read
         _ = NamedThread("signals") {
             var ended = 0
             while true {

@@ -49,40 +49,33 @@ final class WindowPrompt: Sendable {
     /// Shows the window in a process.
     /// - Returns: what it writes; nil unless it has succeeded.
     private func run(_ input: Data, _ ticket: Ticket) -> Data? {
-        guard let (read: reading, write: childOutput) = Self.makePipe() else { return nil }
-        defer { close(reading) }
-        guard let (read: childInput, write: writing) = Self.makePipe() else {
-            close(childOutput)
+        guard let output = try? AnonymousPipe() else { return nil }
+        defer { close(output.read) }
+        guard let question = try? AnonymousPipe() else {
+            close(output.write)
             return nil
         }
-        let process = Self.start(input: childInput, output: childOutput)
-        close(childInput)
-        close(childOutput)
+        let process = Self.start(input: question.read, output: output.write)
+        close(question.read)
+        close(output.write)
         guard let process else {
-            close(writing)
+            close(question.write)
             return nil
         }
         ticket.state.change { state in
             state.process = process
             if state.isWithdrawn { kill(process, SIGKILL) }
         }
-        _ = CommandSupport.write(writing, String(decoding: input, as: UTF8.self))
-        close(writing)
-        let output = FileHandle(fileDescriptor: reading, closeOnDealloc: false).readDataToEndOfFile()
+        _ = CommandSupport.write(question.write, String(decoding: input, as: UTF8.self))
+        close(question.write)
+        let answer = FileHandle(fileDescriptor: output.read, closeOnDealloc: false).readDataToEndOfFile()
         // Not while its number may still be signalled.
         var status: Int32 = 0
         ticket.state.change { state in
             while waitpid(process, &status, 0) < 0, errno == EINTR {}
             state.process = nil
         }
-        return status == 0 ? output : nil
-    }
-
-    private static func makePipe() -> (read: Int32, write: Int32)? {
-        var ends: [Int32] = [-1, -1]
-        guard pipe(&ends) == 0 else { return nil }
-        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-        return (ends[0], ends[1])
+        return status == 0 ? answer : nil
     }
 
     private static func start(input: Int32, output: Int32) -> pid_t? {

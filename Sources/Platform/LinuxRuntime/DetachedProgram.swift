@@ -17,18 +17,17 @@ public enum DetachedProgram {
     public static func start(
         _ program: String, _ arguments: [String], environment: [String: String]
     ) throws(Failure) -> (id: Int32, errors: Int32) {
-        var ends: [Int32] = [-1, -1]
-        guard clinux_pipe(&ends) == 0 else { throw Failure(code: errno) }
+        let pipe = try AnonymousPipe()
         let words = ([program] + arguments).map { strdup($0) } + [nil]
         let variables = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
         var id: pid_t = 0
-        let code = clinux_spawn_detached(&id, program, words, variables, ends[1])
+        let code = clinux_spawn_detached(&id, program, words, variables, pipe.write)
         for text in words + variables { free(text) }
-        close(ends[1])
+        close(pipe.write)
         guard code == 0 else {
-            close(ends[0])
+            close(pipe.read)
             throw Failure(code: code)
         }
-        return (id, ends[0])
+        return (id, pipe.read)
     }
 }
