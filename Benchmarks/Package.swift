@@ -54,7 +54,7 @@ let package = Package(
             swiftSettings: settings),
         // Links to sources of the package share: depending on it would build all that it depends on.
         .systemLibrary(name: "CVPX", pkgConfig: "vpx"),
-        .target(name: "VPXCodec", dependencies: [core("MediaCore"), "CVPX"], swiftSettings: settings),
+        .target(name: "VPXCodec", dependencies: [core("MediaCore"), core("VideoBitstream"), "CVPX"], swiftSettings: settings),
         .systemLibrary(name: "CYUV"),
         .systemLibrary(name: "CLinux"),
         .target(name: "LinuxRuntime", dependencies: [core("MediaCore"), "CLinux"], swiftSettings: settings),
