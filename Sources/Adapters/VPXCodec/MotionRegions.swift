@@ -10,6 +10,8 @@ struct MotionRegions {
     private(set) var count = 0
     /// The blocks that change often and are natural, wherever they lie.
     private var candidates = BlockMap(PixelSize(width: 0, height: 0))
+    /// False: `candidates` is empty.
+    private var hasCandidates = false
     /// Changes of each block, in 1/16.
     private var levels: [UInt8] = []
     /// The votes for each block: natural content adds two, other content takes one away.
@@ -19,17 +21,21 @@ struct MotionRegions {
     private static let change: UInt8 = 16
     /// Changes a second that leak away: a block that changes less often is no video.
     private static let leak = 7.0
-    /// A block becomes one of video above the first level, and stops being one below the second.
-    private static let (entry, exit): (UInt8, UInt8) = (6 * 16, 2 * 16)
+    /// A block becomes one of video above this level.
+    private static let entry: UInt8 = 6 * 16
+    /// A block stops being one of video below this level.
+    private static let exit: UInt8 = 2 * 16
     private static let most: UInt8 = 9 * 16
     /// A block needs this many votes to become one of video, and loses its place without any.
-    private static let (neededVotes, mostVotes): (UInt8, UInt8) = (8, 16)
+    private static let neededVotes: UInt8 = 8
+    private static let mostVotes: UInt8 = 16
     /// A smaller video is not worth segments.
     private static let leastCount = 24
 
     mutating func restart(_ size: PixelSize) {
         blocks = BlockMap(size)
         candidates = BlockMap(size)
+        hasCandidates = false
         count = 0
         levels = [UInt8](repeating: 0, count: blocks.blocks.count)
         votes = levels
@@ -42,24 +48,38 @@ struct MotionRegions {
         let elapsed = last.map { min((instant - $0).inSeconds, 2) } ?? 0
         last = instant
         let leaked = UInt8(clamping: Int(elapsed * Self.leak * Double(Self.change) + 0.5))
-        for index in levels.indices {
-            var level = levels[index] > leaked ? levels[index] - leaked : 0
-            if changed.blocks[index] != 0 { level = min(level + Self.change, Self.most) }
-            levels[index] = level
-            if level < Self.exit {
-                candidates.blocks[index] = 0
-                votes[index] = 0
-            } else if level > Self.entry, changed.blocks[index] != 0 {
-                vote(index, frame)
-            }
+        // Most blocks of a screen rest: eight at a time are looked at.
+        for start in stride(from: 0, to: levels.count, by: 8) {
+            let range = start..<min(start + 8, levels.count)
+            if range.count == 8, Self.isZero(levels, start), Self.isZero(changed.blocks, start) { continue }
+            for index in range { note(index, isChanged: changed.blocks[index] != 0, leaked, frame) }
         }
         findRegions()
+    }
+
+    private static func isZero(_ values: [UInt8], _ start: Int) -> Bool {
+        values.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: start, as: UInt64.self) == 0 }
+    }
+
+    private mutating func note(_ index: Int, isChanged: Bool, _ leaked: UInt8, _ frame: I420Frame) {
+        var level = levels[index] > leaked ? levels[index] - leaked : 0
+        if isChanged { level = min(level + Self.change, Self.most) }
+        levels[index] = level
+        if level < Self.exit {
+            candidates.blocks[index] = 0
+            votes[index] = 0
+        } else if level > Self.entry, isChanged {
+            vote(index, frame)
+        }
     }
 
     private mutating func vote(_ index: Int, _ frame: I420Frame) {
         if ContentClassifier.isNatural(frame, block: index) {
             votes[index] = min(votes[index] + 2, Self.mostVotes)
-            if votes[index] >= Self.neededVotes { candidates.blocks[index] = 1 }
+            if votes[index] >= Self.neededVotes {
+                candidates.blocks[index] = 1
+                hasCandidates = true
+            }
         } else if votes[index] > 0 {
             votes[index] -= 1
             if votes[index] == 0 { candidates.blocks[index] = 0 }
@@ -68,6 +88,8 @@ struct MotionRegions {
 
     /// Leaves out blocks that lie alone, such as those of text that scrolls.
     private mutating func findRegions() {
+        guard hasCandidates else { return }
+        hasCandidates = !candidates.isEmpty
         count = 0
         let (columns, rows) = (blocks.columns, blocks.rows)
         for row in 0..<rows {
