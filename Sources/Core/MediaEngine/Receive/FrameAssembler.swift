@@ -114,6 +114,11 @@ struct FrameAssembler {
         return .taken
     }
 
+    /// Whether a packet of this number is still waited for.
+    func needs(_ sequence: Int64) -> Bool {
+        sequence >= expected ?? sequence && slots[Int(sequence & mask)].sequence != sequence
+    }
+
     /// A key frame may have more than these parameter sets, and other packets before them.
     private mutating func noteParameterSets(_ sequence: Int64) {
         let timestamp = slots[Int(sequence & mask)].timestamp

@@ -42,10 +42,10 @@ extension ReceiverState {
         switch (failure, fits) {
         // Receivers may know what this side cannot read.
         case (nil, nil), (_, true?): insert(sequence, part, packet, values, now)
-        case (_?, nil): loseFrame(now)
+        case (_?, nil): loseFrame(sequence, now)
         case (_, false?):
             counters.drops.tooLong &+= 1
-            loseFrame(now)
+            loseFrame(sequence, now)
         }
         noteGap(previous, sequence, now)
         noteEntryPoints(now)
@@ -60,8 +60,9 @@ extension ReceiverState {
         }
     }
 
-    /// A packet has come that cannot be used, and will not come again.
-    private mutating func loseFrame(_ now: MediaInstant) {
+    /// A packet has come that cannot be used, and will not come again. One that was there already is not missed.
+    private mutating func loseFrame(_ sequence: Int64, _ now: MediaInstant) {
+        guard video?.needs(sequence) ?? false else { return }
         video?.waitForEntryPoint()
         keyframeRequester.need(now: now)
     }
@@ -81,7 +82,7 @@ extension ReceiverState {
             case .tooOld: return counters.drops.tooOld &+= 1
             case .tooLong:
                 counters.drops.tooLong &+= 1
-                return loseFrame(now)
+                return loseFrame(sequence, now)
             case .overflow:
                 video?.makeRoom(for: sequence)
                 if let oldest = video?.expected { nacks.forget(before: oldest) }
