@@ -7,6 +7,7 @@ struct Benchmark {
         usage: benchmark SHARE [--seconds N] [--scene still|stamp|typing|scrolling|video] [--joins N] [--soak SECONDS]
                          [--only scenes|service|recordings|lipsync|viewers|packets|allocations|memory|leaks|owners|networks|pages|links|losses|endurance]
                          [--against SHARE] [--still SECONDS (60)] [--minutes N (10)] [--without-chromium] [--without-gstreamer]
+               benchmark SHARE --only desktop [--against SHARE] [--rounds N (3)] [--scene \(DesktopScene.allCases.map(\.rawValue).joined(separator: "|"))]
 
         """
 
@@ -23,6 +24,7 @@ struct Benchmark {
         let other = option("--against")
         let soak = option("--soak").flatMap { Int($0) }
         let still = option("--still").flatMap { Int($0) } ?? 60
+        let rounds = option("--rounds").flatMap { Int($0) } ?? 3
         let minutes = option("--minutes").flatMap { Int($0) } ?? 10
         let only = option("--only") ?? (scene != nil ? "scenes" : soak != nil ? "memory" : nil)
         func flag(_ name: String) -> Bool {
@@ -32,7 +34,9 @@ struct Benchmark {
         let withoutChromium = flag("--without-chromium")
         let withoutGStreamer = flag("--without-gstreamer")
         let scenes = scene.map { Scene(rawValue: $0).map { [$0] } ?? [] } ?? Scene.allCases.filter { $0 != .film }
-        guard let binary = arguments.first, arguments.count == 1, !scenes.isEmpty, seconds > 0 else {
+        let desktopScenes = scene.map { DesktopScene(rawValue: $0).map { [$0] } ?? [] } ?? DesktopScene.allCases
+        let isKnown = only == "desktop" ? !desktopScenes.isEmpty : !scenes.isEmpty
+        guard let binary = arguments.first, arguments.count == 1, isKnown, seconds > 0, rounds > 0 else {
             complain(usage)
             exit(64)
         }
@@ -65,6 +69,10 @@ struct Benchmark {
             if only == nil || only == "viewers" { try measureSecondViewer(binary: binary, seconds: seconds) }
             if only == "packets" { try measurePacketCosts(binary: binary, against: other, seconds: seconds) }
             if only == nil || only == "allocations" { try measureAllocations(binary: binary, seconds: seconds) }
+            if only == "desktop" {
+                let binaries = [binary] + (other.map { [$0] } ?? [])
+                try Desktop(binaries: binaries, rounds: rounds, seconds: seconds, scenes: desktopScenes).measure()
+            }
             if only == "owners" { try findOwners(binary: binary) }
             if only == "leaks" { try findLeaks(binary: binary) }
             if only == nil || only == "memory" { try measureJoins(binary: binary, joins: joins, soak: soak) }
