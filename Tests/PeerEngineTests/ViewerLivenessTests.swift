@@ -67,6 +67,46 @@ import Testing
         #expect(!viewer.isReceiving)
     }
 
+    /// Plays a viewer that answers checks.
+    private func playConsenting(
+        _ viewer: inout ViewerLiveness, seconds: Int, until end: Int = .max,
+        isHeard: (_ milliseconds: Int) -> Bool = { _ in false }
+    ) -> [(Int, ViewerLiveness.Change)] {
+        var changes: [(Int, ViewerLiveness.Change)] = []
+        for milliseconds in stride(from: 0, through: seconds * 1_000, by: 250) {
+            let now = start + .milliseconds(milliseconds)
+            if isHeard(milliseconds) { _ = viewer.heard(now) }
+            let change = viewer.check(now, connectLimit: connectLimit, isConsenting: milliseconds < end)
+            guard let change else { continue }
+            changes.append((milliseconds, change))
+            if change != .interrupted { return changes }
+        }
+        return changes
+    }
+
+    @Test func aViewerThatAnswersChecksAndSendsNoRTCPIsToldApart() {
+        var viewer = connected()
+        #expect(viewer.isReceiving)
+        let changes = playConsenting(&viewer, seconds: 60)
+        #expect(changes.map(\.0) == [8_000] && changes.map(\.1) == [.withoutRTCP])
+        // One that answers no checks any more is just silent.
+        var other = connected()
+        let later = playConsenting(&other, seconds: 60, until: 6_000)
+        #expect(later.map(\.0) == [6_000, 30_000] && later.map(\.1) == [.interrupted, .expired])
+    }
+
+    /// The intervals of RTCP where the minimum is 5 s: up to 6.2 s (RFC 3550 section 6.3.1).
+    @Test func reportsEachSixSecondsAreEnough() {
+        var viewer = connected()
+        #expect(playConsenting(&viewer, seconds: 600) { $0 >= 3_000 && ($0 - 3_000) % 6_250 == 0 }.isEmpty)
+    }
+
+    @Test func aViewerThatReportsOftenIsMissedAsSoonAsBefore() {
+        var viewer = connected()
+        let changes = playConsenting(&viewer, seconds: 60) { $0 < 10_000 && $0 % 1_000 == 0 }
+        #expect(changes.map(\.0) == [13_000, 39_000] && changes.map(\.1) == [.interrupted, .expired])
+    }
+
     @Test func anOutageOfTwentySecondsIsSurvivedAgainAndAgain() {
         var viewer = connected()
         let changes = play(&viewer, seconds: 100) { $0 % 25_000 < 5_000 }

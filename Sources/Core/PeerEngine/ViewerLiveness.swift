@@ -10,6 +10,19 @@ public struct ViewerLiveness: Sendable {
     private var eventStreamClosed: MediaInstant?
     /// Whether an event stream of the viewer is open.
     public private(set) var hasEventStream = false
+    /// Authentic packets, counted as far as `certain`.
+    private var packets = 0
+    /// The longest time between two packets.
+    private var longestGap = MediaDuration.zero
+
+    /// From a viewer that answers checks, the first report is waited for so long: the first interval of RTCP is at most 3.1 s,
+    /// and later ones 6.2 s, where the minimum is not reduced (RFC 3550 section 6.3). Without reports nobody knows what the
+    /// path carries, so that sending ceases (RFC 8083 section 4.2).
+    static let firstReport = MediaDuration.seconds(8)
+    /// The same for further reports of a viewer that sends them rarely.
+    static let rareReports = MediaDuration.seconds(10)
+    /// So many packets tell how often reports come.
+    private static let certain = 3
 
     public enum Change: Equatable, Sendable {
         /// The offer led to no connection in time.
@@ -19,6 +32,8 @@ public struct ViewerLiveness: Sendable {
         /// The viewer is silent, and its event stream was closed when its media ended. In an outage no close would
         /// arrive.
         case crashed
+        /// The viewer answers checks (RFC 7675), and has never sent an SRTCP or SRTP packet.
+        case withoutRTCP
         case expired
     }
 
@@ -37,11 +52,18 @@ public struct ViewerLiveness: Sendable {
     public func waiting(_ now: MediaInstant) -> MediaDuration? { isConnected ? nil : now - opened }
 
     /// Notes that DTLS is complete.
-    public mutating func connect(now: MediaInstant) { connected = connected ?? now }
+    public mutating func connect(now: MediaInstant) {
+        connected = connected ?? now
+        _ = media.heard(now)
+    }
 
     /// Notes an authentic packet from the address that media goes to.
     /// - Returns: the silence before it, if it ends an interruption.
-    public mutating func heard(_ now: MediaInstant) -> MediaDuration? { media.heard(now) }
+    public mutating func heard(_ now: MediaInstant) -> MediaDuration? {
+        if packets > 0, !isInterrupted { longestGap = max(longestGap, min(media.silence(now), Self.rareReports)) }
+        packets = min(packets + 1, Self.certain)
+        return media.heard(now)
+    }
 
     /// Notes that the viewer has opened an event stream, or closed its last one.
     public mutating func noteEventStream(isOpen: Bool, now: MediaInstant) {
@@ -49,15 +71,29 @@ public struct ViewerLiveness: Sendable {
         eventStreamClosed = isOpen ? nil : now
     }
 
-    /// - Parameter connectLimit: the time limit from the offer to `connect`.
+    /// - Parameters:
+    ///   - connectLimit: the time limit from the offer to `connect`.
+    ///   - isConsenting: the viewer has answered a check lately, where media goes to.
     /// - Returns: `.notConnected` at each call after that limit; each other change once.
-    public mutating func check(_ now: MediaInstant, connectLimit: MediaDuration) -> Change? {
+    public mutating func check(
+        _ now: MediaInstant, connectLimit: MediaDuration, isConsenting: Bool = false
+    ) -> Change? {
         guard isConnected else { return now - opened > connectLimit ? .notConnected : nil }
+        if isConsenting, !isInterrupted {
+            if packets == 0, media.silence(now) >= Self.firstReport { return .withoutRTCP }
+            if media.silence(now) < patience { return nil }
+        }
         switch media.check(now) {
         case .expired: return .expired
         case .interrupted: return hasCrashed ? .crashed : .interrupted
         case nil: return nil
         }
+    }
+
+    /// How long a viewer that answers checks may be silent.
+    private var patience: MediaDuration {
+        guard packets > 0 else { return Self.firstReport }
+        return packets < Self.certain || longestGap > .seconds(2) ? Self.rareReports : .zero
     }
 
     private var hasCrashed: Bool {

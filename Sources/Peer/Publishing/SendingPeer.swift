@@ -50,6 +50,8 @@ final class SendingPeer: SecureTransportDelegate {
 
     /// The silence that is an interruption. A viewer sends a receiver report at least each second, also without video.
     static let interruptionThreshold = MediaDuration.seconds(4)
+    /// Longer than the interval of checks, 6 s at most (RFC 7675 section 5.1).
+    private static let consentInterval = MediaDuration.milliseconds(6_500)
 
     init(
         id: SessionID, videoLine: Int?, viewer: Viewer, description: ViewerDescription, loop: EventLoop,
@@ -130,10 +132,19 @@ final class SendingPeer: SecureTransportDelegate {
     private func checkLiveness() {
         guard !isEnded else { return }
         let now = MonotonicClock.now
-        switch liveness.check(now, connectLimit: SecureTransport.connectLimit) {
+        let isConsenting = isConnected && negotiation.path.hasAnswered(within: Self.consentInterval, now: now)
+        switch liveness.check(now, connectLimit: SecureTransport.connectLimit, isConsenting: isConsenting) {
         case .notConnected:
             return end(transport.handshakeFailure ?? EndReason(negotiation.path.report, other: "the viewer"))
+        case .expired where isConsenting:
+            return end(EndReason(.connectionLost, "the viewer answers checks, but has sent no RTCP for 30 s"))
         case .expired: return end(EndReason(.connectionLost, "nothing came from the viewer for 30 s"))
+        case .withoutRTCP:
+            return end(
+                EndReason(
+                    .connectionLost,
+                    "the viewer answers checks, but sends no RTCP on the port of RTP, as WebRTC requires",
+                    remedy: "Its player has to send receiver reports (RFC 8834 section 4.1), with rtcp-mux."))
         case .crashed:
             return end(
                 EndReason(.connectionLost, "the viewer has gone: it hung up, and nothing comes from it any more"))
@@ -153,10 +164,6 @@ final class SendingPeer: SecureTransportDelegate {
     /// count, because they do not show that media arrives.
     private func heard() {
         guard transport.isFromSelectedPair else { return }
-        noteHeard()
-    }
-
-    private func noteHeard() {
         guard let silence = liveness.heard(MonotonicClock.now) else { return }
         needsKeyframe = true
         delegate?.viewerIsBack(self, after: silence)
@@ -199,7 +206,6 @@ final class SendingPeer: SecureTransportDelegate {
 
     func transportIsSecure(profile: SRTPProfile) {
         liveness.connect(now: MonotonicClock.now)
-        noteHeard()
         needsKeyframe = true
         delegate?.viewerIsConnected(self)
         pump()
