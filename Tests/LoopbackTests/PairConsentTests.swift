@@ -118,6 +118,7 @@ struct PairConsentTests {
         func found(_ candidate: ICECandidate) {}
         func finishedGathering() { isGathered.change { $0 = true } }
         func hostIsInterrupted(_ connection: ReceivingPeer) {}
+        func hostSendsTooLongPackets(_ connection: ReceivingPeer) {}
         func hostIsBack(_ connection: ReceivingPeer, after silence: MediaDuration) {}
     }
 

@@ -47,8 +47,10 @@ public final class ICELiteSocket {
 
     /// How often the checks of all sessions are looked after.
     static let tick = MediaDuration.milliseconds(250)
-    /// Longer datagrams are ignored: nothing that a peer sends is longer than an Ethernet packet.
+    /// Longer datagrams are ignored, but for RTP: no STUN or DTLS message is longer than an Ethernet packet.
     private static let largestDatagram = 2_048
+    /// The largest RTP packet: a jumbo frame.
+    private static let largestPacket = 9_216
     /// Batches of datagrams that are read in one iteration of the loop.
     private static let batchLimit = 4
 
@@ -174,7 +176,10 @@ public final class ICELiteSocket {
             guard socket.isOpen else { return true }
             let count = batch.receive(from: socket.descriptor) { datagram, source, arrival in
                 counters.datagrams += 1
-                guard !datagram.isEmpty, datagram.count <= Self.largestDatagram else { return }
+                // RTP and RTCP: 128 to 191 (RFC 7983 section 7).
+                guard let first = datagram.first,
+                    datagram.count <= (128...191 ~= first ? Self.largestPacket : Self.largestDatagram)
+                else { return }
                 receive(datagram, from: source, socket, index, arrival)
             }
             if count < DatagramBatch.capacity { return true }

@@ -19,6 +19,9 @@ extension DatagramSocket {
 final class SelectedSocket {
     /// The most packets of one send; all kernel versions support 64.
     static let segmentLimit = 64
+    /// Longer packets are sent one by one: they may exceed the device's MTU (over IPv6, with its headers), which the kernel does
+    /// not segment, but fragments.
+    private static let largestSegment = 1_452
 
     private let local: any DatagramSocket
     let descriptor: Int32
@@ -68,7 +71,8 @@ final class SelectedSocket {
             var count = 0
             var bytes = 0
             // A run of equal sizes, of which the last may be shorter, that fits in one datagram's size limit.
-            while next + count < lengths.count, count < (canSegment ? Self.segmentLimit : 1) {
+            let limit = canSegment && size <= Self.largestSegment ? Self.segmentLimit : 1
+            while next + count < lengths.count, count < limit {
                 let length = lengths[next + count]
                 guard length <= size, bytes + length <= 65_000 else { break }
                 packets[count].iov_base = UnsafeMutableRawPointer(mutating: base + (next + count) * stride)

@@ -3,14 +3,17 @@ import MediaCore
 
 /// The packets of one round of sending, in fixed slots with room for the SRTP trailer. Confined to one thread.
 package final class PacketBatch {
-    static let slotBytes = 1_536
+    /// What is forwarded may fill an Ethernet packet, and get a longer header.
+    static let slotBytes = 1_728
+    /// Longer RTP packets are not read. Jumbo frames are, so that a sender of packets that are too large is told of.
+    static let largestReceived = 9_216
     let capacity: Int
     let memory: UnsafeMutableRawPointer
     private(set) var count = 0
     /// Whose packets it holds. A transport that is closed gives it up.
     unowned(unsafe) var owner: SecureTransport?
     /// For a received packet that is not aligned.
-    let scratch = UnsafeMutableRawPointer.allocate(byteCount: slotBytes, alignment: 64)
+    let scratch = UnsafeMutableRawPointer.allocate(byteCount: largestReceived, alignment: 64)
     private let lengths: UnsafeMutablePointer<Int>
 
     package init(capacity: Int) {
