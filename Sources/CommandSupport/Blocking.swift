@@ -54,6 +54,7 @@ extension EndReason {
         case .unknownService: .unknownService
         case .sourceGone: .noDisplay
         case .portUnavailable: .portUnavailable
+        case .unsupportedCodec: .unsupportedCodec
         case .failed: .failed
         }
     }

@@ -38,6 +38,8 @@ package enum ExitStatus: Int32 {
     case declined = 78
     /// The screen of this session is broadcast already.
     case alreadyBroadcasting = 79
+    /// This viewer cannot decode the broadcast's video.
+    case unsupportedCodec = 80
 
     package var code: ExitCode { ExitCode(rawValue) }
 }

@@ -17,6 +17,8 @@ public struct ShareKitError: Error, Sendable, Equatable, CustomStringConvertible
         case untrusted
         /// Nothing came from the other peer for 30 s.
         case connectionLost
+        /// The broadcast's video has a codec that this machine cannot decode.
+        case unsupportedCodec
         /// There is no such service, or its extension cannot be used.
         case unknownService
         /// This side's user does not want to be captured, or to broadcast to the service.
@@ -94,6 +96,7 @@ public struct ShareKitError: Error, Sendable, Equatable, CustomStringConvertible
             case .sourceGone: .sourceGone
             case .portUnavailable: .portUnavailable
             case .removed: .refused
+            case .unsupportedCodec: .unsupportedCodec
             case .stopped, .hostEnded, .viewerLeft, .failed: .failed
             }
         self.init(code, reason.sentence, remedy: reason.remedy)

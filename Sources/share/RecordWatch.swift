@@ -81,7 +81,7 @@ final class RecordWatch: Sendable {
         switch reason.code {
         case .hostEnded, .unreachable, .connectionLost, .noRoute, .failed, .serviceBusy: true
         case .stopped, .viewerLeft, .removed, .refused, .unanswered, .wrongSecret, .untrusted, .badLink, .sourceGone,
-            .portUnavailable, .serviceEnded, .unknownService:
+            .portUnavailable, .serviceEnded, .unknownService, .unsupportedCodec:
             false
         }
     }

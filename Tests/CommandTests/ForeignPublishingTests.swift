@@ -78,6 +78,32 @@ struct ForeignPublishingTests {
         #expect(relay.process.event("closed") != nil, "\(relay.process.errorText)")
     }
 
+    /// FFmpeg 8's WHIP muxer: a form of its own in the request, and DTLS as the server.
+    @Test func ffmpegPublishesAndLeaves() throws {
+        let relay = try Relay()
+        let own = ["-H", "Authorization: Bearer \(Self.token)", "-H", "User-Agent: Lavf/62.3.100"]
+        let result = try relay.curl(
+            own + [
+                "-H", "Cache-Control: no-cache", "-H", "Content-Type: application/sdp", "--data-binary",
+                "@" + relay.write(SendingOffers.ffmpeg), "-D", relay.folder.file("head"), "-o",
+                relay.folder.file("answer"), "-w", "%{http_code}", relay.endpoint,
+            ])
+        let answer = try relay.read("answer")
+        #expect(result == "201", "\(answer)")
+        // It takes the first UDP candidate with "host", and reads no setup.
+        #expect(answer.hasPrefix("v=") && answer.contains("a=setup:active\r\n") && !answer.contains("a=setup:passive"))
+        let candidate = try #require(answer.split(separator: "\r\n").first { $0.hasPrefix("a=candidate:") })
+        #expect(candidate.lowercased().contains(" udp ") && candidate.contains(" typ host"))
+        #expect(answer.contains("a=rtpmap:106 H264/90000") && answer.contains("a=rtpmap:111 opus/48000/2"))
+        let location = try #require(
+            relay.read("head").split(separator: "\r\n").first { $0.lowercased().hasPrefix("location: ") })
+        let resource = try #require(
+            URL(string: String(location.dropFirst("location: ".count)), relativeTo: URL(string: relay.endpoint)))
+        #expect(
+            try relay.curl(
+                own + ["-X", "DELETE", "-o", "/dev/null", "-w", "%{http_code}", resource.absoluteString]) == "200")
+    }
+
     /// `whipclientsink` of gst-plugins-rs: reqwest, header names in small letters, no name of its own, and all candidates
     /// in the offer.
     @Test func gstreamerPublishesAndLeaves() throws {

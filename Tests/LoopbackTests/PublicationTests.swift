@@ -1,4 +1,5 @@
 import EventLoop
+import ICETransport
 import LinuxRuntime
 import MediaCore
 import SessionDescription
@@ -61,6 +62,17 @@ struct PublicationTests {
             }.get()
         }
 
+        /// Answers a viewer's offer.
+        func answer(_ offer: String, of viewer: Identity) async throws -> String {
+            let viewer = Viewer(
+                knock: nil, name: "viewer", kind: "viewer", address: "127.0.0.1", fingerprint: viewer.fingerprint)
+            return try await withCheckedContinuation { continuation in
+                core.perform { broadcast in
+                    broadcast.open(offer: offer, viewer: viewer, words: "") { continuation.resume(returning: $0) }
+                }
+            }.get().answer
+        }
+
         /// Applies the answer; returns why it cannot be used.
         func begin(_ id: SessionID, _ answer: String) async -> EndReason? {
             await core.ifRunning { broadcast -> EndReason? in
@@ -87,13 +99,14 @@ struct PublicationTests {
         }
     }
 
-    /// The receiving side, which answers.
-    private final class Receiver: Sendable {
+    /// The receiving side, which answers, or offers.
+    final class Receiver: Sendable {
         let identity: Identity
         let seen = RecordedOutput()
         let outcome = Outcome()
         let core: LoopBound<Subscription>
         private let loop = EventLoop(name: "net-1")
+        private let socket = Monitor<LoopBound<ICELiteSocket>?>(nil)
 
         init() throws {
             identity = try .ephemeral()
@@ -105,27 +118,59 @@ struct PublicationTests {
                 })
         }
 
-        func answer(_ text: String) async throws -> String {
+        func answer(_ text: String, through socket: LoopBound<ICELiteSocket>? = nil) async throws -> String {
             let offer = try Offer(text, for: .receiving())
+            await prepare(as: .answerer, expected: offer.fingerprint.bytes, socket)
+            await core.ifRunning { $0.begin(offer) }
+            return try await description(isLite: socket != nil).answer(to: offer)
+        }
+
+        func offer(to fingerprint: [UInt8]) async throws -> String {
+            await prepare(as: .offerer, expected: fingerprint, nil)
+            return try await description(isLite: false).offer(.receiving())
+        }
+
+        func begin(_ text: String) async throws {
+            let answer = try Answer(text, to: .receiving())
+            await core.ifRunning { $0.begin(answer) }
+        }
+
+        /// A port as relays have it.
+        func openSocket() async throws -> LoopBound<ICELiteSocket> {
+            let opened = await core.ifRunning { [loop] _ in
+                try? LoopBound(loop, ICELiteSocket(loop: loop, addresses: ["127.0.0.1"]))
+            }
+            let socket = try #require(opened ?? nil)
+            self.socket.change { $0 = socket }
+            return socket
+        }
+
+        private func prepare(
+            as role: NegotiationRole, expected: [UInt8], _ socket: LoopBound<ICELiteSocket>?
+        ) async {
             let own = SecureTransport.Identity(identity)
             let failure = await core.ifRunning {
                 $0.prepare(
-                    own, as: .answerer, expected: offer.fingerprint.bytes, includesLoopback: true, servers: .init(),
-                    usesOnlyRelays: false, place: .loopback)
+                    own, as: role, expected: expected, includesLoopback: true, servers: .init(),
+                    usesOnlyRelays: false, place: .loopback, socket: socket)
             }
             #expect(failure == .some(nil))
-            await core.ifRunning { $0.begin(offer) }
+        }
+
+        private func description(isLite: Bool) async throws -> LocalDescription {
             let found = await core.gathered()
-            let credentials = try #require(found.credentials)
-            let print = try #require(Fingerprint(sha256: identity.fingerprint))
             return LocalDescription(
-                credentials: credentials, fingerprint: print, candidates: found.candidates,
-                endsCandidates: found.isComplete
-            ).answer(to: offer)
+                credentials: try #require(found.credentials), isLite: isLite,
+                fingerprint: try #require(Fingerprint(sha256: identity.fingerprint)), candidates: found.candidates,
+                endsCandidates: found.isComplete)
         }
 
         func close() async {
             await core.performAndWait { $0.close($1) }
+            await socket.with({ $0 })?.performAndWait { socket, done in
+                socket.close()
+                done()
+            }
             await loop.stop()
         }
     }

@@ -43,6 +43,21 @@ test('an accepted knock yields the token, after signature and words', async () =
     assert.equal(element('four').textContent, root.dataset.words);
 });
 
+test('a broadcast that the browser cannot show asks nobody', async () => {
+    const codecs = [{ mimeType: 'video/VP8' }, { mimeType: 'video/H264' }];
+    globalThis.RTCRtpReceiver = { getCapabilities: () => ({ codecs }) };
+    const ofVideo = video => new Response(JSON.stringify({ nonce: encodeBase64URL(range(64, 80)), video }), { status: 202, headers: { Location: '/k' } });
+    const { result, requests } = await knockWith([ofVideo('H265')]);
+    await assert.rejects(result, { state: 'error', message: 'This browser cannot show this broadcast: its video is H265.', button: '' });
+    assert.deepEqual(requests.map(({ method }) => method), ['POST']);
+    const { result: other } = await knockWith([ofVideo('H264'), new Response(null, { status: 204 }), new Response('{"token":"t"}', { status: 200 })]);
+    assert.equal((await other).token, 't');
+    // A browser that does not say what it can show is asked with the offer.
+    delete globalThis.RTCRtpReceiver;
+    const { result: last } = await knockWith([ofVideo('H265'), new Response(null, { status: 204 }), new Response('{"token":"t"}', { status: 200 })]);
+    assert.equal((await last).token, 't');
+});
+
 test('who gives no name is a guest', async () => {
     const { requests } = await knockWith([problem(403, 'wrong-proof')], { name: '' });
     assert.equal(requests[0].body.name, 'Guest');

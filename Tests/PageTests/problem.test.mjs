@@ -13,6 +13,13 @@ test('a reason is read from problem documents and plain ones', () => {
     }
 });
 
+test('an offer without the codec of the broadcast says which it is, and what can show it', () => {
+    const end = offerRefusal(406, { type: 'codec', reason: "The broadcast's video is AV1, which the offer does not have." });
+    assert.equal(end.message, 'This browser cannot show this broadcast: its video is AV1.');
+    assert.deepEqual([end.state, end.hint, end.button], ['error', 'Use another browser, or watch with share join.', '']);
+    assert.equal(offerRefusal(406, { type: 'codec', reason: '' }).message, 'This browser cannot show this broadcast.');
+});
+
 test('a reason becomes a sentence', () => {
     for (const [reason, sentence] of [[' the host left ', 'The host left.'], ['Why?', 'Why?'], ['', 'Else.'], [undefined, 'Else.'], ['ökologisch', 'Ökologisch.']]) {
         assert.equal(asSentence(reason, 'Else.'), sentence);

@@ -65,6 +65,18 @@ import Testing
         #expect(try Answer(description.serialised, to: .receiving()).audio.count == 2)
     }
 
+    /// RFC 5763 section 5: also in sections that are refused.
+    @Test(arguments: [("actpass", "passive"), ("active", "passive"), ("passive", "active")])
+    func theAnswerHasTheRoleThatTheOfferLeaves(offered: String, answered: String) throws {
+        let text =
+            Fixture.offer().replacing("setup:actpass", with: "setup:\(offered)").replacing("0 1 2", with: "0 1 2 d")
+            + "m=application 9 UDP/DTLS/SCTP webrtc-datachannel\r\na=mid:d\r\na=sctp-port:5000\r\n"
+        let answer = Fixture.host.answer(to: try Offer(text, for: .sending))
+        let roles = try SessionDescription.parse(answer).media.map { $0["setup"] }
+        #expect(roles == Array(repeating: answered, count: 4))
+        #expect(try Answer(answer, to: .receiving()).setup.rawValue == answered)
+    }
+
     @Test func rembIsAskedForOnlyWithoutTransportFeedback() throws {
         #expect(try Fixture.host.answer(to: Offer(RecordedOffers.aiortc, for: .sending)).contains("goog-remb"))
         #expect(try !Fixture.host.answer(to: Offer(RecordedOffers.chromium, for: .sending)).contains("goog-remb"))

@@ -14,7 +14,8 @@ import Testing
         let video = try #require(offer.video.first)
         #expect(video.mid == "0" && video.payloadType == 96 && video.rtxPayloadType == 97)
         #expect(video.feedback == [.nack, .pictureLoss, .fullIntraRequest, .transportWide, .remb])
-        #expect(video.extensions == [.transportSequence: 4, .playoutDelay: 5, .absSendTime: 2, .mid: 9])
+        #expect(
+            video.extensions == [.transportSequence: 4, .playoutDelay: 5, .absSendTime: 2, .mid: 9, .colorSpace: 8])
         #expect(offer.audio.map(\.mid) == ["1", "2"])
         #expect(offer.audio.map(\.payloadType) == [111, 111])
         #expect(offer.audio.map(\.redundantPayloadType) == [63, 63])
@@ -84,7 +85,7 @@ import Testing
         ("a=ice-pwd:", "a=ice-no:", .noCredentials),
         ("a=fingerprint:sha-256", "a=fingerprint:sha-1", .noFingerprint),
         ("a=mid:2\r\n", "a=mid:2\r\na=fingerprint:\(Fixture.otherFingerprint.text)\r\n", .severalCertificates),
-        ("a=setup:actpass", "a=setup:passive", .wrongDTLSRole),
+        ("a=setup:actpass", "a=setup:holdconn", .postponedDTLS), ("a=setup:actpass", "a=setup:server", .noDTLSRole),
         ("a=setup:actpass\r\n", "", .noDTLSRole),
         ("a=mid:", "a=no:", .noMediaIdentification),
         ("a=recvonly", "a=sendonly", .nothingInCommon),
@@ -101,6 +102,71 @@ import Testing
         #expect(offer.audio.isEmpty && offer.refused == ["1", "2"])
     }
 
+    /// RFC 9143 section 9.1: one payload type in a bundle is one codec. RFC 8866 section 6.6: so it is in a section.
+    @Test(arguments: [
+        ("rtpmap:111 opus", "rtpmap:96 opus", "SAVPF 111", "SAVPF 96", 96, ["VP8", "OPUS"]),
+        ("rtpmap:111 opus", "rtpmap:97 opus", "SAVPF 111", "SAVPF 97", 97, ["RTX", "OPUS"]),
+        ("a=rtpmap:96 VP8/90000", "a=rtpmap:96 VP8/90000\r\na=rtpmap:96 H264/90000", "", "", 96, ["VP8", "H264"]),
+        (
+            "a=rtpmap:111 opus", "a=rtpmap:111 opus/48000/2\r\na=rtpmap:111 PCMU/8000\r\na=x", "", "", 111,
+            ["OPUS", "PCMU"]
+        ),
+    ])
+    func aPayloadTypeOfTwoCodecsIsNamed(
+        part: String, instead: String, formats: String, others: String, type: UInt8, encodings: [String]
+    ) {
+        var text = Fixture.offer().replacing(part, with: instead)
+        if !formats.isEmpty { text = text.replacing(formats, with: others) }
+        #expect(throws: OfferError.ambiguousPayloadType(type, encodings)) { try Offer(text, for: .sending) }
+    }
+
+    /// The same codec may have one payload type in several sections, and a line may stand there twice. What this side does not
+    /// use is the offerer's affair.
+    @Test func whatIsLegalOfEqualPayloadTypesIsAccepted() throws {
+        let twice = Fixture.offer().replacing(
+            "a=rtpmap:96 VP8/90000", with: "a=rtpmap:96 VP8/90000\r\na=rtpmap:96 vp8/90000")
+        #expect(try Offer(twice, for: .sending).audio.map(\.payloadType) == [111, 111])
+        let unused = Fixture.offer().replacing("a=rtpmap:111 opus", with: "a=rtpmap:98 PCMU/8000\r\na=rtpmap:111 opus")
+            .replacing("a=rtpmap:96 VP8", with: "a=rtpmap:98 AV1/90000\r\na=rtpmap:96 VP8")
+            .replacing("SAVPF 111", with: "SAVPF 98 111").replacing("SAVPF 96", with: "SAVPF 98 96")
+        #expect(try Offer(unused, for: .sending).video.first?.payloadType == 96)
+        // Each section has a transport of its own, which is refused for that reason.
+        let apart = Fixture.offer().replacing("rtpmap:111 opus", with: "rtpmap:96 opus").replacing(
+            "SAVPF 111", with: "SAVPF 96")
+        #expect(throws: OfferError.noBundle) {
+            try Offer(apart.replacing("a=group:BUNDLE 0 1 2\r\n", with: ""), for: .sending)
+        }
+        // Redundant audio is left out.
+        let red = Fixture.offer().replacing("rtpmap:63 red", with: "rtpmap:97 red").replacing(
+            "SAVPF 111 63", with: "SAVPF 111 97"
+        ).replacing("fmtp:63", with: "fmtp:97")
+        #expect(try Offer(red, for: .sending).audio.map(\.redundantPayloadType) == [nil, nil])
+        // A section that is not used, as its direction does not fit, does not count.
+        let sections = apart.split(separator: "m=audio", omittingEmptySubsequences: false)
+        let inactive = sections.enumerated().map { index, part in
+            index == 0 ? part.replacing("a=recvonly", with: "a=inactive") : "m=audio" + part
+        }.joined()
+        #expect(try Offer(inactive, for: .sending).audio.first?.payloadType == 96)
+    }
+
+    /// A broadcast of audio alone: the video section stays in the bundle, whatever its codecs, and is inactive.
+    @Test func aSenderOfAudioAloneAnswersWithInactiveVideo() throws {
+        let capabilities = MediaCapabilities.forwarding(nil, formatParameters: nil)
+        var host = Fixture.host
+        host.video = []
+        let offer = try Offer(Fixture.offer(), for: capabilities)
+        let description = try SessionDescription.parse(host.answer(to: offer))
+        #expect(description.media.map(\.direction) == [.inactive, .sendOnly, .sendOnly])
+        #expect(description.media.map(\.port) == [9, 9, 9] && description["group"] == "BUNDLE 0 1 2")
+        let read = try Answer(description.serialised, to: .receiving())
+        #expect(read.video.isEmpty && read.audio.map(\.ssrc) == [3, 4])
+        // Video of other codecs is no reason to refuse the audio; an offer of video alone has nothing in common.
+        let foreign = Fixture.offer().replacing("VP8/90000", with: "X9/90000")
+        #expect(try Offer(foreign, for: capabilities).refused == ["0"])
+        let silent = Fixture.host.offer(MediaCapabilities(direction: .receiveOnly, audioSections: 0))
+        #expect(throws: OfferError.nothingInCommon) { try Offer(silent, for: capabilities) }
+    }
+
     @Test func sixtyFourKibibytesAreTooMuch() {
         let text = Fixture.offer() + String(repeating: "a=x\r\n", count: 13_107)
         #expect(throws: OfferError.tooLarge) { try Offer(text, for: .sending) }
@@ -110,7 +176,10 @@ import Testing
         let text = Fixture.offer()
             .replacing("a=extmap:2 ", with: "a=extmap:1 ").replacing("a=extmap:3 ", with: "a=extmap:15 ")
             .replacing("a=extmap:4 ", with: "a=extmap:0 ")
-        #expect(try Offer(text, for: .sending).video.first?.extensions == [.transportSequence: 1, .frameReferences: 5])
+        #expect(
+            try Offer(text, for: .sending).video.first?.extensions == [
+                .transportSequence: 1, .frameReferences: 5, .colorSpace: 6,
+            ])
     }
 
     @Test func audioMayNotNumberExtensionsDifferently() throws {

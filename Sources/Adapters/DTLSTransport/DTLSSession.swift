@@ -34,7 +34,9 @@ public final class DTLSSession {
     /// matches.
     public var furtherFingerprints: [[UInt8]] = []
 
-    private let role: Role
+    private let identity: DTLSIdentity
+    private let firstTimeout: MediaDuration
+    private var role: Role
     private let expectedFingerprint: [UInt8]?
     /// Nil after the handshake.
     private var handshakes: (any HandshakeSet)?
@@ -59,14 +61,27 @@ public final class DTLSSession {
         firstTimeout: MediaDuration = .milliseconds(100),
         send: @escaping (UnsafeRawBufferPointer) -> Void, onEvent: @escaping (Event) -> Void
     ) {
-        handshakes =
-            role == .server
-            ? ServerHandshakes(identity: identity, firstTimeout: firstTimeout)
-            : ClientHandshakes(identity: identity, firstTimeout: firstTimeout)
+        self.identity = identity
+        self.firstTimeout = firstTimeout
         self.role = role
         self.expectedFingerprint = expectedFingerprint
         self.send = send
         self.onEvent = onEvent
+        handshakes = makeHandshakes()
+    }
+
+    private func makeHandshakes() -> any HandshakeSet {
+        role == .server
+            ? ServerHandshakes(identity: identity, firstTimeout: firstTimeout)
+            : ClientHandshakes(identity: identity, firstTimeout: firstTimeout)
+    }
+
+    /// Takes a role that was not known at first, before the first datagram. After the handshake it does nothing.
+    public func take(_ role: Role) {
+        guard state == .handshaking, role != self.role else { return }
+        self.role = role
+        handshakes = makeHandshakes()
+        deadline = nil
     }
 
     /// Why the last handshake has failed, which did not end the session; nil: none has, or `connected` came.

@@ -4,7 +4,7 @@ import RTPWire
 extension LocalDescription {
     /// Returns the answer. Each section has the direction that both sides agree on, with the offerer's payload types
     /// and extension ids. Audio without a track is inactive; everything else is refused with port 0. There is one
-    /// transport, as DTLS server (`setup:passive`). RFC 9429 section 5.3, RFC 9143.
+    /// transport, as DTLS server (`setup:passive`), unless the offerer is that. RFC 9429 section 5.3, RFC 9143.
     public func answer(to offer: Offer) -> String {
         var result = session(version: 2)
         var bundled: [String] = []
@@ -22,12 +22,12 @@ extension LocalDescription {
                 body = answer(offer.audio[index], audioTrack(index), offer.capabilities)
             case .refused:
                 media.port = 0
-                media.attributes = refusal(of: section)
+                media.attributes = refusal(of: section, offer.setup.counterpart)
                 result.media.append(media)
                 continue
             }
             media.formats = body.formats.map { "\($0)" }
-            media.attributes = transportAttributes(section.mid, body.direction)
+            media.attributes = transportAttributes(section.mid, body.direction, offer.setup.counterpart)
             if bundled.isEmpty { media.attributes += candidateAttributes }
             media.attributes += body.attributes
             bundled.append(section.mid ?? "0")
@@ -54,6 +54,7 @@ extension LocalDescription {
         let type = video.payloadType
         let rtx = direction.sends && track?.rtxSSRC == nil ? nil : video.rtxPayloadType
         var attributes = video.extensions.attributes
+        if direction.receives, video.mixesExtensionForms { attributes.append(.mixesExtensionForms) }
         attributes.append(SDPAttribute("rtpmap", "\(type) \(video.codec.rawValue)/90000"))
         attributes += video.feedback.subtracting(.remb).attributes(payloadType: type)
         // REMB is requested from a peer that supports no transport-wide feedback, or sent by this side.
@@ -108,22 +109,24 @@ extension LocalDescription {
                 sends: capabilities.direction.sends && hasTrack, receives: capabilities.direction.receives))
     }
 
-    private var dtlsAttributes: [SDPAttribute] {
+    private func dtlsAttributes(_ setup: DTLSSetup) -> [SDPAttribute] {
         credentials.attributes + [
             SDPAttribute("ice-options", "trickle"), SDPAttribute("fingerprint", fingerprint.text),
-            SDPAttribute("setup", DTLSSetup.passive.rawValue),
+            SDPAttribute("setup", setup.rawValue),
         ]
     }
 
-    private func transportAttributes(_ mid: String?, _ direction: MediaDirection) -> [SDPAttribute] {
-        dtlsAttributes + (mid.map { [SDPAttribute("mid", $0)] } ?? [])
+    private func transportAttributes(
+        _ mid: String?, _ direction: MediaDirection, _ setup: DTLSSetup
+    ) -> [SDPAttribute] {
+        dtlsAttributes(setup) + (mid.map { [SDPAttribute("mid", $0)] } ?? [])
             + [SDPAttribute(direction.rawValue), SDPAttribute("rtcp-mux"), SDPAttribute("rtcp-rsize")]
     }
 
     /// A refused section needs no transport (RFC 9429 section 5.3.1), but aiortc rejects the whole answer if one lacks
     /// it, or lacks a known codec. The bundle's transport is therefore repeated, without candidates.
-    private func refusal(of section: Offer.Section) -> [SDPAttribute] {
-        var attributes = dtlsAttributes
+    private func refusal(of section: Offer.Section, _ setup: DTLSSetup) -> [SDPAttribute] {
+        var attributes = dtlsAttributes(setup)
         if let mid = section.mid { attributes.append(SDPAttribute("mid", mid)) }
         attributes.append(SDPAttribute("inactive"))
         guard section.kind == "audio" || section.kind == "video" else { return attributes }

@@ -38,6 +38,8 @@ public struct MediaCapabilities: Hashable, Sendable {
     public var videoCodecs: Set<VideoCodec>
     /// The format parameters of the video that is sent. Of several payload types of its codec the one that they fit is used.
     public var formatParameters: String?
+    /// False for a sender of audio alone: the sections of video are inactive, whatever their codecs.
+    public var hasVideo = true
     /// Long-term references are negotiated, if the other side offers them.
     public var usesReferences = true
     /// This side tells the sender how much it may send at most, by REMB.
@@ -57,9 +59,11 @@ public struct MediaCapabilities: Hashable, Sendable {
 
     /// One screen with the audio of applications and of a microphone: what a host sends.
     public static let sending = MediaCapabilities(direction: .sendOnly)
-    /// What a relay sends of video in this codec.
-    public static func forwarding(_ codec: VideoCodec, formatParameters: String?) -> MediaCapabilities {
-        var result = MediaCapabilities(direction: .sendOnly, videoCodecs: [codec])
+    /// What a relay sends: video in this codec, or audio alone.
+    public static func forwarding(_ codec: VideoCodec?, formatParameters: String?) -> MediaCapabilities {
+        let codecs = codec.map { Set([$0]) } ?? Set(VideoCodec.allCases)
+        var result = MediaCapabilities(direction: .sendOnly, videoCodecs: codecs)
+        result.hasVideo = codec != nil
         result.formatParameters = formatParameters
         result.usesReferences = false
         return result

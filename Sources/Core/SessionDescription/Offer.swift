@@ -18,12 +18,14 @@ public enum OfferError: Error, Hashable, Sendable {
     case noFingerprint
     /// There are fingerprints of two certificates.
     case severalCertificates
-    /// The offer requires this side to start DTLS.
-    case wrongDTLSRole
+    /// The offer postpones the connection (`holdconn`, RFC 4145 section 4).
+    case postponedDTLS
     /// There is no `a=setup` that determines the DTLS roles. RFC 8842 section 5.2.
     case noDTLSRole
     /// There is a BUNDLE group, but sections without `a=mid`. RFC 9143 section 7.
     case noMediaIdentification
+    /// A payload type stands for two codecs, in one section (RFC 8866 section 6.6) or in one BUNDLE group (RFC 9143 section 9.1).
+    case ambiguousPayloadType(UInt8, [String])
 }
 
 extension OfferError: RemoteDescriptionError {}
@@ -80,17 +82,22 @@ public struct Offer: RemoteDescription, Hashable {
         let bundle = BundleGroup(of: offer)
         var reader = SectionReader(offer: offer, bundle: bundle, capabilities: capabilities)
         for media in offer.media { try reader.read(media) }
-        guard !reader.video.isEmpty || !reader.hasForeignVideo else { throw .noCommonVideoCodec }
+        if capabilities.hasVideo {
+            guard !reader.video.isEmpty || !reader.hasForeignVideo else { throw .noCommonVideoCodec }
+        } else {
+            guard !reader.audio.isEmpty else { throw .nothingInCommon }
+        }
         guard let first = reader.first else { throw reader.lacksMid ? .noMediaIdentification : .nothingInCommon }
         let sections = reader.sections
         guard bundle.exists || sections.count(where: { $0.role != .refused }) == 1 else { throw .noBundle }
-        audio = try Self.audio(reader.audio, beside: reader.video)
+        try PayloadTypeUse.check(reader.video, reader.audio)
+        audio = Self.audio(reader.audio, beside: reader.video)
         do throws(TransportError) {
             transport = try TransportDescription(of: first, bundle: bundle, in: offer)
         } catch {
             throw OfferError(error)
         }
-        guard transport.setup == .actpass || transport.setup == .active else { throw .wrongDTLSRole }
+        guard transport.setup != .holdconn else { throw .postponedDTLS }
         video = reader.video
         name = offer.name
         self.capabilities = capabilities
@@ -100,22 +107,16 @@ public struct Offer: RemoteDescription, Hashable {
         refused = sections.compactMap { $0.role == .refused ? $0.mid : nil }
     }
 
-    /// In a bundle, one payload type cannot be both video and audio, and one id cannot be two extensions: RFC 9143
-    /// section 9.
-    private static func audio(
-        _ sections: [AudioSection], beside video: [VideoSection]
-    ) throws(OfferError) -> [AudioSection] {
-        guard let main = video.first else { return sections }
-        let taken = Set(video.flatMap { [$0.payloadType, $0.rtxPayloadType].compactMap { $0 } })
-        var result = sections
-        for index in result.indices {
-            guard !taken.contains(result[index].payloadType) else { throw .notSDP }
-            if let red = result[index].redundantPayloadType, taken.contains(red) {
-                result[index].redundantPayloadType = nil
-            }
-            result[index].extensions = result[index].extensions.common(with: main.extensions)
+    /// In a bundle, redundant packets cannot have the payload type of another codec, and one id cannot be two extensions:
+    /// RFC 9143 section 9.
+    private static func audio(_ sections: [AudioSection], beside video: [VideoSection]) -> [AudioSection] {
+        let taken = Set(video.flatMap(\.uses).map(\.payloadType) + sections.map(\.payloadType))
+        return sections.map { section in
+            var result = section
+            if let red = section.redundantPayloadType, taken.contains(red) { result.redundantPayloadType = nil }
+            if let main = video.first { result.extensions = result.extensions.common(with: main.extensions) }
+            return result
         }
-        return result
     }
 }
 
@@ -147,7 +148,7 @@ private struct SectionReader {
         let isUnique = mid.map { mids.insert($0).inserted } ?? !bundle.exists
         let isAsked = isWanted && bundle.isEnabled(media)
         let isUsable = isAsked && isUnique && media.isRTPOverDTLS && bundle.isTogether(media, first)
-        let role = isUsable ? accept(media) : .refused
+        let role = isUsable ? try accept(media) : .refused
         if role == .refused, isAsked, ["audio", "video"].contains(media.kind) {
             hasRefusedMedia = true
         }
@@ -161,17 +162,19 @@ private struct SectionReader {
                 mapping: media.firstMapping, mid: mid, role: role))
     }
 
-    private mutating func accept(_ media: MediaDescription) -> Offer.Section.Role {
+    private mutating func accept(_ media: MediaDescription) throws(OfferError) -> Offer.Section.Role {
         switch media.kind {
         case "video" where video.count < capabilities.videoSections:
             guard let section = VideoSection(media, in: offer, capabilities) else {
                 hasForeignVideo = true
                 return .refused
             }
+            try PayloadTypeUse.check(section.uses, in: media)
             video.append(section)
             return .video(video.count - 1)
         case "audio" where audio.count < capabilities.audioSections:
             guard let section = AudioSection(media, in: offer, capabilities) else { return .refused }
+            try PayloadTypeUse.check(section.uses, in: media)
             audio.append(section)
             return .audio(audio.count - 1)
         default: return .refused

@@ -63,6 +63,15 @@ struct RTPMapping {
         }
     }
 
+    /// The encodings that the section's lines give a payload type; several are an error of its author.
+    static func encodings(of type: UInt8, in media: MediaDescription) -> [Substring] {
+        media.attributes.values(of: "rtpmap").compactMap { line in
+            let fields = line.text.fields()
+            guard fields.count == 2, fields[0].decimal(upTo: 127) == UInt64(type) else { return nil }
+            return fields[1].fields(separatedBy: UInt8(ascii: "/")).first
+        }
+    }
+
     func matches(_ name: String, _ clockRate: UInt64) -> Bool {
         self.clockRate == clockRate && encoding.equalsIgnoringCase(name)
     }
@@ -168,5 +177,21 @@ private struct VideoFormat: Hashable {
         case .h264:
             values = [value("packetization-mode", "0"), String(value("profile-level-id", "420010").prefix(4))]
         }
+    }
+}
+
+extension Offer {
+    /// The codecs of an offer's video, as the offerer writes them but for unusual characters, eight at most; for sentences.
+    public static func videoEncodings(in text: String) -> [String] {
+        guard let description = try? SessionDescription.parse(text) else { return [] }
+        var result: [String] = []
+        for media in description.media where media.kind == "video" {
+            for mapping in RTPMapping.all(in: media) where mapping.clockRate == 90_000 {
+                let name = String(String(mapping.encoding).asToken.prefix(32))
+                let isCodec = !["rtx", "red", "ulpfec", "flexfec-03"].contains(name.lowercased())
+                if isCodec, !result.contains(name), result.count < 8 { result.append(name) }
+            }
+        }
+        return result
     }
 }

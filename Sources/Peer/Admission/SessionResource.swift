@@ -35,6 +35,8 @@ public struct OfferRefusal: Error, Sendable {
         case malformed
         /// The offer has no section that the host can send: 406.
         case notAcceptable
+        /// The offer has no codec of the video: 406.
+        case unsupportedCodec
         /// The offer parses, but cannot be answered: 422.
         case unprocessable
         /// The broadcast has ended: 410.

@@ -103,7 +103,7 @@ extension Broadcast {
                 throw error.refusal
             }
             throw OfferRefusal(
-                .notAcceptable, "The offer has no \(codec.rawValue), and the broadcast has nothing else.")
+                .unsupportedCodec, "The broadcast's video is \(codec.rawValue), which the offer does not have.")
         }
         guard offer.fingerprint.bytes == viewer.fingerprint, let own = Fingerprint(sha256: settings.fingerprint) else {
             throw OfferRefusal(.unprocessable, "The offer's certificate is not the one that was let in.")
@@ -119,12 +119,13 @@ extension Broadcast {
         do {
             let path = try makePath(to: viewer, isControlling: false, allowance)
             let transport = try SecureTransport(
-                loop: loop, isServer: true, identity: settings.identity, expectedFingerprint: viewer.fingerprint,
-                path: path)
+                loop: loop, isServer: offer.setup.counterpart == .passive, identity: settings.identity,
+                expectedFingerprint: viewer.fingerprint, path: path)
             transport.expect(offer.fingerprints.others)
             let peer = SendingPeer(
-                id: SessionID.random(), videoLine: offer.videoLine, viewer: viewer, description: description,
-                loop: loop,
+                id: SessionID.random(), videoLine: settings.capabilities.hasVideo ? offer.videoLine : nil,
+                viewer: viewer,
+                description: description, loop: loop,
                 negotiation: ICENegotiation(loop: loop, path: path), transport: transport,
                 sender: makeSender(for: offer, ssrcs, settings.viewerLimit?(description)), allowance: allowance,
                 delegate: self)
@@ -171,7 +172,7 @@ extension Broadcast {
         LocalDescription(
             credentials: credentials, isLite: isLite, fingerprint: fingerprint, candidates: candidates,
             endsCandidates: endsCandidates,
-            video: [LocalVideoTrack(ssrc: ssrcs[0], rtxSSRC: ssrcs[1])],
+            video: settings.capabilities.hasVideo ? [LocalVideoTrack(ssrc: ssrcs[0], rtxSSRC: ssrcs[1])] : [],
             audio: settings.audio.enumerated().map {
                 LocalAudioTrack(
                     ssrc: ssrcs[2 + $0.offset], kind: $0.element.kind,
@@ -244,7 +245,7 @@ extension Broadcast {
     ) -> SenderParameters {
         let maximum = min(limit ?? settings.maximumBitrate, settings.maximumBitrate)
         var result = SenderParameters(
-            video: remote.video.first.map {
+            video: (settings.capabilities.hasVideo ? remote.video.first : nil).map {
                 VideoStreamParameters(
                     ssrc: ssrcs[0], payloadType: $0.payloadType, rtxSSRC: $0.rtxPayloadType == nil ? nil : ssrcs[1],
                     rtxPayloadType: $0.rtxPayloadType, mid: $0.mid)
@@ -272,7 +273,7 @@ extension OfferError {
         case .notSDP: OfferRefusal(.malformed, "The offer is not SDP.")
         case .tooLarge: OfferRefusal(.malformed, "The offer is too large.")
         case .noCommonVideoCodec:
-            OfferRefusal(.notAcceptable, "The offer has no video codec of the broadcast.")
+            OfferRefusal(.unsupportedCodec, "The offer has no video codec that is taken here.")
         case .nothingInCommon:
             OfferRefusal(.notAcceptable, "The offer receives neither the broadcast's video nor its audio.")
         case .noBundle: OfferRefusal(.unprocessable, "The offer does not bundle its sections.")
@@ -280,10 +281,18 @@ extension OfferError {
         case .noCredentials: OfferRefusal(.unprocessable, "The offer has no ICE credentials.")
         case .noFingerprint: OfferRefusal(FingerprintError.missing)
         case .severalCertificates: OfferRefusal(FingerprintError.ambiguous)
-        case .wrongDTLSRole: OfferRefusal(.unprocessable, "The offer wants the host to start DTLS.")
-        case .noDTLSRole: OfferRefusal(.unprocessable, "The offer has no a=setup: it has to say actpass, or active.")
+        case .postponedDTLS:
+            OfferRefusal(
+                .unprocessable, "The offer has a=setup:holdconn: it has to say actpass, active or passive.")
+        case .noDTLSRole:
+            OfferRefusal(.unprocessable, "The offer has no a=setup: it has to say actpass, active or passive.")
         case .noMediaIdentification:
             OfferRefusal(.unprocessable, "The offer bundles its sections, but they have no a=mid.")
+        case .ambiguousPayloadType(let type, let encodings):
+            OfferRefusal(
+                .unprocessable,
+                "The offer has payload type \(type) for \(encodings.joined(separator: " and for ")): within one section, "
+                    + "and within one BUNDLE group, it is one codec.")
         }
     }
 }

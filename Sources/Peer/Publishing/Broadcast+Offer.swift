@@ -98,7 +98,7 @@ extension Broadcast {
         }
         do {
             let transport = try SecureTransport(
-                loop: loop, isServer: answer.setup == .active, identity: settings.identity,
+                loop: loop, isServer: answer.setup.counterpart == .passive, identity: settings.identity,
                 expectedFingerprint: expected, path: pending.negotiation.path)
             transport.expect(answer.fingerprints.others)
             return (

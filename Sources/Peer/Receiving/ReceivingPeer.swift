@@ -16,6 +16,8 @@ protocol ReceivingPeerDelegate: AnyObject {
     func hostEnded(_ reason: EndReason)
     /// No packets arrive from the host any more.
     func hostIsInterrupted(_ connection: ReceivingPeer)
+    /// The host sends video packets that are too long, and are left out. Called once.
+    func hostSendsTooLongPackets(_ connection: ReceivingPeer)
     /// The host is heard again.
     func hostIsBack(_ connection: ReceivingPeer, after silence: MediaDuration)
 }
@@ -60,7 +62,8 @@ final class ReceivingPeer: SecureTransportDelegate {
     var estimate: Bitrate? { receiver?.estimate }
     /// RTP and RTCP of this session, also of streams that nobody has announced.
     private(set) var receivedBytes = 0
-    var badPackets: Int { transport.badPackets + path.unusableCandidates }
+    var badPackets: Int { transport.badPackets + path.unusableCandidates + (receiver?.tooLongPackets ?? 0) }
+    private var hasToldTooLong = false
 
     /// Applies the sender's description.
     /// - Parameter forwarded: gets the video packets, too.
@@ -73,6 +76,7 @@ final class ReceivingPeer: SecureTransportDelegate {
             parameters(remote, packetCapacity), seed: UInt64.random(in: .min ... .max), ntpEpoch: WallClock.now(),
             forwarded: forwarded, now: now)
         transport.expect(remote.fingerprints.others)
+        transport.takeRole(asServer: remote.setup.counterpart == .passive)
         path.start(remote: remote.credentials)
         add(remote.candidates, ended: remote.endsCandidates)
         livenessTimer.set(now + .seconds(1))
@@ -150,6 +154,10 @@ final class ReceivingPeer: SecureTransportDelegate {
         case .expired: return end(.hostIsSilent)
         case .interrupted: delegate?.hostIsInterrupted(self)
         case nil: break
+        }
+        if !hasToldTooLong, receiver?.tooLongPackets ?? 0 > 0 {
+            hasToldTooLong = true
+            delegate?.hostSendsTooLongPackets(self)
         }
         livenessTimer.set(now + .milliseconds(250), isCoarse: true)
     }

@@ -8,8 +8,8 @@ import RTPWire
 package import SessionDescription
 package import Transport
 
-/// Which side of the offer/answer exchange a peer is (RFC 3264). The offerer is ICE's controlling agent and the DTLS
-/// client here, the answerer the DTLS server.
+/// Which side of the offer/answer exchange a peer is (RFC 3264). The offerer is ICE's controlling agent. It is the DTLS
+/// client unless the other side's description says otherwise; see `DTLSSetup.counterpart`.
 package enum NegotiationRole: Sendable { case offerer, answerer }
 
 /// The viewer's state on the network loop: the connection to the host, through ICE restarts and replacements. Received

@@ -119,6 +119,7 @@ public final class HostSession: Sendable {
         // The broadcast itself limits the number of viewers. The server's limit is twice as high, so that dead sessions
         // that nobody has noticed yet do not keep out viewers that join again.
         broadcast.name = configuration.name
+        broadcast.videoCodec = .vp8
         broadcast.sessionCapacity = configuration.maximumViewers * 2
         broadcast.iceServers = servers.servers
         broadcast.refusalTimeout = .seconds(KnockHandler.refusalSeconds)

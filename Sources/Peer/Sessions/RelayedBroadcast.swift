@@ -110,8 +110,7 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
     /// Where it can be watched; nil before media was negotiated.
     var served: ServedBroadcast? {
         state.with { state in
-            guard let link = state.link, let codec = state.video?.codec else { return nil }
-            return ServedBroadcast(link: link, codec: codec)
+            state.link.map { ServedBroadcast(link: $0, codec: state.video?.codec) }
         }
     }
 
@@ -163,7 +162,7 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
     /// For people.
     var displayName: String { name ?? "" }
 
-    /// The codec, and what was sent to the viewers; nil before media was negotiated.
+    /// The codec (nil without video), and what was sent to the viewers; nil before media was negotiated.
     func traffic() async -> (id: BroadcastID, codec: VideoCodec?, BroadcastTraffic)? {
         let (served, codec) = state.with { ($0.served, $0.video?.codec) }
         guard let served, let traffic = await served.core.ifRunning({ $0.traffic }) else { return nil }
@@ -183,17 +182,20 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
             return state.served == nil && !state.isClosed
         }
         guard let environment else { return }
-        let codec = format.video ?? .vp8
         guard isFirst else {
-            guard state.with({ $0.video?.codec }) == codec else {
-                throw MediaSinkFailure("the publisher has changed the video codec")
+            let codec = state.with { $0.video?.codec }
+            guard codec == format.video else {
+                let (old, new) = (codec?.rawValue ?? "audio alone", format.video?.rawValue ?? "audio alone")
+                throw MediaSinkFailure("the publisher has changed from \(old) to \(new)")
             }
             return
         }
         let loop = environment.session.loop
-        let packets = LoopBound(loop, ForwardedVideo(codec))
-        packets.assumeIsolated { $0.onPackets = { [weak self] in self?.forward() } }
-        state.with { $0.video = Video(codec: codec, packets: packets) }
+        if let codec = format.video {
+            let packets = LoopBound(loop, ForwardedVideo(codec))
+            packets.assumeIsolated { $0.onPackets = { [weak self] in self?.forward() } }
+            state.with { $0.video = Video(codec: codec, packets: packets) }
+        }
         var broadcast: Broadcast?
         environment.agents.assumeIsolated {
             broadcast = Broadcast(
@@ -206,6 +208,8 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
         let signaling = BroadcastSignaling(
             core: core, knocks: KnockHandler(decideKnock: decide, emit: emit), onEvent: emit)
         do throws(SignalingServerError) {
+            var configuration = configuration
+            configuration.videoCodec = format.video
             let (handle, port) = try environment.session.serve(configuration, delegate: signaling)
             signaling.begin(handle)
             let link = Link(
@@ -257,7 +261,7 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
             viewerLimit: environment.viewerLimit)
         result.socket = environment.session.socket
         result.fanOut = environment.fanOut
-        result.capabilities = .forwarding(format.video ?? .vp8, formatParameters: format.videoParameters)
+        result.capabilities = .forwarding(format.video, formatParameters: format.videoParameters)
         return result
     }
 
@@ -350,6 +354,6 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
     func requestRecovery(_ encoding: EncodingID, from number: UInt32) { requestKeyframe(encoding, isFirst: false) }
 
     func requestKeyframe(_ encoding: EncodingID, isFirst: Bool) {
-        state.with { $0.served }?.keyframeRequests.assumeIsolated { $0.request() }
+        state.with { $0.video == nil ? nil : $0.served }?.keyframeRequests.assumeIsolated { $0.request() }
     }
 }

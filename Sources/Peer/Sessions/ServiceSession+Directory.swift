@@ -7,9 +7,10 @@ public import Signaling
 /// Where the broadcast of a publisher can be watched.
 public struct ServedBroadcast: Sendable {
     public var link: Link
-    public var codec: VideoCodec
+    /// Nil without video.
+    public var codec: VideoCodec?
 
-    public init(link: Link, codec: VideoCodec) {
+    public init(link: Link, codec: VideoCodec?) {
         self.link = link
         self.codec = codec
     }
@@ -23,15 +24,17 @@ extension ServiceSession {
         let served = sessions.lazy.compactMap { id in self.findServed(id).map { (id, $0) } }.first
         let (outcome, listed): (ListingOutcome, (SessionID, DirectoryEntry, isNew: Bool)?) = state.with { state in
             guard let directory = state.server?.directory else { return (.notLive, nil) }
-            let (session, link, codec): (SessionID, Link, VideoCodec?)
+            let (session, link, codec, route): (SessionID, Link, VideoCodec?, DirectoryEntry.Route)
             if let met = sessions.first(where: { state.meetings[$0] != nil }) {
                 guard let given = listing.link, .broadcast(given.id) == state.meetings[met],
                     given.relay == identity.fingerprint
                 else { return (.wrongLink, nil) }
                 // The host may know this relay by another name.
-                (session, link, codec) = (met, given.at(host: configuration.linkHost, port: state.port), nil)
+                (session, link, codec, route) = (
+                    met, given.at(host: configuration.linkHost, port: state.port), nil, .direct
+                )
             } else if let (id, served) = served, state.broadcasts[id] != nil {
-                (session, link, codec) = (id, served.link, served.codec)
+                (session, link, codec, route) = (id, served.link, served.codec, .relay)
             } else {
                 return (.notLive, nil)
             }
@@ -39,9 +42,9 @@ extension ServiceSession {
             let application = state.shown[session] ?? application
             let entry = DirectoryEntry(
                 link, title: listing.title, application: application, region: directory.region,
-                viewers: codec == nil ? listing.viewers : known?.viewers ?? 0,
+                viewers: route == .direct ? listing.viewers : known?.viewers ?? 0,
                 since: known?.since ?? Int(Date().timeIntervalSince1970), codec: codec?.rawValue,
-                route: codec == nil ? .direct : .relay)
+                route: route)
             let icon = application.icon
             guard directory.with({ $0.put(.init(entry, icon: icon)) }) else { return (.full, nil) }
             let isNew = state.listed.updateValue(link.id, forKey: session) == nil

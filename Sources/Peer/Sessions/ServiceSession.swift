@@ -412,7 +412,12 @@ extension ServiceSession: ServiceDelegate {
         do throws(OfferError) {
             offer = try Offer(text, for: capabilities)
         } catch {
-            throw error.refusal
+            guard error == .noCommonVideoCodec else { throw error.refusal }
+            let offered = Offer.videoEncodings(in: text).joined(separator: ", ")
+            let taken = VideoCodec.allCases.filter(capabilities.videoCodecs.contains).map(\.rawValue)
+            throw OfferRefusal(
+                .unsupportedCodec,
+                "The offer's video is \(offered), and what is taken here is \(taken.joined(separator: ", ")).")
         }
         // RFC 9725 section 4.4.3.
         guard !offer.isAnsweredInPart else {

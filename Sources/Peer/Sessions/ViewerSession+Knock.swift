@@ -2,6 +2,7 @@ import Admission
 import ICEServers
 import LinuxRuntime
 import Receiving
+import SessionDescription
 import Signaling
 import Transport
 
@@ -39,7 +40,8 @@ extension ViewerSession {
             let reason: String
             do throws(SignalingError) {
                 return try await client.knock(
-                    name: name, identity: identity, records: records, pass: admission.with { $0 }?.pass)
+                    name: name, identity: identity, records: records, pass: admission.with { $0 }?.pass,
+                    codecs: capabilities.videoCodecs)
             } catch {
                 guard ContinuousClock.now < deadline, !hasLeft.with({ $0 }) else { throw error }
                 switch (error.code, error.retryAfter) {
@@ -71,8 +73,10 @@ extension EndReason {
             case .gone: .hostEnded
             case .connectionLost: .connectionLost
             case .tooMany, .queueFull, .busy: .serviceBusy
+            case .unsupportedCodec: .unsupportedCodec
             case .offerRefused, .identifierInUse: .failed
             }
         self.init(code, error.description, remedy: error.remedy)
+        videoCodec = error.videoCodec
     }
 }

@@ -171,7 +171,7 @@ extension OutageRecovery.AttemptResult {
     fileprivate init(_ error: SignalingError) {
         switch error.code {
         case .gone: self = .gone
-        case .offerRefused: self = .offerRefused
+        case .offerRefused, .unsupportedCodec: self = .offerRefused
         case .connectionRefused: self = .connectionRefused
         case .refused: self = .notAdmitted
         default: self = .failed

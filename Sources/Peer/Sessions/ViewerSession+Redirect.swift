@@ -215,7 +215,8 @@ extension ViewerSession {
         by client: SignalingClient, at link: Link, _ pending: Monitor<KnockTicket?>
     ) async throws(EndReason) -> (Admission, ICEServerResolver) {
         do throws(SignalingError) {
-            let ticket = try await client.knock(name: name, identity: identity, records: records)
+            let ticket = try await client.knock(
+                name: name, identity: identity, records: records, codecs: capabilities.videoCodecs)
             pending.with { $0 = ticket }
             let answer = try await client.waitForAnswer(ticket)
             pending.with { $0 = nil }

@@ -1,3 +1,5 @@
+public import MediaCore
+
 /// The reason for the end of a session.
 public struct EndReason: Error, Sendable, Equatable {
     public enum Code: String, Sendable {
@@ -17,6 +19,8 @@ public struct EndReason: Error, Sendable, Equatable {
         case serviceEnded, serviceBusy
         /// There is no such service, or the extension that names it is unusable.
         case unknownService
+        /// The viewer cannot decode the broadcast's video.
+        case unsupportedCodec
     }
     public var code: Code
     /// The reason as a sentence for people.
@@ -24,6 +28,8 @@ public struct EndReason: Error, Sendable, Equatable {
     public var remedy: String
     /// The candidates and servers that were tried, with `noRoute` and `connectionLost`.
     public var connectivity: ConnectivityReport?
+    /// Of the broadcast, with `unsupportedCodec`; nil if that is not known.
+    public var videoCodec: VideoCodec?
 
     public init(_ code: Code, _ sentence: String, remedy: String = "") {
         self.code = code

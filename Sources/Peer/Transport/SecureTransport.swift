@@ -47,7 +47,7 @@ package final class SecureTransport {
     private let owner = OwnerBox<SecureTransport>()
     /// All transports of a loop share it, as each sends its packets before the next one does.
     private let batch: PacketBatch
-    private let isClient: Bool
+    private var isClient: Bool
     private var isClosed = false
     /// The peer has sent an authentic packet. The DTLS association has been freed then: nothing that anybody can forge is
     /// read any more.
@@ -84,6 +84,12 @@ package final class SecureTransport {
 
     /// Whether the packet that is being delivered came from the address that media is sent to.
     package var isFromSelectedPair: Bool { path.isFromSelectedPair }
+
+    /// Takes the DTLS role that an answer has left to the offerer; to be called before the handshake.
+    package func takeRole(asServer isServer: Bool) {
+        isClient = !isServer
+        dtls.take(isServer ? .server : .client)
+    }
 
     // MARK: Sending
 
@@ -177,7 +183,8 @@ package final class SecureTransport {
     // MARK: Receiving
 
     private func unprotect(_ datagram: UnsafeMutableRawBufferPointer, isControl: Bool, _ arrival: MediaInstant) {
-        guard let srtp, var base = datagram.baseAddress, datagram.count <= PacketBatch.slotBytes else {
+        let limit = isControl ? PacketBatch.slotBytes : PacketBatch.largestReceived
+        guard let srtp, var base = datagram.baseAddress, datagram.count <= limit else {
             badPackets += 1
             return
         }

@@ -515,5 +515,46 @@ public enum SendingOffers {
 
         """
 
-    public static let all = [chromium, chromiumSimulcast, firefox, obs, gstreamer]
+    /// In the order and with the values of FFmpeg 8's WHIP muxer: it is the DTLS server, and has neither feedback nor header
+    /// extensions.
+    public static let ffmpeg = """
+        v=0
+        o=FFmpeg 4489045141692799359 2 IN IP4 127.0.0.1
+        s=FFmpegPublishSession
+        t=0 0
+        a=group:BUNDLE 0 1
+        a=extmap-allow-mixed
+        a=msid-semantic: WMS
+        m=audio 9 UDP/TLS/RTP/SAVPF 111
+        c=IN IP4 0.0.0.0
+        a=ice-ufrag:9c41d07b
+        a=ice-pwd:5be2a017c9604fd38a1750eb42d6903f
+        a=fingerprint:sha-256 3D:90:17:6B:E2:0A:54:C8:FE:31:7D:86:29:B3:4F:05:DA:68:91:2C:E7:70:1B:A4:5E:C3:08:F6:92:4D:3A:B1
+        a=setup:passive
+        a=mid:0
+        a=sendonly
+        a=msid:FFmpeg audio
+        a=rtcp-mux
+        a=rtpmap:111 opus/48000/2
+        a=ssrc:3471905822 cname:FFmpeg
+        a=ssrc:3471905822 msid:FFmpeg audio
+        m=video 9 UDP/TLS/RTP/SAVPF 106
+        c=IN IP4 0.0.0.0
+        a=ice-ufrag:9c41d07b
+        a=ice-pwd:5be2a017c9604fd38a1750eb42d6903f
+        a=fingerprint:sha-256 3D:90:17:6B:E2:0A:54:C8:FE:31:7D:86:29:B3:4F:05:DA:68:91:2C:E7:70:1B:A4:5E:C3:08:F6:92:4D:3A:B1
+        a=setup:passive
+        a=mid:1
+        a=sendonly
+        a=msid:FFmpeg video
+        a=rtcp-mux
+        a=rtcp-rsize
+        a=rtpmap:106 H264/90000
+        a=fmtp:106 level-asymmetry-allowed=1;packetization-mode=1;profile-level-id=42c01f
+        a=ssrc:1204876593 cname:FFmpeg
+        a=ssrc:1204876593 msid:FFmpeg video
+
+        """
+
+    public static let all = [chromium, chromiumSimulcast, firefox, obs, gstreamer, ffmpeg]
 }

@@ -2,8 +2,8 @@
 // H.264 and H.265 are packetized as libdatachannel does it for OBS: each NAL unit in packets of its own (single unit or FU), access
 // unit delimiters and SEI too, nothing aggregated.
 //
-// Options: --url, --token, --codec vp9|h264|h265|av1, --file (a byte stream with delimiters, or IVF), --rate frames a second,
-// --seconds. Prints a report, a line of JSON: status, answer, plis.
+// Options: --url, --token, --codec vp9|h264|h265|av1|opus (opus: audio alone), --file (a byte stream with delimiters, IVF, or Ogg with
+// packets of 20 ms), --rate frames a second, --seconds, --largest payload in bytes, --setup actpass|active|passive. Prints a report, a line of JSON: status, answer, plis.
 package main
 
 import (
@@ -34,9 +34,9 @@ var (
 	file     = flag.String("file", "", "")
 	rate     = flag.Int("rate", 10, "")
 	seconds  = flag.Float64("seconds", 30, "")
+	payload  = flag.Int("largest", 1188, "")
+	setup    = flag.String("setup", "actpass", "")
 )
-
-const largest = 1188
 
 func must(err error) {
 	if err != nil {
@@ -93,6 +93,9 @@ func units(stream []byte) [][]byte {
 
 // frames are the file's frames, each with its units.
 func frames(bytes []byte) (result [][][]byte) {
+	if *codec == "opus" {
+		return audio(bytes)
+	}
 	if *codec == "vp9" || *codec == "av1" {
 		for at := 32; at+12 <= len(bytes); {
 			length := int(bytes[at]) | int(bytes[at+1])<<8 | int(bytes[at+2])<<16
@@ -110,9 +113,27 @@ func frames(bytes []byte) (result [][][]byte) {
 	return
 }
 
+// audio are the packets of an Ogg file, without its two headers (RFC 3533 section 6, RFC 7845 section 3).
+func audio(bytes []byte) (result [][][]byte) {
+	var packet []byte
+	for at := 0; at+27 <= len(bytes); {
+		table := bytes[at+27 : at+27+int(bytes[at+26])]
+		at += 27 + len(table)
+		for _, length := range table {
+			packet = append(packet, bytes[at:at+int(length)]...)
+			at += int(length)
+			if length < 255 {
+				result = append(result, [][]byte{packet})
+				packet = nil
+			}
+		}
+	}
+	return result[2:]
+}
+
 // fragments makes the payloads of a unit; header bytes of the unit are replaced by those of the fragments.
 func fragments(unit []byte) (payloads [][]byte) {
-	if len(unit) <= largest {
+	if len(unit) <= *payload {
 		return [][]byte{unit}
 	}
 	var indicator []byte
@@ -124,7 +145,7 @@ func fragments(unit []byte) (payloads [][]byte) {
 	}
 	rest := unit[len(indicator):]
 	for first := true; len(rest) > 0; first = false {
-		count := largest - 3
+		count := *payload - 3
 		if count > len(rest) {
 			count = len(rest)
 		}
@@ -166,7 +187,7 @@ func av1(unit []byte) (payloads [][]byte) {
 		}
 		startsSequence = startsSequence || kind == 1
 		for first := true; len(element) > 0; first = false {
-			count := largest - 1
+			count := *payload - 1
 			if count > len(element) {
 				count = len(element)
 			}
@@ -196,13 +217,19 @@ func main() {
 		"vp9": webrtc.MimeTypeVP9, "h264": webrtc.MimeTypeH264, "h265": webrtc.MimeTypeH265, "av1": webrtc.MimeTypeAV1,
 	}
 	lines := map[string]string{"h264": "level-asymmetry-allowed=1;packetization-mode=1;profile-level-id=42e01f"}
+	kind := webrtc.RTPCodecTypeVideo
 	capability := webrtc.RTPCodecCapability{
 		MimeType: types[*codec], ClockRate: 90000, SDPFmtpLine: lines[*codec],
 		RTCPFeedback: []webrtc.RTCPFeedback{{Type: "nack"}, {Type: "nack", Parameter: "pli"}},
 	}
+	clock := uint32(90000)
+	if *codec == "opus" {
+		kind, clock, *rate = webrtc.RTPCodecTypeAudio, 48000, 50
+		capability = webrtc.RTPCodecCapability{MimeType: webrtc.MimeTypeOpus, ClockRate: 48000, Channels: 2}
+	}
 	engine, registry := &webrtc.MediaEngine{}, &interceptor.Registry{}
 	must(engine.RegisterCodec(
-		webrtc.RTPCodecParameters{RTPCodecCapability: capability, PayloadType: 96}, webrtc.RTPCodecTypeVideo))
+		webrtc.RTPCodecParameters{RTPCodecCapability: capability, PayloadType: 96}, kind))
 	must(webrtc.RegisterDefaultInterceptors(engine, registry))
 	api := webrtc.NewAPI(webrtc.WithMediaEngine(engine), webrtc.WithInterceptorRegistry(registry))
 	peer, err := api.NewPeerConnection(webrtc.Configuration{})
@@ -217,21 +244,24 @@ func main() {
 	gathered := webrtc.GatheringCompletePromise(peer)
 	must(peer.SetLocalDescription(offer))
 	<-gathered
-	status, headers, answer := ask("POST", *endpoint, peer.LocalDescription().SDP)
+	// Pion is DTLS's server if the answer says "active".
+	text := strings.ReplaceAll(peer.LocalDescription().SDP, "a=setup:actpass", "a=setup:"+*setup)
+	status, headers, answer := ask("POST", *endpoint, text)
 	report := map[string]interface{}{"status": status, "answer": answer}
 	if status == 201 {
 		must(peer.SetRemoteDescription(webrtc.SessionDescription{Type: webrtc.SDPTypeAnswer, SDP: answer}))
-		report["plis"] = publish(peer, track, transceiver.Sender(), pictures)
+		report["plis"] = publish(peer, track, transceiver.Sender(), pictures, clock)
 		ask("DELETE", headers.Get("Location"), "")
 	}
 	must(peer.Close())
-	text, _ := json.Marshal(report)
-	fmt.Println(string(text))
+	line, _ := json.Marshal(report)
+	fmt.Println(string(line))
 }
 
 // publish sends until it is stopped, and returns how many key frames were asked for. Each is the file's first frame.
 func publish(
 	peer *webrtc.PeerConnection, track *webrtc.TrackLocalStaticRTP, sender *webrtc.RTPSender, pictures [][][]byte,
+	clock uint32,
 ) int64 {
 	var plis, isWanted int64
 	go func() {
@@ -281,9 +311,11 @@ func publish(
 		for _, unit := range pictures[index%len(pictures)] {
 			switch *codec {
 			case "vp9":
-				payloads = append(payloads, vp9.Payload(largest, unit)...)
+				payloads = append(payloads, vp9.Payload(uint16(*payload), unit)...)
 			case "av1":
 				payloads = append(payloads, av1(unit)...)
+			case "opus":
+				payloads = append(payloads, unit)
 			default:
 				payloads = append(payloads, fragments(unit)...)
 			}
@@ -299,6 +331,6 @@ func publish(
 			number++
 		}
 		index++
-		timestamp += 90000 / uint32(*rate)
+		timestamp += clock / uint32(*rate)
 	}
 }

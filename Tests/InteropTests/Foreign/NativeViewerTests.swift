@@ -6,10 +6,11 @@ import Testing
 extension InteropTests {
     /// `share join` watches at a relay what tools publish in other codecs than VP8.
     @Suite struct NativeViewerTests {
-        private static let token = "a-token-for-foreign-clients"
+        static let token = "a-token-for-foreign-clients"
 
         /// A still picture of the codec in two groups of ten frames, in a file as `publisher.go` reads it.
-        private func encode(_ codec: String, in folder: TemporaryFolder) async throws -> String {
+        /// - Parameter isNoisy: frames need many packets.
+        func encode(_ codec: String, isNoisy: Bool = false, in folder: TemporaryFolder) async throws -> String {
             let encoders = [
                 "h264": (["libx264", "-bf", "0", "-preset", "veryfast", "-bsf:v", "h264_metadata=aud=insert"], "h264"),
                 "h265": (
@@ -24,13 +25,14 @@ extension InteropTests {
             let (encoder, format) = try #require(encoders[codec])
             let file = folder.file("stream." + format)
             try await ffmpeg(
-                ["-f", "lavfi", "-i", "smptebars=size=640x360:rate=10", "-frames:v", "20", "-g", "10"]
-                    + ["-pix_fmt", "yuv420p", "-b:v", "1M", "-c:v"] + encoder + ["-f", format, file])
+                ["-f", "lavfi", "-i", "smptebars=size=640x360:rate=10\(isNoisy ? ",noise=alls=12:allf=t" : "")"]
+                    + ["-frames:v", "20", "-g", "10", "-pix_fmt", "yuv420p", "-b:v", isNoisy ? "6M" : "1M", "-c:v"]
+                    + encoder + ["-f", format, file])
             return file
         }
 
         @discardableResult
-        private func ffmpeg(_ arguments: [String]) async throws -> String {
+        func ffmpeg(_ arguments: [String]) async throws -> String {
             let program = try Program("ffmpeg", ["-nostdin", "-y", "-hide_banner"] + arguments)
             // Its output has come whole then.
             guard program.exitCode(seconds: 60) == 0 else {
@@ -40,7 +42,7 @@ extension InteropTests {
         }
 
         /// How alike a snapshot and the published picture are, in decibels.
-        private func likeness(_ snapshot: String) async throws -> Double? {
+        func likeness(_ snapshot: String) async throws -> Double? {
             let report = try await ffmpeg([
                 "-i", snapshot, "-f", "lavfi", "-i", "smptebars=size=640x360", "-frames:v", "1", "-lavfi",
                 "[0]format=gbrp[a];[1]format=gbrp[b];[a][b]psnr", "-f", "null", "-",
@@ -50,7 +52,7 @@ extension InteropTests {
             }
         }
 
-        private func event(_ name: String, of relay: Program) async throws -> JSON {
+        func event(_ name: String, of relay: Program) async throws -> JSON {
             try JSON(
                 parsing: try await relay.line(.standard, within: .seconds(20)) { $0.contains("\"event\":\"\(name)\"") })
         }

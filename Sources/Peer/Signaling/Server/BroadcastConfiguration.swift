@@ -1,5 +1,6 @@
 public import Admission
 public import ICEServers
+public import MediaCore
 
 /// One broadcast as a ``SignalingServer`` serves it: who may join, and how many at a time.
 ///
@@ -13,6 +14,8 @@ public struct BroadcastConfiguration: Sendable {
     public var fixedToken: String?
     /// The broadcast's name, which its page shows before the knock; nil: none.
     public var name: String?
+    /// The codec of its video, which viewers learn before anybody is asked about them; nil: there is no video, or it is not known.
+    public var videoCodec: VideoCodec?
     /// What several servers of this broadcast share, 32 bytes: who was admitted by one gets a pass for the others. Nil: there
     /// are no others.
     public var passKey: [UInt8]?

@@ -33,6 +33,8 @@ struct KnockRequest: Codable {
 struct ChallengeDocument: Codable {
     /// base64url of 16 bytes.
     var nonce: String
+    /// The codec of the broadcast's video, as in SDP; nil if it is not known here.
+    var video: String?
 }
 
 /// The viewer's answer to the challenge.
@@ -127,7 +129,9 @@ extension BroadcastRoutes {
             ticket: ticket)
         switch opening {
         case .opened:
-            return RouteResponse(.accepted, json: ChallengeDocument(nonce: Base64URL.encode(challenge.nonce)))
+            let document = ChallengeDocument(
+                nonce: Base64URL.encode(challenge.nonce), video: configuration.videoCodec?.rawValue)
+            return RouteResponse(.accepted, json: document)
                 .with(.location, "/\(configuration.id.text)/knock/\(ticket.text)")
         case .full: return tooManyKnocks
         case .ended: return hasEnded

@@ -114,6 +114,8 @@ enum Problem: String, Sendable {
     case unauthorized = "urn:share:problem:unauthorized"
     case fingerprint = "urn:share:problem:fingerprint"
     case offer = "urn:share:problem:offer"
+    /// The offer has no codec of the video.
+    case codec = "urn:share:problem:codec"
     /// There is no such layer.
     case layers = "urn:share:problem:layers"
     case precondition = "urn:share:problem:precondition"

@@ -134,6 +134,7 @@ struct SessionRoutes<Register: SessionRegister>: Sendable {
         switch refusal.code {
         case .malformed: return RouteResponse(problem: .offer, .badRequest, refusal.detail)
         case .notAcceptable: return RouteResponse(problem: .offer, .notAcceptable, refusal.detail)
+        case .unsupportedCodec: return RouteResponse(problem: .codec, .notAcceptable, refusal.detail)
         case .unprocessable: return RouteResponse(problem: .offer, .unprocessableContent, refusal.detail)
         case .ended: return RouteResponse(problem: .ended, .gone, refusal.detail)
         case .busy: return RouteResponse(problem: .offer, .serviceUnavailable, refusal.detail, retryAfter: 5)

@@ -3,11 +3,17 @@
 import { fourWords, makeProof, signKnock } from './authentication.js';
 import { decodeBase64URL, encodeBase64URL } from './bytes.js';
 import { delay } from './delay.js';
-import { knockRefusal } from './problem.js';
+import { codecRefusal, knockRefusal } from './problem.js';
 import { oldLinkMessage, wordList } from './server-values.js';
 import { SessionEnd } from './session-end.js';
 import { problemOf } from './signaling-client.js';
 import { show, showWords } from './view.js';
+
+// Whether this browser can decode video of a codec, as SDP names it.
+function canShow(codec) {
+    const capabilities = window.RTCRtpReceiver && RTCRtpReceiver.getCapabilities && RTCRtpReceiver.getCapabilities('video');
+    return !capabilities || capabilities.codecs.some(({ mimeType }) => mimeType.toLowerCase() === `video/${codec}`.toLowerCase());
+}
 
 const retryAfter = answer => Number(answer.headers.get('Retry-After')) || 0;
 async function refusalOf(answer) { return knockRefusal(answer.status, await problemOf(answer), retryAfter(answer)); }
@@ -30,7 +36,9 @@ export async function requestAdmission(client, link, keys, fingerprint, name, is
         if (answer.status === 202) {
             // This nonce is the host's, and the person there is asked only after the signature.
             ticket = answer.headers.get('Location');
-            const nonce = decodeBase64URL((await answer.json()).nonce || '');
+            const challenge = await answer.json(), nonce = decodeBase64URL(challenge.nonce || '');
+            // Nobody is asked about a viewer that could show nothing.
+            if (typeof challenge.video === 'string' && !canShow(challenge.video)) throw codecRefusal(challenge.video.slice(0, 16));
             if (!ticket || nonce.length !== 16) throw new SessionEnd('error', 'The host answered without a challenge.');
             words = await fourWords(wordList, link, fingerprint, nonce);
             const signature = await signKnock(link, keys.privateKey, fingerprint, nonce);

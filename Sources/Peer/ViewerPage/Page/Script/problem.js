@@ -32,8 +32,15 @@ export function knockRefusal(status, { reason, type }, retryAfter) {
     return new SessionEnd('error', `The host answered with an unknown status (${status}).`, asSentence(reason, tryLater));
 }
 
+// A broadcast that this browser cannot decode. `codec` is '' where it is not known.
+export function codecRefusal(codec) {
+    return new SessionEnd('error', `This browser cannot show this broadcast${codec ? `: its video is ${codec}` : ''}.`,
+        'Use another browser, or watch with share join.', '');
+}
+
 // The answer to an offer that opens no session.
-export function offerRefusal(status, { reason }) {
+export function offerRefusal(status, { reason, type }) {
+    if (type === 'codec') return codecRefusal((/video is (\w{1,16}),/.exec(reason) || [])[1] || '');
     if (status === 404 || status === 410) {
         return new SessionEnd('ended', asSentence(reason, 'The host has stopped sharing.'), askForNewLink, '');
     }
