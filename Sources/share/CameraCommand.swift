@@ -61,6 +61,7 @@ extension CameraStatus {
         let rest = form.isEmpty ? "" : ": " + form.joined(separator: ", ")
         let camera = "the \(clean(position)) camera"
         if let problem { return "\(camera) is chosen\(rest), but shows nothing: \(clean(problem))" }
-        return camera + (name.map { " (shown: \(clean($0)))" } ?? "") + " is on" + rest
+        guard let name else { return "\(camera) is chosen\(rest), but nothing has come from it yet" }
+        return "\(camera) (shown: \(clean(name))) is on\(rest)"
     }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import ImageFile
+import LinuxRuntime
 import TestSupport
 import Testing
 
@@ -68,6 +69,44 @@ struct ServiceVerbTests {
         #expect(FileManager.default.fileExists(atPath: snapshot))
         service.process.interrupt()
         #expect(service.process.exitCode() == 0)
+    }
+
+    /// It is told of the broadcast, and gets this user's variables of a list. Secrets of the service are not among them.
+    @Test func theCommandForABroadcastGetsNoSecret() throws {
+        let folder = try TemporaryFolder()
+        let file = folder.file("variables")
+        let secrets = [
+            "SHARE_TOKEN": "a-token-of-twenty-chars", "SHARE_TURN_CREDENTIAL": "a-credential", "SHARE_LINK": "a-link",
+            "SHARE_FIELD_TOKEN": "a-field", "SECRET_KEY": "a-key", "NOTIFY_SOCKET": "a-socket",
+        ]
+        let service = try ShareProcess(
+            [
+                "service", "--id", "com.example.conference", "--name", "Conference", "--headless", "--accept", "any",
+                "--listen", "127.0.0.1:0", "--json", "--on-broadcast", "env > \(file).part; mv \(file).part \(file)",
+            ], environment: secrets.merging(["LC_TIME": "C"]) { $1 })
+        let link = try #require(service.event("link")?["link"] as? String, "\(service.errorText)")
+        let user = try TemporaryFolder()
+        #expect(try run(["extension", "install", link], in: user).code == 0)
+        let host = try Terminal(
+            [
+                "host", "--preferred-extension", "com.example.conference", "--source", "test", "--audio", "none",
+                "--name", "Budget",
+            ], environment: ["XDG_DATA_HOME": user.path])
+        #expect(host.waitUntil { $0.hasSuffix("[n]o:") })
+        try host.type("y", "Enter")
+        #expect(folder.waitForFile("variables", seconds: 30), "\(service.errorText)")
+        let lines = try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n")
+        let names = Set(lines.compactMap { $0.split(separator: "=").first.map(String.init) })
+        #expect(names.isSuperset(of: ["PATH", "HOME", "LC_TIME"]), "\(names)")
+        let told: Set = ["SHARE_APPLICATION", "SHARE_APPLICATION_ID", "SHARE_ADDRESS", "SHARE_SETUP"]
+        #expect(Set(names.filter { $0.hasPrefix("SHARE_") }) == told)
+        // The shell has three of its own.
+        #expect(
+            names.filter { !ProgramEnvironment.passes($0) && !$0.hasPrefix("SHARE_") }
+                .isSubset(of: ["SHLVL", "_", "OLDPWD"]), "\(names)")
+        #expect(lines.contains("SHARE_APPLICATION=Budget") && lines.contains("SHARE_SETUP={}"))
+        for (name, value) in secrets { #expect(!lines.contains { $0.contains(value) }, "\(name)") }
+        try host.type("C-c")
     }
 
     @Test func aUserWhoDeclinesPublishesNothing() throws {

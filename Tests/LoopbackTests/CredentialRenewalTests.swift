@@ -14,7 +14,7 @@ import VPXCodec
 @testable import Sessions
 @testable import Transport
 
-/// A host gets the TURN credentials of its relay anew before they expire. They are valid for some seconds here.
+/// Hosts and viewers get the TURN credentials of their relay anew before they expire. They are valid for some seconds here.
 @Suite(.serialized, .timeLimit(.minutes(1)))
 struct CredentialRenewalTests {
     typealias Relay = RelaySessionTests.Relay
@@ -54,6 +54,25 @@ struct CredentialRenewalTests {
         let relay = try await relay()
         let host = try await PublishingHost(to: relay, servers: [own])
         try await areRenewed { await names(host.session) }
+        await host.stop()
+        await relay.session.stop()
+    }
+
+    /// For sessions and restarts of ICE that come.
+    @Test func aViewerOfARelayRenewsThem() async throws {
+        let relay = try await relay()
+        let host = try await PublishingHost(to: relay)
+        let viewer = ViewerSession(
+            link: try await relay.live(), identity: try .ephemeral(), name: "Ann", servers: [own],
+            sink: playback(RecordedOutput(), speaker: nil), emit: { _ in })
+        let end = Task { await viewer.run() }
+        let deadline = ContinuousClock.now + .seconds(10)
+        while viewer.admission.with({ $0 }) == nil, ContinuousClock.now < deadline {
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        try await areRenewed { viewer.admission.with { $0 }?.servers.turn.map(\.username) ?? [] }
+        viewer.leave()
+        #expect(await end.value.code == .stopped)
         await host.stop()
         await relay.session.stop()
     }

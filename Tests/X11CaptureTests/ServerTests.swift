@@ -136,6 +136,18 @@ extension X11Tests {
             #expect(clock.next - now == .milliseconds(100))
         }
 
+        /// Who wants no cursor misses nothing.
+        @Test func withoutACursorXFIXESIsNotMissed() throws {
+            let display = try XvfbDisplay(arguments: ["-extension", "XFIXES"])
+            try withExtendedLifetime(display) {
+                for (cursor, isMissed) in [(CaptureOptions.Cursor.no, false), (.yes, true), (.onlyWhenMoving, true)] {
+                    let watcher = try Watcher(display, options: CaptureOptions(cursor: cursor))
+                    #expect(watcher.screen.limitations.contains { $0.contains("XFIXES") } == isMissed)
+                    #expect(watcher.screen.limitations.contains { $0.contains("cursor") } == isMissed)
+                }
+            }
+        }
+
         @Test(arguments: ["DAMAGE", "MIT-SHM", "XFIXES"])
         func poorServerIsSlowerAndSaysSo(lacking: String) throws {
             let display = try XvfbDisplay(arguments: ["-extension", lacking])

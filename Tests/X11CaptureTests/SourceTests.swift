@@ -56,9 +56,8 @@ extension X11Tests {
             let seen = PixelSize(width: width & ~1, height: height & ~1)
             #expect(watcher.screen.size == seen)
             // Each pixel of the rim has its own 2 x 2 block.
-            let (left, top) = (30 + 3 + border, 20 + 24 + border)
             for (x, y) in [(0, 0), (seen.width - 2, 0), (0, seen.height - 2), (seen.width - 2, seen.height - 2)] {
-                display.fill(x: left + x, y: top + y, width: 2, height: 2, 0xFF_FFFF)
+                display.fill(x: x, y: y, width: 2, height: 2, 0xFF_FFFF, in: shown)
             }
             try watcher.updateUntilChanged()
             try watcher.settle()

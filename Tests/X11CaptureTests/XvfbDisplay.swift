@@ -34,12 +34,14 @@ final class XvfbDisplay: @unchecked Sendable {
     func end() { display.kill() }
 
     /// Fills a rectangle and waits until the server has drawn it.
-    /// - Parameter color: 0xRRGGBB.
-    func fill(x: Int, y: Int, width: Int, height: Int, _ color: UInt32) {
+    /// - Parameters:
+    ///   - color: 0xRRGGBB.
+    ///   - window: nil: the root window.
+    func fill(x: Int, y: Int, width: Int, height: Int, _ color: UInt32, in window: xcb_window_t? = nil) {
         var color = color
         var rect = xcb_rectangle_t(x: Int16(x), y: Int16(y), width: UInt16(width), height: UInt16(height))
         xcb_change_gc(connection, context, UInt32(XCB_GC_FOREGROUND.rawValue), &color)
-        xcb_poly_fill_rectangle(connection, root, context, 1, &rect)
+        xcb_poly_fill_rectangle(connection, window ?? root, context, 1, &rect)
         sync()
     }
 
