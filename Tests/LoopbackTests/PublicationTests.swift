@@ -103,6 +103,7 @@ struct PublicationTests {
     final class Receiver: Sendable {
         let identity: Identity
         let seen = RecordedOutput()
+        let warnings = Monitor<[String]>([])
         let outcome = Outcome()
         let core: LoopBound<Subscription>
         private let loop = EventLoop(name: "net-1")
@@ -110,11 +111,15 @@ struct PublicationTests {
 
         init() throws {
             identity = try .ephemeral()
-            let (loop, sink, outcome) = (loop, playback(seen, speaker: nil), outcome)
+            let (loop, sink, outcome, warnings) = (loop, playback(seen, speaker: nil), outcome, warnings)
             core = LoopBound(
                 loop,
                 making: {
-                    Subscription(loop: loop, sink: sink, emit: { _ in }, outcome: outcome, request: { _ in })
+                    Subscription(
+                        loop: loop, sink: sink,
+                        emit: { event in
+                            if case .warning(let sentence) = event { warnings.change { $0.append(sentence) } }
+                        }, outcome: outcome, request: { _ in })
                 })
         }
 

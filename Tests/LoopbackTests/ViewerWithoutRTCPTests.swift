@@ -48,14 +48,14 @@ struct ViewerWithoutRTCPTests {
     private struct Player {
         let packets = Monitor(0)
         private let loop = EventLoop(name: "player")
-        private let core: LoopBound<Core?>
+        private let core: LoopBound<RawPeer?>
 
         init(_ client: SignalingClient, _ link: Link) async throws {
             let identity = try Identity.ephemeral()
             let token = try await admissionToken(for: identity, named: "player", from: client)
             let (loop, packets, gathered) = (loop, packets, Monitor(false))
             let own = SecureTransport.Identity(identity)
-            core = LoopBound(loop, making: { try? Core(loop, own, link.fingerprint, packets, gathered) })
+            core = LoopBound(loop, making: { try? RawPeer(loop, own, link.fingerprint, packets, gathered) })
             #expect(await waiting(gathered) { $0 ? true : nil } ?? false)
             let found = await core.ifRunning { core in
                 core.map { ($0.path.localCredentials, $0.path.localCandidates) }
@@ -66,51 +66,12 @@ struct ViewerWithoutRTCPTests {
                 candidates: candidates, endsCandidates: true
             ).offer(MediaCapabilities(direction: .receiveOnly, audioSections: 0))
             let answer = try Answer(try await client.offer(offer, token: token).sdp, to: .receiving())
-            core.perform { core in
-                core?.path.start(remote: answer.credentials)
-                core?.path.add(answer.candidates, ended: answer.endsCandidates)
-            }
+            core.perform { $0?.begin(answer) }
         }
 
         func close() async {
-            await core.performAndWait { core, done in core.map { $0.transport.close(done) } ?? done() }
+            await core.performAndWait { core, done in core.map { $0.close(done) } ?? done() }
             await loop.stop()
-        }
-
-        /// Confined to the loop.
-        private final class Core: SecureTransportDelegate, LocalCandidateDelegate {
-            let path: ICEPath
-            let transport: SecureTransport
-            private let packets: Monitor<Int>
-            private let gathered: Monitor<Bool>
-
-            init(
-                _ loop: EventLoop, _ identity: SecureTransport.Identity, _ expected: [UInt8], _ packets: Monitor<Int>,
-                _ gathered: Monitor<Bool>
-            ) throws {
-                (self.packets, self.gathered) = (packets, gathered)
-                path = try ICEPath(
-                    loop: loop,
-                    configuration: .init(isControlling: true, stunServers: [], turnServers: [], includesLoopback: true),
-                    limits: .init(policy: CandidatePolicy(.loopback)))
-                transport = try SecureTransport(
-                    loop: loop, isServer: false, identity: identity, expectedFingerprint: expected, path: path)
-                transport.delegate = self
-                path.candidateDelegate = self
-                try path.gather()
-            }
-
-            func found(_ candidate: ICECandidate) {}
-            func finishedGathering() { gathered.change { $0 = true } }
-            func transportIsSecure(profile: SRTPProfile) {}
-            func transportSelectedNewPair() {}
-            func transportEnded(_ reason: EndReason) {}
-            func transportReceivedCloseNotify() {}
-            func transportMissesPeer() {}
-            func transport(received rtp: UnsafeRawBufferPointer, at arrival: MediaInstant) {
-                packets.change { $0 += 1 }
-            }
-            func transport(receivedControl rtcp: UnsafeRawBufferPointer) {}
         }
     }
 }

@@ -77,17 +77,6 @@ extension InteropTests.NativeViewerTests {
         #expect(!publication.relay.text.errors.contains("too long"))
     }
 
-    /// Loopback carries them. The relay says once why nothing is seen.
-    @Test func packetsThatAreTooLargeAreToldOf() async throws {
-        let folder = try TemporaryFolder()
-        let publication = try await Publication(
-            self, folder, codec: "h264", file: try await encode("h264", isNoisy: true, in: folder),
-            options: ["--largest", "4000"])
-        defer { publication.end() }
-        let warning = try await publication.relay.line(.error, within: .seconds(20)) { $0.contains("too long") }
-        #expect(warning.contains("1472 bytes"), "\(warning)")
-    }
-
     /// A tone in Ogg, in packets of 20 ms.
     private func tone(in folder: TemporaryFolder) async throws -> String {
         let file = folder.file("tone.ogg")
