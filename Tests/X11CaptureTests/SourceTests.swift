@@ -97,6 +97,28 @@ extension X11Tests {
             #expect(watcher.screen.size == size && watcher.shows(blue, x: 1_279, y: 719))
         }
 
+        /// It has another pixmap then, with what is drawn from now on.
+        @Test(arguments: [(120, 80, 0), (100, 80, 3)])
+        func aWindowThatHadAnotherSizeForAMomentIsSeen(_ other: (width: Int, height: Int, border: Int)) throws {
+            let display = try XvfbDisplay()
+            let shown = try display.window(x: 0, y: 0, width: 100, height: 80, red, title: "Report")
+            let watcher = try Watcher(display, .window(.id(shown)))
+            for color in [green, blue, red] {
+                display.setBorder(shown, width: other.border, green)
+                display.resize(shown, width: other.width, height: other.height)
+                display.setBorder(shown, width: 0, green)
+                display.resize(shown, width: 100, height: 80)
+                display.paint(shown, color)
+                let deadline = MonotonicClock.now + .seconds(5)
+                while !watcher.shows(color, x: 50, y: 40), MonotonicClock.now < deadline {
+                    if case .resized = try watcher.wait(milliseconds: 100) { watcher.adoptSize() }
+                    try watcher.update()
+                }
+                #expect(watcher.shows(color, x: 50, y: 40))
+            }
+            #expect(watcher.screen.size == PixelSize(width: 100, height: 80))
+        }
+
         @Test func aWindowsNewSizeIsTold() throws {
             let display = try XvfbDisplay()
             let shown = try display.window(x: 0, y: 0, width: 100, height: 80, red, title: "Report")

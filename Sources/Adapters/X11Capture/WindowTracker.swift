@@ -122,6 +122,11 @@ final class WindowTracker {
         xcb_change_window_attributes(connection.raw, id, UInt32(XCB_CW_EVENT_MASK.rawValue), &mask)
     }
 
+    /// A window has this size and border, if only for a moment: afterwards it has another pixmap.
+    func noteSize(_ size: PixelSize, border: Int, of window: xcb_window_t) {
+        if window == id, (size, border) != named { isPixmapStale = true }
+    }
+
     /// Finds out where the window is, and names its pixmap.
     func refresh(_ connection: X11Connection, _ desktop: DesktopObserver) throws(SourceFailure) {
         let atoms = desktop.atoms

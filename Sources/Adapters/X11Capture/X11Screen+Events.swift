@@ -161,11 +161,14 @@ extension X11Screen {
     private func takeWindowEvent(_ raw: UnsafeRawPointer, _ type: UInt8, _ connection: X11Connection) {
         switch type {
         case UInt8(XCB_CONFIGURE_NOTIFY):
-            let window = raw.load(as: xcb_configure_notify_event_t.self).window
-            if window == connection.root {
+            let event = raw.load(as: xcb_configure_notify_event_t.self)
+            if event.window == connection.root {
                 isGeometryStale = true
             } else {
-                noteChange(of: window, isMove: true, isOnlyMove: true)
+                target.window?.noteSize(
+                    PixelSize(width: Int(event.width), height: Int(event.height)), border: Int(event.border_width),
+                    of: event.window)
+                noteChange(of: event.window, isMove: true, isOnlyMove: true)
             }
         case UInt8(XCB_MAP_NOTIFY): noteChange(of: raw.load(as: xcb_map_notify_event_t.self).window)
         case UInt8(XCB_UNMAP_NOTIFY): noteChange(of: raw.load(as: xcb_unmap_notify_event_t.self).window)
