@@ -141,6 +141,46 @@ import WebMContainer
         #expect(try read().payloads(1) == feed.packets[0])
     }
 
+    /// A sender may have negotiated video and send none: after 10 s its audio is recorded alone. Video that comes later begins
+    /// another file.
+    @Test func soundIsRecordedWhereNoVideoComes() throws {
+        let queue = RecordingQueue()
+        var writer = RecordingWriter(
+            destination: .file(folder.file("a.webm")), reserved: nil, split: nil, title: { nil }, emit: { _ in })
+        let start = MediaInstant(nanoseconds: 1_000_000_000)
+        queue.start(.sample, now: start)
+        func write() { writer.take(queue.take(at: start, empty: .init()).batch) }
+        for index in 0..<600 {
+            let packet: [UInt8] = [0xFC, UInt8(truncatingIfNeeded: index)]
+            packet.withUnsafeBytes { bytes in
+                queue.push(
+                    bytes,
+                    EncodedAudioPacket(
+                        track: 0, payload: .packet(bytes), samplesPerChannel: 960,
+                        rtpTimestamp: UInt32(index * 960), captured: nil), now: start + .milliseconds(index * 20))
+            }
+            if index == 499 {
+                write()
+                #expect(writer.began == nil)
+            }
+        }
+        write()
+        #expect(writer.began == start + .seconds(10))
+        let frame = [UInt8](repeating: 1, count: 100)
+        frame.withUnsafeBytes { bytes in
+            let frame = EncodedVideoFrame(
+                bytes: EncodedFrameBytes(bytes), codec: .vp8, isKeyframe: true,
+                size: PixelSize(width: 320, height: 200), rtpTimestamp: 1)
+            _ = queue.push(frame, now: start + .seconds(12))
+        }
+        write()
+        writer.finish(now: start + .seconds(13))
+        #expect(try read("a.webm").header.tracks.count == 1)
+        let packets = (500..<600).map { [0xFC, UInt8(truncatingIfNeeded: $0)] }
+        #expect(try read("a.webm").payloads(1).prefix(100) == packets[...])
+        #expect(try read("a-2.webm").payloads(1) == [frame])
+    }
+
     @Test func silenceIsFilled() async throws {
         let (recorder, _) = try makeRecorder()
         try recorder.start(.sample) { _ in }

@@ -15,6 +15,10 @@ struct RecordingWriter {
     private var timeline = RecordingTimeline()
     private var assembler: ClusterAssembler?
     private var tracks = RecordedTracks()
+    /// Of the session; `tracks` are without video while none comes.
+    private var format: EncodedMediaFormat?
+    /// When the first audio packet came before any key frame.
+    private var firstAudio: MediaInstant?
     private var part: RecordingPart?
     private var partCount = 0
     private(set) var statistics = RecordingStatistics()
@@ -39,6 +43,8 @@ struct RecordingWriter {
     static let reordering: Int64 = 400
     /// With more bytes than this they wait no longer.
     private static let longestWait = 1 << 20
+    /// After so long without a key frame the audio is recorded alone: a sender may have negotiated video and send none.
+    private static let keyframePatience = MediaDuration.seconds(10)
     /// Silence is filled so long after its time, in case that packets still come.
     private static let silence: Int64 = 2_000
 
@@ -93,12 +99,17 @@ struct RecordingWriter {
 
     private mutating func start(_ format: EncodedMediaFormat) {
         timeline.restart()
-        guard tracks.format != format else { return }
-        // Other tracks need another file.
+        guard self.format != format else { return }
+        self.format = format
+        begin(format)
+    }
+
+    /// Other tracks need another file.
+    private mutating func begin(_ format: EncodedMediaFormat) {
         endPart()
         tracks = RecordedTracks(format)
         assembler = format.video == nil ? ClusterAssembler(videoTrack: nil) : nil
-        video = nil
+        (video, firstAudio) = (nil, nil)
     }
 
     private mutating func startVideo(
@@ -106,6 +117,7 @@ struct RecordingWriter {
         _ now: MediaInstant
     ) {
         guard let started = RecordedVideo(codec, keyframe: keyframe, size: size, colorSpace: colorSpace) else { return }
+        if let format, format.video != nil, tracks.hasOnlyAudio { begin(format) }
         if let video, !started.continues(video) || started.appearance != video.appearance {
             guard takeChange(now) else {
                 // Frames with other colours can be in the file, those of another codec cannot.
@@ -132,7 +144,14 @@ struct RecordingWriter {
     private mutating func audio(
         _ item: RecordedItem, track: Int, samples: Int, _ payload: UnsafeRawBufferPointer
     ) {
-        // A file begins with the first key frame.
+        // A file begins with the first key frame, unless none comes.
+        if assembler == nil, let format, format.video != nil {
+            let first = firstAudio ?? item.arrival
+            firstAudio = first
+            if item.arrival - first >= Self.keyframePatience {
+                begin(EncodedMediaFormat(video: nil, audio: format.audio))
+            }
+        }
         guard assembler != nil, track >= 0, track < tracks.audio.count, let toc = payload.first else { return }
         guard
             let time = timeline.audioTime(

@@ -111,6 +111,21 @@ extension InteropTests.NativeViewerTests {
         #expect(abs((lines.last.flatMap { Double($0) } ?? 0) - 3) < 1, "\(lines)")
     }
 
+    @Test(arguments: Browser.Kind.allCases)
+    func thePagePlaysAudioAlone(_ kind: Browser.Kind) async throws {
+        let folder = try TemporaryFolder()
+        let publication = try await Publication(self, folder, codec: "opus", file: try await tone(in: folder))
+        defer { publication.end() }
+        try await Browser.with(kind) { browser in
+            try await browser.recordPeers()
+            try await browser.watch(publication.link)
+            try await browser.waitForState("playing", within: .seconds(20))
+            let said = try await browser.evaluate("document.getElementById('said').textContent")
+            #expect(said.string == "This broadcast has audio alone.", "\(said.text)")
+            _ = try await browser.inbound("audio", until: "entry.packetsReceived > 40")
+        }
+    }
+
     /// libavcodec is hidden from the viewer by an empty file of its name. The relay's operator is not asked.
     @Test func aViewerThatLacksTheCodecIsToldSoBeforeItAsks() async throws {
         let folder = try TemporaryFolder()
