@@ -46,6 +46,6 @@ struct Share: ParsableCommand {
             ServiceCommand.self, ExtensionCommand.self, ServicesCommand.self, PairCommand.self, StatusCommand.self,
             StopCommand.self, PauseCommand.self, ResumeCommand.self, MuteCommand.self,
             UnmuteCommand.self, CameraCommand.self, ViewersCommand.self, RemoveCommand.self, PaintCommand.self,
-            UploadCommand.self, QuestionCommand.self,
+            UploadCommand.self, QuestionCommand.self, ControllerCommand.self,
         ])
 }

@@ -15,6 +15,12 @@ struct ClipVerbTests {
 
     private func seconds(_ event: [String: Any]?) -> Double { event?["seconds"] as? Double ?? 0 }
 
+    /// The hidden command that ShareKit's `ControllerTrigger` runs: it says when it watches, and ends with its stdin.
+    @Test func controllersAreWatchedForAnAppUntilItEnds() throws {
+        let process = try ShareProcess(["controller"])
+        #expect(process.exitCode() == 0 && process.lines == ["ready"], "\(process.errorText)")
+    }
+
     @Test func aHostRecordsWithoutAnyViewerAndSavesClips() throws {
         let folder = try TemporaryFolder()
         let file = folder.file("all.webm")

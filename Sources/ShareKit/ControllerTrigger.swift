@@ -1,0 +1,170 @@
+internal import Foundation
+internal import Glibc
+internal import LinuxRuntime
+
+/// Calls the app when the share button of a game controller is pressed, as a trigger of clips:
+///
+///     let trigger = ControllerTrigger { try? await recorder.exportClip(to: newPath()) }
+///     try await trigger.start()
+///
+/// The button is "share" of an Xbox controller, "create" of a PlayStation one, "capture" of a Switch one, and "back" or
+/// "select" of others. It counts while another program has the focus, too. Controllers may be attached later.
+///
+/// The program `share` reads the controllers, so that the app may read them itself, with whatever library.
+public final class ControllerTrigger: Sendable {
+    private struct State {
+        var isStarting = false
+        /// The end of the program's stdin: it ends when this is closed.
+        var input: FileHandle?
+        var isPressing = false
+    }
+
+    private let program: String
+    private let environment: [String: String]
+    private let onPress: @Sendable () async -> Void
+    private let state = Monitor(State())
+
+    /// - Parameters:
+    ///   - program: `share`, to be found in PATH, or a path to it.
+    ///   - onPress: called each time the button goes down; presses while it runs are ignored.
+    public convenience init(program: String = "share", onPress: @escaping @Sendable () async -> Void) {
+        self.init(program: program, environment: ProcessInfo.processInfo.environment, onPress: onPress)
+    }
+
+    init(program: String, environment: [String: String], onPress: @escaping @Sendable () async -> Void) {
+        (self.program, self.environment, self.onPress) = (program, environment, onPress)
+    }
+
+    deinit { stop() }
+
+    /// Whether presses call the app.
+    public var isRunning: Bool { state.with { $0.input != nil } }
+
+    /// Begins to watch the controllers.
+    /// - Throws: `.alreadyStarted`; `.noProgram` without a program `share`; `.failed` if controllers cannot be read.
+    public func start() async throws(ShareKitError) {
+        let isFree = state.with { state in
+            guard !state.isStarting, state.input == nil else { return false }
+            state.isStarting = true
+            return true
+        }
+        guard isFree else { throw ShareKitError(.alreadyStarted, "the controllers are being watched already") }
+        let (program, environment) = (program, environment)
+        let started = await onThread("controller") {
+            Result { () throws(ShareKitError) in try Watcher(program, environment) }
+        }
+        guard let started else {
+            state.with { $0.isStarting = false }
+            throw ShareKitError(.failed, "no thread is left to watch controllers")
+        }
+        do throws(ShareKitError) {
+            let watcher = try started.get()
+            state.with { ($0.isStarting, $0.input) = (false, watcher.input) }
+            watcher.follow(
+                onPress: { [weak self] in self?.press(watcher.input) },
+                onEnd: { [weak self] in self?.stop(watcher.input) })
+        } catch {
+            state.with { $0.isStarting = false }
+            throw error
+        }
+    }
+
+    /// Ends it. Does nothing if it does not run.
+    public func stop() {
+        let input = state.with { state in
+            defer { state.input = nil }
+            return state.input
+        }
+        try? input?.close()
+    }
+
+    /// Ends it, unless it was started anew.
+    private func stop(_ ended: FileHandle) {
+        if state.with({ $0.input === ended }) { stop() }
+    }
+
+    private func press(_ input: FileHandle) {
+        let isFirst = state.with { state in
+            guard state.input === input, !state.isPressing else { return false }
+            state.isPressing = true
+            return true
+        }
+        guard isFirst else { return }
+        Task { [onPress, state] in
+            await onPress()
+            state.with { $0.isPressing = false }
+        }
+    }
+}
+
+/// The program that reads the controllers, and writes a line for each press.
+private struct Watcher: Sendable {
+    let input: FileHandle
+    private let output: LineReader
+
+    /// Starts it, and waits until it watches. Blocks.
+    init(_ program: String, _ environment: [String: String]) throws(ShareKitError) {
+        let process = Process()
+        // Found in PATH; a path stays one.
+        process.executableURL = URL(filePath: "/usr/bin/env")
+        process.arguments = [program, "controller"]
+        process.environment = environment
+        let (stdin, stdout, stderr) = (Pipe(), Pipe(), Pipe())
+        (process.standardInput, process.standardOutput, process.standardError) = (stdin, stdout, stderr)
+        do {
+            try process.run()
+        } catch {
+            throw Self.missing(program)
+        }
+        input = stdin.fileHandleForWriting
+        output = LineReader(stdout.fileHandleForReading)
+        guard output.next() == "ready" else {
+            try? input.close()
+            let complaint = (try? stderr.fileHandleForReading.readToEnd()) ?? Data()
+            process.waitUntilExit()
+            guard process.terminationStatus != 127 else { throw Self.missing(program) }
+            let end = HostProcess.end(process.terminationStatus, String(decoding: complaint, as: UTF8.self))
+            throw ShareKitError(
+                .failed, end.sentence.isEmpty ? "controllers cannot be read" : end.sentence, remedy: end.remedy)
+        }
+    }
+
+    private static func missing(_ program: String) -> ShareKitError {
+        ShareKitError(.noProgram, "\(program) cannot be started", remedy: "Install share, or give its path.")
+    }
+
+    /// Reads its lines on a thread of its own, until it ends.
+    func follow(onPress: @escaping @Sendable () -> Void, onEnd: @escaping @Sendable () -> Void) {
+        _ = NamedThread("controller") { [output] in
+            while let line = output.next() { if line == "pressed" { onPress() } }
+            onEnd()
+        }
+    }
+}
+
+/// Reads lines of at most 4,096 bytes.
+// SAFETY: one thread after the other reads.
+private final class LineReader: @unchecked Sendable {
+    private let file: FileHandle
+    private var bytes = Data()
+    private static let longest = 4_096
+
+    init(_ file: FileHandle) { self.file = file }
+
+    /// Nil at the end.
+    func next() -> String? {
+        while true {
+            if let end = bytes.firstIndex(of: 10) {
+                defer { bytes = Data(bytes[(end + 1)...]) }
+                return String(decoding: bytes[..<end], as: UTF8.self)
+            }
+            guard bytes.count <= Self.longest else { return nil }
+            // `FileHandle` would wait until its buffer is full.
+            var buffer = [UInt8](repeating: 0, count: 1_024)
+            let count = read(file.fileDescriptor, &buffer, buffer.count)
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return nil }
+            bytes += buffer[..<count]
+        }
+    }
+}
