@@ -73,6 +73,33 @@ struct BroadcastDirectoryTests {
         #expect(directory.count == 1)
     }
 
+    /// What a host tells of the application in front (`broadcastAnnotated`): the entry is found by it, and not by the former.
+    @Test func theApplicationInFrontReplacesTheFormer() throws {
+        var directory = BroadcastDirectory()
+        let (own, far) = (record("own"), record("far", owner: "b"))
+        expectPut(own, into: &directory, true)
+        expectPut(far, into: &directory, true)
+        let head: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A, 0, 0, 0, 13, 0x49, 0x48, 0x44, 0x52]
+        let icon = try PNGIcon(head + [0, 0, 0, 32, 0, 0, 0, 16] + [UInt8](repeating: 0, count: 9))
+        let editor = ApplicationInfo(id: "com.example.editor", name: "Ed\u{202E}itor", icon: icon)
+        let version = directory.version
+        let told = directory.setApplication(editor, of: own.entry.id)
+        let entry = try #require(told)
+        #expect(entry.application.id == "com.example.editor" && entry.application.hasIcon && entry.title == "own")
+        #expect(!entry.application.name.unicodeScalars.contains("\u{202E}"))
+        #expect(directory[own.entry.id]?.icon == icon && directory.version != version)
+        #expect(directory.find(.init(application: "com.example.editor")).entries == [entry])
+        #expect(directory.find(.init(application: "com.example.budget")).entries.map(\.title) == ["far"])
+        // One without an icon takes that of the former away. Another relay's broadcast, and one that is not listed, stay.
+        let plain = directory.setApplication(ApplicationInfo(id: "a", name: "A"), of: own.entry.id)
+        #expect(plain?.application.hasIcon == false && directory[own.entry.id]?.icon == nil)
+        for id in [far.entry.id, "none"] {
+            let refused = directory.setApplication(editor, of: id)
+            #expect(refused == nil)
+        }
+        #expect(directory.count == 2 && directory.find(.init(application: "com.example.editor")).total == 0)
+    }
+
     @Test func whatIsNotRenewedIsForgotten() {
         var directory = BroadcastDirectory()
         let now = ContinuousClock.now

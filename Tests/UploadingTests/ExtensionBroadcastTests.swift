@@ -1,3 +1,4 @@
+import Admission
 import ExtensionChannel
 import Foundation
 import LinuxRuntime
@@ -201,6 +202,25 @@ struct ExtensionBroadcastTests {
         let info = ServiceInfo(viewers: 7, likes: 3, comment: .init(name: "Ada", text: "hello"))
         #expect(
             setting.reports.with { $0 } == [.serviceInfo(info), .broadcastURL("https://example.com/live")])
+    }
+
+    /// `broadcastAnnotated` of the program, at the start and on each change.
+    @Test func theApplicationInFrontIsToldToTheProgram() async throws {
+        let setting = try Setting("record")
+        try await setting.broadcast.start()
+        #expect(await setting.waitUntil { Self.count($0, "video") > 3 })
+        for name in ["Editor", "Navigator", "Editor"] {
+            await setting.broadcast.annotate(ApplicationInfo(id: "com.example.\(name)", name: name))
+        }
+        #expect(await setting.waitUntil { Self.count($0, "annotated") == 3 })
+        #expect(
+            setting.log.filter { $0.hasPrefix("annotated") } == [
+                "annotated com.example.Editor", "annotated com.example.Navigator", "annotated com.example.Editor",
+            ])
+        await setting.broadcast.stop(EndReason(.stopped, "enough"))
+        // There is nobody to tell any more.
+        await setting.broadcast.annotate(ApplicationInfo(id: "com.example.late", name: "Late"))
+        #expect(!setting.log.contains("annotated com.example.late"))
     }
 
     @Test func theProgramsReasonIsTheUsers() async throws {
