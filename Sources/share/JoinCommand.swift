@@ -46,7 +46,7 @@ struct JoinCommand: ParsableCommand {
 
     @Option(
         name: .customLong("for"),
-        help: ArgumentHelp("Leave this long after the first frame: 90, 90s, 10m.", valueName: "time"))
+        help: ArgumentHelp("Leave this long after the first frame, or sound: 90, 90s, 10m.", valueName: "time"))
     var duration: Timespan?
 
     @Flag(
@@ -129,7 +129,7 @@ struct JoinCommand: ParsableCommand {
             window.setStatus("knocking at \(link.authority) ...")
             reporter.end(run(window))
         }
-        let reason = reporter.finish()
+        let reason = reporter.finish().withCodecAdvice
         output.ended(reason)
         // The reason of the end is reported before a missing snapshot, as it explains more.
         let hasFrame = try snapshot.map { try save(reporter.frameStore, to: $0) } ?? true
@@ -161,7 +161,7 @@ struct JoinCommand: ParsableCommand {
         do throws(SourceFailure) {
             return try VideoWindow(
                 title: "share", converter: YUVConverter(), place: WindowMemory.place,
-                startsFullscreen: fullscreen, startsMute: mute || isMirror,
+                startsFullscreen: fullscreen, startsMute: mute || isMirror, awaitsAudio: true,
                 onMute: { muted in reporter.setMuted(muted) },
                 onStatistics: { isShown in reporter.showStatistics(isShown) })
         } catch {

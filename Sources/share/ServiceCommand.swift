@@ -163,7 +163,7 @@ struct ServiceCommand: ParsableCommand {
         let window = try headless ? nil : makeWindow(service.description)
         let reporter = ServiceReporter(
             output: DataOutput(isJSON: json), snapshot: snapshot, recordings: record, command: onBroadcast,
-            window: window)
+            window: window, title: Self.windowTitle(service.description))
         Signals.handle { name in
             ending.change { $0 = $0 ?? EndReason(.stopped, "ended by \(name)") }
             window?.stop()
@@ -244,10 +244,13 @@ struct ServiceCommand: ParsableCommand {
         }
     }
 
+    private static func windowTitle(_ service: ServiceDescription) -> String { "\(service.name) - share" }
+
     private func makeWindow(_ service: ServiceDescription) throws -> VideoWindow {
         do throws(SourceFailure) {
             return try VideoWindow(
-                title: "\(service.name) - share", converter: YUVConverter(), place: WindowMemory.place)
+                title: Self.windowTitle(service), converter: YUVConverter(), place: WindowMemory.place,
+                awaitsAudio: true)
         } catch {
             throw Complaint(sentence: error.message, remedy: "Run without a window: --headless.", status: .noDisplay)
         }

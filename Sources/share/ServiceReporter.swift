@@ -27,15 +27,20 @@ final class ServiceReporter: Sendable {
     private let recordings: String?
     private let command: String?
     private let window: VideoWindow?
+    /// The window's while there is no broadcast.
+    private let ownTitle: String
     private let state = Monitor(State())
     private let log = RecordingLog()
 
-    init(output: DataOutput, snapshot: String?, recordings: String?, command: String?, window: VideoWindow?) {
+    init(
+        output: DataOutput, snapshot: String?, recordings: String?, command: String?, window: VideoWindow?, title: String
+    ) {
         self.output = output
         self.snapshot = snapshot
         self.recordings = recordings
         self.command = command
         self.window = window
+        ownTitle = title
     }
 
     /// - Throws: if the link cannot be written.
@@ -117,6 +122,11 @@ final class ServiceReporter: Sendable {
             output.event(
                 "first-picture",
                 [("width", .integer(size.width)), ("height", .integer(size.height))] + fields(publisher))
+        case .audio: window?.noteAudio()
+        case .audioAlone:
+            window?.setStatus(ViewerReporter.audioAloneSentence)
+            output.event("audio-alone", fields(publisher))
+            ErrorOutput.writeLine("share: \(ViewerReporter.audioAloneSentence)")
         case .warning(let sentence): ErrorOutput.writeLine("share: \(sentence)")
         }
     }
@@ -132,6 +142,7 @@ final class ServiceReporter: Sendable {
             ErrorOutput.writeLine("share: not paired with \(title(request)): \(reason)")
         case .opened(_, let publisher):
             output.event("broadcast-opened", fields(publisher))
+            show(publisher.application, of: publisher)
             run(for: publisher)
         case .connected(let id, let path):
             guard let publisher = publisher(id) else { return }
@@ -155,7 +166,7 @@ final class ServiceReporter: Sendable {
                     ("hasIcon", .boolean(application.icon != nil)),
                 ])
             ErrorOutput.writeLine("share: \(title(publisher)) shows \(UntrustedText.quote(application.name))")
-            window?.setTitle("\(application.name) - \(publisher.application?.name ?? publisher.kind)")
+            show(application, of: publisher)
         case .warning(let sentence): ErrorOutput.writeLine("share: \(sentence)")
         // Of relays.
         case .meetingOpened, .meetingClosed, .listed: break
@@ -173,6 +184,21 @@ final class ServiceReporter: Sendable {
             fields(publisher) + [("reason", .string(reason.sentence)), ("code", .string(reason.code.rawValue))])
         ErrorOutput.writeLine("share: \(title(publisher)) has ended: \(reason.sentence)")
         window?.setStatus("\(title(publisher)) has ended; waiting for a broadcast")
+        window?.setTitle(ownTitle)
+        window?.setIcon(nil)
+    }
+
+    /// Shows in the window's title and icon which application a broadcast has in front, its title if the host's user gave one,
+    /// and whose it is.
+    private func show(_ application: ApplicationInfo?, of publisher: Publisher) {
+        guard let window else { return }
+        var parts = [application?.name, publisher.setup["title"], publisher.application?.name ?? publisher.kind]
+        parts = parts.map { $0.map { UntrustedText.clean($0, fallback: "") } }
+        var names: [String] = []
+        for case let name? in parts where !name.isEmpty && !names.contains(name) { names.append(name) }
+        window.setTitle(names.joined(separator: " - "))
+        let image = application?.icon.flatMap { ImageFile.read(png: $0.bytes, sideLimit: PNGIcon.sideLimit) }
+        window.setIcon(image.flatMap { WindowIcon($0.pixels, size: $0.size) })
     }
 
     private func save(_ frames: LatestFrameStore?) {

@@ -17,6 +17,8 @@ final class ViewerReporter: Sendable {
         var isPaused = false
         /// The connection between the host and the relay is interrupted.
         var isPublisherInterrupted = false
+        /// Audio is played, and no video comes.
+        var hasAudioAlone = false
         /// No packets arrive; the window counts the seconds.
         var isInterrupted = false
     }
@@ -28,6 +30,7 @@ final class ViewerReporter: Sendable {
     private let viewer = Monitor<PeerViewer?>(nil)
     private let playback = Monitor<PlaybackSink?>(nil)
     private let result = Monitor<EndReason?>(nil)
+    /// The first frame was shown, or audio alone is played.
     private let hasFrame = Monitor(false)
     private let window = Monitor<VideoWindow?>(nil)
     private let standing = Monitor(Standing())
@@ -115,7 +118,8 @@ final class ViewerReporter: Sendable {
         if isMirror { return Self.mirrorWarning }
         let standing = standing.with { $0 }
         if standing.isPaused { return Self.pauseSentence }
-        return standing.isPublisherInterrupted ? Self.interruptionSentence : nil
+        if standing.isPublisherInterrupted { return Self.interruptionSentence }
+        return standing.hasAudioAlone ? Self.audioAloneSentence : nil
     }
 
     /// The window's status when a pause or an interruption of the host is over.
@@ -129,6 +133,7 @@ final class ViewerReporter: Sendable {
         window?.setStatus(status)
     }
 
+    static let audioAloneSentence = "the broadcast has audio alone"
     static let returnSentence = "the host sends to the relay again"
     static let interruptionSentence = "the connection between the host and the relay is interrupted"
     private static let mirrorWarning = """
@@ -144,10 +149,18 @@ final class ViewerReporter: Sendable {
         switch event {
         case .firstFrame(let size):
             output.event("first-picture", ["width": .integer(size.width), "height": .integer(size.height)])
+            standing.with { $0.hasAudioAlone = false }
             window?.setStatus(standingStatus(isMirror))
             if isMirror {
                 ErrorOutput.writeLine("share: \(Self.mirrorWarning.replacingOccurrences(of: "\n", with: " "))")
             }
+            hasFrame.change { $0 = true }
+        case .audio: window?.noteAudio()
+        case .audioAlone:
+            standing.with { $0.hasAudioAlone = true }
+            output.event("audio-alone")
+            ErrorOutput.writeLine("share: \(Self.audioAloneSentence)")
+            window?.setStatus(standingStatus(isMirror))
             hasFrame.change { $0 = true }
         case .warning(let sentence): ErrorOutput.writeLine("share: \(sentence)")
         }

@@ -76,6 +76,28 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: "\(path).\(getpid()).part"))
     }
 
+    /// Icons of anybody: a size is checked before anything is decoded.
+    @Test func anImageInMemoryIsReadWithinItsLimit() throws {
+        let pixels = (0..<16 * 8).map { UInt32($0) << 24 | 0x10_20_30 }
+        let file = try #require(ImageFile.png(width: 16, height: 8, pixels: pixels))
+        let read = try #require(ImageFile.read(png: file, sideLimit: 16))
+        #expect(read.size == PixelSize(width: 16, height: 8) && read.pixels == pixels)
+        #expect(ImageFile.read(png: file, sideLimit: 15) == nil)
+        #expect(ImageFile.read(png: [], sideLimit: 256) == nil)
+        for index in file.indices {
+            _ = ImageFile.read(png: Array(file[..<index]), sideLimit: 256)
+            for flip in [1, 0x80, 0xFF] as [UInt8] {
+                var damaged = file
+                damaged[index] ^= flip
+                _ = ImageFile.read(png: damaged, sideLimit: 256)
+            }
+        }
+        // A header that says 60,000 x 60,000 pixels.
+        var huge = file
+        huge.replaceSubrange(16..<24, with: [0, 0, 0xEA, 0x60, 0, 0, 0xEA, 0x60])
+        #expect(ImageFile.read(png: huge, sideLimit: 256) == nil)
+    }
+
     @Test func otherFilesAreRefused() throws {
         let path = path()
         defer { try? FileManager.default.removeItem(atPath: path) }

@@ -154,4 +154,21 @@ import Testing
         await withCheckedContinuation { continuation in stage.sink.close { continuation.resume() } }
         #expect(stage.output.state.with { $0.closings } == 1)
     }
+
+    /// Where video was negotiated, a frame is waited for.
+    @Test func audioAloneIsNoticedOnce() {
+        let start = MonotonicClock.now
+        var alone = AudioAloneDetector()
+        alone.hasVideo = false
+        let first = [alone.notePacket(now: start), alone.notePacket(now: start + .seconds(9))]
+        #expect(first == [true, false])
+        var silent = AudioAloneDetector()
+        let later = [0, 4_900, 5_000, 5_020].map { silent.notePacket(now: start + .milliseconds($0)) }
+        #expect(later == [false, false, true, false])
+        var shown = AudioAloneDetector()
+        _ = shown.notePacket(now: start)
+        shown.noteFrame()
+        let never = shown.notePacket(now: start + .seconds(60))
+        #expect(!never)
+    }
 }

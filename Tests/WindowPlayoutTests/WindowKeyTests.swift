@@ -2,7 +2,8 @@ import Foundation
 import LinuxRuntime
 import MediaCore
 import Testing
-import WindowPlayout
+
+@testable import WindowPlayout
 
 // SDL is global to the process, so these tests are serialized with those of the window.
 extension VideoWindowTests {
@@ -80,6 +81,25 @@ extension VideoWindowTests {
             try press("m")
             #expect(try comes { !isShown($0) })
             #expect(heard.mutes == [true, false])
+        }
+
+        /// Where there is no audio, nothing is said of it.
+        @Test func whatCannotBeHeardIsNotMuted() throws {
+            func isShown(_ screen: Screenshot) -> Bool {
+                (320..<640).contains { x in (100..<180).contains { y in screen.isNear([0x1E, 0x20, 0x24], x, y) } }
+            }
+            window.overlay.isMute = true
+            window.overlay.hasAudio = false
+            try showRed()
+            #expect(try !isShown(display.screenshot()))
+            try press("m", "s")
+            #expect(try comes { _ in heard.statistics == [true] })
+            #expect(try !isShown(display.screenshot()) && heard.mutes.isEmpty)
+            window.noteAudio()
+            #expect(try comes(isShown))
+            try press("m")
+            #expect(try comes { !isShown($0) })
+            #expect(heard.mutes == [false])
         }
 
         @Test func statisticsAreShownWhenWanted() throws {

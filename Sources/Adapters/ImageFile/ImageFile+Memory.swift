@@ -1,6 +1,28 @@
 internal import CPNG
+internal import MediaCore
 
 extension ImageFile {
+    /// Reads a PNG file in memory, of anybody.
+    /// - Parameter sideLimit: in pixels, each way; a larger image is not decoded.
+    /// - Returns: nil if it is none, too large, or damaged.
+    public static func read(png file: [UInt8], sideLimit: Int) -> RGBAImage? {
+        var image = png_image()
+        image.version = png_uint_32(PNG_IMAGE_VERSION)
+        defer { png_image_free(&image) }
+        // libpng reads the memory in both calls.
+        return file.withUnsafeBytes { bytes -> RGBAImage? in
+            guard let base = bytes.baseAddress,
+                png_image_begin_read_from_memory(&image, base, bytes.count) != 0
+            else { return nil }
+            let size = PixelSize(width: Int(image.width), height: Int(image.height))
+            guard (1...sideLimit).contains(size.width), (1...sideLimit).contains(size.height) else { return nil }
+            image.format = png_uint_32(PNG_FORMAT_FLAG_COLOR | PNG_FORMAT_FLAG_ALPHA)
+            var pixels = [UInt8](repeating: 0, count: size.width * size.height * 4)
+            guard png_image_finish_read(&image, nil, &pixels, 0, nil) != 0 else { return nil }
+            return RGBAImage(size: size, bytes: pixels)
+        }
+    }
+
     /// An image as a PNG file in memory.
     /// - Parameter pixels: row by row, 0xAARRGGBB, not premultiplied; `width * height` of them.
     /// - Returns: nil if that is none, or without memory.

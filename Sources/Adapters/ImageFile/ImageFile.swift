@@ -23,6 +23,13 @@ public struct RGBAImage: Equatable, Sendable {
         self.bytes = bytes
     }
 
+    /// 0xAARRGGBB, row by row.
+    public var pixels: [UInt32] {
+        stride(from: 0, to: bytes.count, by: 4).map { index in
+            [3, 0, 1, 2].reduce(UInt32(0)) { $0 << 8 | UInt32(bytes[index + $1]) }
+        }
+    }
+
     /// - Precondition: `x` and `y` are inside the image.
     public subscript(x: Int, y: Int) -> (red: UInt8, green: UInt8, blue: UInt8, alpha: UInt8) {
         let index = (y * size.width + x) * 4

@@ -12,6 +12,8 @@ extension VideoWindow {
         var isDimmed = false
         var statistics: String?
         var title: String?
+        var icon: WindowIcon?
+        var hasAudio = false
         var hasChanges = false
     }
 
@@ -32,6 +34,9 @@ extension VideoWindow {
         if isChanged || hadStatus { wakeup.signal() }
     }
 
+    /// There is audio, which can be muted.
+    public func noteAudio() { change { $0.hasAudio = true } }
+
     /// Shows a sentence in the centre of the window, over the last frame if there is one; nil removes it.
     /// - Parameter isDimming: shows the frame darker, because it is out of date.
     public func setStatus(_ text: String?, isDimming: Bool = false) {
@@ -48,6 +53,11 @@ extension VideoWindow {
 
     public func setTitle(_ text: String) {
         change { $0.title = text }
+    }
+
+    /// - Parameter icon: nil for share's own.
+    public func setIcon(_ icon: WindowIcon?) {
+        change { $0.icon = icon ?? .share }
     }
 
     /// Makes `run` return; if it is not running, the next call returns at once.

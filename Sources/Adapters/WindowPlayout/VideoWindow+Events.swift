@@ -42,7 +42,7 @@ extension VideoWindow {
         }
         switch Int(key.sym) {
         case Int(SDLK_f.rawValue), Int(SDLK_F11.rawValue): geometry.toggleFullscreen(window)
-        case Int(SDLK_m.rawValue):
+        case Int(SDLK_m.rawValue) where overlay.hasAudio:
             overlay.isMute.toggle()
             onMute(overlay.isMute)
         case Int(SDLK_s.rawValue):

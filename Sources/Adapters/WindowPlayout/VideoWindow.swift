@@ -8,8 +8,8 @@ import Synchronization
 ///
 /// At rest it sleeps in one `poll`, without timers. Keys: F, F11 or a double click toggles full screen, M mutes, S
 /// shows statistics, Q closes, Esc leaves full screen or closes.
-/// - Isolation: created, run and released on the main thread. `show`, `setStatus`, `setStatistics`, `setTitle`, `stop`
-///   and `dismiss` from any thread.
+/// - Isolation: created, run and released on the main thread. `show`, `setStatus`, `setStatistics`, `setTitle`, `setIcon`,
+///   `stop` and `dismiss` from any thread.
 public final class VideoWindow: @unchecked Sendable {
     // SAFETY: `shadow`, `commands` and `wakeup` are the crossing and guard themselves. Everything else is confined to
     // the thread that made the window, which `run` checks.
@@ -59,12 +59,13 @@ public final class VideoWindow: @unchecked Sendable {
     /// - Parameters:
     ///   - place: where the user has left such a window; nil for the middle of the work area, in the frames' size.
     ///   - startsMute: whether audio is muted at first.
+    ///   - awaitsAudio: there is nothing to mute before `noteAudio` is called.
     ///   - onMute: called on the main thread when the user mutes or unmutes.
     ///   - onStatistics: called on the main thread when the user shows or hides statistics.
     /// - Throws: `.noDisplay` if there is no display.
     public init(
         title: String, converter: any PixelConverter, place: WindowPlace? = nil, startsFullscreen: Bool = false,
-        startsMute: Bool = false, presentation: Presentation = .automatic,
+        startsMute: Bool = false, awaitsAudio: Bool = false, presentation: Presentation = .automatic,
         onMute: @escaping @Sendable (Bool) -> Void = { _ in },
         onStatistics: @escaping @Sendable (Bool) -> Void = { _ in }
     ) throws(SourceFailure) {
@@ -87,7 +88,8 @@ public final class VideoWindow: @unchecked Sendable {
         self.onMute = onMute
         self.onStatistics = onStatistics
         overlay.isMute = startsMute
-        WindowIcon.set(window)
+        overlay.hasAudio = !awaitsAudio
+        WindowIcon.share.set(window)
         SDL_StopTextInput()
         if startsFullscreen { self.geometry.toggleFullscreen(window) }
     }
@@ -168,14 +170,17 @@ public final class VideoWindow: @unchecked Sendable {
             defer {
                 commands.hasChanges = false
                 commands.title = nil
+                commands.icon = nil
             }
             return (commands.isStopped, commands.hasChanges ? commands : nil)
         }
         if let changes {
             overlay.status = changes.status
+            overlay.hasAudio = overlay.hasAudio || changes.hasAudio
             overlay.statistics = showsStatistics ? changes.statistics : nil
             view.isDimmed = changes.isDimmed
             if let title = changes.title { SDL_SetWindowTitle(window, title) }
+            changes.icon?.set(window)
         }
         return isStopped
     }

@@ -1,12 +1,35 @@
 import CSDL
-import MediaCore
+public import MediaCore
 
-/// The window's icon, a screen with a triangle in 64 x 64 pixels.
-enum WindowIcon {
+/// The icon of a window, in the taskbar and where windows are switched.
+public struct WindowIcon: Equatable, Sendable {
+    let size: PixelSize
+    /// 0xAARRGGBB in rows from the top left, without padding.
+    let pixels: [UInt32]
+
+    /// Of each side, in pixels.
+    public static let sideLimit = 256
     private static let side = 64
 
-    /// ARGB in rows from the top left, without padding.
-    static func pixels() -> [UInt32] {
+    /// - Parameter pixels: 0xAARRGGBB in rows from the top left, not premultiplied.
+    /// - Returns: nil if the size does not fit, or is more than 256 pixels each way.
+    public init?(_ pixels: [UInt32], size: PixelSize) {
+        guard (1...Self.sideLimit).contains(size.width), (1...Self.sideLimit).contains(size.height),
+            pixels.count == size.width * size.height
+        else { return nil }
+        self.size = size
+        self.pixels = pixels
+    }
+
+    /// share's own: a screen with a triangle.
+    private init() {
+        size = PixelSize(width: Self.side, height: Self.side)
+        pixels = Self.drawing()
+    }
+
+    static let share = WindowIcon()
+
+    private static func drawing() -> [UInt32] {
         var pixels = [UInt32](repeating: 0, count: side * side)
         func fill(_ columns: Range<Int>, _ rows: Range<Int>, _ colour: UInt32) {
             for y in rows { for x in columns { pixels[y * side + x] = colour } }
@@ -19,12 +42,12 @@ enum WindowIcon {
         return pixels
     }
 
-    static func set(_ window: OpaquePointer) {
-        var pixels = pixels()
+    func set(_ window: OpaquePointer) {
+        var pixels = pixels
         pixels.withUnsafeMutableBytes { bytes in
             guard
                 let surface = SDL_CreateRGBSurfaceWithFormatFrom(
-                    bytes.baseAddress, Int32(side), Int32(side), 32, Int32(side * 4),
+                    bytes.baseAddress, Int32(size.width), Int32(size.height), 32, Int32(size.width * 4),
                     SDL_PIXELFORMAT_ARGB8888.rawValue)
             else { return }
             SDL_SetWindowIcon(window, surface)

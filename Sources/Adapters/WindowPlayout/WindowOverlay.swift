@@ -8,8 +8,9 @@ struct WindowOverlay: Equatable {
     var status: String?
     /// The text at the top left.
     var statistics: String?
-    /// Whether the sign for muted audio is shown, at the top right.
+    /// Whether audio is muted, which is shown at the top right where there is audio.
     var isMute = false
+    var hasAudio = true
 }
 
 /// Lays out the boxes of an overlay, and caches them while the overlay and the window size stay the same.
@@ -32,7 +33,7 @@ final class OverlayLayout {
             (box.x, box.y) = (gap, gap)
             boxes.append(box)
         }
-        if overlay.isMute, var box = draw("muted", points: 14, isCentred: true) {
+        if overlay.isMute, overlay.hasAudio, var box = draw("muted", points: 14, isCentred: true) {
             (box.x, box.y) = (window.width - box.size.width - gap, gap)
             boxes.append(box)
         }

@@ -7,6 +7,10 @@ import Transport
 public enum PlaybackEvent: Sendable {
     /// The first frame was decoded; the value is its size in pixels.
     case firstFrame(PixelSize)
+    /// The first audio packet has come. Sent once.
+    case audio
+    /// Audio comes, and no video: none was negotiated, or no frame has come for 5 s. Sent once, and not after a frame.
+    case audioAlone
     /// A track cannot be played; the others go on.
     case warning(String)
 }
@@ -31,6 +35,8 @@ public final class PlaybackSink: EncodedMediaSink {
         /// Tracks without an output.
         var silentTracks: Set<Int> = []
         var isMuted = false
+        var hasAudio = false
+        var audioAlone = AudioAloneDetector()
         var lipSync = LipSync()
     }
 
@@ -68,7 +74,10 @@ public final class PlaybackSink: EncodedMediaSink {
     public func start(
         _ format: EncodedMediaFormat, requestKeyframe: @escaping @Sendable (KeyframeRequest) -> Void
     ) throws(MediaSinkFailure) {
-        state.with { $0.lipSync = LipSync() }
+        state.with { state in
+            state.lipSync = LipSync()
+            state.audioAlone.hasVideo = format.video != nil
+        }
         self.requestKeyframe.with { $0 = requestKeyframe }
         guard let codec = format.video else { return }
         guard videoCodecs.contains(codec) else {
@@ -91,17 +100,24 @@ public final class PlaybackSink: EncodedMediaSink {
     public func receive(_ frame: EncodedVideoFrame) {
         let now = MonotonicClock.now
         let (video, hold) = state.with { state in
-            (state.video, frame.captured.map { state.lipSync.hold(captured: $0, now: now) } ?? .zero)
+            state.audioAlone.noteFrame()
+            return (state.video, frame.captured.map { state.lipSync.hold(captured: $0, now: now) } ?? .zero)
         }
         video?.push(frame, showAt: hold > .zero ? now + hold : nil)
     }
 
     public func receive(_ packet: EncodedAudioPacket) {
+        let now = MonotonicClock.now
+        let (isFirst, isAlone) = state.with { state in
+            defer { state.hasAudio = true }
+            return (!state.hasAudio, state.audioAlone.notePacket(now: now))
+        }
+        if isFirst { emit(.audio) }
+        if isAlone { emit(.audioAlone) }
         guard let audio = playout(of: packet.track) else { return }
         audio.push(packet)
         guard let captured = packet.captured else { return }
         let latency = audio.latency
-        let now = MonotonicClock.now
         state.with { $0.lipSync.noteAudio(captured: captured, latency: latency, now: now) }
     }
 
@@ -167,5 +183,28 @@ public final class PlaybackSink: EncodedMediaSink {
         }
         for playout in audio.values { playout.close(closed) }
         if let video { video.close(closed) } else { closed() }
+    }
+}
+
+/// Notices that a session has audio, and no video comes. A publisher may have negotiated video and send none.
+struct AudioAloneDetector {
+    /// Video was negotiated.
+    var hasVideo = true
+    private var firstPacket: MediaInstant?
+    private var isSettled = false
+
+    /// So long after the first packet no frame is expected any more.
+    private static let patience = MediaDuration.seconds(5)
+
+    mutating func noteFrame() { isSettled = true }
+
+    /// - Returns: whether the session has audio alone; once.
+    mutating func notePacket(now: MediaInstant) -> Bool {
+        guard !isSettled else { return false }
+        let first = firstPacket ?? now
+        firstPacket = first
+        guard !hasVideo || now - first >= Self.patience else { return false }
+        isSettled = true
+        return true
     }
 }

@@ -61,7 +61,7 @@ public final class QuestionDialog {
         SDL_SetWindowPosition(
             window, Int32(area.x + (area.width - layout.size.width) / 2),
             Int32(area.y + (area.height - layout.size.height) / 2))
-        WindowIcon.set(window)
+        WindowIcon.share.set(window)
         // Viewers need not see who knocks.
         csdl_x11_exclude_from_capture(window)
         if !question.fields.isEmpty {
