@@ -80,7 +80,10 @@ extension DirectoryEntry {
     fileprivate var json: JSONValue {
         .object([
             "id": .string(id), "title": .string(title),
-            "application": .object(["id": .string(application.id), "name": .string(application.name)]),
+            "application": .object([
+                "id": .string(application.id), "name": .string(application.name),
+                "hasIcon": .boolean(application.hasIcon),
+            ]),
             "region": region.map { .string($0) } ?? .null, "viewers": viewers.map { .integer($0) } ?? .null,
             "since": .integer(since), "codec": codec.map { .string($0) } ?? .null, "route": .string(route.rawValue),
             "link": .string(link),
