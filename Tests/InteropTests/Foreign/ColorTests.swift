@@ -60,13 +60,16 @@ extension InteropTests {
                 let shown = try await greys(of: snapshot, in: folder)
                 #expect(isRight(shown), "\(codec) in share join: \(shown)")
                 #expect(await recorder.exitCode() == 0, "\(recorder.text.errors)")
-                let probe = try Program(
-                    "ffprobe",
-                    [
-                        "-v", "error", "-show_entries", "stream=color_range,color_space", "-of", "csv=p=0",
-                        folder.file("kept.webm"),
-                    ])
-                #expect(await probe.exitCode() == 0 && probe.text.output.hasPrefix("pc,"), "\(probe.text.output)")
+                // Of VP9 and AV1, ffprobe says what the stream says.
+                if codec == "vp8" {
+                    let probe = try Program(
+                        "ffprobe",
+                        [
+                            "-v", "error", "-show_entries", "stream=color_range", "-of", "csv=p=0",
+                            folder.file("kept.webm"),
+                        ])
+                    #expect(await probe.exitCode() == 0 && probe.text.output == "pc\n", "\(probe.text.output)")
+                }
                 // What is made of the recording has the contrast, too.
                 let export = try Program(
                     Program.share(),
