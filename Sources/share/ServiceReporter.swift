@@ -33,7 +33,8 @@ final class ServiceReporter: Sendable {
     private let log = RecordingLog()
 
     init(
-        output: DataOutput, snapshot: String?, recordings: String?, command: String?, window: VideoWindow?, title: String
+        output: DataOutput, snapshot: String?, recordings: String?, command: String?, window: VideoWindow?,
+        title: String
     ) {
         self.output = output
         self.snapshot = snapshot

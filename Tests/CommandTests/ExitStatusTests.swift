@@ -9,7 +9,8 @@ import Transport
 @Suite struct ExitStatusTests {
     @Test func eachReasonHasItsCode() {
         let codes: [(EndReason.Code, Int32)] = [
-            (.unanswered, 75), (.connectionLost, 74), (.noRoute, 68), (.refused, 77), (.hostEnded, 0), (.unsupportedCodec, 80),
+            (.unanswered, 75), (.connectionLost, 74), (.noRoute, 68), (.refused, 77), (.hostEnded, 0),
+            (.unsupportedCodec, 80),
         ]
         for (code, status) in codes { #expect(EndReason(code, "").status.rawValue == status) }
     }

@@ -11,7 +11,8 @@ import { show, showWords } from './view.js';
 
 // Whether this browser can decode video of a codec, as SDP names it.
 function canShow(codec) {
-    const capabilities = window.RTCRtpReceiver && RTCRtpReceiver.getCapabilities && RTCRtpReceiver.getCapabilities('video');
+    const receiver = typeof RTCRtpReceiver === 'undefined' ? null : RTCRtpReceiver;
+    const capabilities = receiver && receiver.getCapabilities && receiver.getCapabilities('video');
     return !capabilities || capabilities.codecs.some(({ mimeType }) => mimeType.toLowerCase() === `video/${codec}`.toLowerCase());
 }
 
