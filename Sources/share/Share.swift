@@ -23,8 +23,8 @@ struct Share: ParsableCommand {
             share record   saves one to a file (share recordings shows and repairs files)
             share service  takes broadcasts in; hosts pair with it (share extension, pair)
             share relay    takes broadcasts in, and serves them to viewers
-            share status   and stop, pause, resume, mute, unmute, viewers, remove control a host
-                           that runs on this machine, from any terminal
+            share status   shows the host of this machine; stop, pause, resume, mute,
+                           unmute, viewers and remove control it
 
             stdout has data for programs, stderr has messages. Exit codes:
               0  success                   1  doctor found a problem
