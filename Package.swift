@@ -340,7 +340,8 @@ let package = Package(
         tests(
             "SignalingTests",
             [
-                "MediaCore", "SessionDescription", "Admission", "ICEServers", "Signaling", "TestSupport", crypto, logging,
+                "MediaCore", "SessionDescription", "Admission", "ICEServers", "Signaling", "TestSupport", crypto,
+                logging,
                 nioCore, nioPosix, nioHTTP1, nioSSL,
             ]),
         tests("ClusterTests", ["MediaCore", "Admission", "Signaling", "Cluster", "ClusterSupport"]),

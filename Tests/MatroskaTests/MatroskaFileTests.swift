@@ -107,7 +107,8 @@ import Testing
         var sample = SampleFile(seconds: 1)
         let size = sample.header.segmentStart - 8
         // One byte for an unknown size, behind an EBML header that has the 7 others, and 0x01 where the field began.
-        sample.bytes.replaceSubrange(size - 4..<size + 8, with: [0xEC, 0x85, 0, 0, 0x01, 0, 0, 0x18, 0x53, 0x80, 0x67, 0xFF])
+        sample.bytes.replaceSubrange(
+            size - 4..<size + 8, with: [0xEC, 0x85, 0, 0, 0x01, 0, 0, 0x18, 0x53, 0x80, 0x67, 0xFF])
         sample.bytes[7] += 7
         let file = try MatroskaFile(sample.source)
         #expect(file.segmentStart == sample.header.segmentStart)
