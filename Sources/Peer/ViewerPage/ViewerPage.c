@@ -46,6 +46,7 @@ const char *viewerPageScript(void) {
 #embed "Page/Script/outage-detector.js" suffix(,)
 #embed "Page/Script/rtc-statistics.js" suffix(,)
 #embed "Page/Script/admission.js" suffix(,)
+#embed "Page/Script/ice-server-renewal.js" suffix(,)
 #embed "Page/Script/identity.js" suffix(,)
 #embed "Page/Script/elements.js" suffix(,)
 #embed "Page/Script/whole-pixels.js" suffix(,)

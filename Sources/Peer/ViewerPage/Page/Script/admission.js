@@ -27,10 +27,14 @@ export class AdmissionStore {
     }
 }
 
-// Whether credentials that expire (their user name begins with the end, in Unix seconds) do so within an hour.
+// When the first of the credentials expires (their user name begins with the time), in Unix seconds; null if none does.
+export function firstExpiry(iceServers) {
+    const ends = (Array.isArray(iceServers) ? iceServers : []).map(server => /^(\d{1,10}):/.exec(server && server.username || ''));
+    return ends.reduce((first, end) => end && (first === null || Number(end[1]) < first) ? Number(end[1]) : first, null);
+}
+
+// Whether credentials expire within an hour.
 export function expiresSoon(iceServers, now) {
-    return Array.isArray(iceServers) && iceServers.some(server => {
-        const end = /^(\d{1,10}):/.exec(server && server.username || '');
-        return end !== null && Number(end[1]) < now + 3600;
-    });
+    const expiry = firstExpiry(iceServers);
+    return expiry !== null && expiry < now + 3600;
 }

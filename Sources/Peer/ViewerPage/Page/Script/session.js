@@ -1,6 +1,5 @@
 // One session of this viewer, from the first request to its end.
 
-import { expiresSoon } from './admission.js';
 import { makeProof } from './authentication.js';
 import { showPause } from './broadcast-pause.js';
 import { encodeBase64URL, equalBytes, utf8 } from './bytes.js';
@@ -9,6 +8,7 @@ import { showControls } from './controls.js';
 import { delay } from './delay.js';
 import { root } from './elements.js';
 import { Handover } from './handover.js';
+import { ICEServerRenewal, validServers } from './ice-server-renewal.js';
 import { ownIdentity } from './identity.js';
 import { requestAdmission } from './knock.js';
 import { addressOfMove, otherLinks } from './other-relays.js';
@@ -35,6 +35,7 @@ export class ViewerSession {
         this.client = new SignalingClient(link, instance, this.abort.signal);
         this.reconnection = new Reconnection(this);
         this.handover = new Handover(this);
+        this.renewal = new ICEServerRenewal(this);
         this.isOver = this.hasPlayed = this.isPaused = this.isInactive = false;
         this.identity = this.fingerprint = this.peer = this.events = null;
         // Where the broadcast can be watched, too.
@@ -158,7 +159,7 @@ export class ViewerSession {
 
     // Opens a WHEP session for the connection of now, or for that of another place. `isSoon`: fails after 3 s without an answer.
     async join(isSoon, { peer, client, link, admissions } = this) {
-        peer.useICEServers(admissions.current.iceServers);
+        peer.useICEServers(await validServers(client, admissions, this.identity.isStored));
         const offer = await peer.makeOffer();
         const offered = sha256Fingerprint(offer);
         if (!offered || !equalBytes(offered, this.fingerprint)) {
@@ -290,23 +291,12 @@ export class ViewerSession {
                 if (!transport) continue;
                 transport.onstatechange = () => { if (transport.state === 'closed') this.connectionClosed(peer); };
             }
-            this.renewServers(peer);
+            this.renewal.connected();
         } else if (peer.state === 'failed') {
             if (root.dataset.state !== 'playing') this.endWithoutConnection();
         } else if (peer.state === 'closed') {
             this.connectionClosed(peer);
         }
-    }
-
-    // Credentials for a viewer without media are short-lived. A restart, another session and a reload need others.
-    async renewServers(peer) {
-        const { client, admissions } = this;
-        if (!admissions.current || !expiresSoon(admissions.current.iceServers, Date.now() / 1000)) return;
-        const iceServers = await client.iceServers().catch(() => null);
-        if (!iceServers || !admissions.current) return;
-        admissions.current.iceServers = iceServers;
-        if (this.identity.isStored) admissions.save();
-        if (peer === this.peer && !this.isOver) peer.useICEServers(iceServers);
     }
 
     // The host's events say why, and Firefox may read them after the end of DTLS. In an outage the host may have closed this session
@@ -334,6 +324,7 @@ export class ViewerSession {
     // Without a word to the viewer.
     close() {
         this.isOver = true;
+        this.renewal.stop();
         this.client.leave();
         this.abort.abort();
         this.reopenEvents();
