@@ -1,3 +1,5 @@
+import NIOCore
+import NIOPosix
 import Synchronization
 import TestSupport
 import Testing
@@ -49,6 +51,19 @@ import Testing
             #expect(try await client.pageStatus() == 200)
             #expect(seen.withLock { $0.count { $0 == "127.0.0.1" } } == 1)
             await client.close()
+        }
+    }
+
+    /// Each attempt has a handshake of its own.
+    @Test func anAddressThatRefusesIsNotTheLast() async throws {
+        try await SignalingFixture.with { stage in
+            // Its server listens at 127.0.0.1 alone.
+            let connector = try PinnedConnector(
+                to: PinnedServer(stage.link), group: MultiThreadedEventLoopGroup.singleton, timeout: .seconds(20),
+                permits: { $0.hasPrefix("127.") }, lookup: { _, _ in ["127.0.0.2", "192.0.2.1", "127.0.0.1"] })
+            let channel = try await connector.connect()
+            #expect(channel.remoteAddress?.ipAddress == "127.0.0.1")
+            try await channel.close()
         }
     }
 

@@ -18,6 +18,8 @@ struct PinnedConnector: Sendable {
     private let local: SocketAddress?
     /// Which addresses the server may have; nil: any.
     private let permits: (@Sendable (String) -> Bool)?
+    /// The addresses of a name.
+    private let lookup: @Sendable (_ host: String, _ limit: Duration) async -> [String]
     private let context: NIOSSLContext
     private let seen = SeenCertificate()
 
@@ -28,9 +30,13 @@ struct PinnedConnector: Sendable {
     /// - Parameter address: the numeric address to connect from; nil: the system's choice.
     init(
         to server: PinnedServer, group: any EventLoopGroup, timeout: Duration, from address: String? = nil,
-        permits: (@Sendable (String) -> Bool)? = nil
+        permits: (@Sendable (String) -> Bool)? = nil,
+        lookup: @escaping @Sendable (_ host: String, _ limit: Duration) async -> [String] = {
+            await ServerLookup.addresses(of: $0, limit: $1)
+        }
     ) throws(SignalingError) {
         self.permits = permits
+        self.lookup = lookup
         local = address.flatMap { try? SocketAddress(ipAddress: $0, port: 0) }
         self.server = server
         self.group = group
@@ -94,57 +100,78 @@ struct PinnedConnector: Sendable {
         func handlerRemoved(context: ChannelHandlerContext) { promise.fail(HTTPExchange.Closed()) }
     }
 
+    /// A connection, and its handshake. Each attempt to connect has its own.
+    private struct Attempt: Sendable {
+        let channel: any Channel
+        let ready: EventLoopPromise<Void>
+    }
+
     /// - Parameter timeout: time limit for TCP and TLS together; nil: `timeout`.
     func connect(timeout: Duration? = nil) async throws(SignalingError) -> any Channel {
-        let timeout = timeout ?? self.timeout
+        let end = NIODeadline.now() + TimeAmount(timeout ?? self.timeout)
         let finding = Finding()
-        let loop = group.next()
-        let ready = loop.makePromise(of: Void.self)
-        let deadline = loop.scheduleTask(in: TimeAmount(timeout)) { ready.fail(ChannelError.connectTimeout(.zero)) }
-        defer { deadline.cancel() }
-        var bootstrap = ClientBootstrap(group: loop).connectTimeout(TimeAmount(timeout)).channelInitializer { channel in
-            channel.eventLoop.makeCompletedFuture {
+        do {
+            let attempt = try await open(until: end, finding)
+            let deadline = attempt.channel.eventLoop.scheduleTask(deadline: end) {
+                attempt.ready.fail(ChannelError.connectTimeout(.zero))
+            }
+            defer { deadline.cancel() }
+            do {
+                try await attempt.ready.futureResult.get()
+                return attempt.channel
+            } catch {
+                attempt.channel.close(promise: nil)
+                throw error
+            }
+        } catch {
+            throw finding.error ?? explain(error)
+        }
+    }
+
+    private func open(until end: NIODeadline, _ finding: Finding) async throws -> Attempt {
+        var bootstrap = ClientBootstrap(group: group.next()).connectTimeout(end - .now())
+        if let local { bootstrap = bootstrap.bind(to: local) }
+        let start: @Sendable (any Channel) -> EventLoopFuture<Attempt> = { prepare($0, finding) }
+        guard let permits else {
+            guard let address = try? SocketAddress(ipAddress: server.host, port: server.port) else {
+                return try await bootstrap.connect(host: server.host, port: server.port, channelInitializer: start)
+            }
+            return try await bootstrap.connect(to: address, channelInitializer: start)
+        }
+        // Resolved once: another lookup could give another address than the one that is checked.
+        let known = await lookup(server.host, .nanoseconds((end - .now()).nanoseconds))
+        let addresses = known.filter(permits).compactMap { try? SocketAddress(ipAddress: $0, port: server.port) }
+        guard !addresses.isEmpty else {
+            throw known.isEmpty ? SignalingError.unknown(server) : .notPermitted(server, at: known)
+        }
+        var failure: any Error = ChannelError.connectTimeout(.zero)
+        for (index, address) in addresses.enumerated() {
+            // What is left is for this one and those after it.
+            let limit = (end - .now()).nanoseconds / Int64(addresses.count - index)
+            guard limit > 0 else { break }
+            do {
+                return try await bootstrap.connectTimeout(.nanoseconds(limit))
+                    .connect(to: address, channelInitializer: start)
+            } catch { failure = error }
+        }
+        throw failure
+    }
+
+    private func prepare(_ channel: any Channel, _ finding: Finding) -> EventLoopFuture<Attempt> {
+        let ready = channel.eventLoop.makePromise(of: Void.self)
+        return channel.eventLoop.makeCompletedFuture {
+            do {
                 let pipeline = channel.pipeline.syncOperations
                 try pipeline.addHandler(tls(ready, finding))
                 try pipeline.addHandler(HandshakeWatch(ready) { finding.error = finding.error ?? flaw($0, $1) })
                 try pipeline.addHTTPClientHandlers()
                 try pipeline.addHandler(HTTPExchange())
-            }
-        }
-        if let local { bootstrap = bootstrap.bind(to: local) }
-        do {
-            let channel = try await open(bootstrap, timeout)
-            do {
-                try await ready.futureResult.get()
-                return channel
             } catch {
-                channel.close(promise: nil)
+                ready.fail(error)
                 throw error
             }
-        } catch {
-            ready.fail(error)
-            throw finding.error ?? explain(error)
+            return Attempt(channel: channel, ready: ready)
         }
-    }
-
-    private func open(_ bootstrap: ClientBootstrap, _ timeout: Duration) async throws -> any Channel {
-        guard let permits else {
-            guard let address = try? SocketAddress(ipAddress: server.host, port: server.port) else {
-                return try await bootstrap.connect(host: server.host, port: server.port).get()
-            }
-            return try await bootstrap.connect(to: address).get()
-        }
-        // Resolved once: another lookup could give another address than the one that is checked.
-        let known = await ServerLookup.addresses(of: server.host, limit: timeout)
-        let addresses = known.filter(permits).compactMap { try? SocketAddress(ipAddress: $0, port: server.port) }
-        guard let last = addresses.last else {
-            throw known.isEmpty ? SignalingError.unknown(server) : .notPermitted(server, at: known)
-        }
-        let limited = bootstrap.connectTimeout(TimeAmount(timeout / addresses.count))
-        for address in addresses.dropLast() {
-            if let channel = try? await limited.connect(to: address).get() { return channel }
-        }
-        return try await limited.connect(to: last).get()
     }
 
     /// - Parameter ready: fulfilled when the pinned certificate has arrived.
