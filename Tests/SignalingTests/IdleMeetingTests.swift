@@ -1,4 +1,7 @@
+import HTTPTypes
+import NIOCore
 import NIOHTTP1
+import NIOPosix
 import Testing
 
 @testable import Admission
@@ -109,6 +112,38 @@ import Testing
         while clock.now < end {
             _ = try await stage.client.iceServers()
             try await clock.sleep(for: .milliseconds(500))
+        }
+    }
+
+    /// Viewers hold their event streams for hours: after an outage of the host, the time begins at its begin.
+    @Test func viewersWhoseHostIsLostWereHereUntilThen() async throws {
+        let id = BroadcastID.random()
+        let meeting = Meeting(.broadcast(id), owner: TokenHash(of: "t"), session: .random())
+        let (number, events) = meeting.open()
+        let loop = MultiThreadedEventLoopGroup.singleton.next()
+        let closed = loop.makePromise(of: Void.self)
+        let request = RouteRequest(
+            method: .get, path: ["\(id)", "events"], headers: [:], body: ByteBuffer(),
+            address: PeerAddress("192.0.2.1"),
+            connection: RouteConnection(eventLoop: loop, closed: closed.futureResult))
+        let response = Task { await meeting.forward(request) }
+        for await event in events where event.number != nil { break }
+        let here = ContinuousClock.now
+        meeting.closed(number)
+        #expect(await response.value.status == .serviceUnavailable)
+        #expect(try #require(meeting.idleSince) >= here)
+        #expect(!meeting.closeIfIdle(for: .seconds(60)))
+        #expect(meeting.closeIfIdle(for: .zero))
+        #expect(await meeting.forward(request).status == .gone)
+        closed.succeed()
+    }
+
+    @Test func aMeetingOfAHostWithTheLinksSecretDoesNotEndByItself() async throws {
+        try await MeetingFixture.with(
+            pairing: { _ in .acceptedByRule }, linkSecret: [UInt8](repeating: 9, count: 16),
+            configure: { $0.emptyMeetingTimeout = .milliseconds(500) }
+        ) { stage in
+            try await stage.open({ _ in }) { try await stays(stage) }
         }
     }
 }

@@ -20,17 +20,27 @@ struct MeetingFixture {
 
     /// - Parameters:
     ///   - pairing: the relay's decision on the host.
+    ///   - linkSecret: of the relay's link for publishers; the host has it.
     ///   - body: the meeting is not open yet.
     static func with(
         pairing: @escaping @Sendable (PairingRequest) async -> PairingDecision = { _ in .accepted },
         decision: @escaping @Sendable (Knock) async -> KnockDecision = { _ in .accepted },
         beforeAnswer: @escaping @Sendable () async -> Void = {},
-        configure: (inout ServiceFixture.Settings) -> Void = { _ in },
+        linkSecret: [UInt8]? = nil, configure: (inout ServiceFixture.Settings) -> Void = { _ in },
         _ body: (MeetingFixture) async throws -> Void
     ) async throws {
-        try await ServiceFixture.with(decision: pairing, beforeAnswer: beforeAnswer, configure: configure) { relay in
+        try await ServiceFixture.with(
+            decision: pairing, beforeAnswer: beforeAnswer,
+            configure: {
+                $0.linkSecret = linkSecret
+                configure(&$0)
+            }
+        ) { relay in
+            let known = ServiceLink(
+                host: relay.link.host, port: relay.link.port, id: relay.link.id, fingerprint: relay.link.fingerprint,
+                secret: linkSecret)
             try await SignalingFixture.with(decision: decision) { host in
-                try await relay.client { client in
+                try await relay.client(known) { client in
                     let identity = try Identity.ephemeral()
                     _ = try await relay.pair(client, identity)
                     let link = Link(

@@ -71,6 +71,8 @@ final class Meeting: Sendable {
         }
 
         mutating func removeAll() -> [Pending] {
+            // Somebody was here until now.
+            if !pending.isEmpty { usedAt = .now }
             defer { (pending, unread) = ([:], 0) }
             return Array(pending.values)
         }
@@ -93,6 +95,16 @@ final class Meeting: Sendable {
 
     /// Since when nobody has asked anything here; nil if somebody waits or has a response that goes on.
     var idleSince: ContinuousClock.Instant? { state.withLock { $0.pending.isEmpty ? $0.usedAt : nil } }
+
+    /// Takes no further request if nobody was here for `timeout`.
+    /// - Returns: whether that is so. The meeting is to be ended then.
+    func closeIfIdle(for timeout: Duration) -> Bool {
+        state.withLock { state in
+            guard state.pending.isEmpty, state.usedAt + timeout <= .now else { return false }
+            state.hasEnded = true
+            return true
+        }
+    }
 
     // MARK: The host
 

@@ -115,17 +115,17 @@ extension PairingRegister {
     }
 
     /// Handles that the host of a meeting is connected. A meeting to which nobody has come for long ends, also while nobody
-    /// else wants its place, unless a person has accepted its host or its viewers are here.
+    /// else wants its place, unless a person has accepted its host, the host has the secret of the link, or its viewers are here.
     /// - Parameter duration: how long the meeting lives without another call.
     func keep(_ meeting: Meeting, for duration: Duration) {
         let session = meeting.session
-        let isEmpty = meeting.idleSince.map { $0 + configuration.emptyMeetingTimeout <= .now } ?? false
-        let ends =
-            isEmpty
-            && state.withLock { state in
-                state.sessions.sessions(of: meeting.owner) == [session] && !state.table.isAcceptedByPerson(session)
-            }
-        guard ends else { return mediaReceived(session, lasting: duration) }
+        let mayEnd = state.withLock { state in
+            state.sessions.sessions(of: meeting.owner) == [session] && !state.table.isAcceptedByPerson(session)
+                && state.grants[meeting.owner]?.isTrusted != true
+        }
+        guard mayEnd, meeting.closeIfIdle(for: configuration.emptyMeetingTimeout) else {
+            return mediaReceived(session, lasting: duration)
+        }
         finish(session, .finished(reason: "nobody came to this broadcast for a long time", nextStep: nil))
         Task { await delegate.closeSession(session) }
     }
