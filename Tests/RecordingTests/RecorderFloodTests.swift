@@ -179,4 +179,25 @@ import WebMContainer
         #expect((2...17).contains(files.count), "\(files.count)")
         for name in files { #expect(try file(name).isComplete) }
     }
+
+    /// Frames are left out only until the sender has made the key frame that is wanted for another file.
+    @Test func afterTooManyChangesAKeyframeIsWanted() async throws {
+        let recorder = try Recorder(to: .file(folder.file("a.webm")))
+        let (requests, request) = AsyncStream.makeStream(of: Void.self)
+        try recorder.start(EncodedMediaFormat(video: .vp8, audio: [])) { _ in request.yield() }
+        func send(_ index: Int, isVP9: Bool, isKeyframe: Bool) {
+            let bytes: [UInt8] = isVP9 ? [0x82, 0x49, 0x83, 0x42, 0x00, 0x03, 0xF0, 0x03, 0xF0, 0] : [0x10, 2, 3]
+            bytes.withUnsafeBytes {
+                recorder.receive(
+                    EncodedVideoFrame(
+                        bytes: EncodedFrameBytes($0), codec: isVP9 ? .vp9 : .vp8, isKeyframe: isKeyframe,
+                        size: PixelSize(width: 64, height: 64), rtpTimestamp: UInt32(index * 3_000)))
+            }
+        }
+        // The last file begun is of VP9, and of VP8 there is none any more.
+        for index in 0..<40 { send(index, isVP9: index % 2 == 0, isKeyframe: true) }
+        send(40, isVP9: false, isKeyframe: false)
+        for await _ in requests { break }
+        await close(recorder)
+    }
 }

@@ -59,10 +59,11 @@ struct RecordingWriter {
         self.emit = emit
     }
 
-    /// The next key frame begins a file, so one is wanted: the file is full, or the colours have changed.
+    /// The next key frame begins a file, so one is wanted: the file is full, the colours have changed, or frames are left out
+    /// because too many files were begun.
     /// So does a file whose last key frame is long ago: a player that seeks decodes all frames after it.
     var wantsKeyframe: Bool {
-        video != nil && (isPartFull || framesSinceKeyframe >= Self.longestGroup || hasOtherColors)
+        video != nil && (isPartFull || isHeld || framesSinceKeyframe >= Self.longestGroup || hasOtherColors)
     }
 
     /// When the first frame or packet of the recording arrived; nil before.
