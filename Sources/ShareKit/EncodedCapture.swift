@@ -139,8 +139,9 @@ final class EncodedCapture: RunningCapture {
         Task.detached { [self] in
             await encoding.stop()
             if isDiscarding { discard() }
-            state.change { $0.isOver = true }
+            // Who waits for the end may begin another at once.
             events.over()
+            state.change { $0.isOver = true }
         }
     }
 
