@@ -1,6 +1,10 @@
 import EventLoop
 import ICETransport
+import LinuxRuntime
+import MediaCore
+import PeerEngine
 import SessionDescription
+import Signaling
 import Testing
 
 @testable import Admission
@@ -44,14 +48,50 @@ struct DTLSRoleTests {
         await receiver.close()
     }
 
-    /// The keys of both directions are those of the roles: another certificate is refused by a host that is the DTLS client.
-    @Test func anotherCertificateIsRefusedByTheDTLSClientToo() async throws {
+    /// The link names another certificate than the host that is the DTLS client has.
+    @Test func aViewerThatIsTheDTLSServerRefusesAnotherHost() async throws {
         let (publisher, receiver) = (try PublicationTests.Publisher(), try PublicationTests.Receiver())
         let offer = try await receiver.offer(to: try Identity.ephemeral().fingerprint)
         let answer = try await publisher.answer(
             offer.replacing("a=setup:actpass", with: "a=setup:passive"), of: receiver.identity)
         try await receiver.begin(answer)
         #expect(await receiver.outcome.wait().code == .untrusted)
+        #expect(receiver.seen.state.counters.isEmpty)
+        await publisher.close()
+        await receiver.close()
+    }
+
+    /// Notes how many viewers got a connection, and why sessions ended.
+    private final class Observer: BroadcastDelegate, Sendable {
+        let ended = Outcome()
+        let connected = Monitor(0)
+
+        func broadcast(emitted event: BroadcastEvent) {
+            if case .viewerLeft(_, let reason, _) = event { ended.settle(reason) }
+        }
+        func broadcast(foundCandidates fragment: String, of session: SessionID) {}
+        func broadcast(changed audience: Audience) {}
+        func broadcast(has layers: [VideoLayer], in line: Int, of sessions: [SessionID]) {}
+        func broadcast(ended session: SessionID, audience: Audience) {}
+        func broadcast(connected session: SessionID) { connected.change { $0 += 1 } }
+    }
+
+    /// A viewer that was admitted with one certificate, and offers it, connects with another one.
+    @Test(arguments: roles)
+    func aHostOfEitherRoleRefusesAnotherViewer(_ role: (offered: String, answered: String)) async throws {
+        let (publisher, receiver) = (try PublicationTests.Publisher(), try PublicationTests.Receiver())
+        let (admitted, observer) = (try Identity.ephemeral(), Observer())
+        await publisher.core.ifRunning { $0.delegate = observer }
+        let offer = try await receiver.offer(to: publisher.identity.fingerprint)
+            .replacing("a=setup:actpass", with: "a=setup:\(role.offered)")
+            .replacing(
+                Fingerprint.colons(receiver.identity.fingerprint), with: Fingerprint.colons(admitted.fingerprint))
+        let answer = try await publisher.answer(offer, of: admitted)
+        #expect(answer.contains("a=setup:\(role.answered)\r\n"))
+        try await receiver.begin(answer)
+        #expect(await observer.ended.wait().code == .untrusted)
+        let sent = await publisher.core.ifRunning { $0.statistics(video: VideoPipelineStatistics()).packetsSent }
+        #expect(sent == 0 && observer.connected.with { $0 } == 0)
         #expect(receiver.seen.state.counters.isEmpty)
         await publisher.close()
         await receiver.close()
