@@ -77,6 +77,32 @@ struct CredentialRenewalTests {
         await relay.session.stop()
     }
 
+    /// One that was under way when the session went on at another place, whichever of its values is replaced already.
+    @Test func aRenewalThatIsLateDoesNotReachTheNextPlace() async throws {
+        let link = Link(
+            host: "127.0.0.1", port: 9, id: .random(), secret: Link.randomSecret(),
+            fingerprint: [UInt8](repeating: 7, count: 32))
+        let session = ViewerSession(
+            link: link, identity: try .ephemeral(), name: "Ann", sink: playback(RecordedOutput(), speaker: nil),
+            emit: { _ in })
+        let (former, next) = (ICEServerResolver(), ICEServerResolver())
+        let place = session.outcomes.with { $0 }
+        let admission = { ViewerSession.Admission(token: "t", servers: .init(urls: [$0]), pass: nil) }
+        var urls: [String] { session.admission.with { $0 }?.servers.urls ?? [] }
+        session.servers.with { $0 = former }
+        session.admission.with { $0 = admission("former") }
+        #expect(session.use(.init(urls: ["renewed"]), of: former, at: place))
+        #expect(urls == ["renewed"])
+        session.servers.with { $0 = next }
+        session.admission.with { $0 = admission("next") }
+        #expect(!session.use(.init(urls: ["late"]), of: former, at: place))
+        session.outcomes.with { $0 = ViewerSession.PlaceOutcomes() }
+        #expect(!session.use(.init(urls: ["late"]), of: next, at: place))
+        #expect(urls == ["next"])
+        session.leave()
+        #expect(await session.run().code == .stopped)
+    }
+
     /// Its viewers get them as well.
     @Test func aHostThatIsMetRenewsThem() async throws {
         let relay = try await relay()

@@ -141,17 +141,31 @@ extension ViewerSession {
     }
 
     /// Gets the credentials of the host's TURN servers anew before they expire, for restarts and sessions that come.
-    func renewServers(_ client: SignalingClient) async {
+    /// - Parameter place: the present one. What comes late does not concern the session at the next place.
+    func renewServers(_ client: SignalingClient, at place: PlaceOutcomes) async {
+        let core = core
         guard let resolver = servers.with({ $0 }) else { return }
         await ICEServerRenewal.renew(
             resolver.granted, fetch: { () async throws(SignalingError) in try await client.iceServers() },
             use: { granted in
                 resolver.use(granted: granted)
                 let addresses = await resolver.addresses()
-                guard !Task.isCancelled else { return }
-                self.admission.with { $0?.servers = addresses }
-                await self.core.ifRunning { $0.use(addresses) }
+                guard !Task.isCancelled, self.use(addresses, of: resolver, at: place) else { return }
+                await core.ifRunning { if $0.outcome === place.outcome { $0.use(addresses) } }
             })
+    }
+
+    /// Notes addresses for sessions that come.
+    /// - Returns: false if the session has gone on at another place, or with another resolver.
+    func use(
+        _ addresses: ICEServerResolver.Addresses, of resolver: ICEServerResolver, at place: PlaceOutcomes
+    ) -> Bool {
+        // `arrive` replaces the admission after the resolver, so the successor's admission is not written to.
+        servers.with { servers in
+            guard servers === resolver, outcome === place.outcome else { return false }
+            admission.with { $0?.servers = addresses }
+            return true
+        }
     }
 
     private struct NoAddress: Error {}

@@ -271,8 +271,9 @@ extension ViewerSession {
         }
         outcomes.with { $0 = PlaceOutcomes(outcome: successor.outcome) }
         current.with { $0 = successor.core }
-        admission.with { $0 = successor.admission }
+        // In this order: see `use(_:of:at:)`.
         servers.with { $0 = successor.servers }
+        admission.with { $0 = successor.admission }
         relays.with { $0 = Relays() }
         if hasLeft.with({ $0 }) { successor.outcome.settle(EndReason(.stopped, "you left")) }
         emit(

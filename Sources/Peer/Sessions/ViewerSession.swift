@@ -266,7 +266,7 @@ public final class ViewerSession: Sendable {
                 if successor == nil { try await enter(client, at: link) } else { noteNamer(link) }
                 guard !redirection.with({ $0.hasArrived }) else { return }
                 async let listening: Void = listen(client, at: link, place)
-                async let renewing: Void = renewServers(client)
+                async let renewing: Void = renewServers(client, at: place)
                 await recover(client, at: link, requests)
                 await listening
                 await renewing
