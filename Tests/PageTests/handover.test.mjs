@@ -97,7 +97,7 @@ test('a knock that nobody answers in time is withdrawn', async () => {
         }
         return requests.at(-1) === 'PUT /k' ? new Response(null, { status: 204 }) : null;
     });
-    assert.equal(await new Handover(session, 200).followAtOnce(order), false);
+    assert.equal(await new Handover(session, 1000).followAtOnce(order), false);
     assert.deepEqual(requests, ['POST /ABCDEFGH01234/knock', 'PUT /k', 'GET /k', 'DELETE /k']);
 });
 

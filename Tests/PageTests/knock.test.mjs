@@ -19,6 +19,10 @@ async function knockWith(answers, { name = 'Marie' } = {}) {
         knock: async body => answer('POST', '/knock', body),
         sendJSON: async (method, path, body) => answer(method, path, body),
         request: async path => answer('GET', path),
+        withdraw() {
+            requests.push({ method: 'DELETE', path: this.ticket });
+            this.ticket = null;
+        },
     };
     const keys = await crypto.subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, false, ['sign', 'verify']);
     const result = requestAdmission(client, link, keys, viewerFingerprint, name);
@@ -49,7 +53,8 @@ test('a broadcast that the browser cannot show asks nobody', async () => {
     const ofVideo = video => new Response(JSON.stringify({ nonce: encodeBase64URL(range(64, 80)), video }), { status: 202, headers: { Location: '/k' } });
     const { result, requests } = await knockWith([ofVideo('H265')]);
     await assert.rejects(result, { state: 'error', message: 'This browser cannot show this broadcast: its video is H265.', button: '' });
-    assert.deepEqual(requests.map(({ method }) => method), ['POST']);
+    // The challenge takes no place at the host any more.
+    assert.deepEqual(requests.map(({ method, path }) => `${method} ${path}`), ['POST /knock', 'DELETE /k']);
     const { result: other } = await knockWith([ofVideo('H264'), new Response(null, { status: 204 }), new Response('{"token":"t"}', { status: 200 })]);
     assert.equal((await other).token, 't');
     // A browser that does not say what it can show is asked with the offer.

@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import MediaCore
 import NIOHTTP1
 import Testing
 
@@ -121,6 +122,37 @@ import Testing
             #expect(try await wire.ask(.GET, place).status == 403)
             #expect(try await wire.ask(.GET, try await signed(known, wire)).status == 200)
             #expect(stage.delegate.seen.knocks.map(\.identity.kind) == [.browser, .native])
+        }
+    }
+
+    /// A viewer that cannot show the video takes no place among the unsigned knocks, of which an address has 32.
+    @Test func aKnockThatStaysUnsignedIsWithdrawn() async throws {
+        let identity = try Identity.ephemeral()
+        try await with(
+            configure: {
+                $0.videoCodec = .h265
+                $0.signatureTimeout = .seconds(50)
+                $0.limits.knockBurst = 100
+                $0.knockRate.burst = 1_000
+            }
+        ) { stage, wire in
+            let (place, challenge) = try await wire.knock(identity.asViewer)
+            try await stage.client { client in
+                for _ in 0..<32 {
+                    #expect(
+                        await code { _ = try await client.knock(name: "Ann", identity: identity, codecs: [.vp8]) }
+                            == .unsupportedCodec)
+                }
+                let certificate = identity.certificateDER
+                let unsigned = await #expect(throws: SignalingError.self) {
+                    try await client.knock(
+                        name: "Ann", identity: identity.asViewer, certificate: certificate, sign: { _ in nil })
+                }
+                #expect(unsigned?.code == .offerRefused, "\(unsigned.debugDescription)")
+            }
+            let signature = try identity.signature(over: challenge.signedBytes)
+            #expect(try await wire.sign(place, signature, certificate: identity.certificateDER).status == 204)
+            #expect(stage.delegate.seen.knocks.count == 1)
         }
     }
 

@@ -67,6 +67,7 @@ extension SignalingClient {
             let nonce = Base64URL.decode(document.nonce), nonce.count == KnockChallenge.nonceLength
         else { throw .notAShareHost(http.server, "its answer to a knock makes no sense; it may be of another version") }
         if let codecs, let video = document.video.flatMap(VideoCodec.init(rawValue:)), !codecs.contains(video) {
+            await withdraw(place)
             throw .unsupported(video)
         }
         let challenge = KnockChallenge(id: link.id, host: link.fingerprint, identity: identity, nonce: nonce)
@@ -74,7 +75,10 @@ extension SignalingClient {
             let proof = try? JSONEncoder().encode(
                 SignatureRequest(
                     signature: Base64URL.encode(signature), certificate: certificate.map { Base64URL.encode($0) }))
-        else { throw SignalingError(.offerRefused, "this machine's key does not sign") }
+        else {
+            await withdraw(place)
+            throw SignalingError(.offerRefused, "this machine's key does not sign")
+        }
         let signed = try await http.ask(.PUT, place, type: "application/json", body: ByteBuffer(bytes: proof))
         guard signed.status == 204 else { throw http.failure(signed) }
         return KnockTicket(path: place, words: challenge.words)
@@ -115,4 +119,9 @@ extension SignalingClient {
 
     /// Withdraws a knock that has not been answered.
     public func withdraw(_ ticket: KnockTicket) async { _ = try? await http.ask(.DELETE, ticket.path) }
+
+    /// Gives back the host's place for a challenge that stays unsigned. A host that does not answer delays this viewer little.
+    private func withdraw(_ place: String) async {
+        _ = try? await http.ask(.DELETE, place, timeout: .seconds(2))
+    }
 }

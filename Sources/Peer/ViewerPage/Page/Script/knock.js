@@ -36,10 +36,13 @@ export async function requestAdmission(client, link, keys, fingerprint, name, is
         answer = await client.knock(body);
         if (answer.status === 202) {
             // This nonce is the host's, and the person there is asked only after the signature.
-            ticket = answer.headers.get('Location');
+            ticket = client.ticket = answer.headers.get('Location');
             const challenge = await answer.json(), nonce = decodeBase64URL(challenge.nonce || '');
             // Nobody is asked about a viewer that could show nothing.
-            if (typeof challenge.video === 'string' && !canShow(challenge.video)) throw codecRefusal(challenge.video.slice(0, 16));
+            if (typeof challenge.video === 'string' && !canShow(challenge.video)) {
+                client.withdraw();
+                throw codecRefusal(challenge.video.slice(0, 16));
+            }
             if (!ticket || nonce.length !== 16) throw new SessionEnd('error', 'The host answered without a challenge.');
             words = await fourWords(wordList, link, fingerprint, nonce);
             const signature = await signKnock(link, keys.privateKey, fingerprint, nonce);
@@ -51,7 +54,6 @@ export async function requestAdmission(client, link, keys, fingerprint, name, is
     }
     if (answer.status === 404) throw new SessionEnd('ended', ...oldLinkMessage, '');
     if (answer.status !== 204) throw await refusalOf(answer);
-    client.ticket = ticket;
     tell('waiting', 'Waiting for the host to accept ...', 'The host sees your name and the same four words.');
     if (!isQuiet) showWords(words);
     const decision = await waitForDecision(client, ticket);

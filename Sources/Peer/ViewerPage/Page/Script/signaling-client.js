@@ -13,7 +13,7 @@ export class SignalingClient {
         this.instance = instance;
         this.signal = signal;
         this.bearer = null;
-        // Of a knock that waits for the host's decision.
+        // Of a knock, until the host has decided.
         this.ticket = null;
         // Of the session.
         this.resource = null;
@@ -106,13 +106,18 @@ export class SignalingClient {
     // Closes a session that another one has replaced.
     closeFormer(resource) { this.requestSoon(resource, { method: 'DELETE', headers: this.bearer }).catch(() => {}); }
 
-    // Withdraws the knock and closes the session, also while the page is unloaded.
+    // Withdraws a knock, also while the page is unloaded.
+    withdraw() {
+        if (this.ticket) this.remove(this.ticket, {});
+        this.ticket = null;
+    }
+
+    remove(path, headers) { fetch(path, { method: 'DELETE', headers, redirect: 'error', keepalive: true }).catch(() => {}); }
+
+    // Closes the session, too, also while the page is unloaded.
     leave() {
-        const remove = (path, headers) => {
-            fetch(path, { method: 'DELETE', headers, redirect: 'error', keepalive: true }).catch(() => {});
-        };
-        if (this.ticket) remove(this.ticket, {});
-        if (this.resource) remove(this.resource, this.bearer);
-        this.ticket = this.resource = null;
+        this.withdraw();
+        if (this.resource) this.remove(this.resource, this.bearer);
+        this.resource = null;
     }
 }
