@@ -77,7 +77,6 @@ public final class ClusterMember: Sendable {
 
     /// Questions of other relays at a time.
     private static let questionLimit = 256
-    private static let requestTimeout = Duration.seconds(2)
 
     /// - Parameter directory: gets what the others list; nil: nobody reads it.
     public init(
@@ -366,10 +365,10 @@ public final class ClusterMember: Sendable {
             let request = ClusterJSON.encode(SnapshotRequest(after: after))
             guard
                 let answer = await self.request(
-                    Self.subject("snapshot", of: node), request, timeout: Self.requestTimeout),
+                    Self.subject("snapshot", of: node), request, timeout: ClusterState.snapshotTime),
                 let snapshot = ClusterJSON.decode(ClusterSnapshot.self, answer), snapshot.node.name == node
             else { return }
-            let (effects, next) = state.withLock { $0.cluster.receive(snapshot, now: .now) }
+            let (effects, next) = state.withLock { $0.cluster.receive(snapshot, after: after, now: .now) }
             perform(effects)
             guard let next else { return }
             after = next

@@ -10,6 +10,8 @@ public struct ClusterState: Sendable {
     public static let interval = Duration.seconds(2)
     /// How long what it has said holds.
     public static let lease = Duration.seconds(7)
+    /// How long a part of a snapshot may take. Both sides may have thousands of messages to read first.
+    static let snapshotTime = lease
     /// Relays at a time.
     static let nodeLimit = 64
     /// Broadcasts of one relay.
@@ -114,7 +116,7 @@ public struct ClusterState: Sendable {
     /// Asks for all that a relay has, unless that is under way.
     private mutating func fetch(_ name: String, if isNeeded: Bool, _ now: ContinuousClock.Instant) -> [Effect] {
         guard isNeeded, let node = nodes[name], node.fetch.map({ $0.deadline <= now }) ?? true else { return [] }
-        nodes[name]?.fetch = Fetch(deadline: now + Self.interval * 2)
+        nodes[name]?.fetch = Fetch(deadline: now + Self.snapshotTime)
         return [.fetch(node: name)]
     }
 
@@ -125,6 +127,8 @@ public struct ClusterState: Sendable {
         guard var node = nodes[message.node], node.run == message.run else { return [] }
         // The dictionary in it is changed in place.
         nodes[message.node] = nil
+        // Whatever it says, it is there: it may have more to say than is read here within `lease`.
+        node.deadline = now + Self.lease
         let isNext = message.change == node.change + 1
         if isNext { node.change = message.change }
         let effect = apply(&node)
@@ -133,14 +137,16 @@ public struct ClusterState: Sendable {
             + fetch(message.node, if: !isNext && message.change > node.change, now)
     }
 
-    /// Takes a part of a snapshot.
+    /// Takes a part of a snapshot. One that does not go on where the last part ended is of a fetch that was begun anew meanwhile: what
+    /// came before it would be taken for removed.
+    /// - Parameter after: the identifier that the part was asked for to begin behind; nil: the first part.
     /// - Returns: what follows, and where the next part begins; nil: there is none.
     mutating func receive(
-        _ snapshot: ClusterSnapshot, now: ContinuousClock.Instant
+        _ snapshot: ClusterSnapshot, after: String? = nil, now: ContinuousClock.Instant
     ) -> (effects: [Effect], next: String?) {
         let name = snapshot.node.name
         guard var node = nodes[name], node.run == snapshot.run, var fetch = node.fetch,
-            (0...Self.changeLimit).contains(snapshot.change)
+            fetch.position == after ?? "", (0...Self.changeLimit).contains(snapshot.change)
         else { return ([], nil) }
         // The dictionary in it is changed in place.
         nodes[name] = nil
@@ -155,7 +161,7 @@ public struct ClusterState: Sendable {
         node.deadline = now + Self.lease
         // Parts come in the order of the identifiers.
         if let next = snapshot.next, next > fetch.position, fetch.found.count < Self.broadcastLimit {
-            (fetch.position, fetch.deadline) = (next, now + Self.interval * 2)
+            (fetch.position, fetch.deadline) = (next, now + Self.snapshotTime)
             node.fetch = fetch
             nodes[name] = node
             return (effects, next)
