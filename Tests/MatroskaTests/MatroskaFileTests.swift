@@ -89,16 +89,16 @@ import Testing
         #expect(try MatroskaFile(sample.source).repair() == nil)
     }
 
-    /// Tracks are found by the SeekHead then, behind damage that a repair would cover.
-    @Test func aFileWhoseTracksAreBehindDamageIsNotRepaired() throws {
+    /// Tracks are found by the SeekHead then, behind damage that a repair would cover, or overlapping it.
+    @Test(arguments: [-1, 3]) func aFileWhoseTracksAreBehindDamageIsNotRepaired(change: Int) throws {
         var sample = SampleFile(seconds: 1)
         let tracks = try #require(sample.bytes.firstRange(of: [0x16, 0x54, 0xAE, 0x6B] as [UInt8], after: 200))
-        // The Info element becomes a byte shorter, so that no element follows it.
+        // The Info element becomes shorter or longer, so that no element follows it.
         let info = try #require(sample.bytes.firstRange(of: [0x15, 0x49, 0xA9, 0x66] as [UInt8], after: 140))
-        sample.bytes[info.upperBound + 3] -= 1
+        sample.bytes[info.upperBound + 3] = UInt8(Int(sample.bytes[info.upperBound + 3]) + change)
         let file = try MatroskaFile(sample.source)
         #expect(file.header.tracks.count == 2)
-        #expect(file.bodyStart == tracks.lowerBound - 1)
+        #expect(file.bodyStart != tracks.lowerBound)
         #expect(file.repair() == nil)
     }
 

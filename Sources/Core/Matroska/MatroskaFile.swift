@@ -20,6 +20,8 @@ public struct MatroskaFile<Source: ByteSource> {
     let bodyStart: Int
     /// The segment's size field has 8 bytes, right before `segmentStart`.
     let hasLongSize: Bool
+    /// Info and Tracks are before `bodyStart`; else one was found by the SeekHead, behind damage or overlapping it.
+    let hasWholeHeader: Bool
 
     /// So many elements may come before the first cluster.
     private static var mostHeaderElements: Int { 1_000 }
@@ -48,6 +50,7 @@ public struct MatroskaFile<Source: ByteSource> {
             count += 1
         }
         bodyStart = position
+        hasWholeHeader = reader.header != nil
         // Editors of tags move what has grown behind the clusters.
         for (id, place) in reader.elsewhere where id == .info ? !reader.hasInfo : !reader.hasTracks {
             guard let element = Self.element(source, at: start &+ place), element.id == id else { continue }

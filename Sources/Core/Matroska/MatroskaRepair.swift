@@ -30,8 +30,8 @@ extension MatroskaFile {
     public func repair() -> MatroskaRepair? {
         guard let durationOffset = header.durationOffset, let seekHead = header.seekHead,
             seekHead.count == MatroskaHeader.seekHeadBytes, hasLongSize,
-            // Elements that are no clusters are covered or cut off behind here, and Info and Tracks with them.
-            segmentStart + max(header.places.info, header.places.tracks) < bodyStart
+            // Elements that are no clusters are covered or cut off in the body, and Info and Tracks with them.
+            hasWholeHeader
         else { return nil }
         var found = Findings(videoTrack: header.videoTrack, end: bodyStart)
         forEachPiece { piece in
