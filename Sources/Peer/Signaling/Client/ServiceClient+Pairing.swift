@@ -45,8 +45,10 @@ extension ServiceClient {
         self.pairing = pairing
         setAlarm()
         let input = await request(PairingRequestDocument(application: application, identity: identity, nonce: nonce))
-        handle(input, of: number)
+        let withdrawal = handle(input, of: number)
         guard self.pairing?.number == number, let prompt = self.pairing?.prompt else {
+            // Its place is free for the next attempt, which may come at once.
+            await withdrawal?.value
             // The state machine has ended, or another call has taken its place.
             guard case .failure(let failure) = await pairing.outcome.value else { throw .gone }
             throw failure
