@@ -21,9 +21,7 @@ public struct WindowIcon: Sendable, Equatable {
 /// Tells which application is in front (`_NET_ACTIVE_WINDOW`), on each change. On the thread `foreground`, with a connection of
 /// its own. Windows that are hidden from captures are not told of.
 public final class ForegroundApplicationObserver: Sendable {
-    private let wakeup: Wakeup
-    private let isClosed = Monitor(false)
-    private let thread: NamedThread
+    private let thread: X11EventThread
 
     /// - Parameters:
     ///   - display: nil uses `$DISPLAY`.
@@ -32,33 +30,14 @@ public final class ForegroundApplicationObserver: Sendable {
     public init(
         display: String?, hiddenWindows: [WindowPattern], onChange: @escaping @Sendable (ForegroundApplication) -> Void
     ) throws(SourceFailure) {
-        let connection = try X11Connection(display)
-        let wakeup = try Wakeup.forSource()
-        self.wakeup = wakeup
-        // SAFETY: the thread alone uses it from here on.
-        nonisolated(unsafe) let own = connection
-        do throws(NamedThread.Failure) {
-            thread = try NamedThread.start("foreground") { [isClosed] in
-                var reader = ForegroundReader(own, hiddenWindows)
-                reader.run(wakeup, isClosed, onChange)
-                own.close()
-            }
-        } catch {
-            connection.close()
-            throw SourceFailure(.unsupported, "no thread is left (error \(error.code))", remedy: "Raise ulimit -u.")
+        thread = try X11EventThread("foreground", display: display) { connection, wakeup, isClosed in
+            var reader = ForegroundReader(connection, hiddenWindows)
+            reader.run(wakeup, isClosed, onChange)
         }
     }
 
     /// Ends the thread. May be called twice.
-    public func close() {
-        let isFirst = isClosed.change { isClosed in
-            defer { isClosed = true }
-            return !isClosed
-        }
-        guard isFirst else { return }
-        wakeup.signal()
-        thread.join()
-    }
+    public func close() { thread.close() }
 }
 
 /// Confined to the thread `foreground`.

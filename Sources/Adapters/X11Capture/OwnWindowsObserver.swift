@@ -7,9 +7,7 @@ public import MediaCore
 /// say (WM_STATE, ICCCM 4.1.3.1; _NET_WM_STATE_HIDDEN). Windows that are only covered by others are not hidden. On the
 /// thread `own-windows`, with a connection of its own.
 public final class OwnWindowsObserver: Sendable {
-    private let wakeup: Wakeup
-    private let isClosed = Monitor(false)
-    private let thread: NamedThread
+    private let thread: X11EventThread
 
     /// - Parameters:
     ///   - display: nil uses `$DISPLAY`.
@@ -20,33 +18,14 @@ public final class OwnWindowsObserver: Sendable {
     public init(
         display: String? = nil, of process: Int32? = nil, onChange: @escaping @Sendable (_ areHidden: Bool) -> Void
     ) throws(SourceFailure) {
-        let connection = try X11Connection(display)
-        let wakeup = try Wakeup.forSource()
-        self.wakeup = wakeup
-        // SAFETY: the thread alone uses it from here on.
-        nonisolated(unsafe) let own = connection
-        do throws(NamedThread.Failure) {
-            thread = try NamedThread.start("own-windows") { [isClosed] in
-                var reader = OwnWindowsReader(own, process ?? getpid())
-                reader.run(wakeup, isClosed, onChange)
-                own.close()
-            }
-        } catch {
-            connection.close()
-            throw SourceFailure(.unsupported, "no thread is left (error \(error.code))", remedy: "Raise ulimit -u.")
+        thread = try X11EventThread("own-windows", display: display) { connection, wakeup, isClosed in
+            var reader = OwnWindowsReader(connection, process ?? getpid())
+            reader.run(wakeup, isClosed, onChange)
         }
     }
 
     /// Ends the thread. May be called twice.
-    public func close() {
-        let isFirst = isClosed.change { isClosed in
-            defer { isClosed = true }
-            return !isClosed
-        }
-        guard isFirst else { return }
-        wakeup.signal()
-        thread.join()
-    }
+    public func close() { thread.close() }
 }
 
 /// Confined to the thread `own-windows`.
