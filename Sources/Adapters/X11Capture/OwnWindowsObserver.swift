@@ -39,8 +39,10 @@ private struct OwnWindowsReader {
     private let hidden: xcb_atom_t
     /// Whose events are selected.
     private var selected: Set<xcb_window_t> = []
-    /// Toolkits have windows that are never shown: only windows that were seen once can be hidden.
+    /// Toolkits have windows that are never shown: only windows that were mapped once can be hidden.
     private var hasShown = false
+    /// What was mapped since the last look, and may not be any more.
+    private var mapped: Set<xcb_window_t> = []
     /// Nil: nothing was told yet.
     private var told: Bool?
     private var hiddenSince: MediaInstant?
@@ -96,9 +98,12 @@ private struct OwnWindowsReader {
         onChange(new)
     }
 
-    private func concernsVisibility(_ event: UnsafeMutablePointer<xcb_generic_event_t>) -> Bool {
+    private mutating func concernsVisibility(_ event: UnsafeMutablePointer<xcb_generic_event_t>) -> Bool {
         switch Int32(event.pointee.response_type & 0x7f) {
-        case XCB_MAP_NOTIFY, XCB_UNMAP_NOTIFY, XCB_REPARENT_NOTIFY, XCB_DESTROY_NOTIFY: return true
+        case XCB_MAP_NOTIFY:
+            mapped.insert(UnsafeRawPointer(event).load(as: xcb_map_notify_event_t.self).window)
+            return true
+        case XCB_UNMAP_NOTIFY, XCB_REPARENT_NOTIFY, XCB_DESTROY_NOTIFY: return true
         case XCB_PROPERTY_NOTIFY:
             let property = UnsafeRawPointer(event).load(as: xcb_property_notify_event_t.self)
             return property.atom == state || property.atom == atoms.windowState || property.atom == processID
@@ -116,7 +121,8 @@ private struct OwnWindowsReader {
             select(XCB_EVENT_MASK_PROPERTY_CHANGE, XCB_EVENT_MASK_STRUCTURE_NOTIFY, of: window)
         }
         let isSeen = own.contains { $0.isViewable && !isMinimised($0.id) }
-        hasShown = hasShown || isSeen
+        hasShown = hasShown || isSeen || own.contains { mapped.contains($0.id) }
+        mapped = []
         return hasShown && !isSeen
     }
 
