@@ -101,41 +101,29 @@ public final class ControllerTrigger: Sendable {
 private struct Watcher: Sendable {
     let input: FileHandle
     private let output: LineReader
+    /// Open as long as the program runs, which would be ended by what it writes otherwise (SIGPIPE).
+    private let errors: FileHandle
 
     /// Starts it, and waits until it watches. Blocks.
     init(_ program: String, _ environment: [String: String]) throws(ShareKitError) {
-        let process = Process()
-        // Found in PATH; a path stays one.
-        process.executableURL = URL(filePath: "/usr/bin/env")
-        process.arguments = [program, "controller"]
-        process.environment = environment
-        let (stdin, stdout, stderr) = (Pipe(), Pipe(), Pipe())
-        (process.standardInput, process.standardOutput, process.standardError) = (stdin, stdout, stderr)
-        do {
-            try process.run()
-        } catch {
-            throw Self.missing(program)
-        }
-        input = stdin.fileHandleForWriting
-        output = LineReader(stdout.fileHandleForReading)
-        guard output.next() == "ready" else {
+        let process = try Subprocess(share: program, ["controller"], environment, input: .pipe)
+        guard let input = FileHandle(end: process.input), let output = FileHandle(end: process.output),
+            let errors = FileHandle(end: process.errors)
+        else { preconditionFailure("each stream is a pipe") }
+        (self.input, self.output, self.errors) = (input, LineReader(output), errors)
+        guard self.output.next() == "ready" else {
             try? input.close()
-            let complaint = (try? stderr.fileHandleForReading.readToEnd()) ?? Data()
-            process.waitUntilExit()
-            guard process.terminationStatus != 127 else { throw Self.missing(program) }
-            let end = HostProcess.end(process.terminationStatus, String(decoding: complaint, as: UTF8.self))
+            let complaint = errors.textToEnd()
+            let end = HostProcess.end(process.wait(), complaint)
             throw ShareKitError(
                 .failed, end.sentence.isEmpty ? "controllers cannot be read" : end.sentence, remedy: end.remedy)
         }
     }
 
-    private static func missing(_ program: String) -> ShareKitError {
-        ShareKitError(.noProgram, "\(program) cannot be started", remedy: "Install share, or give its path.")
-    }
-
     /// Reads its lines on a thread of its own, until it ends.
     func follow(onPress: @escaping @Sendable () -> Void, onEnd: @escaping @Sendable () -> Void) {
-        _ = NamedThread("controller") { [output] in
+        _ = NamedThread("controller") { [output, errors] in
+            defer { withExtendedLifetime(errors) {} }
             while let line = output.next() { if line == "pressed" { onPress() } }
             onEnd()
         }

@@ -20,25 +20,21 @@ final class HostProcess: Sendable {
 
     /// How much of stderr is kept.
     private static let errorBytes = 4_096
-    private let identifier: pid_t
+    private let process: Subprocess
     private let state: Monitor<State>
 
     /// - Throws: `.noProgram` if the program cannot be started.
     init(_ program: String, _ arguments: [String], environment: [String: String]) throws(ShareKitError) {
-        let id: pid_t
-        let errors: Int32
-        do throws(DetachedProgram.Failure) {
-            (id, errors) = try DetachedProgram.start(program, arguments, environment: environment)
+        do throws(Subprocess.Failure) {
+            process = try Subprocess(
+                program, arguments, environment: environment, errors: .pipe, group: .session)
         } catch {
-            throw ShareKitError(
-                .noProgram, "\(program) cannot be started: \(String(cString: strerror(error.code)))",
-                remedy: "Install share, or give its path.")
+            throw .missing(program, error)
         }
-        identifier = id
         let state = Monitor(State())
         self.state = state
         // Reads for as long as the program runs, so that it never waits for a reader.
-        _ = NamedThread("share-host") { Self.follow(id, errors, state) }
+        _ = NamedThread("share-host") { [process] in Self.follow(process, state) }
     }
 
     var hasEnded: Bool { state.with { $0.hasEnded } }
@@ -66,34 +62,27 @@ final class HostProcess: Sendable {
     }
 
     /// Asks the program to end, as Ctrl-C does. After its end this does nothing.
-    func terminate() {
-        // Under the lock, as after the end the number may belong to another process.
-        state.with { if !$0.hasEnded { kill(identifier, SIGTERM) } }
-    }
+    func terminate() { process.send(SIGTERM) }
 
-    private static func follow(_ id: pid_t, _ errors: Int32, _ state: Monitor<State>) {
+    private static func follow(_ process: Subprocess, _ state: Monitor<State>) {
         var kept: [UInt8] = []
-        var buffer = [UInt8](repeating: 0, count: 1_024)
-        while true {
-            let count = read(errors, &buffer, buffer.count)
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { break }
-            kept = (kept + buffer[..<count]).suffix(errorBytes)
+        if let errors = process.errors {
+            var buffer = [UInt8](repeating: 0, count: 1_024)
+            while true {
+                let count = read(errors, &buffer, buffer.count)
+                if count < 0, errno == EINTR { continue }
+                guard count > 0 else { break }
+                kept = (kept + buffer[..<count]).suffix(errorBytes)
+            }
+            close(errors)
         }
-        close(errors)
-        // It has closed stderr, and so ends or has ended; it is not reaped before `hasEnded` is set.
-        var information = siginfo_t()
-        while waitid(P_PID, id_t(id), &information, WEXITED | WNOWAIT) < 0, errno == EINTR {}
+        let end = end(process.wait(), String(decoding: kept, as: UTF8.self))
         let waiting = state.with { state in
-            var status: Int32 = 0
-            while waitpid(id, &status, 0) < 0, errno == EINTR {}
-            let code = status & 0x7F == 0 ? status >> 8 & 0xFF : 128 + status & 0x7F
-            let end = end(code, String(decoding: kept, as: UTF8.self))
             (state.hasEnded, state.end) = (true, end)
             defer { state.waiting = [:] }
-            return state.waiting.values.map { ($0, end) }
+            return state.waiting.values
         }
-        for (continuation, end) in waiting { continuation.resume(returning: end) }
+        for continuation in waiting { continuation.resume(returning: end) }
     }
 
     /// The last message begins with "share: "; what to do follows it, indented.

@@ -188,13 +188,7 @@ struct Desktop: Sendable {
         let folders = environment["PATH"]?.split(separator: ":") ?? []
         let program = folders.lazy.map { $0 + "/xdg-open" }.first { FileManager.default.isExecutableFile(atPath: $0) }
         guard let program else { return false }
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: program)
-        process.arguments = [path]
-        process.environment = ProgramEnvironment.selected(of: environment)
-        process.standardInput = FileHandle.nullDevice
-        process.standardOutput = FileHandle.nullDevice
-        process.standardError = FileHandle.nullDevice
-        return (try? process.run()) != nil
+        let variables = ProgramEnvironment.selected(of: environment)
+        return (try? Subprocess(String(program), [path], environment: variables)) != nil
     }
 }

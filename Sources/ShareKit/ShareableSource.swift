@@ -1,4 +1,5 @@
 internal import Foundation
+internal import LinuxRuntime
 
 /// A monitor, a window or a camera that can be broadcast: what ``SystemBroadcastPicker/sources(pictures:)`` lists.
 public struct ShareableSource: Sendable, Hashable {
@@ -55,34 +56,17 @@ extension SystemBroadcastPicker {
     private static func list(
         _ program: String, _ arguments: [String], _ environment: [String: String]
     ) throws(ShareKitError) -> [ShareableSource] {
-        let process = Process()
-        // Found in PATH; a path stays one.
-        process.executableURL = URL(filePath: "/usr/bin/env")
-        process.arguments = [program] + arguments
-        process.environment = environment
-        let (output, errors) = (Pipe(), Pipe())
-        process.standardInput = FileHandle.nullDevice
-        process.standardOutput = output
-        process.standardError = errors
-        do {
-            try process.run()
-        } catch {
-            throw ShareKitError(.noProgram, "\(program) cannot be started", remedy: "Install share, or give its path.")
-        }
+        let process = try Subprocess(share: program, arguments, environment)
         // Errors are a few lines, less than a pipe holds, so they can be read afterwards.
-        let text = (try? output.fileHandleForReading.readToEnd()) ?? Data()
-        let complaint = (try? errors.fileHandleForReading.readToEnd()) ?? Data()
-        process.waitUntilExit()
-        guard process.terminationStatus == 0 else {
-            let end = HostProcess.end(process.terminationStatus, String(decoding: complaint, as: UTF8.self))
-            guard process.terminationStatus != 127 else {
-                throw ShareKitError(
-                    .noProgram, "\(program) cannot be started", remedy: "Install share, or give its path.")
-            }
+        let text = FileHandle(end: process.output)?.textToEnd() ?? ""
+        let complaint = FileHandle(end: process.errors)?.textToEnd() ?? ""
+        let code = process.wait()
+        guard code == 0 else {
+            let end = HostProcess.end(code, complaint)
             throw ShareKitError(
                 .failed, end.sentence.isEmpty ? "share sources has ended with \(end.code)" : end.sentence,
                 remedy: end.remedy)
         }
-        return String(decoding: text, as: UTF8.self).split(separator: "\n").compactMap { ShareableSource(line: $0) }
+        return text.split(separator: "\n").compactMap { ShareableSource(line: $0) }
     }
 }

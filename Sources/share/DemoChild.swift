@@ -1,43 +1,45 @@
 import CommandSupport
 import Foundation
+import LinuxRuntime
 
 /// A child process of `share demo` or `share bench`. Its stderr is kept for an error message.
-final class DemoChild: @unchecked Sendable {
-    // SAFETY: `Process` is used from the command's thread, and from the signal thread only to end it.
-    private let process = Process()
-    private let output = Pipe()
-    private let errors = Pipe()
+final class DemoChild: Sendable {
+    private let process: Subprocess
+    private let output: FileHandle
+    private let errors: FileHandle?
 
     /// Starts this executable again with other arguments.
     convenience init(_ arguments: [String], environment: [String: String] = [:]) throws {
-        try self.init(executable: "/proc/self/exe", arguments, environment: environment)
+        let program = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().path
+        try self.init(executable: program, arguments, environment: environment)
     }
 
-    /// - Parameter mergesErrors: stderr is read as stdout.
+    /// - Parameters:
+    ///   - executable: a path, or a name to be found in PATH.
+    ///   - mergesErrors: stderr is read as stdout.
     init(
         executable: String, _ arguments: [String], environment: [String: String] = [:], mergesErrors: Bool = false
     ) throws {
-        if executable.hasPrefix("/") {
-            process.executableURL = URL(fileURLWithPath: executable).resolvingSymlinksInPath()
-            process.arguments = arguments
-        } else {
-            process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-            process.arguments = [executable] + arguments
+        let environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+        do throws(Subprocess.Failure) {
+            process = try Subprocess(
+                executable, arguments, environment: environment, output: .pipe,
+                errors: mergesErrors ? .output : .pipe)
+        } catch {
+            throw Complaint(
+                sentence: "\(executable) cannot be started: \(String(cString: strerror(error.code)))", status: .failed)
         }
-        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
-        process.standardInput = FileHandle.nullDevice
-        process.standardOutput = output
-        process.standardError = mergesErrors ? output : errors
-        try process.run()
+        output = FileHandle(fileDescriptor: process.output ?? -1, closeOnDealloc: true)
+        errors = process.errors.map { FileHandle(fileDescriptor: $0, closeOnDealloc: true) }
     }
 
     /// - Parameter seconds: how long to wait for each part of the line.
     /// - Returns: nil at the end of the output, or when nothing comes in time.
     func readLine(seconds: Double = .infinity) -> String? {
         var line = [UInt8]()
-        let file = output.fileHandleForReading.fileDescriptor
+        let file = output.fileDescriptor
         let limit = seconds.isFinite ? Int32(seconds * 1_000) : -1
-        while isReadable(file, limit), let byte = try? output.fileHandleForReading.read(upToCount: 1)?.first {
+        while isReadable(file, limit), let byte = try? output.read(upToCount: 1)?.first {
             if byte == 10 { return String(decoding: line, as: UTF8.self) }
             line.append(byte)
         }
@@ -57,17 +59,14 @@ final class DemoChild: @unchecked Sendable {
     /// The stderr of the process. Ends the process first.
     var errorText: String {
         end()
-        return String(decoding: errors.fileHandleForReading.availableData, as: UTF8.self)
+        return String(decoding: errors?.availableData ?? Data(), as: UTF8.self)
     }
 
     /// Waits for the end of the process.
-    var exitCode: Int32 {
-        process.waitUntilExit()
-        return process.terminationStatus
-    }
+    var exitCode: Int32 { process.wait() }
 
     var isRunning: Bool { process.isRunning }
-    private var figures: ProcessFigures { ProcessFigures(process.processIdentifier) }
+    private var figures: ProcessFigures { ProcessFigures(process.id) }
     var cpuSeconds: Double { figures.cpuSeconds }
     /// Memory in RAM.
     var residentBytes: Int { figures.residentBytes }
@@ -76,19 +75,17 @@ final class DemoChild: @unchecked Sendable {
 
     /// Nil if the process does not let its descriptors be counted.
     var openFiles: Int? {
-        (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(process.processIdentifier)/fd"))?.count
+        (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(process.id)/fd"))?.count
     }
 
     /// Ends the process at once, without a last word.
     func kill() {
-        guard process.isRunning else { return }
-        Foundation.kill(process.processIdentifier, SIGKILL)
-        process.waitUntilExit()
+        process.send(SIGKILL)
+        process.wait()
     }
 
     func end() {
-        guard process.isRunning else { return }
-        process.terminate()
-        process.waitUntilExit()
+        process.send(SIGTERM)
+        process.wait()
     }
 }

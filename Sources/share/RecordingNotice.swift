@@ -11,11 +11,10 @@ enum RecordingNotice {
     static func show(_ file: RecordedFile) {
         let environment = ProcessInfo.processInfo.environment
         guard SessionBusAddress.running(in: environment) != nil,
-            let program = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"),
-            let (_, errors) = try? DetachedProgram.start(
-                program, ["recordings", "notify", URL(fileURLWithPath: file.path).path], environment: environment)
+            let program = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         else { return }
-        close(errors)
+        let path = URL(fileURLWithPath: file.path).path
+        _ = try? Subprocess(program, ["recordings", "notify", path], environment: environment, group: .session)
     }
 }
 
@@ -35,10 +34,7 @@ struct NotifyRecordingCommand: ParsableCommand {
         let answer = OfferNotification.show(
             summary: "The recording of your screen is saved", body: name, action: "Open", seconds: Self.seconds,
             address: address)
-        guard answer == .chosen, let opener = ExecutablePath.find("xdg-open"),
-            let (_, errors) = try? DetachedProgram.start(
-                opener, [file], environment: ProcessInfo.processInfo.environment)
-        else { return }
-        close(errors)
+        guard answer == .chosen, let opener = ExecutablePath.find("xdg-open") else { return }
+        ForegroundProgram.open(opener, [file])
     }
 }

@@ -12,18 +12,14 @@ struct UserCommand: Sendable {
     /// Starts it. Its output goes to stderr, as stdout is for data.
     /// - Parameter values: variables of its environment.
     func run(_ values: [String: String]) {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/bin/sh")
-        process.arguments = ["-c", command]
-        process.environment = ProgramEnvironment.selected(of: ProcessInfo.processInfo.environment).merging(values) {
-            $1
-        }
-        process.standardInput = FileHandle.nullDevice
-        process.standardOutput = FileHandle.standardError
-        do {
-            try process.run()
+        let environment = ProgramEnvironment.selected(of: ProcessInfo.processInfo.environment)
+        do throws(Subprocess.Failure) {
+            _ = try Subprocess(
+                "/bin/sh", ["-c", command], environment: environment.merging(values) { $1 },
+                output: .descriptor(STDERR_FILENO), errors: .descriptor(STDERR_FILENO))
         } catch {
-            ErrorOutput.writeLine("share: the command of \(option) cannot be started: \(error)")
+            ErrorOutput.writeLine(
+                "share: the command of \(option) cannot be started: \(String(cString: strerror(error.code)))")
         }
     }
 }

@@ -10,7 +10,7 @@ final class WindowPrompt: Sendable {
     final class Ticket: Sendable {
         fileprivate struct State {
             var isWithdrawn = false
-            var process: pid_t?
+            var process: Subprocess?
         }
 
         fileprivate let state = Monitor(State())
@@ -21,8 +21,7 @@ final class WindowPrompt: Sendable {
         func withdraw() {
             state.change { state in
                 state.isWithdrawn = true
-                // The process is this one's until it is waited for.
-                if let process = state.process { kill(process, SIGKILL) }
+                state.process?.send(SIGKILL)
             }
         }
     }
@@ -49,55 +48,22 @@ final class WindowPrompt: Sendable {
     /// Shows the window in a process.
     /// - Returns: what it writes; nil unless it has succeeded.
     private func run(_ input: Data, _ ticket: Ticket) -> Data? {
-        guard let output = try? AnonymousPipe() else { return nil }
-        defer { close(output.read) }
-        guard let question = try? AnonymousPipe() else {
-            close(output.write)
-            return nil
-        }
-        let process = Self.start(input: question.read, output: output.write)
-        close(question.read)
-        close(output.write)
-        guard let process else {
-            close(question.write)
-            return nil
-        }
+        // A group of its own, as Ctrl-C ends the host, which takes its questions back.
+        guard
+            let process = try? Subprocess(
+                "/proc/self/exe", ["question"], environment: ProcessInfo.processInfo.environment, input: .pipe,
+                output: .pipe, errors: .descriptor(STDERR_FILENO), group: .own),
+            let question = process.input, let output = process.output
+        else { return nil }
+        defer { close(output) }
         ticket.state.change { state in
             state.process = process
-            if state.isWithdrawn { kill(process, SIGKILL) }
+            if state.isWithdrawn { process.send(SIGKILL) }
         }
-        _ = CommandSupport.write(question.write, String(decoding: input, as: UTF8.self))
-        close(question.write)
-        let answer = FileHandle(fileDescriptor: output.read, closeOnDealloc: false).readDataToEndOfFile()
-        // Not while its number may still be signalled.
-        var status: Int32 = 0
-        ticket.state.change { state in
-            while waitpid(process, &status, 0) < 0, errno == EINTR {}
-            state.process = nil
-        }
-        return status == 0 ? answer : nil
-    }
-
-    private static func start(input: Int32, output: Int32) -> pid_t? {
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO)
-        posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
-        // A group of its own, as Ctrl-C ends the host, which takes its questions back.
-        var attributes = posix_spawnattr_t()
-        posix_spawnattr_init(&attributes)
-        defer { posix_spawnattr_destroy(&attributes) }
-        posix_spawnattr_setpgroup(&attributes, 0)
-        var signals = sigset_t()
-        sigemptyset(&signals)
-        posix_spawnattr_setsigmask(&attributes, &signals)
-        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK))
-        let words: [UnsafeMutablePointer<CChar>?] = [strdup("share"), strdup("question"), nil]
-        defer { for word in words { free(word) } }
-        var process: pid_t = 0
-        let code = posix_spawn(&process, "/proc/self/exe", &actions, &attributes, words, environ)
-        return code == 0 ? process : nil
+        _ = CommandSupport.write(question, String(decoding: input, as: UTF8.self))
+        close(question)
+        let answer = FileHandle(fileDescriptor: output, closeOnDealloc: false).readDataToEndOfFile()
+        return process.wait() == 0 ? answer : nil
     }
 }
 

@@ -340,27 +340,37 @@ static inline void clinux_limit_memory(pid_t process, uint64_t bytes) {
 
 static inline int clinux_pipe(int ends[2]) { return pipe2(ends, O_CLOEXEC); }
 
-// Starts a program in a session of its own, with no input, no output, `errors` as stderr, no other descriptor, and the
-// default action for every signal. Returns an error number; 0 if it runs.
-static inline int clinux_spawn_detached(pid_t *id, const char *program, char *const arguments[],
-                                        char *const environment[], int errors) {
+// Starts a program with three streams (-1: /dev/null), no other descriptor and no blocked signal. `group`: 0 is that of this process, 1 one of its
+// own, 2 a session of its own. Ignored signals have their default action again, except for SIGHUP without a session (nohup). Returns an
+// error number; 0 if it runs.
+static inline int clinux_spawn_program(
+    pid_t *id, const char *program, char *const arguments[], char *const environment[], const int streams[3], int group) {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     sigset_t signals;
     posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
-    posix_spawn_file_actions_adddup2(&actions, errors, 2);
+    // None is overwritten before it is duplicated.
+    int high[3];
+    for (int number = 0; number < 3; number++) high[number] = streams[number] < 0 ? -1 : fcntl(streams[number], F_DUPFD_CLOEXEC, 3);
+    for (int number = 0; number < 3; number++) {
+        if (high[number] < 0) posix_spawn_file_actions_addopen(&actions, number, "/dev/null", number == 0 ? O_RDONLY : O_WRONLY, 0);
+        else posix_spawn_file_actions_adddup2(&actions, high[number], number);
+    }
     posix_spawn_file_actions_addclosefrom_np(&actions, 3);
     posix_spawnattr_init(&attributes);
     sigemptyset(&signals);
     posix_spawnattr_setsigmask(&attributes, &signals);
     sigfillset(&signals);
+    if (group != 2) sigdelset(&signals, SIGHUP);
     posix_spawnattr_setsigdefault(&attributes, &signals);
-    posix_spawnattr_setflags(&attributes, CLINUX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    posix_spawnattr_setpgroup(&attributes, 0);
+    int where = group == 0 ? 0 : group == 1 ? POSIX_SPAWN_SETPGROUP : CLINUX_SPAWN_SETSID;
+    posix_spawnattr_setflags(&attributes, where | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
     int error = posix_spawnp(id, program, &actions, &attributes, arguments, environment);
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
+    for (int number = 0; number < 3; number++)
+        if (high[number] >= 0) close(high[number]);
     return error;
 }
 

@@ -9,9 +9,15 @@ public struct AnonymousPipe: Sendable {
     public let write: Int32
 
     /// - Throws: the code in `errno`, such as EMFILE.
-    public init() throws(DetachedProgram.Failure) {
+    public init() throws(Subprocess.Failure) {
         var ends: [Int32] = [-1, -1]
-        guard clinux_pipe(&ends) == 0 else { throw DetachedProgram.Failure(code: errno) }
+        guard clinux_pipe(&ends) == 0 else { throw Subprocess.Failure(code: errno) }
         (read, write) = (ends[0], ends[1])
+    }
+
+    /// Closes both ends.
+    func close() {
+        _ = Glibc.close(read)
+        _ = Glibc.close(write)
     }
 }

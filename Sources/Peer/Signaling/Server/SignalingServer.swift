@@ -186,6 +186,10 @@ public actor SignalingServer {
     /// Presents this certificate to connections that come from now on, after a renewal. Call after `start`.
     public nonisolated func present(_ certificate: ServerCertificate) { presented.context = certificate.context }
 
+    /// Connections that the kernel holds until they are accepted; it holds at most net.core.somaxconn, 4,096 by default. When its
+    /// queue is full it answers with SYN cookies, and resets the connections of all who come then.
+    private static let backlog = 4_096
+
     private func makeServer(
         _ port: Int, _ group: MultiThreadedEventLoopGroup, _ onBound: @escaping @Sendable (Int) -> Void
     ) throws -> Server<GuardedChannel> {
@@ -211,7 +215,7 @@ public actor SignalingServer {
                     handshake: TimeAmount(configuration.handshakeTimeout),
                     stall: TimeAmount(configuration.stallTimeout), write: TimeAmount(configuration.writeTimeout))),
             configuration: ServerConfiguration(
-                address: .hostname(configuration.host, port: port), backlog: 128),
+                address: .hostname(configuration.host, port: port), backlog: Self.backlog),
             onServerRunning: { channel in
                 let added = channel.eventLoop.submit {
                     try channel.pipeline.syncOperations.addHandler(
