@@ -34,6 +34,25 @@ import Testing
         #expect(call.longestFreeze <= .milliseconds(1_500))
     }
 
+    /// Packet trains show that the path is wide again; the estimate does not wait for what growth and a probe would bring.
+    @Test(arguments: [1, 2, 3, 4] as [UInt64], [8, 30])
+    func aDropOfSecondsIsOverSoon(seed: UInt64, framesPerSecond: Int) {
+        let wide = SimulatedLink.Conditions(delay: .milliseconds(25), rate: .kilobits(3_000), lossPercent: 2)
+        var narrow = wide
+        narrow.rate = .kilobits(600)
+        var options = SimulatedCall.Options()
+        options.startBitrate = .kilobits(1_000)
+        let call = SimulatedCall(
+            seed: seed, wide, changes: [(.seconds(20), narrow), (.seconds(24), wide)],
+            plan: .adaptive(perSecond: framesPerSecond, limit: .kilobits(8_000)), options: options)
+        call.run(for: .seconds(40))
+        print(call.summary)
+        for half in 38...64 { print(Double(half) / 2, call.estimate(at: .milliseconds(half * 500)).kilobitsPerSecond) }
+        #expect((350...680).contains(call.estimate(at: .seconds(24)).kilobitsPerSecond))
+        #expect(call.estimate(at: .milliseconds(26_000)).kilobitsPerSecond >= 1_500)
+        #expect(call.damaged == 0 && call.outOfOrder == 0)
+    }
+
     @Test func theEstimateSurvivesAPause() {
         let conditions = SimulatedLink.Conditions(delay: .milliseconds(25), rate: .kilobits(5_000))
         let call = SimulatedCall(seed: 5, conditions, plan: .adaptive(perSecond: 30, limit: .kilobits(8_000)))

@@ -27,6 +27,8 @@ struct AIMDRateControl {
     static let leastQueue = MediaDuration.milliseconds(8)
     /// How long no queue may have been seen before a packet train may raise the rate.
     private static let freeAfterQueue = MediaDuration.seconds(2)
+    /// The same after the path was narrower (`PathNarrowing`).
+    private static let freeAfterNarrowing = MediaDuration.milliseconds(200)
     /// How long after a decrease a packet train may raise the rate again.
     private static let freeAfterDecrease = MediaDuration.seconds(8)
 
@@ -47,6 +49,7 @@ struct AIMDRateControl {
     private var lastQueue: MediaInstant?
     /// The rates of the last two packet trains.
     private var recent: (Bitrate, Bitrate)
+    private var narrowing = PathNarrowing()
 
     init(start: Bitrate, minimum: Bitrate, maximum: Bitrate, now: MediaInstant) {
         self.minimum = min(minimum, maximum)
@@ -79,16 +82,24 @@ struct AIMDRateControl {
         _ result: PacketTrainEstimator.Result, queueDelay: MediaDuration, isApplicationLimited: Bool, isContended: Bool,
         now: MediaInstant
     ) {
-        if result.isSaturated { capacity = capacity.map { mix($0, result.rate, 0.3) } ?? result.rate }
+        if result.isSaturated {
+            capacity = capacity.map { mix($0, result.rate, 0.3) } ?? result.rate
+            narrowing.note(saturated: result.rate, queueDelay: queueDelay, now: now)
+        }
         // A single train may overestimate. After the first second the least of the last three counts.
         let isEarly = now - start < .seconds(1)
-        let confirmed = isEarly ? result.rate : min(result.rate, recent.0, recent.1)
+        var confirmed = isEarly ? result.rate : min(result.rate, recent.0, recent.1)
+        // Where the path is known to have been narrower, two are enough.
+        let hasExceeded = narrowing.note(min(result.rate, recent.1), latest: result.rate, now: now)
+        let isWider = hasExceeded && hasNoQueue(for: Self.freeAfterNarrowing, now)
+        if isWider { confirmed = min(result.rate, recent.1) }
         recent = (recent.1, result.rate)
         if isApplicationLimited, confirmed >= floor.rate { floor.confirmAgain(now: now) }
         guard confirmed > rate, overuseSince == nil, !isContended else { return }
         // A packet train shows the capacity, not the available bandwidth. The two are taken as equal while no queue is
-        // seen.
-        guard isEarly ? queueDelay < .milliseconds(50) : isFree(now) else { return }
+        // seen, and when the capacity was less before.
+        guard isEarly ? queueDelay < .milliseconds(50) : isFree(now) || isWider else { return }
+        if isWider { narrowing.noteIncrease(now: now) }
         // One train raises the rate at most by a factor of 2; by 3 in the first second.
         let factor = lastDecrease == nil && isEarly ? 3 : 2
         rate = min(Bitrate(bitsPerSecond: min(confirmed.bitsPerSecond, rate.bitsPerSecond &* factor)), ceiling)
@@ -97,8 +108,18 @@ struct AIMDRateControl {
 
     /// No queue was seen for `freeAfterQueue`, and the last decrease is `freeAfterDecrease` ago.
     private func isFree(_ now: MediaInstant) -> Bool {
-        (lastQueue.map { now - $0 >= Self.freeAfterQueue } ?? true)
+        hasNoQueue(for: Self.freeAfterQueue, now)
             && (lastDecrease.map { now - $0 >= Self.freeAfterDecrease } ?? true)
+    }
+
+    private func hasNoQueue(for time: MediaDuration, _ now: MediaInstant) -> Bool {
+        lastQueue.map { now - $0 >= time } ?? true
+    }
+
+    /// How long after a probe the next one may be sent.
+    func probePause(now: MediaInstant) -> MediaDuration {
+        guard hasNoQueue(for: Self.freeAfterNarrowing, now) else { return PathNarrowing.longestProbePause }
+        return narrowing.probePause(at: rate, now: now)
     }
 
     // MARK: Updates
@@ -138,6 +159,7 @@ struct AIMDRateControl {
         if !input.isApplicationLimited {
             capacity = capacity.map { mix($0, acknowledgedBitrate, 0.5) } ?? acknowledgedBitrate
         }
+        narrowing.noteDecrease(from: rate, to: target, acknowledged: input.acknowledgedRate, now: now)
         rate = max(target, minimum)
         if lasts || !input.isApplicationLimited { floor.set(min(floor.rate, rate)) }
         lastDecrease = now

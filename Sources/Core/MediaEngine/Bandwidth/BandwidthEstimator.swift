@@ -50,6 +50,9 @@ struct BandwidthEstimator {
     /// The estimate is within 5 % of the maximum bitrate, so a probe would gain nothing.
     var isAtMaximum: Bool { estimate.bitsPerSecond >= maximum.bitsPerSecond / 100 * 95 }
 
+    /// How long after a probe the next one may be sent.
+    func probePause(now: MediaInstant) -> MediaDuration { control.probePause(now: now) }
+
     var isLimitedByLoss: Bool { loss.rate.map { $0 <= control.rate } ?? false }
 
     // MARK: Transport-wide feedback

@@ -2,15 +2,17 @@ import MediaCore
 
 /// Decides when to probe for bandwidth, after libwebrtc's `probe_controller.cc`: with 3 and 6 times the start bitrate
 /// at the beginning, then with twice the estimate every 5 s while video is sent, no queue stands and the estimate is
-/// below the maximum. The second probe is sent only if the first reached twice the start bitrate.
+/// below the maximum; more often after a drop of the rate (`PathNarrowing`). The second probe is sent only if the first
+/// reached twice the start bitrate.
 struct ProbeController {
     private static let length = MediaDuration.milliseconds(15)
-    private static let pause = MediaDuration.seconds(5)
+    /// A packet train needs five packets (`PacketTrainEstimator`).
+    static let fewestBytes = 5 * 1_200
 
     /// The probe that is being sent: its rate, the bytes still to send, and when it ends at the latest.
     private(set) var active: (rate: Bitrate, left: Int, until: MediaInstant)?
     private var nextFactor = 3
-    private var nextAt: MediaInstant?
+    private var lastAt: MediaInstant?
     private var lastRate: Bitrate?
 
     /// Starts a probe if one is due.
@@ -31,17 +33,17 @@ struct ProbeController {
             nextFactor += 3
             return
         }
-        guard isMoving, bandwidth.hasFeedback, now >= nextAt ?? now, bandwidth.queueDelay < .milliseconds(20) else {
-            return
-        }
+        guard isMoving, bandwidth.hasFeedback, bandwidth.queueDelay < .milliseconds(20),
+            lastAt.map({ now - $0 >= bandwidth.probePause(now: now) }) ?? true
+        else { return }
         begin(Bitrate(bitsPerSecond: bandwidth.estimate.bitsPerSecond &* 2), now)
     }
 
     private mutating func begin(_ rate: Bitrate, _ now: MediaInstant) {
-        let bytes = max(Int(Double(rate.bitsPerSecond) / 8 * Self.length.inSeconds), 5 * 1_200)
+        let bytes = max(Int(Double(rate.bitsPerSecond) / 8 * Self.length.inSeconds), Self.fewestBytes)
         active = (rate, bytes, now + .milliseconds(60))
         lastRate = rate
-        nextAt = now + Self.pause
+        lastAt = now
     }
 
     mutating func noteSent(bytes: Int) { active?.left -= bytes }

@@ -1,0 +1,103 @@
+import MediaCore
+
+/// Detects that a path which had become narrower is wide again: packet trains arrive much faster than those that were
+/// saturated when the rate was decreased. With competing flows they do not, as trains show the capacity of the path then,
+/// too. Compare the recovery probing of libwebrtc's `probe_controller.cc` (`RequestProbe`), which takes one probe for it.
+struct PathNarrowing {
+    /// Trains behind a queue of this delay show the capacity. Several are compared, as a train that competes with another
+    /// flow shows less.
+    private static let queue = MediaDuration.milliseconds(30)
+    /// Trains further apart belong to two queues.
+    private static let episode = MediaDuration.seconds(2)
+    /// A flow that gets less than this share of the capacity has others beside it.
+    private static let ownShare = 0.75
+    /// A decrease so long after a train answers its queue.
+    private static let memory = MediaDuration.seconds(3)
+    /// The least share by which trains must exceed that capacity.
+    private static let excess = 1.5
+    /// A decrease to less than this share of the rate is a drop.
+    private static let dropShare = 0.7
+    /// Probes are more frequent for so long after a drop.
+    private static let recovery = MediaDuration.seconds(10)
+    /// A decrease so soon after an increase shows that trains overestimate the path, as behind a token bucket.
+    private static let trial = MediaDuration.seconds(5)
+    private static let shortestPause = MediaDuration.seconds(8)
+    private static let longestPause = MediaDuration.seconds(64)
+    /// In per cent.
+    private static let probeShare = 10
+    static let longestProbePause = MediaDuration.seconds(5)
+
+    /// The fastest saturated train of the last queue, and when the last one was seen.
+    private var saturated: (rate: Bitrate, at: MediaInstant)?
+    /// The capacity at the last decrease; nil if no train showed it.
+    private var capacity: Bitrate?
+    private var lastDrop: MediaInstant?
+    /// The last train exceeded the capacity.
+    private var isPromising = false
+    private var lastIncrease: MediaInstant?
+    private var pause = shortestPause
+    private var pausedUntil: MediaInstant?
+
+    /// - Parameter rate: of a packet train that arrived more slowly than it was sent.
+    mutating func note(saturated rate: Bitrate, queueDelay: MediaDuration, now: MediaInstant) {
+        guard queueDelay >= Self.queue else { return }
+        let isSameQueue = saturated.map { now - $0.at < Self.episode } ?? false
+        saturated = (isSameQueue ? max(rate, saturated?.rate ?? rate) : rate, now)
+        if isSameQueue, let last = capacity { capacity = max(last, rate) }
+    }
+
+    /// - Parameter acknowledged: what arrives at present.
+    mutating func noteDecrease(
+        from former: Bitrate, to rate: Bitrate, acknowledged: Bitrate?, now: MediaInstant
+    ) {
+        capacity = saturated.flatMap { train in
+            let isAlone = acknowledged.map {
+                Double($0.bitsPerSecond) >= Self.ownShare * Double(train.rate.bitsPerSecond)
+            }
+            return isAlone == true && now - train.at < Self.memory ? train.rate : nil
+        }
+        isPromising = false
+        if Double(rate.bitsPerSecond) < Self.dropShare * Double(former.bitsPerSecond) { lastDrop = now }
+        if let lastIncrease, now - lastIncrease < Self.trial {
+            pausedUntil = now + pause
+            pause = min(pause + pause, Self.longestPause)
+            self.lastIncrease = nil
+        }
+    }
+
+    /// The rate was raised since the path is wide again.
+    mutating func noteIncrease(now: MediaInstant) {
+        if let lastIncrease, now - lastIncrease > Self.longestPause { pause = Self.shortestPause }
+        lastIncrease = now
+    }
+
+    /// Takes in a packet train.
+    /// - Parameters:
+    ///   - rate: the lower one of the last two trains.
+    ///   - latest: that of the last one.
+    /// - Returns: whether the path is wider than it was.
+    mutating func note(_ rate: Bitrate, latest: Bitrate, now: MediaInstant) -> Bool {
+        isPromising = isOver(latest, now)
+        return isOver(rate, now)
+    }
+
+    private func isOver(_ rate: Bitrate, _ now: MediaInstant) -> Bool {
+        guard isRecovering(now), let capacity else { return false }
+        return Double(rate.bitsPerSecond) > Self.excess * Double(capacity.bitsPerSecond)
+    }
+
+    /// A drop was not long ago, and its capacity is known.
+    private func isRecovering(_ now: MediaInstant) -> Bool {
+        guard capacity != nil, let lastDrop, now - lastDrop < Self.recovery else { return false }
+        return pausedUntil.map { now >= $0 } ?? true
+    }
+
+    /// How long after a probe the next one may be sent: a second, and so long that probes take `probeShare` of the rate at
+    /// most.
+    func probePause(at rate: Bitrate, now: MediaInstant) -> MediaDuration {
+        guard isRecovering(now) else { return Self.longestProbePause }
+        if isPromising { return .milliseconds(150) }
+        let share = Bitrate(bitsPerSecond: max(rate.bitsPerSecond / 100 * Self.probeShare, 1))
+        return min(max(.seconds(1), share.duration(ofBytes: ProbeController.fewestBytes)), Self.longestProbePause)
+    }
+}
