@@ -138,7 +138,8 @@ let package = Package(
         layer(
             "Peer", "Signaling",
             [
-                "MediaCore", "SessionDescription", "Admission", "ICEServers", "ViewerPage", crypto, logging,
+                "MediaCore", "LinuxRuntime", "SessionDescription", "Admission", "ICEServers", "ViewerPage", crypto,
+                logging,
                 hummingbirdCore, nioSSL, nioTLS, nioCore, nioPosix, nioHTTP1, httpTypes,
             ]),
         layer(
@@ -340,7 +341,8 @@ let package = Package(
         tests(
             "SignalingTests",
             [
-                "MediaCore", "SessionDescription", "Admission", "ICEServers", "Signaling", "TestSupport", crypto,
+                "MediaCore", "LinuxRuntime", "SessionDescription", "Admission", "ICEServers", "Signaling",
+                "TestSupport", crypto,
                 logging,
                 nioCore, nioPosix, nioHTTP1, nioSSL,
             ]),

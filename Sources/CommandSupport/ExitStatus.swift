@@ -45,7 +45,7 @@ package enum ExitStatus: Int32 {
 }
 
 /// An error for the user: a sentence, what to do next, and the exit code.
-package struct Complaint: Error {
+package struct CommandError: Error {
     package var sentence: String
     package var remedy: String = ""
     package var status: ExitStatus

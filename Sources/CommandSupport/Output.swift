@@ -19,10 +19,10 @@ package struct DataOutput: Sendable {
 
     /// Writes the link, for which a person or a program waits: alone, or as the event `link`.
     /// - Throws: if it cannot be written, as nobody could join.
-    package func link(_ link: String, _ fields: [(String, JSONValue)] = []) throws(Complaint) {
+    package func link(_ link: String, _ fields: [(String, JSONValue)] = []) throws(CommandError) {
         let isWritten = isJSON ? event("link", [("link", .string(link))] + fields) : line(link)
         guard isWritten else {
-            throw Complaint(
+            throw CommandError(
                 sentence: "the link is lost, as it cannot be written to stdout",
                 remedy: "Give stdout a place: a terminal, a file or a pipe that is read.", status: .cannotWrite)
         }

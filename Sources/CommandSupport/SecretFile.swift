@@ -32,13 +32,13 @@ package enum SecretFile {
 
     /// The first line of a file, without blanks around it.
     /// - Throws: if it cannot be read, or is empty.
-    package static func firstLine(_ path: String, _ option: String) throws(Complaint) -> String {
+    package static func firstLine(_ path: String, _ option: String) throws(CommandError) -> String {
         warnIfExposed(path, option)
         guard let handle = FileHandle(forReadingAtPath: path), let data = try? handle.read(upToCount: sizeLimit),
             let line = String(bytes: data, encoding: .utf8)?.split(whereSeparator: \.isNewline).first
         else {
             let name = UntrustedText.clean(path, limit: 4_096, fallback: "the file")
-            throw Complaint(sentence: "\(option): \(name) cannot be read, or has no line", status: .usage)
+            throw CommandError(sentence: "\(option): \(name) cannot be read, or has no line", status: .usage)
         }
         return line.trimmingCharacters(in: .whitespaces)
     }

@@ -42,7 +42,7 @@ package struct ServerOptions: ParsableArguments {
     package func servers() throws -> [ICEServer] {
         let credential = ProcessInfo.processInfo.environment["SHARE_TURN_CREDENTIAL"] ?? ""
         if !turn.isEmpty, credential.isEmpty {
-            throw Complaint(
+            throw CommandError(
                 sentence: "the TURN server's credential is missing", remedy: "Put it in SHARE_TURN_CREDENTIAL.",
                 status: .usage)
         }

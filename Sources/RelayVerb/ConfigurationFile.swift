@@ -47,16 +47,16 @@ struct ConfigurationFile {
         self.entries = entries
     }
 
-    init(file: String) throws(Complaint) {
+    init(file: String) throws(CommandError) {
         guard let handle = FileHandle(forReadingAtPath: file), let data = try? handle.read(upToCount: Self.sizeLimit),
             let text = String(bytes: data, encoding: .utf8)
         else {
-            throw Complaint(sentence: "--config: \(file) cannot be read as text", status: .usage)
+            throw CommandError(sentence: "--config: \(file) cannot be read as text", status: .usage)
         }
         do throws(Flaw) {
             try self.init(text: text)
         } catch {
-            throw Complaint(sentence: "\(file):\(error.line): \(error.sentence)", status: .usage)
+            throw CommandError(sentence: "\(file):\(error.line): \(error.sentence)", status: .usage)
         }
     }
 
@@ -76,20 +76,20 @@ struct ConfigurationFile {
         } catch {
             // The command line may be at fault by itself.
             _ = try command.parse(arguments)
-            throw Complaint(sentence: "\(file), with the command line: \(message(error, command))", status: .usage)
+            throw CommandError(sentence: "\(file), with the command line: \(message(error, command))", status: .usage)
         }
     }
 
     /// Checks one entry by itself.
     private static func check(_ entry: Entry, of command: (some ParsableCommand).Type, in file: String) throws {
-        func flaw(_ sentence: String) -> Complaint {
-            Complaint(sentence: "\(file):\(entry.line): \(entry.key): \(sentence)", status: .usage)
+        func flaw(_ sentence: String) -> CommandError {
+            CommandError(sentence: "\(file):\(entry.line): \(entry.key): \(sentence)", status: .usage)
         }
         do {
             let arguments = entry.values == [] ? ["--\(entry.key)"] : entry.arguments
             _ = try command.parse(arguments)
             guard entry.key != "config" else { throw flaw("a file names no other file") }
-        } catch let complaint as Complaint {
+        } catch let complaint as CommandError {
             throw complaint
         } catch {
             let text = message(error, command)

@@ -35,7 +35,7 @@ package final class NATSBus: MessageBus {
     package func connect(to servers: String, tls: [String], as node: String) throws {
         let urls = servers.split(separator: ",").map { String($0).trimmingCharacters(in: .whitespaces) }
         guard !urls.isEmpty, urls.allSatisfy({ Self.isServer($0) }) else {
-            throw Complaint(
+            throw CommandError(
                 sentence: "--cluster takes URLs of NATS servers, as nats://10.0.0.7:4222", status: .usage)
         }
         var configuration = NATSConnection.Configuration(servers: urls, name: "share relay \(node)")
@@ -44,7 +44,7 @@ package final class NATSBus: MessageBus {
         do throws(NATSError) {
             try connection.start(configuration)
         } catch {
-            throw Complaint(sentence: "--cluster: \(error)", remedy: error.remedy, status: .usage)
+            throw CommandError(sentence: "--cluster: \(error)", remedy: error.remedy, status: .usage)
         }
     }
 

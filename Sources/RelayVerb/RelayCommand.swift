@@ -207,7 +207,7 @@ package struct RelayCommand: ParsableCommand {
     package func run() throws {
         do {
             try configured().relay()
-        } catch let complaint as Complaint {
+        } catch let complaint as CommandError {
             throw complaint.report()
         }
     }
@@ -228,7 +228,7 @@ package struct RelayCommand: ParsableCommand {
         let hasTerminal = isatty(STDIN_FILENO) == 1
         let token = try readToken()
         if accept == .ask, !hasTerminal, token == nil {
-            throw Complaint(
+            throw CommandError(
                 sentence: "there is no terminal to ask in",
                 remedy: "Choose whose broadcasts to take: --accept known, --accept any or --publish-token FILE.",
                 status: .usage)
@@ -261,7 +261,7 @@ package struct RelayCommand: ParsableCommand {
         }
         var configuration = try settings(token, certificate)
         guard cluster != nil || (node == nil && clusterTls.isEmpty) else {
-            throw Complaint(sentence: "--node and --cluster-tls need --cluster", status: .usage)
+            throw CommandError(sentence: "--node and --cluster-tls need --cluster", status: .usage)
         }
         let bus = NATSBus(report: { [reporter] in reporter.report($0) })
         if cluster != nil { configuration.cluster = ClusterSettings(node: node ?? Self.randomNode(), bus: bus) }
@@ -278,7 +278,7 @@ package struct RelayCommand: ParsableCommand {
         do throws(EndReason) {
             link = try blocking(throwing: { () throws(EndReason) in try await session.start() })
         } catch {
-            throw Complaint(error)
+            throw CommandError(error)
         }
         let status = try serveStatus(of: session, reporter)
         do {
@@ -338,7 +338,7 @@ package struct RelayCommand: ParsableCommand {
         guard let certificate else { return given ?? `public` ?? place.linkHost }
         if let given {
             guard certificate.isFor(given) else {
-                throw Complaint(
+                throw CommandError(
                     sentence: "--link-host: the certificate is not for \(given), but for "
                         + certificate.names.joined(separator: ", "), status: .usage)
             }
@@ -346,7 +346,7 @@ package struct RelayCommand: ParsableCommand {
         }
         if !place.isWildcard, certificate.isFor(place.host) { return place.host }
         guard let name = certificate.linkHost else {
-            throw Complaint(
+            throw CommandError(
                 sentence: "the certificate is for \(certificate.names.joined(separator: ", ")): a link needs one name",
                 remedy: "Give it: --link-host relay.example", status: .usage)
         }
@@ -377,7 +377,7 @@ package struct RelayCommand: ParsableCommand {
             let port = try blocking(throwing: { () throws(SignalingServerError) in try await server.start() })
             return (server, "http://\(place.linkHost.contains(":") ? "[\(place.linkHost)]" : place.linkHost):\(port)")
         } catch {
-            throw Complaint(sentence: "--metrics: \(error)", status: .failed)
+            throw CommandError(sentence: "--metrics: \(error)", status: .failed)
         }
     }
 
@@ -406,7 +406,7 @@ package struct RelayCommand: ParsableCommand {
         do throws(ServiceDescriptionError) {
             description = try ServiceDescription(id: id, name: name, fields: [])
         } catch {
-            throw Complaint(sentence: "--name: \(error)", status: .usage)
+            throw CommandError(sentence: "--name: \(error)", status: .usage)
         }
         var service = ServiceConfiguration(description, fixedToken: token)
         // Whoever has the link may publish. Otherwise its hash is all that a link needs.
@@ -437,7 +437,7 @@ package struct RelayCommand: ParsableCommand {
         let text = (try? String(contentsOfFile: turnSecret, encoding: .utf8)) ?? ""
         let secret = text.trimmingCharacters(in: .whitespacesAndNewlines)
         guard secret.utf8.count >= 16 else {
-            throw Complaint(
+            throw CommandError(
                 sentence: "\(turnSecret) has no secret of 16 characters or more",
                 remedy: "Make a long one, for coturn too: openssl rand -hex 32", status: .usage)
         }
@@ -448,11 +448,11 @@ package struct RelayCommand: ParsableCommand {
         guard let publishToken else { return nil }
         SecretFile.warnIfExposed(publishToken, "--publish-token")
         guard let text = try? String(contentsOfFile: publishToken, encoding: .utf8) else {
-            throw Complaint(sentence: "\(publishToken) cannot be read as text", status: .usage)
+            throw CommandError(sentence: "\(publishToken) cannot be read as text", status: .usage)
         }
         let token = text.trimmingCharacters(in: .whitespacesAndNewlines)
         if let flaw = FixedToken.flaw(of: token) {
-            throw Complaint(
+            throw CommandError(
                 sentence: "the token in \(publishToken) \(flaw)", remedy: "Make a long one: openssl rand -hex 16",
                 status: .usage)
         }

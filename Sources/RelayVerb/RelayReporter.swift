@@ -44,11 +44,11 @@ final class RelayReporter: Sendable {
 
     /// - Parameter metrics: where they are served; nil: nowhere.
     /// - Throws: if the link cannot be written.
-    func begin(_ link: ServiceLink, metrics: String?) throws(Complaint) {
+    func begin(_ link: ServiceLink, metrics: String?) throws(CommandError) {
         let file = try keep(link)
         let text = hidesSecrets ? link.redacted : link.text
-        let written: Result<Void, Complaint> = early.with { early in
-            do throws(Complaint) {
+        let written: Result<Void, CommandError> = early.with { early in
+            do throws(CommandError) {
                 try output.link(text, metrics.map { [("metrics", .string($0))] } ?? [])
             } catch {
                 return .failure(error)
@@ -178,13 +178,13 @@ final class RelayReporter: Sendable {
             emit("closed", broadcast(id) + [("reason", .string(reason.sentence))])
             published.with { $0[id] = nil }
             ErrorOutput.writeLine("share: \(UntrustedText.quote(name)) has ended: \(reason.sentence)")
-        case .meetingOpened(let id, let publisher, let met):
+        case .tunnelOpened(let id, let publisher, let met):
             let name = publisher.application?.name ?? publisher.kind
             published.with { $0[id] = (name, nil) }
             metPairings.with { $0[id] = publisher.pairing }
             emit("meeting-opened", [Self.field(met), ("name", .string(name))])
             ErrorOutput.writeLine("share: \(Self.guests(of: met)) of \(UntrustedText.quote(name)) meet it here")
-        case .meetingClosed(let id, let met):
+        case .tunnelClosed(let id, let met):
             let name = published.with { $0.removeValue(forKey: id) }?.name ?? ""
             metPairings.with { $0[id] = nil }
             emit("meeting-closed", [Self.field(met)])
@@ -209,14 +209,14 @@ final class RelayReporter: Sendable {
         }
     }
 
-    private static func field(_ met: MeetingID) -> (String, JSONValue) {
+    private static func field(_ met: TunnelID) -> (String, JSONValue) {
         switch met {
         case .broadcast(let id): ("broadcast", .string(id.text))
         case .service(let id): ("service", .string(id.text))
         }
     }
 
-    private static func guests(of met: MeetingID) -> String {
+    private static func guests(of met: TunnelID) -> String {
         switch met {
         case .broadcast: "viewers"
         case .service: "hosts"

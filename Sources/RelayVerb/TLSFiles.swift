@@ -18,24 +18,24 @@ struct TLSFiles: Sendable {
         fileprivate var key: [UInt8]
     }
 
-    func read() throws(Complaint) -> Content {
+    func read() throws(CommandError) -> Content {
         Content(chain: try Self.bytes(chain), key: try Self.bytes(key))
     }
 
-    func certificate(_ content: Content) throws(Complaint) -> ServerCertificate {
+    func certificate(_ content: Content) throws(CommandError) -> ServerCertificate {
         do throws(ServerCertificateError) {
             return try ServerCertificate(chain: content.chain, key: content.key)
         } catch {
-            throw Complaint(
+            throw CommandError(
                 sentence: "--tls: \(error.isOfKey ? key : chain) \(error)",
                 remedy: "Give the chain and the key in PEM, as from Let's Encrypt: --tls fullchain.pem privkey.pem",
                 status: .usage)
         }
     }
 
-    private static func bytes(_ file: String) throws(Complaint) -> [UInt8] {
+    private static func bytes(_ file: String) throws(CommandError) -> [UInt8] {
         guard let handle = FileHandle(forReadingAtPath: file), let data = try? handle.read(upToCount: sizeLimit) else {
-            throw Complaint(
+            throw CommandError(
                 sentence: "--tls: \(file) cannot be read",
                 remedy: "Check its name, and whether this user may read it: ls -l \(file)", status: .usage)
         }
@@ -52,7 +52,7 @@ struct TLSFiles: Sendable {
         var reported: String?
         var suspected: String?
         while (try? await Task.sleep(for: Self.interval)) != nil {
-            do throws(Complaint) {
+            do throws(CommandError) {
                 let content = try read()
                 if content == last, suspected == nil { continue }
                 let certificate = try certificate(content)

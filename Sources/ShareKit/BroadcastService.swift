@@ -306,7 +306,7 @@ extension BroadcastService.Event {
             self = .annotated(
                 broadcast, .init(id: application.id, name: application.name, icon: application.icon?.bytes))
         case .warning(let sentence): self = .warning(sentence)
-        case .pairing, .paired, .connected, .meetingOpened, .meetingClosed, .listed: return nil
+        case .pairing, .paired, .connected, .tunnelOpened, .tunnelClosed, .listed: return nil
         }
     }
 }

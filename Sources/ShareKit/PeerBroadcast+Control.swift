@@ -52,7 +52,7 @@ extension PeerBroadcast {
 }
 
 extension PeerBroadcast.Viewer {
-    init(_ viewer: WatchingViewer) {
+    init(_ viewer: ViewerSessionInfo) {
         self.init(
             id: viewer.number, name: viewer.description.name, program: viewer.description.kind,
             address: viewer.description.address, words: viewer.description.words, records: viewer.description.records,

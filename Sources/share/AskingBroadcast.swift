@@ -15,7 +15,7 @@ final class AskingBroadcast: ControllableBroadcast {
     func isPaused() async -> Bool { false }
     var audioTracks: [AudioTrackState] { [] }
     func setAudioMuted(_ kind: MediaTrackKind, _ isMuted: Bool) -> Bool { false }
-    func viewers() async -> [WatchingViewer] { [] }
+    func viewers() async -> [ViewerSessionInfo] { [] }
     func remove(viewer id: SessionID) async -> Int? { nil }
     func add(_ sink: any EncodedMediaSink, demandsMedia: Bool, records: Bool) async throws(MediaSinkFailure) {}
     func remove(_ sink: any EncodedMediaSink) async {}

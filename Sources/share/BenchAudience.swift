@@ -90,7 +90,7 @@ final class BenchAudience: Sendable {
         }
         if let failure, failure.isEmpty { return }
         let watching = state.with { $0.milliseconds.count }
-        throw Complaint(
+        throw CommandError(
             sentence: "\(watching) of \(count) viewers could watch; "
                 + (failure ?? "none of the next \(Self.simultaneous) had a frame within 60 s"),
             status: .lost)

@@ -34,7 +34,7 @@ struct BenchCluster {
                 handlers: .init(decide: { _, _ in .unanswered }, emit: { [news] _ in news.change { $0 += 1 } }))
             try bus.connect(to: server, tls: [], as: name)
             guard connected.wait(until: MonotonicClock.now + .seconds(10), { $0 ? () : nil }) != nil else {
-                throw Complaint(sentence: "nats-server does not answer", status: .failed)
+                throw CommandError(sentence: "nats-server does not answer", status: .failed)
             }
             member.start()
         }
@@ -43,7 +43,7 @@ struct BenchCluster {
         func wait(seconds: Int, _ isSo: () -> Bool) throws {
             let isDone: Void? = news.wait(until: MonotonicClock.now + .seconds(seconds)) { _ in isSo() ? () : nil }
             guard isDone != nil else {
-                throw Complaint(sentence: "the relays did not agree within \(seconds) s", status: .failed)
+                throw CommandError(sentence: "the relays did not agree within \(seconds) s", status: .failed)
             }
         }
     }

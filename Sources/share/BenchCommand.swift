@@ -76,16 +76,16 @@ struct BenchRelayCommand: ParsableCommand {
             let (start, cpu) = (audience.counters(), relay.cpuSeconds)
             let delays = relay.delays
             let began = MonotonicClock.now
-            if let reason = waitForEnd(ending, seconds: Double(seconds)) { throw Complaint(reason) }
+            if let reason = waitForEnd(ending, seconds: Double(seconds)) { throw CommandError(reason) }
             let (end, spent) = (audience.counters(), relay.cpuSeconds - cpu)
             let time = (MonotonicClock.now - began).inSeconds
             let packets = end.packets - start.packets
             guard relay.isRunning else {
-                throw Complaint(sentence: "the relay has ended while it was measured", status: .failed)
+                throw CommandError(sentence: "the relay has ended while it was measured", status: .failed)
             }
             guard packets > 0, end.watching == viewers else {
                 let why = audience.firstEnd.map { ": \($0)" } ?? ""
-                throw Complaint(
+                throw CommandError(
                     sentence: "\(viewers - end.watching) of \(viewers) viewers have ended\(why)", status: .lost)
             }
             let joins = audience.joinTimes
@@ -106,9 +106,9 @@ struct BenchRelayCommand: ParsableCommand {
                     ("kilobytesPerViewer", .integer(max(relay.privateBytes - before.own, 0) / 1_000 / viewers)),
                     ("megabytes", .integer(relay.residentBytes / 1_000_000)),
                 ] + hostile)
-        } catch let complaint as Complaint {
+        } catch let complaint as CommandError {
             // After a signal the viewers end because the relay does.
-            throw (ending.with { $0 }.map { Complaint($0) } ?? complaint).report()
+            throw (ending.with { $0 }.map { CommandError($0) } ?? complaint).report()
         }
     }
 
@@ -137,7 +137,7 @@ struct BenchRelayCommand: ParsableCommand {
     private func requireDescriptors() throws {
         let needed = viewers * 4 + 256
         guard FileDescriptors.limit < needed else { return }
-        throw Complaint(
+        throw CommandError(
             sentence: "\(viewers) viewers need \(needed) open files; this process may have \(FileDescriptors.limit)",
             remedy: "raise the limit with ulimit -n \(needed), or take fewer viewers", status: .failed)
     }
@@ -179,7 +179,7 @@ private final class MeasuredRelay: Sendable {
         guard let event = process.readEvent(), let link = event["link"] as? String,
             let metrics = event["metrics"] as? String
         else {
-            throw Complaint(sentence: "the relay has not started: \(process.errorText)", status: .failed)
+            throw CommandError(sentence: "the relay has not started: \(process.errorText)", status: .failed)
         }
         self.link = link
         self.metrics = metrics
@@ -196,7 +196,7 @@ private final class MeasuredRelay: Sendable {
             _ = NamedThread("relay-events") { [process] in while process.readLine() != nil {} }
             return link
         }
-        throw Complaint(sentence: "the relay has ended: \(process.errorText)", status: .failed)
+        throw CommandError(sentence: "the relay has ended: \(process.errorText)", status: .failed)
     }
 
     var isRunning: Bool { process.isRunning }

@@ -30,7 +30,7 @@ struct BenchDirectoryCommand: ParsableCommand {
         if cluster {
             do {
                 try BenchCluster(broadcasts: broadcasts).run()
-            } catch let complaint as Complaint {
+            } catch let complaint as CommandError {
                 throw complaint.report()
             }
         } else {

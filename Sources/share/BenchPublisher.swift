@@ -32,7 +32,7 @@ final class BenchPublisher {
             }
             destination = paired
         } catch {
-            throw Complaint(sentence: "the relay does not take the stream: \(error)", status: .failed)
+            throw CommandError(sentence: "the relay does not take the stream: \(error)", status: .failed)
         }
         var settings = HostSession.Configuration(
             listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1", fixedToken: nil, framesPerSecond: 30,
@@ -46,7 +46,7 @@ final class BenchPublisher {
             let controller = controller
             try blocking(throwing: { () throws(EndReason) in try await controller.start() })
         } catch {
-            throw Complaint(error)
+            throw CommandError(error)
         }
     }
 

@@ -36,7 +36,7 @@ final class BroadcastBus: Sendable {
     /// Connects to the session bus of the environment, and takes the name. Without a bus the broadcast goes on; `share doctor`
     /// says what that means. If another program has the name, a sentence says so.
     /// - Throws: if another broadcast has the name.
-    init(_ environment: [String: String], stop: @escaping @Sendable (EndReason) -> Void) throws(Complaint) {
+    init(_ environment: [String: String], stop: @escaping @Sendable (EndReason) -> Void) throws(CommandError) {
         guard let address = SessionBusAddress.running(in: environment) else {
             hasEnded.with { $0 = true }
             return

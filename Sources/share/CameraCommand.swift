@@ -45,7 +45,7 @@ struct CameraCommand: ParsableCommand {
 
     func run() throws {
         let request = try request()
-        try complaining { () throws(Complaint) in
+        try complaining { () throws(CommandError) in
             let answer = try control.one().meet(.camera(request))
             ErrorOutput.writeLine("share: \(answer.camera?.sentence ?? "no camera")")
         }

@@ -65,7 +65,7 @@ struct CameraOptions: ParsableArguments {
 
     /// The cameras of a host; nil if none is shown.
     /// - Parameter source: what is shared.
-    func makeFeed(_ source: CaptureSource) throws(Complaint) -> CameraFeed? {
+    func makeFeed(_ source: CaptureSource) throws(CommandError) -> CameraFeed? {
         var settings = CameraFeed.Settings()
         settings.isMirrored = cameraMirror
         if let cameraAt { settings.place = cameraAt }
@@ -74,7 +74,7 @@ struct CameraOptions: ParsableArguments {
         var isWhole = false
         if case .camera(let whole) = source {
             guard camera.count <= 1 else {
-                throw Complaint(
+                throw CommandError(
                     sentence: "the camera is the whole picture: --camera names its back camera, and is given once",
                     status: .usage)
             }
@@ -90,7 +90,7 @@ struct CameraOptions: ParsableArguments {
                 ErrorOutput.writeLine("share: \($0.sentence)")
             }
         } catch {
-            throw Complaint(sentence: error.message, remedy: error.remedy, status: .noDisplay)
+            throw CommandError(sentence: error.message, remedy: error.remedy, status: .noDisplay)
         }
     }
 }

@@ -34,7 +34,7 @@ struct ClipCommand: ParsableCommand {
     var json = false
 
     func run() throws {
-        try complaining { () throws(Complaint) in
+        try complaining { () throws(CommandError) in
             let source = try one()
             var path = URL(fileURLWithPath: output).path
             if output.hasSuffix("/"), !path.hasSuffix("/") { path += "/" }
@@ -52,20 +52,20 @@ struct ClipCommand: ParsableCommand {
         }
     }
 
-    private func save(_ source: RunningClips, _ request: ClipRequest) throws(Complaint) -> SavedClip {
+    private func save(_ source: RunningClips, _ request: ClipRequest) throws(CommandError) -> SavedClip {
         let answer: ControlAnswer
         do throws(ControlSocketFailure) {
             answer = try source.ask(ControlRequest(.clip(request)))
         } catch {
-            throw Complaint(sentence: error.message, status: error.code == .notListening ? .noBroadcast : .lost)
+            throw CommandError(sentence: error.message, status: error.code == .notListening ? .noBroadcast : .lost)
         }
         if let clip = answer.clip { return clip }
-        throw Complaint(
+        throw CommandError(
             sentence: answer.message.map { UntrustedText.clean($0, limit: 512, fallback: "") } ?? "no clip was saved",
             status: answer.error == .failed ? .cannotWrite : .lost)
     }
 
-    private func one() throws(Complaint) -> RunningClips {
+    private func one() throws(CommandError) -> RunningClips {
         let (running, failures) = RunningClips.all(
             in: ControlSocketFolder(environment: ProcessInfo.processInfo.environment))
         for failure in failures { ErrorOutput.writeLine("share: \(failure.message)") }
@@ -74,14 +74,14 @@ struct ClipCommand: ParsableCommand {
             $0.status.name.lowercased().hasPrefix(wanted) || $0.id.lowercased().hasPrefix(wanted)
         }
         guard let first = found.first else {
-            throw Complaint(
+            throw CommandError(
                 sentence: running.isEmpty
                     ? "no host or viewer on this machine keeps clips" : "no session of that name keeps clips",
                 remedy: "Start one with --clips, as in: share host --clips", status: .noBroadcast)
         }
         guard found.count == 1 else {
             for source in found { ErrorOutput.writeLine(source.line) }
-            throw Complaint(
+            throw CommandError(
                 sentence: "\(found.count) sessions are meant, see above", remedy: "Choose one: --broadcast NAME",
                 status: .usage)
         }

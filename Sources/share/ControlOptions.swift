@@ -16,13 +16,13 @@ struct ControlOptions: ParsableArguments {
 
     /// Every broadcast that is meant.
     /// - Throws: if there is none, or one that runs cannot be asked.
-    func all() throws(Complaint) -> [RunningBroadcast] {
+    func all() throws(CommandError) -> [RunningBroadcast] {
         let (running, failures) = RunningBroadcast.all(
             in: ControlSocketFolder(environment: ProcessInfo.processInfo.environment))
         for failure in failures { ErrorOutput.writeLine("share: \(failure.message)") }
         guard !running.isEmpty else {
-            guard failures.isEmpty else { throw Complaint(sentence: "no broadcast can be asked", status: .lost) }
-            throw Complaint(
+            guard failures.isEmpty else { throw CommandError(sentence: "no broadcast can be asked", status: .lost) }
+            throw CommandError(
                 sentence: "no broadcast is running", remedy: "Start one with: share host", status: .noBroadcast)
         }
         guard let broadcast else { return running }
@@ -30,7 +30,7 @@ struct ControlOptions: ParsableArguments {
         let found = running.filter { !wanted.isEmpty && $0.status.id.hasPrefix(wanted) }
         guard !found.isEmpty else {
             list(running)
-            throw Complaint(
+            throw CommandError(
                 sentence: "no running broadcast has the identifier \(UntrustedText.quote(broadcast)), see above",
                 status: .noBroadcast)
         }
@@ -38,14 +38,14 @@ struct ControlOptions: ParsableArguments {
     }
 
     /// The only broadcast that is meant.
-    func one() throws(Complaint) -> RunningBroadcast {
+    func one() throws(CommandError) -> RunningBroadcast {
         var found = try all()
         // A host that still asks whether to broadcast is meant only if it is named or alone.
         let begun = found.filter { $0.status.asking != true }
         if broadcast == nil, !begun.isEmpty { found = begun }
         guard found.count == 1, let first = found.first else {
             list(found)
-            throw Complaint(
+            throw CommandError(
                 sentence: "\(found.count) broadcasts are meant, see above", remedy: "Choose one: --broadcast ID",
                 status: .usage)
         }
@@ -60,19 +60,19 @@ struct ControlOptions: ParsableArguments {
 extension RunningBroadcast {
     /// Sends a request that changes something.
     /// - Returns: the answer to a request that was met.
-    func meet(_ command: ControlRequest.Command) throws(Complaint) -> ControlAnswer {
+    func meet(_ command: ControlRequest.Command) throws(CommandError) -> ControlAnswer {
         let answer = try answer(to: command)
         guard let error = answer.error else { return answer }
-        throw Complaint(
+        throw CommandError(
             sentence: answer.message.map { UntrustedText.clean($0, limit: 256, fallback: "") } ?? error.rawValue,
             status: error == .ended ? .noBroadcast : .usage)
     }
 
-    func answer(to command: ControlRequest.Command) throws(Complaint) -> ControlAnswer {
+    func answer(to command: ControlRequest.Command) throws(CommandError) -> ControlAnswer {
         do throws(ControlSocketFailure) {
             return try ask(ControlRequest(command))
         } catch {
-            throw Complaint(
+            throw CommandError(
                 sentence: error.message, status: error.code == .notListening ? .noBroadcast : .lost)
         }
     }
@@ -120,8 +120,8 @@ enum ClockText {
 }
 
 /// Runs a verb, and reports a complaint.
-func complaining(_ body: () throws(Complaint) -> Void) throws {
-    do throws(Complaint) {
+func complaining(_ body: () throws(CommandError) -> Void) throws {
+    do throws(CommandError) {
         try body()
     } catch {
         throw error.report()

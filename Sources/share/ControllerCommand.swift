@@ -11,12 +11,12 @@ struct ControllerCommand: ParsableCommand {
         commandName: "controller", abstract: "Say when a controller's share button is pressed.", shouldDisplay: false)
 
     func run() throws {
-        try complaining { () throws(Complaint) in
+        try complaining { () throws(CommandError) in
             let button: ControllerButton
             do throws(SourceFailure) {
                 button = try ControllerButton { Self.write("pressed") }
             } catch {
-                throw Complaint(sentence: error.message, remedy: error.remedy, status: .failed)
+                throw CommandError(sentence: error.message, remedy: error.remedy, status: .failed)
             }
             Self.write("ready")
             _ = FileHandle.standardInput.readDataToEndOfFile()

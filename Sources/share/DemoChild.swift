@@ -26,7 +26,7 @@ final class DemoChild: Sendable {
                 executable, arguments, environment: environment, output: .pipe,
                 errors: mergesErrors ? .output : .pipe)
         } catch {
-            throw Complaint(
+            throw CommandError(
                 sentence: "\(executable) cannot be started: \(String(cString: strerror(error.code)))", status: .failed)
         }
         output = FileHandle(fileDescriptor: process.output ?? -1, closeOnDealloc: true)

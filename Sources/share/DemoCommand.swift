@@ -47,7 +47,7 @@ struct DemoCommand: ParsableCommand {
             } else {
                 try demo()
             }
-        } catch let complaint as Complaint {
+        } catch let complaint as CommandError {
             throw complaint.report()
         }
     }
@@ -67,7 +67,7 @@ struct DemoCommand: ParsableCommand {
         defer { host.end() }
         stage.adopt(host)
         guard let first = host.readEvent(), let link = first["link"] as? String else {
-            throw Complaint(sentence: "the host did not start: \(host.errorText)", status: .failed)
+            throw CommandError(sentence: "the host did not start: \(host.errorText)", status: .failed)
         }
         let begin = ContinuousClock.now
         var arguments = ["join", "--json", "--name", "demo", "--for", "\(duration.seconds)"]
@@ -95,7 +95,7 @@ struct DemoCommand: ParsableCommand {
                 }
             case "ended":
                 if event["code"] as? String != "stopped" {
-                    throw Complaint(
+                    throw CommandError(
                         sentence: event["reason"] as? String ?? "it ended",
                         status: event["code"] as? String == "sourceGone" ? .noDisplay : .failed)
                 }
@@ -103,7 +103,7 @@ struct DemoCommand: ParsableCommand {
             }
         }
         guard let firstPicture, let start, lastAt > start.at else {
-            throw Complaint(sentence: "no frame was received: \(viewer.errorText)\(host.errorText)", status: .failed)
+            throw CommandError(sentence: "no frame was received: \(viewer.errorText)\(host.errorText)", status: .failed)
         }
         let elapsed = seconds(lastAt - start.at)
         let frames = Double((last["frames"] as? Int ?? 0) - start.frames) / elapsed

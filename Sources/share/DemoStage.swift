@@ -46,7 +46,7 @@ final class DemoStage: @unchecked Sendable {
             guard let range = line.range(of: "client connections on 127.0.0.1:") else { continue }
             return "nats://127.0.0.1:\(line[range.upperBound...])"
         }
-        throw Complaint(
+        throw CommandError(
             sentence: "nats-server did not start", remedy: "On Debian: apt install nats-server", status: .failed)
     }
 

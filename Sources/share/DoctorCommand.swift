@@ -36,7 +36,7 @@ struct DoctorCommand: ParsableCommand {
     func run() throws {
         do {
             try examine()
-        } catch let complaint as Complaint {
+        } catch let complaint as CommandError {
             throw complaint.report()
         }
     }
@@ -88,7 +88,7 @@ struct DoctorCommand: ParsableCommand {
         do throws(LinkError) {
             return try Link(parsing: text)
         } catch {
-            throw Complaint(error)
+            throw CommandError(error)
         }
     }
 

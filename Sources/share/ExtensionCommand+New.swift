@@ -26,7 +26,7 @@ extension ExtensionCommand {
         func run() throws {
             do {
                 try write()
-            } catch let complaint as Complaint {
+            } catch let complaint as CommandError {
                 throw complaint.report()
             }
         }
@@ -34,14 +34,14 @@ extension ExtensionCommand {
         private func write() throws {
             let id = try HostCommand.serviceID(id)
             guard let source = package.map({ URL(fileURLWithPath: $0).path }) ?? Self.ownPackage() else {
-                throw Complaint(
+                throw CommandError(
                     sentence: "the package with ShareKit was not found beside this program",
                     remedy: "Name its folder: --package FOLDER.", status: .usage)
             }
             let name = String(id.text.split(separator: ".").last ?? "extension").capitalized
             let folder = URL(fileURLWithPath: name)
             guard !FileManager.default.fileExists(atPath: folder.path) else {
-                throw Complaint(sentence: "there is a folder \(name) already", status: .cannotWrite)
+                throw CommandError(sentence: "there is a folder \(name) already", status: .cannotWrite)
             }
             let template = ExtensionTemplate(id: id, name: name, package: source)
             do {
@@ -52,7 +52,8 @@ extension ExtensionCommand {
                     try Data(text.utf8).write(to: file)
                 }
             } catch {
-                throw Complaint(sentence: "cannot write \(name): \(error.localizedDescription)", status: .cannotWrite)
+                throw CommandError(
+                    sentence: "cannot write \(name): \(error.localizedDescription)", status: .cannotWrite)
             }
             ErrorOutput.writeLine("share: written: \(name)")
             ErrorOutput.writeLine("share: build it:      swift build --package-path \(name)")

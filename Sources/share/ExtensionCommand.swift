@@ -98,7 +98,7 @@ struct PairCommand: ParsableCommand {
             }
             guard let id else {
                 guard let preferred = try PreferredService().get() else {
-                    throw Complaint(
+                    throw CommandError(
                         sentence: "no service is preferred", remedy: "Choose one: share pair ID; see share services.",
                         status: .unknownService)
                 }
@@ -135,8 +135,8 @@ private func reporting(_ body: () throws -> Void) throws {
     do {
         try body()
     } catch let error as ExtensionError {
-        throw Complaint(sentence: error.description, status: error.status).report()
-    } catch let complaint as Complaint {
+        throw CommandError(sentence: error.description, status: error.status).report()
+    } catch let complaint as CommandError {
         throw complaint.report()
     }
 }

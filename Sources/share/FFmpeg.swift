@@ -103,7 +103,7 @@ enum FFmpeg {
     }
 
     private static func run(_ program: String, _ arguments: [String]) throws(RecordingFailure) -> Bool {
-        do throws(Complaint) {
+        do throws(CommandError) {
             return try ForegroundProgram.runBeside(
                 program, ["-nostdin", "-v", "error", "-n"] + arguments, memory: ForegroundProgram.foreignFileMemory)
                 == 0

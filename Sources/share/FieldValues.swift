@@ -15,7 +15,7 @@ struct FieldValues {
     private static let secrets = ["token", "secret", "password", "passwd", "key", "pin"]
 
     /// By the names of the fields. A value that the user is to type is not among them.
-    func values() throws(Complaint) -> [String: String] {
+    func values() throws(CommandError) -> [String: String] {
         var values = environmentValues
         for text in files {
             let (name, file) = try Self.pair(text, "--field-file is NAME=FILE")
@@ -52,10 +52,10 @@ struct FieldValues {
                 + "SHARE_FIELD_\(name.uppercased().replacingOccurrences(of: "-", with: "_"))")
     }
 
-    private static func pair(_ text: String, _ form: String) throws(Complaint) -> (name: String, value: String) {
+    private static func pair(_ text: String, _ form: String) throws(CommandError) -> (name: String, value: String) {
         let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
         // The text may be a secret.
-        guard parts.count == 2 else { throw Complaint(sentence: form, status: .usage) }
+        guard parts.count == 2 else { throw CommandError(sentence: form, status: .usage) }
         return (String(parts[0]), String(parts[1]))
     }
 }

@@ -18,7 +18,7 @@ enum ForegroundProgram {
     /// - Parameter memory: see `runBeside`.
     /// - Returns: the exit code, or 128 and the number of the signal that has ended it.
     /// - Throws: if it cannot be started.
-    static func run(_ path: String, _ arguments: [String], memory: Int? = nil) throws(Complaint) -> Int32 {
+    static func run(_ path: String, _ arguments: [String], memory: Int? = nil) throws(CommandError) -> Int32 {
         let former = signal(SIGINT, SIG_IGN)
         defer { signal(SIGINT, former) }
         return try runBeside(path, arguments, memory: memory)
@@ -26,7 +26,7 @@ enum ForegroundProgram {
 
     /// Runs a program; Ctrl-C ends it and this process.
     /// - Parameter memory: how much address space it may have, in bytes; nil: as this process.
-    static func runBeside(_ path: String, _ arguments: [String], memory: Int? = nil) throws(Complaint) -> Int32 {
+    static func runBeside(_ path: String, _ arguments: [String], memory: Int? = nil) throws(CommandError) -> Int32 {
         let environment = ProgramEnvironment.selected(of: ProcessInfo.processInfo.environment)
         let process: Subprocess
         do throws(Subprocess.Failure) {
@@ -34,7 +34,7 @@ enum ForegroundProgram {
                 path, arguments, environment: environment, input: .descriptor(STDIN_FILENO),
                 output: .descriptor(STDOUT_FILENO), errors: .descriptor(STDERR_FILENO))
         } catch {
-            throw Complaint(
+            throw CommandError(
                 sentence: "\(path) cannot be started: \(String(cString: strerror(error.code)))", status: .failed)
         }
         if let memory { AddressSpace.limit(process.id, to: memory) }

@@ -16,14 +16,14 @@ extension HostCommand {
 
     /// Before the user is asked anything.
     /// - Throws: if the screen is broadcast already.
-    func checkSystemBroadcast() throws(Complaint) {
+    func checkSystemBroadcast() throws(CommandError) {
         if isOfSession { try SystemBroadcast.check(ProcessInfo.processInfo.environment) }
     }
 
     /// Makes this the one broadcast of the session's screen, unless it shows the test video or another display. Called when
     /// the user has agreed: a host that still asks keeps no other from broadcasting.
     /// - Throws: if the screen is broadcast already.
-    func claimSystemBroadcast(_ run: HostRun) throws(Complaint) {
+    func claimSystemBroadcast(_ run: HostRun) throws(CommandError) {
         guard isOfSession else { return }
         let system = try SystemBroadcast(environment: ProcessInfo.processInfo.environment) { run.stop($0) }
         run.system.with { $0 = system }

@@ -19,7 +19,7 @@ extension HostCommand {
         do {
             try chooseSource()
             try host()
-        } catch let complaint as Complaint {
+        } catch let complaint as CommandError {
             throw complaint.report()
         }
     }
@@ -37,7 +37,7 @@ extension HostCommand {
             let picker = SourcePicker(found, cameras: { SourceLine.cameras })
         else { return }
         guard let choice = picker.pick() else {
-            throw Complaint(sentence: "nothing was chosen to be shared", status: .declined)
+            throw CommandError(sentence: "nothing was chosen to be shared", status: .declined)
         }
         source = choice
     }
@@ -46,7 +46,7 @@ extension HostCommand {
         let hasTerminal = isatty(STDIN_FILENO) == 1
         // Checked here and not in `validate`, so that an invalid option is reported first.
         if preferredExtension == nil, accept == .ask, !hasTerminal, !WindowQuestion.isPossible {
-            throw Complaint(
+            throw CommandError(
                 sentence: "there is no terminal to ask in, and no display",
                 remedy: "Choose who may join: --accept known or --accept any.", status: .usage)
         }
@@ -57,7 +57,7 @@ extension HostCommand {
             ending.change { $0 = $0 ?? EndReason(.stopped, "ended by \(name)") }
         }
         // Before anything is asked or captured.
-        let kept = try KeptMedia(keep, name: ownName, output)
+        let kept = try RecordingOutputs(keep, name: ownName, output)
         try checkSystemBroadcast()
         var run = HostRun(output: output, ending: ending, kept: kept, camera: try cameras.makeFeed(chosenSource))
         run.onLive = LiveCommand(onLive, title: title ?? ownName)
@@ -91,17 +91,17 @@ extension HostCommand {
                 media, configuration, identity: identity, decide: { await admission.decide($0) },
                 emit: { run.handle($0) })
         } catch {
-            throw Complaint(error)
+            throw CommandError(error)
         }
         if isatty(STDIN_FILENO) == 1, accept != .any { prompt.start() }
         // A relay is asked after the countdown.
-        if configuration.meeting == nil { Self.countDown(countdown, until: run.ending, run.output) }
+        if configuration.tunnel == nil { Self.countDown(countdown, until: run.ending, run.output) }
         guard run.ending.with({ $0 }) == nil else { return try run.end(broadcast.control) }
         let link: Link
         do throws(EndReason) {
             link = try blocking(throwing: { () throws(EndReason) in try await broadcast.open() })
         } catch {
-            throw Complaint(error)
+            throw CommandError(error)
         }
         // Created before the link is printed, so that a viewer's window on this display finds it.
         let mark = chosenSource.isOfDesktop ? try? DisplayCaptureMarker(link.id.text, display: display) : nil

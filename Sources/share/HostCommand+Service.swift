@@ -46,7 +46,7 @@ extension HostCommand {
             }
         } catch {
             output.ended(error)
-            throw Complaint(error)
+            throw CommandError(error)
         }
         ErrorOutput.writeLine("share: broadcasting to \(UntrustedText.quote(destination.name)) alone; Ctrl-C ends it")
         // Also for the question after a lock of the session.
@@ -62,12 +62,12 @@ extension HostCommand {
         _ run: HostRun
     ) throws {
         let limit = route == .auto ? directViewers : nil
-        let destination = try pair(with: manifest, .meeting(directViewers: limit), identity, run)
+        let destination = try pair(with: manifest, .tunnel(directViewers: limit), identity, run)
         guard case .service(var relay) = destination else { preconditionFailure("a relay is a service peer") }
         defer { blocking { await destination.close() } }
         relay.title = listed ? title ?? "" : nil
         var configuration = configuration
-        configuration.meeting = relay
+        configuration.tunnel = relay
         configuration.directViewers = limit
         configuration.grantedServers = relay.grantedServers
         // Nobody has to reach this host's own server.
@@ -115,12 +115,12 @@ extension HostCommand {
             })
         } catch {
             switch error {
-            case .setup(let reason): throw Complaint(reason)
+            case .setup(let reason): throw CommandError(reason)
             case .pairing(let failure):
                 run.output.event(
                     "pairing-refused",
                     service + [("reason", .string("\(failure)")), ("code", .string(failure.code))])
-                throw Complaint(sentence: "\(failure)", status: failure.status)
+                throw CommandError(sentence: "\(failure)", status: failure.status)
             }
         }
         run.output.event("paired", service + [("name", .string(destination.name))])
@@ -134,7 +134,7 @@ extension HostCommand {
 
     static func serviceID(_ text: String) throws -> ServiceID {
         guard let id = ServiceID(text) else {
-            throw Complaint(
+            throw CommandError(
                 sentence: "'\(text)' is no identifier of a service, such as com.example.conference", status: .usage)
         }
         return id
@@ -147,32 +147,32 @@ extension HostCommand {
             if let preferred = try PreferredService().get() { return try ExtensionStore().read(preferred) }
             return try chosenExtension()
         } catch let error as ExtensionError {
-            throw Complaint(
+            throw CommandError(
                 sentence: "\(error)", remedy: "Ask the service for its link, and run: share extension install LINK",
                 status: error.status)
         }
     }
 
     /// The service of a relay, as it describes itself now.
-    static func relay(at text: String) throws(Complaint) -> ExtensionManifest {
+    static func relay(at text: String) throws(CommandError) -> ExtensionManifest {
         let (link, description) = try describeService(at: text)
         return ExtensionManifest(description, service: link)
     }
 
     /// Reads a service's link, and asks the service for its name, its fields and its terms.
-    static func describeService(at text: String) throws(Complaint) -> (ServiceLink, ServiceDescription) {
+    static func describeService(at text: String) throws(CommandError) -> (ServiceLink, ServiceDescription) {
         let link: ServiceLink
         do throws(LinkError) {
             link = try ServiceLink(parsing: text)
         } catch {
-            throw Complaint(error)
+            throw CommandError(error)
         }
         do throws(PairingFailure) {
             let client = try ServiceClient(link: link)
             defer { blocking { await client.close() } }
             return (link, try blocking(throwing: client.describe))
         } catch {
-            throw Complaint(sentence: "\(error)", status: error.status)
+            throw CommandError(sentence: "\(error)", status: error.status)
         }
     }
 
@@ -180,13 +180,13 @@ extension HostCommand {
         let listing = try ExtensionStore().list()
         for error in listing.errors { ErrorOutput.writeLine("share: \(error)") }
         guard !listing.extensions.isEmpty else {
-            throw Complaint(
+            throw CommandError(
                 sentence: "no service is preferred, and none is installed",
                 remedy: "Ask a service for its link, and run: share extension install LINK", status: .unknownService)
         }
         if let obstacle = ServicePrompt.obstacle { throw obstacle }
         guard let chosen = ServicePicker(services: listing.extensions).pick() else {
-            throw Complaint(sentence: "you chose no service", status: .declined)
+            throw CommandError(sentence: "you chose no service", status: .declined)
         }
         return chosen
     }

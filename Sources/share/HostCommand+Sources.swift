@@ -28,7 +28,7 @@ extension HostCommand {
                     converter: YUVConverter(),
                     report: { ErrorOutput.writeLine("share: \($0)") })
             } catch {
-                throw Complaint(sentence: error.message, remedy: error.remedy, status: .noDisplay)
+                throw CommandError(sentence: error.message, remedy: error.remedy, status: .noDisplay)
             }
         case .portal: screen = try makePortalScreen(until: run.ending)
         case .camera: screen = try makeCameraScreen(run)
@@ -58,7 +58,7 @@ extension HostCommand {
             guard let camera = run.camera else { throw SourceFailure(.noSuchDevice, "no camera is chosen") }
             return try CameraScreen(camera)
         } catch {
-            throw Complaint(sentence: error.message, remedy: error.remedy, status: .noDisplay)
+            throw CommandError(sentence: error.message, remedy: error.remedy, status: .noDisplay)
         }
     }
 
@@ -76,7 +76,7 @@ extension HostCommand {
             }
             // Who has not asked for the portal may not know that there is another way.
             let other = source == nil ? " --source screen shares what X11 programs show." : ""
-            throw Complaint(sentence: error.message, remedy: error.remedy + other, status: .noDisplay)
+            throw CommandError(sentence: error.message, remedy: error.remedy + other, status: .noDisplay)
         }
     }
 }

@@ -15,7 +15,7 @@ struct HostRun: Sendable {
     /// The window with the link, if there is one.
     let linkWindow = WindowPrompt.Ticket()
     /// What this host records.
-    let kept: KeptMedia
+    let kept: RecordingOutputs
     /// The camera that it shows.
     let camera: CameraFeed?
     /// Runs `--on-live`.
@@ -40,7 +40,7 @@ struct HostRun: Sendable {
         blocking { await broadcast.stop(reason) }
         HostReporter.settle(isEnd: true)
         output.ended(reason)
-        guard reason.code == .stopped else { throw Complaint(reason) }
+        guard reason.code == .stopped else { throw CommandError(reason) }
         ErrorOutput.writeLine("share: \(reason.sentence)")
     }
 }

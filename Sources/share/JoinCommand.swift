@@ -80,7 +80,7 @@ struct JoinCommand: ParsableCommand {
     func run() throws {
         do {
             try join()
-        } catch let complaint as Complaint {
+        } catch let complaint as CommandError {
             throw complaint.report()
         }
     }
@@ -99,7 +99,7 @@ struct JoinCommand: ParsableCommand {
         let link = try LinkArgument.read(link, command: "join")
         let servers = try serverOptions.servers()
         if let snapshot { try OutputFile.check(snapshot) }
-        let kept = try KeptMedia(keep, name: nil, output)
+        let kept = try RecordingOutputs(keep, name: nil, output)
         let reporter = ViewerReporter(output: output, snapshot: snapshot != nil, reportsStatistics: stats)
         Signals.handle { reporter.interrupt(EndReason(.stopped, "ended by \($0)")) }
         let identity = try makeIdentity()
@@ -136,10 +136,10 @@ struct JoinCommand: ParsableCommand {
         if let window, reason.code != .stopped { show(reason, in: window) }
         if let window { WindowMemory.keep(window) }
         guard reason.status == .fine else {
-            throw Complaint(reason)
+            throw CommandError(reason)
         }
         guard hasFrame else {
-            throw Complaint(
+            throw CommandError(
                 sentence: "no frame was received, so \(snapshot ?? "the file") was not written", status: .lost)
         }
         try kept.finish()
@@ -152,7 +152,7 @@ struct JoinCommand: ParsableCommand {
     private func makeWindow(_ link: Link, _ reporter: ViewerReporter, isMirror: Bool) throws -> VideoWindow {
         let environment = ProcessInfo.processInfo.environment
         guard ["DISPLAY", "WAYLAND_DISPLAY"].contains(where: { environment[$0]?.isEmpty == false }) else {
-            throw Complaint(
+            throw CommandError(
                 sentence: "there is no display for a window: DISPLAY is not set", remedy: Self.withoutWindow,
                 status: .noDisplay)
         }
@@ -165,7 +165,7 @@ struct JoinCommand: ParsableCommand {
                 onMute: { muted in reporter.setMuted(muted) },
                 onStatistics: { isShown in reporter.showStatistics(isShown) })
         } catch {
-            throw Complaint(sentence: error.message, remedy: Self.withoutWindow, status: .noDisplay)
+            throw CommandError(sentence: error.message, remedy: Self.withoutWindow, status: .noDisplay)
         }
     }
 
@@ -190,7 +190,7 @@ struct JoinCommand: ParsableCommand {
         do {
             return try frameStore.save(to: file)
         } catch let failure as ImageFileFailure {
-            throw Complaint(sentence: failure.message, status: .cannotWrite)
+            throw CommandError(sentence: failure.message, status: .cannotWrite)
         }
     }
 }

@@ -43,13 +43,13 @@ struct KnownCommand: ParsableCommand {
                 let text = name.joined(separator: " ")
                 let found = try known.find(text)
                 guard let entry = found.first else {
-                    throw Complaint(
+                    throw CommandError(
                         sentence: "nobody is known as \(JSONValue.string(text).text)",
                         remedy: "List the known viewers: share known list", status: .usage)
                 }
                 guard found.count == 1 else {
                     for entry in found { ErrorOutput.writeLine(entry.line) }
-                    throw Complaint(
+                    throw CommandError(
                         sentence: "\(found.count) are known as \(JSONValue.string(text).text), see above",
                         remedy: "Give the beginning of the fingerprint instead.", status: .usage)
                 }
@@ -73,8 +73,8 @@ private func saying(_ body: () throws -> Void) throws {
     do {
         try body()
     } catch let error as KnownViewersError {
-        throw Complaint(sentence: error.description, status: .cannotWrite).report()
-    } catch let complaint as Complaint {
+        throw CommandError(sentence: error.description, status: .cannotWrite).report()
+    } catch let complaint as CommandError {
         throw complaint.report()
     }
 }

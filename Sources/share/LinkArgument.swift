@@ -7,7 +7,7 @@ enum LinkArgument {
     /// - Parameters:
     ///   - argument: the link, `-` for stdin, or nil for SHARE_LINK.
     ///   - command: the command's name, for the message.
-    static func read(_ argument: String?, command: String) throws(Complaint) -> Link {
+    static func read(_ argument: String?, command: String) throws(CommandError) -> Link {
         let text: String
         if let argument, argument != "-" {
             text = argument
@@ -16,7 +16,7 @@ enum LinkArgument {
         } else if let fromEnvironment = ProcessInfo.processInfo.environment["SHARE_LINK"] {
             text = fromEnvironment
         } else {
-            throw Complaint(
+            throw CommandError(
                 sentence: "which link?",
                 remedy: "share \(command) LINK, or set SHARE_LINK, or share \(command) - and the link on stdin.",
                 status: .usage)
@@ -24,12 +24,12 @@ enum LinkArgument {
         do throws(LinkError) {
             return try Link(parsing: text)
         } catch {
-            throw Complaint(error)
+            throw CommandError(error)
         }
     }
 }
 
-extension Complaint {
+extension CommandError {
     /// A text that is no link, or one of another kind.
     init(_ error: LinkError) {
         let remedy =

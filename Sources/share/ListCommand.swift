@@ -30,7 +30,7 @@ struct ListCommand: ParsableCommand {
     var json = false
 
     func run() throws {
-        try complaining { () throws(Complaint) in
+        try complaining { () throws(CommandError) in
             let (entries, total) = try broadcasts()
             if entries.isEmpty { ErrorOutput.writeLine("share: nothing is listed") }
             let now = Int(Date().timeIntervalSince1970)
@@ -41,26 +41,26 @@ struct ListCommand: ParsableCommand {
         }
     }
 
-    private func broadcasts() throws(Complaint) -> (entries: [DirectoryEntry], total: Int) {
+    private func broadcasts() throws(CommandError) -> (entries: [DirectoryEntry], total: Int) {
         let link: ServiceLink
         do throws(LinkError) {
             link = try ServiceLink(parsing: relay)
         } catch {
-            throw Complaint(error)
+            throw CommandError(error)
         }
         let client: ServiceClient
         do throws(PairingFailure) {
             client = try ServiceClient(link: link)
         } catch {
-            throw Complaint(sentence: "\(error)", status: error.status)
+            throw CommandError(sentence: "\(error)", status: error.status)
         }
         defer { blocking { await client.close() } }
         let app = app
         do throws(SignalingError) {
             return try blocking(throwing: { () throws(SignalingError) in try await client.broadcasts(of: app) })
         } catch {
-            guard error.code == .gone else { throw Complaint(sentence: "\(error)", status: .unreachable) }
-            throw Complaint(sentence: "this relay lists no broadcasts", status: .unreachable)
+            guard error.code == .gone else { throw CommandError(sentence: "\(error)", status: .unreachable) }
+            throw CommandError(sentence: "this relay lists no broadcasts", status: .unreachable)
         }
     }
 }

@@ -18,7 +18,7 @@ struct PaintCommand: ParsableCommand {
         do throws(SourceFailure) {
             window = try VideoWindow(title: "share demo", converter: YUVConverter(), startsFullscreen: true)
         } catch {
-            throw Complaint(sentence: error.message, remedy: error.remedy, status: .noDisplay).report()
+            throw CommandError(sentence: error.message, remedy: error.remedy, status: .noDisplay).report()
         }
         Signals.handle { _ in
             stopped.change { $0 = true }

@@ -34,12 +34,12 @@ struct PairingDemo {
             environment: environment)
         stage.adopt(service)
         guard let link = service.readLine(seconds: Self.patience), link.hasPrefix("https://") else {
-            throw Complaint(sentence: "Conference did not start: \(service.errorText)", status: .failed)
+            throw CommandError(sentence: "Conference did not start: \(service.errorText)", status: .failed)
         }
         ErrorOutput.writeLine("share: Conference is a service: \(link)")
         let install = try DemoChild(["extension", "install", link], environment: environment)
         guard install.exitCode == 0 else {
-            throw Complaint(sentence: "the service was not installed: \(install.errorText)", status: .failed)
+            throw CommandError(sentence: "the service was not installed: \(install.errorText)", status: .failed)
         }
         let begin = ContinuousClock.now
         let app = try DemoChild(
@@ -47,7 +47,8 @@ struct PairingDemo {
         stage.adopt(app)
         ErrorOutput.writeLine("share: Budget pairs with Conference, which it names to its user ...")
         guard let line = service.readLine(seconds: Self.patience), line.hasPrefix("shows ") else {
-            throw Complaint(sentence: "Conference saw nothing: \(app.errorText)\(service.errorText)", status: .failed)
+            throw CommandError(
+                sentence: "Conference saw nothing: \(app.errorText)\(service.errorText)", status: .failed)
         }
         let taken = Int((ContinuousClock.now - begin) / .milliseconds(1))
         ErrorOutput.writeLine("share: Conference \(line); \(Int(self.seconds.rounded(.up))) s ...")
@@ -64,7 +65,7 @@ struct PairingDemo {
         let own = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
         let path = own.appendingPathComponent(name).path
         guard access(path, X_OK) == 0 else {
-            throw Complaint(
+            throw CommandError(
                 sentence: "the example \(name) is not beside this program",
                 remedy: "In a checkout, Scripts/share demo --pairing builds the examples first.", status: .failed)
         }

@@ -10,7 +10,7 @@ struct PauseCommand: ParsableCommand {
     @OptionGroup var control: ControlOptions
 
     func run() throws {
-        try complaining { () throws(Complaint) in
+        try complaining { () throws(CommandError) in
             let isNew = try control.one().meet(.pause).changed == true
             ErrorOutput.writeLine("share: \(isNew ? "paused; share resume continues" : "it is paused already")")
         }
@@ -25,7 +25,7 @@ struct ResumeCommand: ParsableCommand {
     @OptionGroup var control: ControlOptions
 
     func run() throws {
-        try complaining { () throws(Complaint) in
+        try complaining { () throws(CommandError) in
             let isNew = try control.one().meet(.resume).changed == true
             ErrorOutput.writeLine("share: \(isNew ? "resumed" : "it is not paused")")
         }

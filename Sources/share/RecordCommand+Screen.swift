@@ -79,7 +79,7 @@ extension RecordCommand {
         var keep = try KeepOptions.parse([])
         keep.record = self.output ?? "."
         let files = Monitor<[RecordedFile]>([])
-        let kept = try KeptMedia(
+        let kept = try RecordingOutputs(
             keep, name: host.ownName, output, split: split?.split, onFile: { file in files.with { $0.append(file) } })
         let run = HostRun(output: output, ending: ending, kept: kept, camera: nil)
         defer { run.system.with { $0 }?.close() }
@@ -91,7 +91,7 @@ extension RecordCommand {
                 source: media.takeScreen(), encoder: VP8Encoder(), audio: media.audio, framesPerSecond: host.screen.fps,
                 maximumBitrate: .kilobits(host.screen.bitrate), emit: { run.handle($0) })
         } catch {
-            throw Complaint(sentence: "the encoder cannot be started: \(error.message)", status: .failed)
+            throw CommandError(sentence: "the encoder cannot be started: \(error.message)", status: .failed)
         }
         HostCommand.countDown(host.screen.countdown, until: ending, output)
         guard ending.with({ $0 }) == nil else { return try run.end(recording) }

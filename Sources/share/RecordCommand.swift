@@ -69,7 +69,7 @@ struct RecordCommand: ParsableCommand {
     func run() throws {
         do {
             try record()
-        } catch let complaint as Complaint {
+        } catch let complaint as CommandError {
             throw complaint.report()
         }
     }
@@ -98,7 +98,7 @@ struct RecordCommand: ParsableCommand {
                 to: target.destination, reservesFile: target.isFile, split: split?.split,
                 emit: { reporter.report($0) })
         } catch {
-            throw Complaint(error)
+            throw CommandError(error)
         }
         Signals.handle { reporter.end(EndReason(.stopped, "ended by \($0)")) }
         let viewer = PeerViewer(
@@ -111,10 +111,10 @@ struct RecordCommand: ParsableCommand {
         let reason = reporter.run(viewer, recorder)
         reporter.output.ended(reason)
         // The reason of the session's end explains more than a missing file.
-        guard reason.status == .fine else { throw Complaint(reason) }
-        if let failure = reporter.failure { throw Complaint(failure) }
+        guard reason.status == .fine else { throw CommandError(reason) }
+        if let failure = reporter.failure { throw CommandError(failure) }
         guard reporter.hasRecorded else {
-            throw Complaint(sentence: "nothing was received, so no file was written", status: .lost)
+            throw CommandError(sentence: "nothing was received, so no file was written", status: .lost)
         }
         ErrorOutput.writeLine("share: \(reason.sentence)")
     }
@@ -139,7 +139,7 @@ struct RecordCommand: ParsableCommand {
     }
 }
 
-extension Complaint {
+extension CommandError {
     init(_ failure: RecordingFailure) {
         self.init(sentence: failure.message, remedy: failure.remedy, status: .cannotWrite)
     }

@@ -10,7 +10,7 @@ struct RecordTarget {
     let isFile: Bool
 
     /// - Parameter broadcast: the broadcast's name, when a file is begun.
-    init(_ path: String, broadcast: @escaping @Sendable () -> String) throws(Complaint) {
+    init(_ path: String, broadcast: @escaping @Sendable () -> String) throws(CommandError) {
         var isFolder: ObjCBool = false
         let exists = FileManager.default.fileExists(atPath: path, isDirectory: &isFolder)
         guard exists && isFolder.boolValue || path.hasSuffix("/") else {
@@ -24,12 +24,12 @@ struct RecordTarget {
     }
 
     /// - Throws: unless files can be created in the folder.
-    static func checkFolder(_ path: String) throws(Complaint) {
+    static func checkFolder(_ path: String) throws(CommandError) {
         var isFolder: ObjCBool = false
         let exists = FileManager.default.fileExists(atPath: path, isDirectory: &isFolder)
         errno = exists && !isFolder.boolValue ? ENOTDIR : ENOENT
         guard exists, isFolder.boolValue, access(path, W_OK | X_OK) == 0 else {
-            throw Complaint(
+            throw CommandError(
                 sentence: "no file can be created in \(path): \(String(cString: strerror(errno)))",
                 remedy: "Name a folder that exists and is yours.", status: .cannotWrite)
         }

@@ -192,7 +192,7 @@ final class RecordWatches: Sendable {
 
     /// Blocks until all have ended, or for so many seconds.
     /// - Throws: if something could not be recorded, or if no broadcast may be recorded any more.
-    func run(seconds: Double?) throws(Complaint) -> EndReason {
+    func run(seconds: Double?) throws(CommandError) -> EndReason {
         for watch in watches {
             Task.detached { [self] in
                 let reason = await watch.run()
@@ -205,8 +205,8 @@ final class RecordWatches: Sendable {
             end(EndReason(.stopped, "the time is over"))
         }
         let all = reasons.wait { $0.count == count ? $0 : nil }
-        for watch in watches { if let failure = watch.failure { throw Complaint(failure) } }
+        for watch in watches { if let failure = watch.failure { throw CommandError(failure) } }
         if let reason = ending.with({ $0 }) { return reason }
-        throw Complaint(all.first ?? EndReason(.stopped, "ended"))
+        throw CommandError(all.first ?? EndReason(.stopped, "ended"))
     }
 }

@@ -76,24 +76,24 @@ struct PlayRecordingCommand: ParsableCommand {
     var file: String
 
     func run() throws {
-        try complaining { () throws(Complaint) in
+        try complaining { () throws(CommandError) in
             let file: String
             do throws(RecordingFailure) {
                 file = try RecordingArgument.path(self.file)
                 _ = try StoredRecording(reading: file)
             } catch {
-                throw Complaint(error)
+                throw CommandError(error)
             }
             let path = URL(fileURLWithPath: file).path
             for (name, arguments) in Self.players {
                 guard let player = ExecutablePath.find(name) else { continue }
                 let status = try ForegroundProgram.run(player, arguments + [path])
                 guard status == 0 else {
-                    throw Complaint(sentence: "\(name) has ended with \(status)", status: .failed)
+                    throw CommandError(sentence: "\(name) has ended with \(status)", status: .failed)
                 }
                 return
             }
-            throw Complaint(
+            throw CommandError(
                 sentence: "there is no player for it",
                 remedy: "Install mpv or VLC, or open the file with a browser.", status: .failed)
         }
@@ -107,12 +107,12 @@ struct PlayRecordingCommand: ParsableCommand {
 
 /// Runs an edit, and says which file it has written.
 private func editing(_ body: () throws(RecordingFailure) -> RecordedFile) throws {
-    try complaining { () throws(Complaint) in
+    try complaining { () throws(CommandError) in
         let file: RecordedFile
         do throws(RecordingFailure) {
             file = try body()
         } catch {
-            throw Complaint(error)
+            throw CommandError(error)
         }
         RecordingLog().add(file, title: (try? StoredRecording(reading: file.path))?.title ?? "")
         let megabytes = (Double(file.bytes) / 1e5).rounded() / 10

@@ -28,15 +28,15 @@ struct ExportRecordingCommand: ParsableCommand {
     var output: String?
 
     func run() throws {
-        try complaining { () throws(Complaint) in
+        try complaining { () throws(CommandError) in
             let recording: StoredRecording
             do throws(RecordingFailure) {
                 recording = try StoredRecording(reading: RecordingArgument.path(file))
             } catch {
-                throw Complaint(error)
+                throw CommandError(error)
             }
             guard let ffmpeg = FFmpeg.path else {
-                throw Complaint(sentence: "ffmpeg is not installed", remedy: FFmpeg.remedy, status: .failed)
+                throw CommandError(sentence: "ffmpeg is not installed", remedy: FFmpeg.remedy, status: .failed)
             }
             let format = format ?? output.flatMap { ExportFormat(rawValue: ($0 as NSString).pathExtension) } ?? .mp4
             let target = output ?? (recording.path as NSString).deletingPathExtension + "." + format.rawValue
@@ -47,7 +47,7 @@ struct ExportRecordingCommand: ParsableCommand {
 
     private func convert(
         _ recording: StoredRecording, _ ffmpeg: String, _ format: ExportFormat, _ target: String
-    ) throws(Complaint) {
+    ) throws(CommandError) {
         // Written under another name: a conversion that fails leaves nothing, and nothing is overwritten.
         let folder = URL(fileURLWithPath: target).deletingLastPathComponent()
         let part = folder.appendingPathComponent(".share-\(UUID().uuidString).\(format.rawValue)").path
@@ -62,17 +62,17 @@ struct ExportRecordingCommand: ParsableCommand {
                 + Self.arguments(format, conversion, mixes: mix && audio > 1) + ["file:" + part],
             memory: ForegroundProgram.foreignFileMemory)
         guard status == 0 else {
-            throw Complaint(sentence: "ffmpeg has failed with \(status), see above", status: .cannotWrite)
+            throw CommandError(sentence: "ffmpeg has failed with \(status), see above", status: .cannotWrite)
         }
         guard link(part, target) == 0 else {
             if errno == EEXIST { throw Self.exists(target) }
-            throw Complaint(
+            throw CommandError(
                 sentence: "\(target) cannot be created: \(String(cString: strerror(errno)))", status: .cannotWrite)
         }
     }
 
-    private static func exists(_ target: String) -> Complaint {
-        Complaint(
+    private static func exists(_ target: String) -> CommandError {
+        CommandError(
             sentence: "\(UntrustedText.clean(target, limit: 4_096, fallback: "the file")) exists already",
             remedy: "Choose another name: files are never overwritten.", status: .cannotWrite)
     }

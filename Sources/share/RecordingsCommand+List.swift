@@ -15,12 +15,12 @@ struct ListRecordingsCommand: ParsableCommand {
     var json = false
 
     func run() throws {
-        try complaining { () throws(Complaint) in
+        try complaining { () throws(CommandError) in
             let entries: [CatalogueEntry]
             do throws(CatalogueFailure) {
                 entries = try RecordingCatalogue.ofUser().entries()
             } catch {
-                throw Complaint(sentence: "\(error)", status: .cannotWrite)
+                throw CommandError(sentence: "\(error)", status: .cannotWrite)
             }
             if entries.isEmpty {
                 ErrorOutput.writeLine("share: there are no recordings; make one with: share record LINK")
@@ -46,7 +46,7 @@ struct RemoveRecordingsCommand: ParsableCommand {
     var keepFiles = false
 
     func run() throws {
-        try complaining { () throws(Complaint) in
+        try complaining { () throws(CommandError) in
             let catalogue: RecordingCatalogue
             var chosen: [CatalogueEntry] = []
             do throws(CatalogueFailure) {
@@ -61,7 +61,7 @@ struct RemoveRecordingsCommand: ParsableCommand {
                     chosen.append(entry)
                 }
             } catch {
-                throw Complaint(
+                throw CommandError(
                     sentence: "\(error)", remedy: "See: share recordings list", status: .cannotWrite)
             }
             if !yes { try confirm(chosen) }
@@ -69,30 +69,30 @@ struct RemoveRecordingsCommand: ParsableCommand {
         }
     }
 
-    private func confirm(_ chosen: [CatalogueEntry]) throws(Complaint) {
+    private func confirm(_ chosen: [CatalogueEntry]) throws(CommandError) {
         guard isatty(STDIN_FILENO) == 1 else {
-            throw Complaint(sentence: "there is no terminal to ask in", remedy: "Add --yes.", status: .usage)
+            throw CommandError(sentence: "there is no terminal to ask in", remedy: "Add --yes.", status: .usage)
         }
         for entry in chosen { ErrorOutput.writeLine(entry.line) }
         ErrorOutput.writeLine(keepFiles ? "Forget? [y]es, [n]o: " : "Remove? [y]es, [n]o: ")
         guard let answer = readLine(), ["y", "yes"].contains(answer.lowercased()) else {
-            throw Complaint(sentence: "nothing was removed", status: .declined)
+            throw CommandError(sentence: "nothing was removed", status: .declined)
         }
     }
 
-    private func remove(_ entry: CatalogueEntry, _ catalogue: RecordingCatalogue) throws(Complaint) {
+    private func remove(_ entry: CatalogueEntry, _ catalogue: RecordingCatalogue) throws(CommandError) {
         let name = UntrustedText.clean(entry.path, limit: 4_096, fallback: "the recording")
         if RecordingState(entry) == .recording, !keepFiles {
-            throw Complaint(sentence: "\(name) is being recorded", status: .cannotWrite)
+            throw CommandError(sentence: "\(name) is being recorded", status: .cannotWrite)
         }
         if !keepFiles, unlink(entry.path) != 0, errno != ENOENT {
-            throw Complaint(
+            throw CommandError(
                 sentence: "\(name) cannot be removed: \(String(cString: strerror(errno)))", status: .cannotWrite)
         }
         do throws(CatalogueFailure) {
             try catalogue.remove(entry.number)
         } catch {
-            throw Complaint(sentence: "\(error)", status: .cannotWrite)
+            throw CommandError(sentence: "\(error)", status: .cannotWrite)
         }
         ErrorOutput.writeLine("share: \(keepFiles ? "forgotten" : "removed"): \(name)")
     }

@@ -22,7 +22,7 @@ struct OpenRecordingsCommand: ParsableCommand {
     var noBrowser = false
 
     func run() throws {
-        try complaining { () throws(Complaint) in
+        try complaining { () throws(CommandError) in
             let ending = Monitor<EndReason?>(nil)
             Signals.handle { name in ending.change { $0 = $0 ?? EndReason(.stopped, "ended by \(name)") } }
             let server: Result<LibraryServer, any Error> = blocking {
@@ -33,7 +33,7 @@ struct OpenRecordingsCommand: ParsableCommand {
                 }
             }
             guard let server = try? server.get() else {
-                throw Complaint(sentence: "no port can be opened for the page", status: .portUnavailable)
+                throw CommandError(sentence: "no port can be opened for the page", status: .portUnavailable)
             }
             DataOutput(isJSON: false).line(server.makeAddress())
             ErrorOutput.writeLine("share: the page is at the address above, for one browser; Ctrl-C ends it")

@@ -43,12 +43,12 @@ struct ShareRecordingCommand: ParsableCommand {
     }
 
     func run() throws {
-        try complaining { () throws(Complaint) in try offer() }
+        try complaining { () throws(CommandError) in try offer() }
     }
 
-    private func offer() throws(Complaint) {
+    private func offer() throws(CommandError) {
         guard accept == .any || isatty(STDIN_FILENO) == 1 else {
-            throw Complaint(
+            throw CommandError(
                 sentence: "there is no terminal to ask in", remedy: "Give it to whoever has the link: --accept any.",
                 status: .usage)
         }
@@ -82,30 +82,30 @@ struct ShareRecordingCommand: ParsableCommand {
         blocking { await offer.close() }
         output.ended(reason)
         if sent.with({ $0 }) == 0, reason.sentence == "the offer is over" || reason.sentence == "the time is over" {
-            throw Complaint(sentence: "nobody has taken the recording", status: .unanswered)
+            throw CommandError(sentence: "nobody has taken the recording", status: .unanswered)
         }
         ErrorOutput.writeLine("share: \(reason.sentence)")
     }
 
-    private func path() throws(Complaint) -> String {
+    private func path() throws(CommandError) -> String {
         do throws(RecordingFailure) {
             let path = try RecordingArgument.path(file)
             // Only what is a recording is given away.
             _ = try StoredRecording(reading: path)
             return path
         } catch {
-            throw Complaint(error)
+            throw CommandError(error)
         }
     }
 
-    private func makeOffer(_ path: String, _ prompt: Prompt, _ seconds: Double) throws(Complaint) -> RecordingOffer {
+    private func makeOffer(_ path: String, _ prompt: Prompt, _ seconds: Double) throws(CommandError) -> RecordingOffer {
         let place: ListenAddress
         let identity: Identity
         do {
             place = try ListenAddress(listen ?? "0.0.0.0:0")
             identity = try makeIdentity()
         } catch {
-            throw error as? Complaint ?? Complaint(sentence: "\(error)", status: .usage)
+            throw error as? CommandError ?? CommandError(sentence: "\(error)", status: .usage)
         }
         let (accept, isOnce) = (accept, duration == nil)
         do throws(ShareKitError) {
@@ -123,7 +123,7 @@ struct ShareRecordingCommand: ParsableCommand {
                 }
             })
         } catch {
-            throw Complaint(sentence: error.message, remedy: error.remedy, status: .portUnavailable)
+            throw CommandError(sentence: error.message, remedy: error.remedy, status: .portUnavailable)
         }
     }
 

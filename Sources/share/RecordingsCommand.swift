@@ -79,7 +79,7 @@ func forEachRecording(_ files: [String], _ body: (String) throws(RecordingFailur
         do throws(RecordingFailure) {
             try body(RecordingArgument.path(file))
         } catch {
-            failed = Complaint(error).report()
+            failed = CommandError(error).report()
         }
     }
     if let failed { throw failed }

@@ -3,7 +3,7 @@ import CommandSupport
 /// Limits the messages about refused knocks: the first three are printed, and those that follow each other within 60 s
 /// are counted. So knocks cannot scroll the terminal.
 struct RefusalCounter {
-    enum Telling: Equatable, Sendable {
+    enum Report: Equatable, Sendable {
         case nothing
         /// A line that stays.
         case line(String)
@@ -34,7 +34,7 @@ struct RefusalCounter {
 
     /// Counts a refusal.
     /// - Parameter sentence: who was refused and why.
-    mutating func add(_ sentence: String, at now: ContinuousClock.Instant) -> Telling {
+    mutating func add(_ sentence: String, at now: ContinuousClock.Instant) -> Report {
         if let last, now - last >= Self.quietTime { (said, counted) = (0, 0) }
         last = now
         if said < Self.inFull {
@@ -46,7 +46,7 @@ struct RefusalCounter {
     }
 
     /// Returns the count as a line that stays, once no refusal has come for `quietTime`, or at the end.
-    mutating func settle(at now: ContinuousClock.Instant, isEnd: Bool = false) -> Telling {
+    mutating func settle(at now: ContinuousClock.Instant, isEnd: Bool = false) -> Report {
         guard let last, isEnd || now - last >= Self.quietTime else { return .nothing }
         defer { self = RefusalCounter() }
         return counted > 0 ? .line("\(counted) more \(counted == 1 ? "was" : "were") not let in") : .nothing

@@ -29,9 +29,9 @@ struct RelayDemo {
         defer { stage.close() }
         do {
             try run(stage, ending)
-        } catch let complaint as Complaint {
+        } catch let complaint as CommandError {
             // After a signal the viewers end because the relays do.
-            throw ending.with { $0 }.map { Complaint($0) } ?? complaint
+            throw ending.with { $0 }.map { CommandError($0) } ?? complaint
         }
     }
 
@@ -68,7 +68,7 @@ struct RelayDemo {
     ) throws {
         for audience in audiences { audience.forgetGaps() }
         change()
-        if let reason = waitForEnd(ending, seconds: seconds) { throw Complaint(reason) }
+        if let reason = waitForEnd(ending, seconds: seconds) { throw CommandError(reason) }
         print(words)
         for (relay, audience) in zip(relays, audiences) {
             let gaps = audience.longestGaps()
@@ -79,7 +79,7 @@ struct RelayDemo {
         }
         fflush(nil)
         if let lost = audiences.compactMap(\.firstEnd).first {
-            throw Complaint(sentence: "not all viewers have stayed: \(lost)", status: .lost)
+            throw CommandError(sentence: "not all viewers have stayed: \(lost)", status: .lost)
         }
     }
 
@@ -101,7 +101,7 @@ struct RelayDemo {
                 self.link = link
                 return
             }
-            throw Complaint(sentence: "a relay has not started: \(process.errorText)", status: .failed)
+            throw CommandError(sentence: "a relay has not started: \(process.errorText)", status: .failed)
         }
 
         /// Waits until it knows so many other relays.
@@ -111,7 +111,7 @@ struct RelayDemo {
                 if line.contains("\"relay-joined\"") { missing -= 1 }
             }
             guard missing == 0 else {
-                throw Complaint(sentence: "the relays do not find each other: \(process.errorText)", status: .failed)
+                throw CommandError(sentence: "the relays do not find each other: \(process.errorText)", status: .failed)
             }
             // The events that follow must not fill the pipe.
             _ = NamedThread("relay-events") { [process] in while process.readLine() != nil {} }
@@ -125,7 +125,7 @@ struct RelayDemo {
                 defer { list.end() }
                 if let text = list.readEvent()?["link"] as? String { return try Link(parsing: text) }
             }
-            throw Complaint(sentence: "relay \(name) has not heard of the broadcast", status: .failed)
+            throw CommandError(sentence: "relay \(name) has not heard of the broadcast", status: .failed)
         }
 
         func kill() { process.kill() }

@@ -18,12 +18,12 @@ struct RemoveCommand: ParsableCommand {
     var viewer: [String]
 
     func run() throws {
-        try complaining { () throws(Complaint) in
+        try complaining { () throws(CommandError) in
             let broadcast = try control.one()
             let answer = try broadcast.answer(to: .remove(viewer.joined(separator: " ")))
             for viewer in answer.error == nil ? [] : answer.viewers ?? [] { ErrorOutput.writeLine(viewer.line) }
             if let error = answer.error {
-                throw Complaint(
+                throw CommandError(
                     sentence: answer.message.map { UntrustedText.clean($0, limit: 256, fallback: "") }
                         ?? error.rawValue,
                     remedy: error == .ambiguous

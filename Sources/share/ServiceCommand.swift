@@ -129,7 +129,7 @@ struct ServiceCommand: ParsableCommand {
     func run() throws {
         do {
             try serve()
-        } catch let complaint as Complaint {
+        } catch let complaint as CommandError {
             throw complaint.report()
         }
     }
@@ -139,7 +139,7 @@ struct ServiceCommand: ParsableCommand {
         OwnPlayback.markProcess()
         let hasTerminal = isatty(STDIN_FILENO) == 1
         if accept == .ask, !hasTerminal, !WindowQuestion.isPossible {
-            throw Complaint(
+            throw CommandError(
                 sentence: "there is no terminal to ask in, and no display",
                 remedy: "Choose whose broadcasts to take: --accept known or --accept any.", status: .usage)
         }
@@ -183,7 +183,7 @@ struct ServiceCommand: ParsableCommand {
             makeSink: { id, publisher in reporter.makeSink(id, publisher) }, emit: { reporter.report($0) })
         if hasTerminal, accept != .any { prompt.start() }
         let link = try start(broadcasts)
-        do throws(Complaint) {
+        do throws(CommandError) {
             try reporter.begin(link)
         } catch {
             blocking { await broadcasts.stop() }
@@ -195,21 +195,21 @@ struct ServiceCommand: ParsableCommand {
         blocking { await broadcasts.stop() }
         reporter.end(reason)
         guard reason.code == .stopped else {
-            throw Complaint(reason)
+            throw CommandError(reason)
         }
         if let failure = reporter.recordingFailure { throw failure }
         ErrorOutput.writeLine("share: \(reason.sentence)")
     }
 
-    private static func relay(_ text: String) throws(Complaint) -> ServiceLink {
+    private static func relay(_ text: String) throws(CommandError) -> ServiceLink {
         let link: ServiceLink
         do throws(LinkError) {
             link = try ServiceLink(parsing: text)
         } catch {
-            throw Complaint(error)
+            throw CommandError(error)
         }
         guard link.relay == nil else {
-            throw Complaint(
+            throw CommandError(
                 sentence: "this is the link of a service that is met at a relay, and not the relay's own",
                 remedy: "Give the link that share relay prints.", status: .badLink)
         }
@@ -227,7 +227,7 @@ struct ServiceCommand: ParsableCommand {
     private func readTerms() throws -> String? {
         guard let terms else { return nil }
         guard let text = try? String(contentsOfFile: terms, encoding: .utf8) else {
-            throw Complaint(sentence: "\(terms) cannot be read as text", status: .usage)
+            throw CommandError(sentence: "\(terms) cannot be read as text", status: .usage)
         }
         return text
     }
@@ -236,11 +236,11 @@ struct ServiceCommand: ParsableCommand {
         guard let icon else { return nil }
         guard let file = FileHandle(forReadingAtPath: icon),
             let data = try? file.read(upToCount: PNGIcon.sizeLimit + 1)
-        else { throw Complaint(sentence: "\(icon) cannot be read", status: .usage) }
+        else { throw CommandError(sentence: "\(icon) cannot be read", status: .usage) }
         do throws(ServiceDescriptionError) {
             return try PNGIcon(Array(data))
         } catch {
-            throw Complaint(sentence: "\(icon): \(error)", status: .usage)
+            throw CommandError(sentence: "\(icon): \(error)", status: .usage)
         }
     }
 
@@ -252,7 +252,7 @@ struct ServiceCommand: ParsableCommand {
                 title: Self.windowTitle(service), converter: YUVConverter(), place: WindowMemory.place,
                 awaitsAudio: true)
         } catch {
-            throw Complaint(sentence: error.message, remedy: "Run without a window: --headless.", status: .noDisplay)
+            throw CommandError(sentence: error.message, remedy: "Run without a window: --headless.", status: .noDisplay)
         }
     }
 
@@ -262,7 +262,7 @@ struct ServiceCommand: ParsableCommand {
         do throws(EndReason) {
             return try blocking(throwing: { () throws(EndReason) in try await service.open() })
         } catch {
-            throw Complaint(error)
+            throw CommandError(error)
         }
     }
 

@@ -18,16 +18,16 @@ struct ServicePrompt {
         case broadcast
         /// It is a relay at which viewers meet this host, and which sends to them if there are more than so many; nil: it
         /// never does.
-        case meeting(directViewers: Int?)
+        case tunnel(directViewers: Int?)
 
-        var isMeeting: Bool { if case .meeting = self { true } else { false } }
+        var isTunnel: Bool { if case .tunnel = self { true } else { false } }
 
         var detail: String {
             switch self {
             case .broadcast: "Everything that is shared goes to this service, and to nobody else."
-            case .meeting(nil):
+            case .tunnel(nil):
                 "It tells you who wants to watch, and learns their names. It gets nothing of what is shared."
-            case .meeting(let count?):
+            case .tunnel(let count?):
                 "It tells you who wants to watch, and learns their names. With more than \(count) "
                     + "viewer\(count == 1 ? "" : "s"), or one whom nothing else reaches, it gets what is shared, and sends it to those that you accept; --route direct prevents that."
             }
@@ -47,7 +47,7 @@ struct ServicePrompt {
         }
         let service = question.service
         let sentence =
-            "\(UntrustedText.quote(application.name)) wants to \(purpose.isMeeting ? "be met at" : "broadcast to") "
+            "\(UntrustedText.quote(application.name)) wants to \(purpose.isTunnel ? "be met at" : "broadcast to") "
             + "\(UntrustedText.quote(service.name)) (\(service.id), \(address))."
         let details =
             [purpose.detail]
@@ -124,9 +124,9 @@ struct ServicePrompt {
     }
 
     /// Why nobody can be asked; nil if somebody can.
-    static var obstacle: Complaint? {
+    static var obstacle: CommandError? {
         guard isatty(STDIN_FILENO) != 1, !WindowQuestion.isPossible else { return nil }
-        return Complaint(
+        return CommandError(
             sentence: "there is no terminal and no display to ask in",
             remedy: "Broadcasts to a service are asked about every time: run share in a terminal, or with a display.",
             status: .usage)

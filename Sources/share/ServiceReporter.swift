@@ -18,7 +18,7 @@ final class ServiceReporter: Sendable {
         /// The last frames of the running broadcasts.
         var frames: [SessionID: LatestFrameStore] = [:]
         var publishers: [SessionID: Publisher] = [:]
-        var recordingFailure: Complaint?
+        var recordingFailure: CommandError?
     }
 
     private let output: DataOutput
@@ -45,7 +45,7 @@ final class ServiceReporter: Sendable {
     }
 
     /// - Throws: if the link cannot be written.
-    func begin(_ link: ServiceLink) throws(Complaint) {
+    func begin(_ link: ServiceLink) throws(CommandError) {
         try output.link(link.text)
         ErrorOutput.writeLine("share: on a host: share extension install '\(link.text)'")
         ErrorOutput.writeLine("share: then: share host --preferred-extension \(link.id)")
@@ -72,7 +72,7 @@ final class ServiceReporter: Sendable {
     // MARK: Recordings
 
     /// What could not be recorded first; nil if everything was.
-    var recordingFailure: Complaint? { state.with { $0.recordingFailure } }
+    var recordingFailure: CommandError? { state.with { $0.recordingFailure } }
 
     private func makeRecorder(_ publisher: Publisher) -> Recorder? {
         guard let recordings else { return nil }
@@ -111,7 +111,7 @@ final class ServiceReporter: Sendable {
     }
 
     private func noteFailure(_ failure: RecordingFailure, _ publisher: Publisher) {
-        state.with { $0.recordingFailure = $0.recordingFailure ?? Complaint(failure) }
+        state.with { $0.recordingFailure = $0.recordingFailure ?? CommandError(failure) }
         output.event("recording-failed", [("reason", .string(failure.message))] + fields(publisher))
         ErrorOutput.writeLine("share: \(title(publisher)) is not recorded any more: \(failure.message)")
     }
@@ -170,7 +170,7 @@ final class ServiceReporter: Sendable {
             show(application, of: publisher)
         case .warning(let sentence): ErrorOutput.writeLine("share: \(sentence)")
         // Of relays.
-        case .meetingOpened, .meetingClosed, .listed: break
+        case .tunnelOpened, .tunnelClosed, .listed: break
         }
     }
 

@@ -33,7 +33,7 @@ struct SourcesCommand: ParsableCommand {
     var json = false
 
     func run() throws {
-        try complaining { () throws(Complaint) in
+        try complaining { () throws(CommandError) in
             if let pictures { try makeFolder(pictures) }
             var lines: [SourceLine] = []
             var failure: SourceFailure?
@@ -48,23 +48,23 @@ struct SourcesCommand: ParsableCommand {
             lines += sound.map(SourceLine.init)
             if let failure {
                 guard !lines.isEmpty else {
-                    throw Complaint(sentence: failure.message, remedy: failure.remedy, status: .noDisplay)
+                    throw CommandError(sentence: failure.message, remedy: failure.remedy, status: .noDisplay)
                 }
                 ErrorOutput.writeLine("share: \(failure.message)")
             }
             let output = DataOutput(isJSON: false)
             for line in lines { output.line(json ? line.json.text : line.text) }
             if !areWritten {
-                throw Complaint(sentence: "not all pictures could be written", status: .cannotWrite)
+                throw CommandError(sentence: "not all pictures could be written", status: .cannotWrite)
             }
         }
     }
 
-    private func makeFolder(_ path: String) throws(Complaint) {
+    private func makeFolder(_ path: String) throws(CommandError) {
         do {
             try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
         } catch {
-            throw Complaint(sentence: "the folder \(path) cannot be made", status: .cannotWrite)
+            throw CommandError(sentence: "the folder \(path) cannot be made", status: .cannotWrite)
         }
     }
 

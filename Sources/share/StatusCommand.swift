@@ -17,7 +17,7 @@ struct StatusCommand: ParsableCommand {
     var json = false
 
     func run() throws {
-        try complaining { () throws(Complaint) in
+        try complaining { () throws(CommandError) in
             for broadcast in try control.all() {
                 let status = broadcast.status
                 DataOutput(isJSON: false).line(json ? status.json.text : status.line)

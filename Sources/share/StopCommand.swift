@@ -11,16 +11,16 @@ struct StopCommand: ParsableCommand {
     @OptionGroup var control: ControlOptions
 
     func run() throws {
-        try complaining { () throws(Complaint) in
+        try complaining { () throws(CommandError) in
             let broadcast = try control.one()
             let hasEnded: Bool
             do throws(ControlSocketFailure) {
                 hasEnded = try broadcast.stop()
             } catch {
-                throw Complaint(sentence: error.message, status: error.code == .notListening ? .noBroadcast : .lost)
+                throw CommandError(sentence: error.message, status: error.code == .notListening ? .noBroadcast : .lost)
             }
             guard hasEnded else {
-                throw Complaint(
+                throw CommandError(
                     sentence: "the broadcast has not ended within 10 s",
                     remedy: "End its process: kill \(broadcast.status.process)", status: .lost)
             }

@@ -37,7 +37,7 @@ final class SystemBroadcast: Sendable {
     /// Takes the lock and the name, before anything is captured.
     /// - Parameter stop: called when a program asks for the end; it returns at once.
     /// - Throws: if there is a system broadcast already.
-    init(environment: [String: String], stop: @escaping @Sendable (EndReason) -> Void) throws(Complaint) {
+    init(environment: [String: String], stop: @escaping @Sendable (EndReason) -> Void) throws(CommandError) {
         self.stop = stop
         do throws(SystemBroadcastLock.Failure) {
             lock = try SystemBroadcastLock(in: ControlSocketFolder(environment: environment))
@@ -56,7 +56,7 @@ final class SystemBroadcast: Sendable {
     }
 
     /// - Throws: if another process has the lock.
-    static func check(_ environment: [String: String]) throws(Complaint) {
+    static func check(_ environment: [String: String]) throws(CommandError) {
         do throws(SystemBroadcastLock.Failure) {
             try SystemBroadcastLock(in: ControlSocketFolder(environment: environment)).close()
         } catch {
@@ -64,8 +64,8 @@ final class SystemBroadcast: Sendable {
         }
     }
 
-    static func alreadyBroadcasting(_ process: Int?) -> Complaint {
-        Complaint(
+    static func alreadyBroadcasting(_ process: Int?) -> CommandError {
+        CommandError(
             sentence: "the screen of this session is being broadcast already"
                 + (process.map { " (by the process \($0))" } ?? ""),
             remedy: "There is one broadcast of the screen at a time: see share status; share stop ends it.",

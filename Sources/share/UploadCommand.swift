@@ -50,7 +50,7 @@ final class ServicePeerSetup: BroadcastSetup {
     override func setUp(for application: SampleHandler.Application, values: [String: String]) -> [String: String]? {
         do {
             return try ask(for: application, values)
-        } catch let complaint as Complaint {
+        } catch let complaint as CommandError {
             _ = complaint.report()
         } catch {
             ErrorOutput.writeLine("share: \(error)")

@@ -17,7 +17,7 @@ struct ViewersCommand: ParsableCommand {
     var json = false
 
     func run() throws {
-        try complaining { () throws(Complaint) in
+        try complaining { () throws(CommandError) in
             let viewers = try control.one().meet(.viewers).viewers ?? []
             if viewers.isEmpty { ErrorOutput.writeLine("share: nobody watches") }
             for viewer in viewers { DataOutput(isJSON: false).line(json ? viewer.json.text : viewer.line) }

@@ -23,7 +23,7 @@ import Testing
         do {
             _ = try configure(text, arguments)
             return nil
-        } catch let complaint as Complaint {
+        } catch let complaint as CommandError {
             return complaint.sentence.replacing(folder.path + "/", with: "")
         } catch {
             return RelayCommand.message(for: error)
@@ -133,11 +133,11 @@ import Testing
 
     @Test func textThatIsNoFileIsTold() throws {
         for file in [folder.file("none"), folder.path] {
-            #expect(throws: Complaint.self) { try ConfigurationFile(file: file) }
+            #expect(throws: CommandError.self) { try ConfigurationFile(file: file) }
         }
         let file = folder.file("bytes")
         try Data([0xFF, 0xFE, 0x00]).write(to: URL(fileURLWithPath: file))
-        #expect(throws: Complaint.self) { try ConfigurationFile(file: file) }
+        #expect(throws: CommandError.self) { try ConfigurationFile(file: file) }
         // Nothing of it ends the process.
         var generator = SeededGenerator(seed: 7)
         let alphabet = Array("ab-=\"'[],\\ \t\n#10truefalse\u{1F600}")

@@ -57,7 +57,7 @@ extension InteropTests {
         }
 
         private static let faultsWhilePlaying = """
-            new Promise(done => {
+            new OneShot(done => {
                 const video = document.getElementById("video"), panel = document.getElementById("statistics");
                 const look = () => {
                     if (!panel.children.length) return setTimeout(look, 50);

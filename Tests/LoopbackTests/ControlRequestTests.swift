@@ -38,9 +38,9 @@ import Testing
     }
 
     @Test func aViewerIsMeantByNumberNameOrFingerprint() {
-        func viewer(_ number: Int, _ name: String, _ byte: UInt8) -> WatchingViewer {
+        func viewer(_ number: Int, _ name: String, _ byte: UInt8) -> ViewerSessionInfo {
             let print = [UInt8](repeating: byte, count: 32)
-            return WatchingViewer(
+            return ViewerSessionInfo(
                 number: number, id: .random(),
                 description: ViewerDescription(name: name, kind: "share", address: "192.0.2.1", words: ""),
                 fingerprint: print, identity: ViewerIdentity(fingerprint: print), connectedFor: nil,

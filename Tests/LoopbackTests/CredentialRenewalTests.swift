@@ -114,7 +114,7 @@ struct CredentialRenewalTests {
         var configuration = HostSession.Configuration(
             listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1", fixedToken: nil, framesPerSecond: 60,
             maximumBitrate: .kilobits(4_000), contentHint: nil)
-        configuration.meeting = paired
+        configuration.tunnel = paired
         configuration.iceServers = [own]
         configuration.grantedServers = paired.grantedServers
         let host = try HostSession(

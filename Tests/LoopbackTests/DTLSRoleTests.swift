@@ -30,7 +30,7 @@ struct DTLSRoleTests {
         #expect(await publisher.begin(offer.id, answer) == nil)
         #expect(await receiver.seen.wait { $0.counters.count >= 10 })
         await publisher.close()
-        #expect(await receiver.outcome.wait().code == .hostEnded)
+        #expect(await receiver.outcome.value.code == .hostEnded)
         await receiver.close()
     }
 
@@ -44,7 +44,7 @@ struct DTLSRoleTests {
         try await receiver.begin(answer)
         #expect(await receiver.seen.wait { $0.counters.count >= 10 })
         await publisher.close()
-        #expect(await receiver.outcome.wait().code == .hostEnded)
+        #expect(await receiver.outcome.value.code == .hostEnded)
         await receiver.close()
     }
 
@@ -55,7 +55,7 @@ struct DTLSRoleTests {
         let answer = try await publisher.answer(
             offer.replacing("a=setup:actpass", with: "a=setup:passive"), of: receiver.identity)
         try await receiver.begin(answer)
-        #expect(await receiver.outcome.wait().code == .untrusted)
+        #expect(await receiver.outcome.value.code == .untrusted)
         #expect(receiver.seen.state.counters.isEmpty)
         await publisher.close()
         await receiver.close()
@@ -63,11 +63,11 @@ struct DTLSRoleTests {
 
     /// Notes how many viewers got a connection, and why sessions ended.
     private final class Observer: BroadcastDelegate, Sendable {
-        let ended = Outcome()
+        let ended = OneShot<EndReason>()
         let connected = Monitor(0)
 
         func broadcast(emitted event: BroadcastEvent) {
-            if case .viewerLeft(_, let reason, _) = event { ended.settle(reason) }
+            if case .viewerLeft(_, let reason, _) = event { ended.fulfil(reason) }
         }
         func broadcast(foundCandidates fragment: String, of session: SessionID) {}
         func broadcast(changed audience: Audience) {}
@@ -89,7 +89,7 @@ struct DTLSRoleTests {
         let answer = try await publisher.answer(offer, of: admitted)
         #expect(answer.contains("a=setup:\(role.answered)\r\n"))
         try await receiver.begin(answer)
-        #expect(await observer.ended.wait().code == .untrusted)
+        #expect(await observer.ended.value.code == .untrusted)
         let sent = await publisher.core.ifRunning { $0.statistics(video: VideoPipelineStatistics()).packetsSent }
         #expect(sent == 0 && observer.connected.with { $0 } == 0)
         #expect(receiver.seen.state.counters.isEmpty)

@@ -27,7 +27,8 @@ import VPXCodec
             loop,
             making: {
                 Subscription(
-                    loop: loop, sink: playback(RecordedOutput(), speaker: nil), emit: { _ in }, outcome: Outcome(),
+                    loop: loop, sink: playback(RecordedOutput(), speaker: nil), emit: { _ in },
+                    outcome: OneShot<EndReason>(),
                     request: { _ in })
             })
         await core.performAndWait { [servers] watching, done in

@@ -48,7 +48,7 @@ struct RelayHandoverTests {
             var configuration = HostSession.Configuration(
                 listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1", fixedToken: nil, framesPerSecond: 60,
                 maximumBitrate: .kilobits(4_000), contentHint: nil)
-            configuration.meeting = paired
+            configuration.tunnel = paired
             configuration.directViewers = directViewers
             configuration.calmTime = calmTime
             if let viewerFlows { configuration.viewerFlows = viewerFlows }
@@ -242,7 +242,7 @@ struct RelayHandoverTests {
         await stage.stop()
     }
 
-    /// The publication ends, and the meeting goes on: viewers come back to the host, which does not ask again.
+    /// The publication ends, and the tunnel goes on: viewers come back to the host, which does not ask again.
     @Test func viewersComeBackWhenTheRelayDoesNotSendAnyMore() async throws {
         let stage = try await Stage(directViewers: 0)
         let viewer = try Watching(stage.link, name: "Ann")

@@ -21,58 +21,58 @@ import Testing
     }
 
     @Test func anAllowanceOutlivesTheSession() {
-        let book = ViewerAllowances(viewers: 8, now: start)
+        let allowances = ViewerAllowances(viewers: 8, now: start)
         var taken = 0
         // One session each tenth of a second for a minute.
         for step in 0..<600 {
             let now = start + .milliseconds(step * 100)
-            if book.allowance(for: viewer(1), now: now).takeAgent(now: now) { taken += 1 }
+            if allowances.allowance(for: viewer(1), now: now).takeAgent(now: now) { taken += 1 }
         }
         #expect((25...33).contains(taken), "\(taken)")
         // Another viewer has its own allowance.
-        #expect(book.allowance(for: viewer(2), now: start + .seconds(60)).takeAgent(now: start + .seconds(60)))
+        #expect(allowances.allowance(for: viewer(2), now: start + .seconds(60)).takeAgent(now: start + .seconds(60)))
     }
 
     @Test func aViewerThatJoinsAgainOwesTheKeyFramesOfItsFormerSessions() {
-        let book = ViewerAllowances(viewers: 8, now: start)
+        let allowances = ViewerAllowances(viewers: 8, now: start)
         // One session each half second for a minute.
         let granted = (0..<120).count { step in
             let now = start + .milliseconds(step * 500)
-            return book.allowance(for: viewer(1), now: now).keyframes.allows(.key, isShared: true, now: now)
+            return allowances.allowance(for: viewer(1), now: now).keyframes.allows(.key, isShared: true, now: now)
         }
         #expect((9...12).contains(granted), "\(granted)")
-        let other = book.allowance(for: viewer(2), now: start + .seconds(60))
+        let other = allowances.allowance(for: viewer(2), now: start + .seconds(60))
         let isGranted = other.keyframes.allows(.key, isShared: true, now: start + .seconds(60))
         #expect(isGranted)
     }
 
     @Test func manyCertificatesOfOneAddressShareAnAllowance() {
-        let book = ViewerAllowances(viewers: 8, now: start)
-        let taken = (0..<200).count { book.allowance(for: viewer(UInt8($0)), now: start).takeAgent(now: start) }
+        let allowances = ViewerAllowances(viewers: 8, now: start)
+        let taken = (0..<200).count { allowances.allowance(for: viewer(UInt8($0)), now: start).takeAgent(now: start) }
         #expect(taken == 64)
-        let other = book.allowance(for: viewer(7, "192.0.2.2"), now: start)
+        let other = allowances.allowance(for: viewer(7, "192.0.2.2"), now: start)
         #expect(other.takeCandidate(now: start))
     }
 
     @Test func allowancesTakeConstantMemoryAndTheOldOnesGoFirst() {
-        let book = ViewerAllowances(viewers: 8, now: start)
+        let allowances = ViewerAllowances(viewers: 8, now: start)
         for number in 0..<4_096 {
             var viewer = viewer(0, "10.0.\(number / 256).\(number % 256)")
             viewer = Viewer(
                 knock: viewer.knock, name: viewer.name, kind: viewer.kind, address: viewer.address,
                 fingerprint: withUnsafeBytes(of: number) { Array($0) })
-            _ = book.allowance(for: viewer, now: start).takeAgent(now: start)
+            _ = allowances.allowance(for: viewer, now: start).takeAgent(now: start)
         }
-        #expect(book.count <= 2_048)
+        #expect(allowances.count <= 2_048)
         // After a while the allowances are full again, and can be removed.
         let later = start + .seconds(600)
-        #expect(book.allowance(for: viewer(9), now: later).takeAgent(now: later))
-        #expect(book.count == 2)
+        #expect(allowances.allowance(for: viewer(9), now: later).takeAgent(now: later))
+        #expect(allowances.count == 2)
     }
 
     @Test func anOutageWithEightCandidatesARestartIsWithinTheAllowance() {
-        let book = ViewerAllowances(viewers: 8, now: start)
-        let allowance = book.allowance(for: viewer(1), now: start)
+        let allowances = ViewerAllowances(viewers: 8, now: start)
+        let allowance = allowances.allowance(for: viewer(1), now: start)
         for restart in 0..<10 {
             let now = start + .seconds(restart * 3)
             #expect(allowance.takeAgent(now: now))

@@ -22,24 +22,24 @@ import Testing
     }
 
     @Test func aViewerComesDirectlyThroughThePortThatTheRouterForwards() throws {
-        let meeting = try Meeting(homes, [], host: ["--upnp"])
-        let path = try meeting.path()
+        let tunnel = try ReverseTunnel(homes, [], host: ["--upnp"])
+        let path = try tunnel.path()
         #expect(path.hasPrefix("direct") && path.contains("\(GatewayDaemon.address):"), "\(path)")
         #expect(try gateway.forwards() == 1)
         // Few requests are enough.
         #expect((1...3).contains(gateway.requests), "asked \(gateway.requests) times")
-        meeting.host.interrupt()
-        #expect(meeting.host.exitCode() == 0)
+        tunnel.host.interrupt()
+        #expect(tunnel.host.exitCode() == 0)
         #expect(try gateway.forwards() == 0, "the port is still forwarded")
     }
 
     @Test func aRouterThatIsSlowToAnswerIsWaitedFor() throws {
         gateway.suspend()
-        let meeting = try Meeting(homes, [], host: ["--upnp"])
-        try meeting.viewer.event("accepted")
+        let tunnel = try ReverseTunnel(homes, [], host: ["--upnp"])
+        try tunnel.viewer.event("accepted")
         Thread.sleep(forTimeInterval: 2)
         gateway.resume()
-        let path = try meeting.path()
+        let path = try tunnel.path()
         #expect(path.contains("\(GatewayDaemon.address):"), "\(path)")
     }
 }

@@ -8,11 +8,11 @@ import Testing
     /// Connects two homes that cannot reach each other directly.
     private func meet(
         _ servers: [TURNServer], _ options: [String] = ["--turn", TURNServer.url()], environment: [String: String] = [:]
-    ) throws -> Meeting {
-        let meeting = try Meeting(homes, servers, host: options, environment: environment)
-        let path = try meeting.path()
+    ) throws -> ReverseTunnel {
+        let tunnel = try ReverseTunnel(homes, servers, host: options, environment: environment)
+        let path = try tunnel.path()
         #expect(path.contains("relay"), "\(path)")
-        return meeting
+        return tunnel
     }
 
     private let homes: TwoHomes
@@ -25,39 +25,39 @@ import Testing
     @Test func anotherServerTakesOverFromOneThatDies() throws {
         let server = try TURNServer(in: homes.server)
         let other = try TURNServer(in: homes.server, port: 3_479)
-        let meeting = try meet([server, other], ["--turn", TURNServer.url(), "--turn", TURNServer.url(port: 3_479)])
+        let tunnel = try meet([server, other], ["--turn", TURNServer.url(), "--turn", TURNServer.url(port: 3_479)])
         server.kill()
-        try meeting.viewer.event("interrupted", seconds: 6)
-        let path = try meeting.viewer.event("resumed", seconds: 12)["path"] as? String
+        try tunnel.viewer.event("interrupted", seconds: 6)
+        let path = try tunnel.viewer.event("resumed", seconds: 12)["path"] as? String
         #expect(path?.contains("relay") == true)
         #expect(!other.sessions.isEmpty)
-        #expect(try meeting.isBack())
+        #expect(try tunnel.isBack())
     }
 
     /// The server returns after ten seconds, without its previous state.
     @Test func aServerThatIsRestartedCostsLittleMoreThanItsAbsence() throws {
         let server = try TURNServer(in: homes.server)
-        let meeting = try meet([server])
+        let tunnel = try meet([server])
         server.kill()
-        try meeting.viewer.event("interrupted", seconds: 6)
-        let sides = [meeting.host, meeting.viewer]
+        try tunnel.viewer.event("interrupted", seconds: 6)
+        let sides = [tunnel.host, tunnel.viewer]
         let before = try sides.map { try #require($0.processorSeconds) }
         Thread.sleep(forTimeInterval: 10)
         let spent = try zip(sides, before).map { side, before in try #require(side.processorSeconds) - before }
         #expect(spent.allSatisfy { $0 < 2 }, "busy for nothing: \(spent) s of 10")
         let again = try TURNServer(in: homes.server)
-        try meeting.viewer.event("resumed", seconds: 8)
+        try tunnel.viewer.event("resumed", seconds: 8)
         #expect(!again.sessions.isEmpty)
-        #expect(try meeting.isBack())
+        #expect(try tunnel.isBack())
     }
 
     @Test func allocationsThatExpireAreMadeAnew() throws {
         let server = try TURNServer(in: homes.server)
-        let meeting = try meet([server])
+        let tunnel = try meet([server])
         #expect(try server.expireAllocations() >= 2)
-        try meeting.viewer.event("interrupted", seconds: 6)
-        try meeting.viewer.event("resumed", seconds: 8)
-        #expect(try meeting.isBack())
+        try tunnel.viewer.event("interrupted", seconds: 6)
+        try tunnel.viewer.event("resumed", seconds: 8)
+        #expect(try tunnel.isBack())
     }
 
     /// One server never returns; the other one removes the allocation and rejects the user.
@@ -66,19 +66,19 @@ import Testing
         let limited = TimeLimited(secret: secret, seconds: 10)
         let dying = try TURNServer(in: homes.server, guests: .user(credential: limited.credential))
         let expiring = try TURNServer(in: homes.server, port: 3_479, guests: .timeLimited(secret: secret))
-        let meeting = try meet(
+        let tunnel = try meet(
             [dying, expiring],
             ["--turn", TURNServer.url(), "--turn", TURNServer.url(port: 3_479, user: limited.user)],
             environment: ["SHARE_TURN_CREDENTIAL": limited.credential])
         Thread.sleep(until: limited.end.addingTimeInterval(1))
         dying.kill()
         #expect(try expiring.expireAllocations() >= 2)
-        try meeting.host.event("interrupted", seconds: 6)
-        let ended = try meeting.viewer.event("ended", seconds: 40)
+        try tunnel.host.event("interrupted", seconds: 6)
+        let ended = try tunnel.viewer.event("ended", seconds: 40)
         #expect(ended["code"] as? String == "connectionLost")
-        #expect(meeting.viewer.exitCode() == 74)
-        #expect(try meeting.host.event("viewer-left", seconds: 10).number("viewers") == 0)
-        for words in [meeting.viewer.errorText, meeting.host.errorText] {
+        #expect(tunnel.viewer.exitCode() == 74)
+        #expect(try tunnel.host.event("viewer-left", seconds: 10).number("viewers") == 0)
+        for words in [tunnel.viewer.errorText, tunnel.host.errorText] {
             // The kernel reports a closed port at most once a second.
             let isSilent = words.contains(":3478?transport=udp does not answer")
             #expect(words.contains(":3478?transport=udp cannot be reached") || isSilent, "\(words)")
@@ -88,28 +88,28 @@ import Testing
         }
         let findings = (ended["servers"] as? [[String: Any]])?.compactMap { $0["finding"] as? String }
         #expect(findings?.count == 2)
-        #expect(meeting.host.isRunning)
+        #expect(tunnel.host.isRunning)
     }
 
     @Test func aSilenceOf20SecondsAndAnotherAddressAreSurvived() throws {
         let server = try TURNServer(in: homes.server)
-        let meeting = try meet([server])
+        let tunnel = try meet([server])
         try homes.viewer.run("ip addr flush dev home")
         try homes.viewer.run("ip addr add 192.168.2.7/25 dev home")
         try homes.viewer.run("ip route add default via 192.168.2.1")
-        try meeting.viewer.event("resumed", seconds: 7)
-        #expect(try meeting.isBack())
+        try tunnel.viewer.event("resumed", seconds: 7)
+        #expect(try tunnel.isBack())
         try homes.line.set(LinkConditions(delayMilliseconds: 10, isDown: true))
         Thread.sleep(forTimeInterval: 20)
         try homes.line.set(LinkConditions(delayMilliseconds: 10))
         var returns = 0
         let path =
-            try meeting.viewer.event("resumed", seconds: 5) { _ in
+            try tunnel.viewer.event("resumed", seconds: 5) { _ in
                 returns += 1
                 return returns == 2
             }["path"] as? String
         #expect(path?.contains("relay") == true)
-        #expect(try meeting.isBack())
+        #expect(try tunnel.isBack())
         #expect(!server.sessions.isEmpty)
     }
 }

@@ -14,9 +14,9 @@ import Testing
     @Test func itConnectsWhereDatagramsAreBlocked() throws {
         let certificate = try ServerCertificate(address: TwoHomes.serverAddress)
         let server = try TURNServer(in: homes.server, certificate: certificate)
-        let meeting = try Meeting(
+        let tunnel = try ReverseTunnel(
             homes, [server], host: ["--turn", TURNServer.secureURL], environment: ["SSL_CERT_FILE": certificate.file])
-        let path = try meeting.path()
+        let path = try tunnel.path()
         #expect(path.contains("relay"), "\(path)")
         #expect(server.sessions.count >= 2)
     }
@@ -26,16 +26,16 @@ import Testing
         let certificate = try ServerCertificate(address: TwoHomes.serverAddress)
         let other = try ServerCertificate(address: TwoHomes.serverAddress)
         let server = try TURNServer(in: homes.server, certificate: certificate)
-        let meeting = try Meeting(
+        let tunnel = try ReverseTunnel(
             homes, [server], host: ["--turn", TURNServer.secureURL], environment: ["SSL_CERT_FILE": other.file])
-        let ended = try meeting.viewer.event("ended", seconds: 40)
+        let ended = try tunnel.viewer.event("ended", seconds: 40)
         #expect(ended["code"] as? String == "noRoute")
-        #expect(meeting.viewer.exitCode() == 68)
-        for words in [meeting.viewer.errorText, meeting.host.errorText] {
+        #expect(tunnel.viewer.exitCode() == 68)
+        for words in [tunnel.viewer.errorText, tunnel.host.errorText] {
             #expect(words.contains("turns:\(TwoHomes.serverAddress):\(TURNServer.securePort)"), "\(words)")
             #expect(words.contains("is not trusted") && words.contains("SSL_CERT_FILE"), "\(words)")
         }
-        #expect(meeting.host.isRunning)
+        #expect(tunnel.host.isRunning)
         #expect(server.sessions.isEmpty)
     }
 

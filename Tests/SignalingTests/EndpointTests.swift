@@ -1,3 +1,4 @@
+import LinuxRuntime
 import MediaCore
 import NIOCore
 import NIOHTTP1
@@ -218,7 +219,7 @@ import Testing
     }
 
     @Test func slowDeskIsGivenUpAndItsSessionClosed() async throws {
-        let late = Promise<Void>()
+        let late = OneShot<Void>()
         let identity = try Identity.ephemeral()
         let delegate = FakeDelegate { _ throws(OfferRefusal) in
             await late.value

@@ -1,3 +1,4 @@
+import LinuxRuntime
 import SessionDescription
 import Synchronization
 import Testing
@@ -19,8 +20,8 @@ final class FakeDelegate: SignalingServerDelegate {
     private let seenState = Mutex(Seen())
     private let decision: @Sendable (Knock) async -> KnockDecision
     private let answer: @Sendable (Viewer) async throws(OfferRefusal) -> String
-    let onWithdrawal = Promise<KnockWithdrawal>()
-    let onClose = Promise<SessionID>()
+    let onWithdrawal = OneShot<KnockWithdrawal>()
+    let onClose = OneShot<SessionID>()
     /// The sessions of each stream of events that was opened.
     let openedStreams: AsyncStream<[SessionID]>
     private let onStream: AsyncStream<[SessionID]>.Continuation

@@ -1,3 +1,4 @@
+import LinuxRuntime
 import NIOHTTP1
 import Testing
 
@@ -8,7 +9,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct FloodTests {
     /// Sends `count` offers at once. The delegate answers none of them before all offers over the limit were refused.
     private func statuses(
-        _ count: Int, token: String, _ wire: RawHTTPClient, _ path: String, answering gate: Promise<Void>,
+        _ count: Int, token: String, _ wire: RawHTTPClient, _ path: String, answering gate: OneShot<Void>,
         offer: @escaping @Sendable (Int) -> String
     ) async throws -> [Int] {
         try await withThrowingTaskGroup(of: Int.self) { group in
@@ -28,7 +29,7 @@ import Testing
     }
 
     @Test func fortyOffersAtOnceOpenNoMoreThanFourSessions() async throws {
-        let gate = Promise<Void>()
+        let gate = OneShot<Void>()
         try await SignalingFixture.with(beforeAnswer: { await gate.value }, configure: { $0.sessionCapacity = 32 }) {
             stage in
             try await RawHTTPClient.with(stage.link) { wire in
@@ -50,7 +51,7 @@ import Testing
     }
 
     @Test func oneCertificateWithTheFixedTokenTakesFourPlaces() async throws {
-        let gate = Promise<Void>()
+        let gate = OneShot<Void>()
         let token = "a-token-of-the-host"
         try await SignalingFixture.with(beforeAnswer: { await gate.value }, configure: { $0.fixedToken = token }) {
             stage in
@@ -67,7 +68,7 @@ import Testing
     }
 
     @Test func oneAddressWithTheFixedTokenTakesAQuarterOfThePlaces() async throws {
-        let gate = Promise<Void>()
+        let gate = OneShot<Void>()
         let token = "a-token-of-the-host"
         try await SignalingFixture.with(
             beforeAnswer: { await gate.value },
@@ -108,11 +109,11 @@ import Testing
     }
 
     @Test func oneIdentityHasEightSessionsOverAllItsTokens() throws {
-        let register = AdmissionRegister(fixedToken: nil, limits: .init())
-        let limits = AdmissionRegister.SessionLimits(all: 32)
+        let register = AdmissionRegistry(fixedToken: nil, limits: .init())
+        let limits = AdmissionRegistry.SessionLimits(all: 32)
         let identity = try BrowserKey().identity
         func take(_ token: String, as identity: ViewerIdentity = identity) -> (taken: Bool, replaced: SessionID?) {
-            let owner = AdmissionRegister.SessionOwner(
+            let owner = AdmissionRegistry.SessionOwner(
                 token: TokenHash(of: token), isFixed: false, identity: identity,
                 fingerprint: identity.fingerprint, address: AddressKey(ipv4: 1))
             guard case .reserved(let reservation, let replaced) = register.reserve(owner, limits: limits) else {
@@ -132,9 +133,9 @@ import Testing
     }
 
     @Test func aSessionThatEndsBeforeItsOfferIsAnsweredKeepsNoPlace() throws {
-        let register = AdmissionRegister(fixedToken: "a token of the host", limits: .init())
-        let limits = AdmissionRegister.SessionLimits(all: 4)
-        let owner = AdmissionRegister.SessionOwner(
+        let register = AdmissionRegistry(fixedToken: "a token of the host", limits: .init())
+        let limits = AdmissionRegistry.SessionLimits(all: 4)
+        let owner = AdmissionRegistry.SessionOwner(
             token: TokenHash(of: "a token of the host"), isFixed: true, identity: nil,
             fingerprint: randomFingerprint(), address: AddressKey(ipv4: 1))
         for _ in 0..<10 {

@@ -119,7 +119,7 @@ import Testing
         }
         let slowest = ServiceEvent(name: "slowest-bitrate", data: #"{"type":"slowest-bitrate","bitrate":\#(Int.max)}"#)
         #expect(slowest == .slowestBitrate(Bitrate(bitsPerSecond: 1_000_000_000_000)))
-        guard case .finished(let reason, _) = MeetingEvent(name: "finished", data: #"{"reason":"\u001b[2Ja\u0007"}"#)
+        guard case .finished(let reason, _) = TunnelEvent(name: "finished", data: #"{"reason":"\u001b[2Ja\u0007"}"#)
         else {
             Issue.record("no end")
             return

@@ -1,4 +1,5 @@
 import Foundation
+import LinuxRuntime
 import NIOCore
 import NIOHTTP1
 import Testing
@@ -31,7 +32,7 @@ import Testing
     }
 
     @Test func aRepeatedAcceptanceAsksOnce() async throws {
-        let decision = Promise<PairingDecision>()
+        let decision = OneShot<PairingDecision>()
         try await ServiceFixture.with(decision: { _ in await decision.value }) { stage in
             try await stage.host { host in
                 let opened = try await host.open()
@@ -186,7 +187,7 @@ import Testing
     }
 
     @Test func aHostWhoseConnectionBreaksIsWithdrawn() async throws {
-        let never = Promise<PairingDecision>()
+        let never = OneShot<PairingDecision>()
         try await ServiceFixture.with(
             decision: { _ in await never.value }, configure: { $0.abandonTimeout = .milliseconds(500) }
         ) { stage in

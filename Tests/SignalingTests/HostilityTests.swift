@@ -1,3 +1,4 @@
+import LinuxRuntime
 import Logging
 import NIOCore
 import NIOHTTP1
@@ -141,7 +142,7 @@ let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
     }
 
     @Test func aBurstOfHundredsOfKnocksIsLimited() async throws {
-        let never = Promise<KnockDecision>()
+        let never = OneShot<KnockDecision>()
         try await SignalingFixture.with(
             decision: { _ in await never.value },
             configure: {

@@ -1,3 +1,4 @@
+import LinuxRuntime
 import Testing
 
 @testable import Admission
@@ -130,7 +131,7 @@ import Testing
     }
 
     @Test func anUnansweredKnockTimesOut() async throws {
-        let never = Promise<KnockDecision>()
+        let never = OneShot<KnockDecision>()
         try await SignalingFixture.with(
             decision: { _ in await never.value },
             configure: {
@@ -148,7 +149,7 @@ import Testing
     }
 
     @Test func answerMayTakeSeveralPolls() async throws {
-        let decision = Promise<KnockDecision>()
+        let decision = OneShot<KnockDecision>()
         try await SignalingFixture.with(
             decision: { _ in await decision.value }, configure: { $0.pollTimeout = .milliseconds(1) }
         ) { stage in
@@ -167,7 +168,7 @@ import Testing
     }
 
     @Test func viewerWhoGoesIsWithdrawn() async throws {
-        let never = Promise<KnockDecision>()
+        let never = OneShot<KnockDecision>()
         try await SignalingFixture.with(decision: { _ in await never.value }) { stage in
             try await stage.client { client in
                 let ticket = try await client.knock(name: "", fingerprint: randomFingerprint())
@@ -180,8 +181,8 @@ import Testing
     }
 
     @Test func viewerWhoseConnectionBreaksIsWithdrawn() async throws {
-        let asked = Promise<Void>()
-        let never = Promise<KnockDecision>()
+        let asked = OneShot<Void>()
+        let never = OneShot<KnockDecision>()
         try await SignalingFixture.with(
             decision: { _ in
                 asked.fulfil(())
@@ -200,7 +201,7 @@ import Testing
     }
 
     @Test func endWithdrawsWaitingKnocks() async throws {
-        let never = Promise<KnockDecision>()
+        let never = OneShot<KnockDecision>()
         try await SignalingFixture.with(decision: { _ in await never.value }) { stage in
             try await stage.client { client in
                 let ticket = try await client.knock(name: "", fingerprint: randomFingerprint())

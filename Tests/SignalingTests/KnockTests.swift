@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import LinuxRuntime
 import MediaCore
 import NIOHTTP1
 import Testing
@@ -159,7 +160,7 @@ import Testing
     // MARK: The ticket
 
     @Test func aKnockAnswersToItsOwnTicket() async throws {
-        let yes = Promise<KnockDecision>()
+        let yes = OneShot<KnockDecision>()
         let victim = try Identity.ephemeral()
         try await with(
             decision: { $0.identity.kind == .native ? await yes.value : .refused(nil) }
@@ -190,7 +191,7 @@ import Testing
     }
 
     @Test func anIdentityHasOneQuestionAndTheNewerKnockTakesIt() async throws {
-        let never = Promise<KnockDecision>()
+        let never = OneShot<KnockDecision>()
         try await with(decision: { _ in await never.value }) { stage, wire in
             let identity = try Identity.ephemeral()
             let first = try await signed(identity, wire)
@@ -206,7 +207,7 @@ import Testing
 
     /// A mobile browser, for example, suspends the page while its user reads the words aloud.
     @Test func aPollBringsAnAbandonedKnockBackWithItsWords() async throws {
-        let never = Promise<KnockDecision>()
+        let never = OneShot<KnockDecision>()
         try await with(
             decision: { _ in await never.value },
             configure: {

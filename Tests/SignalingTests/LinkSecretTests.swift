@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test func theProofPassesARelayThatCannotUseIt() async throws {
-        try await ServiceMeetingFixture.with(
+        try await ServiceTunnelFixture.with(
             decision: Self.decide, configure: { $0.linkSecret = Self.secret }
         ) { stage in
             let link = ServiceLink(

@@ -13,7 +13,7 @@ import Testing
     /// Pairs while the relay changes a response of the service.
     /// - Returns: how the pairing has failed; nil if it has not.
     private func pairing(
-        _ stage: ServiceMeetingFixture, changing suffix: String, _ method: String = "POST",
+        _ stage: ServiceTunnelFixture, changing suffix: String, _ method: String = "POST",
         _ change: @escaping @Sendable (ForwardedResponse) -> ForwardedResponse
     ) async throws -> PairingFailure? {
         var found: PairingFailure?
@@ -44,7 +44,7 @@ import Testing
 
     /// The certificate comes from a document, and has to be the link's.
     @Test func aCertificateOfTheRelayIsNotBelieved() async throws {
-        try await ServiceMeetingFixture.with { stage in
+        try await ServiceTunnelFixture.with { stage in
             let relay = Base64URL.encode(stage.relay.identity.certificateDER)
             for certificate in [relay, "", nil] {
                 let found = try await pairing(stage, changing: "/pair") {
@@ -58,7 +58,7 @@ import Testing
 
     /// The relay signs with its own key, or gives the service's certificate and its own signature.
     @Test func aSignatureOfTheRelayIsNotBelieved() async throws {
-        try await ServiceMeetingFixture.with { stage in
+        try await ServiceTunnelFixture.with { stage in
             let forged = try stage.relay.identity.signature(over: Array("anything".utf8))
             let found = try await pairing(stage, changing: "/pair") {
                 Self.changed($0) { (document: inout PairingOfferDocument) in
@@ -71,7 +71,7 @@ import Testing
 
     /// What the host's user reads is what the service has said: its name, its terms and what it asks for.
     @Test func aDescriptionThatTheRelayChangesIsNotShown() async throws {
-        try await ServiceMeetingFixture.with { stage in
+        try await ServiceTunnelFixture.with { stage in
             let own = stage.service.service.description
             let password = try SetupField(name: "title", label: "Your password")
             let others = [
@@ -102,7 +102,7 @@ import Testing
 
     /// The relay pairs in the place of the host, with its own certificate.
     @Test func theRelayCannotStandInForTheHost() async throws {
-        try await ServiceMeetingFixture.with { stage in
+        try await ServiceTunnelFixture.with { stage in
             let relay = stage.relay.identity
             try await stage.open(responding: { request in
                 var request = request
@@ -128,7 +128,7 @@ import Testing
     /// What the host's user enters is sealed for the service: the relay cannot read it, and cannot put its own in its
     /// place.
     @Test func whatTheUserEntersIsForTheServiceAlone() async throws {
-        try await ServiceMeetingFixture.with { stage in
+        try await ServiceTunnelFixture.with { stage in
             let bodies = Mutex<[String]>([])
             let replaces = Mutex(false)
             let transcripts = Mutex<PairingTranscript?>(nil)
@@ -166,7 +166,7 @@ import Testing
 
     /// Values that are not sealed are not taken, as the relay may have made them up.
     @Test func anAcceptanceThatIsNotSealedIsRefused() async throws {
-        try await ServiceMeetingFixture.with { stage in
+        try await ServiceTunnelFixture.with { stage in
             try await stage.open(responding: { request in
                 var request = request
                 if request.method == "PUT" {
@@ -185,7 +185,7 @@ import Testing
 
     /// A grant before the host's user has agreed is not taken.
     @Test func aGrantOfTheRelayIsNotBelieved() async throws {
-        try await ServiceMeetingFixture.with { stage in
+        try await ServiceTunnelFixture.with { stage in
             let grant = PairingGrantDocument<String>(
                 PairingGrant(token: String(repeating: "x", count: 32), lease: .seconds(10)), iceServers: [])
             let text = String(decoding: try JSONEncoder().encode(grant), as: UTF8.self)
@@ -209,7 +209,7 @@ import Testing
 
     /// The relay puts itself in the place of the service for the media.
     @Test func anAnswerOfTheRelayIsNotBelieved() async throws {
-        try await ServiceMeetingFixture.with { stage in
+        try await ServiceTunnelFixture.with { stage in
             let relay = stage.relay.identity.fingerprint
             try await stage.open(responding: { request in
                 var response = await stage.response(to: request)
@@ -228,7 +228,7 @@ import Testing
 
     /// The relay sees the token. It is of no use without the key of the host's certificate.
     @Test func theTokenIsUselessToTheRelay() async throws {
-        try await ServiceMeetingFixture.with { stage in
+        try await ServiceTunnelFixture.with { stage in
             let stolen = Mutex<String?>(nil)
             try await stage.open(responding: { request in
                 if let token = request.headers["authorization"] { stolen.withLock { $0 = token } }
@@ -257,7 +257,7 @@ import Testing
 
     /// Another server with another certificate cannot take the relay's place.
     @Test func theRelayIsTheOneOfTheLink() async throws {
-        try await ServiceMeetingFixture.with { stage in
+        try await ServiceTunnelFixture.with { stage in
             try await stage.open {
                 let other = ServiceLink(
                     host: stage.link.host, port: stage.link.port, id: stage.link.id,
@@ -274,7 +274,7 @@ import Testing
     }
 
     private static func transcript(
-        _ stage: ServiceMeetingFixture, _ request: String, _ response: String
+        _ stage: ServiceTunnelFixture, _ request: String, _ response: String
     ) -> PairingTranscript? {
         guard let asked = try? JSONDecoder().decode(PairingRequestDocument.self, from: Data(request.utf8)),
             let offer = try? JSONDecoder().decode(PairingOfferDocument.self, from: Data(response.utf8)).offer,

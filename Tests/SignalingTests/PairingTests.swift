@@ -1,5 +1,6 @@
 import Foundation
 import ICEServers
+import LinuxRuntime
 import NIOHTTP1
 import Testing
 
@@ -108,7 +109,7 @@ import Testing
     }
 
     @Test func anUnansweredPairingTimesOut() async throws {
-        let never = Promise<PairingDecision>()
+        let never = OneShot<PairingDecision>()
         try await ServiceFixture.with(
             decision: { _ in await never.value },
             configure: {
@@ -196,7 +197,7 @@ import Testing
     }
 
     @Test func aCancelledWaitWithdrawsThePairing() async throws {
-        let never = Promise<PairingDecision>()
+        let never = OneShot<PairingDecision>()
         try await ServiceFixture.with(decision: { _ in await never.value }) { stage in
             try await stage.client { client in
                 let identity = try Identity.ephemeral()
@@ -211,7 +212,7 @@ import Testing
     }
 
     @Test func theAnswerMayTakeSeveralPolls() async throws {
-        let decision = Promise<PairingDecision>()
+        let decision = OneShot<PairingDecision>()
         try await ServiceFixture.with(
             decision: { _ in await decision.value }, configure: { $0.pollTimeout = .milliseconds(1) }
         ) { stage in
@@ -226,7 +227,7 @@ import Testing
     }
 
     @Test func aServiceWhoseProgramStopsIsGone() async throws {
-        let never = Promise<PairingDecision>()
+        let never = OneShot<PairingDecision>()
         try await ServiceFixture.with(decision: { _ in await never.value }) { stage in
             try await stage.client { client in
                 async let outcome = failure { _ = try await stage.pair(client, try .ephemeral()) }

@@ -1,3 +1,4 @@
+import LinuxRuntime
 import NIOHTTP1
 import Testing
 
@@ -60,8 +61,8 @@ import Testing
     }
 
     @Test func aSessionThatIsBeingOpenedDuringTheRemovalIsClosed() async throws {
-        let mayAnswer = Promise<Void>()
-        let hasOffer = Promise<Void>()
+        let mayAnswer = OneShot<Void>()
+        let hasOffer = OneShot<Void>()
         try await SignalingFixture.with(beforeAnswer: {
             hasOffer.fulfil(())
             await mayAnswer.value

@@ -1,5 +1,6 @@
 import Foundation
 import ICEServers
+import LinuxRuntime
 import NIOHTTP1
 import SessionDescription
 import Synchronization
@@ -17,7 +18,7 @@ final class FakeService: ServiceDelegate {
         var offers: [Publisher] = []
         var fragments: [String] = []
         var closed: [SessionID] = []
-        var meetings: [MeetingID] = []
+        var tunnels: [TunnelID] = []
         var listings: [Listing] = []
         var pauses: [Bool] = []
         var returns = 0
@@ -30,12 +31,12 @@ final class FakeService: ServiceDelegate {
     private let state = Mutex(Seen())
     private let decision: @Sendable (PairingRequest) async -> PairingDecision
     private let answer: @Sendable (Publisher) async throws(OfferRefusal) -> String
-    let onRequest = Promise<PairingRequest>()
-    let onWithdrawal = Promise<KnockID>()
-    let onEnd = Promise<KnockID>()
-    let onClose = Promise<SessionID>()
+    let onRequest = OneShot<PairingRequest>()
+    let onWithdrawal = OneShot<KnockID>()
+    let onEnd = OneShot<KnockID>()
+    let onClose = OneShot<SessionID>()
     /// The task of `decide` was cancelled.
-    let onCancellation = Promise<Void>()
+    let onCancellation = OneShot<Void>()
 
     init(
         decision: @escaping @Sendable (PairingRequest) async -> PairingDecision = { _ in .accepted },
@@ -82,8 +83,8 @@ final class FakeService: ServiceDelegate {
     }
 
     /// It is a relay.
-    func openMeeting(_ session: SessionID, of id: MeetingID, publisher: Publisher) async -> Bool {
-        state.withLock { $0.meetings.append(id) }
+    func openTunnel(_ session: SessionID, of id: TunnelID, publisher: Publisher) async -> Bool {
+        state.withLock { $0.tunnels.append(id) }
         return true
     }
 

@@ -1,3 +1,4 @@
+import LinuxRuntime
 import NIOHTTP1
 import Testing
 
@@ -157,7 +158,7 @@ import Testing
     }
 
     @Test func removalEndsItsOwnStreamsAndKnocksAlone() async throws {
-        let never = Promise<KnockDecision>()
+        let never = OneShot<KnockDecision>()
         try await SignalingFixture.with(decision: { _ in await never.value }) { stage in
             let other = try Other(stage)
             try await stage.client(other.link) { viewer in

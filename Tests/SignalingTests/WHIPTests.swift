@@ -1,4 +1,5 @@
 import ICEServers
+import LinuxRuntime
 import NIOHTTP1
 import Testing
 
@@ -169,7 +170,7 @@ import Testing
     }
 
     @Test func aSlowAnswerIsNotWaitedFor() async throws {
-        let answer = Promise<Void>()
+        let answer = OneShot<Void>()
         try await ServiceFixture.with(
             beforeAnswer: { await answer.value },
             configure: {

@@ -90,7 +90,7 @@ public struct ViewerStatus: Codable, Sendable, Equatable {
     /// The viewer says that it records; nil from a host of before.
     public var records: Bool?
 
-    init(_ viewer: WatchingViewer) {
+    init(_ viewer: ViewerSessionInfo) {
         number = viewer.number
         name = viewer.description.name
         kind = viewer.description.kind

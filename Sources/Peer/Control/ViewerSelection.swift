@@ -4,17 +4,17 @@ import Publishing
 enum ViewerSelection {
     enum Found: Equatable {
         /// The first session of that viewer.
-        case one(WatchingViewer)
+        case one(ViewerSessionInfo)
         /// The sessions of several viewers.
-        case several([WatchingViewer])
+        case several([ViewerSessionInfo])
         case none
     }
 
     /// - Parameter text: a number counts before a name, and a name before a fingerprint, of which 4 digits are needed.
-    static func find(_ text: String, in viewers: [WatchingViewer]) -> Found {
+    static func find(_ text: String, in viewers: [ViewerSessionInfo]) -> Found {
         let digits = text.lowercased().filter { $0 != ":" }
         let isPrefix = digits.count >= 4 && digits.allSatisfy { $0.isASCII && $0.isHexDigit }
-        let choices: [(WatchingViewer) -> Bool] = [
+        let choices: [(ViewerSessionInfo) -> Bool] = [
             { String($0.number) == text },
             { $0.description.name == text },
             { isPrefix && ViewerStatus.hexadecimal($0.fingerprint).hasPrefix(digits) },

@@ -4,7 +4,7 @@ import NIOCore
 final class STUNExchange: ChannelInboundHandler, @unchecked Sendable {
     // SAFETY: touched on the channel's event loop only.
     typealias InboundIn = ByteBuffer
-    struct Strange: Error {}
+    struct MalformedResponse: Error {}
     struct Closed: Error {}
 
     private let isStream: Bool
@@ -38,14 +38,14 @@ final class STUNExchange: ChannelInboundHandler, @unchecked Sendable {
         guard isStream else { return take(bytes) }
         received.writeBuffer(&bytes)
         while let head = received.getInteger(at: received.readerIndex, as: UInt32.self) {
-            guard head >> 30 == 0 else { return end(Strange()) }
+            guard head >> 30 == 0 else { return end(MalformedResponse()) }
             guard let message = received.readSlice(length: 20 + Int(head & 0xFFFF)) else { return }
             take(message)
         }
     }
 
     private func take(_ bytes: ByteBuffer) {
-        guard let message = STUNMessage(bytes.readableBytesView) else { return end(Strange()) }
+        guard let message = STUNMessage(bytes.readableBytesView) else { return end(MalformedResponse()) }
         guard let (transaction, answer) = waiting, message.transaction == transaction else { return }
         waiting = nil
         answer.succeed(message)

@@ -116,7 +116,7 @@ public enum ServerProbe {
         switch error {
         case let error as NIOConnectionError: error.connectionErrors.first.map { explain($0.error) } ?? .silent
         case let error as IOError: .unreachable(String(cString: strerror(error.errnoCode)))
-        case is STUNExchange.Strange: .strange
+        case is STUNExchange.MalformedResponse: .strange
         case is NIOSSLError, is BoringSSLError, is NIOSSLExtraError:
             .untrusted("its certificate or its TLS does not fit")
         default: .silent

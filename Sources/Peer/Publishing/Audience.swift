@@ -11,11 +11,11 @@ package struct Audience: Equatable, Sendable {
         self.recorders = recorders
     }
 
-    package mutating func add(_ elsewhere: ViewersElsewhere) { viewers = elsewhere.total(viewers) }
+    package mutating func add(_ elsewhere: RelayViewerCount) { viewers = elsewhere.total(viewers) }
 }
 
 /// Those who watch at a relay to which a host with viewers of its own publishes.
-package struct ViewersElsewhere: Equatable, Sendable {
+package struct RelayViewerCount: Equatable, Sendable {
     package var count = 0
     /// All viewers are sent there. One that is about to go is at both places, and counts once.
     package var isForAll = false

@@ -11,10 +11,10 @@ extension Broadcast {
     package func noteMoved(_ id: SessionID, _ isMoved: Bool) { viewers[id]?.isMoved = isMoved }
 
     /// The sessions in the order in which they were opened.
-    package var watchingViewers: [WatchingViewer] {
+    package var watchingViewers: [ViewerSessionInfo] {
         let now = MonotonicClock.now
         return viewers.numbered.map { number, peer in
-            WatchingViewer(
+            ViewerSessionInfo(
                 number: number, id: peer.id, description: peer.description, fingerprint: peer.viewer.fingerprint,
                 identity: peer.viewer.identity, connectedFor: peer.liveness.connected.map { now - $0 },
                 isInterrupted: peer.liveness.isInterrupted, path: peer.pathSummary,

@@ -69,7 +69,7 @@ extension Subscription: ReceivingPeerDelegate {
         switch reason.code {
         // Anybody may have spoiled the handshake. During an outage the next attempt follows.
         case .noRoute, .failed: recover(.noPair) { _ in reason }
-        default: outcome.settle(reason)
+        default: outcome.fulfil(reason)
         }
     }
 

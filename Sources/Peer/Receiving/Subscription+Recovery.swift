@@ -54,7 +54,7 @@ extension Subscription {
         case .cleanUp:
             connection?.path.dropUnansweredRestart()
             request(.closeConnections)
-        case .end(let end): outcome.settle(reason(end))
+        case .end(let end): outcome.fulfil(reason(end))
         }
     }
 

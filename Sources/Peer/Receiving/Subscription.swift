@@ -1,6 +1,6 @@
 package import EventLoop
 package import ICETransport
-import LinuxRuntime
+package import LinuxRuntime
 package import MediaCore
 import MediaEngine
 import PeerEngine
@@ -18,7 +18,7 @@ package final class Subscription {
     package let loop: EventLoop
     package let sink: any EncodedMediaSink
     package let emit: @Sendable (ViewerEvent) -> Void
-    package private(set) var outcome: Outcome
+    package private(set) var outcome: OneShot<EndReason>
     /// Called with the requests to signalling during an outage.
     let request: @Sendable (RecoveryRequest) -> Void
     let candidates: CandidateReporter
@@ -42,7 +42,7 @@ package final class Subscription {
 
     package init(
         loop: EventLoop, sink: any EncodedMediaSink, emit: @escaping @Sendable (ViewerEvent) -> Void,
-        outcome: Outcome, request: @escaping @Sendable (RecoveryRequest) -> Void
+        outcome: OneShot<EndReason>, request: @escaping @Sendable (RecoveryRequest) -> Void
     ) {
         self.loop = loop
         self.sink = sink
@@ -99,7 +99,7 @@ package final class Subscription {
     }
 
     /// Begins anew with another host, as if nothing had been lost. The sink stays. Call `prepare` afterwards.
-    package func moveOn(_ outcome: Outcome) {
+    package func moveOn(_ outcome: OneShot<EndReason>) {
         guard !isClosed else { return }
         self.outcome = outcome
         if let connection { retire(connection) }
@@ -125,7 +125,7 @@ package final class Subscription {
                 })
         } catch {
             let reason = EndReason(.failed, "cannot prepare to receive: \(error.message)", remedy: error.remedy)
-            return outcome.settle(reason)
+            return outcome.fulfil(reason)
         }
         let core = LoopBound(loop, WeakBox(self))
         (sink as? any ForwardingSink)?.begin(

@@ -10,7 +10,7 @@ extension BroadcastEvent {
     }
 
     /// The event with those counted who watch at a relay.
-    func adding(_ elsewhere: ViewersElsewhere) -> BroadcastEvent {
+    func adding(_ elsewhere: RelayViewerCount) -> BroadcastEvent {
         switch self {
         case .viewerJoined(let viewer, let viewers): .viewerJoined(viewer, viewers: elsewhere.total(viewers))
         case .viewerLeft(let viewer, let reason, let viewers):

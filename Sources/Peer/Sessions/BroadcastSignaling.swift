@@ -18,7 +18,7 @@ final class BroadcastSignaling: SignalingServerDelegate, BroadcastDelegate {
     /// Called when a viewer with these sessions has opened a stream of events.
     let onStream = Monitor<(@Sendable ([SessionID]) -> Void)?>(nil)
     /// Those that watch at a relay to which this host publishes, too.
-    let viewersElsewhere: Monitor<ViewersElsewhere>
+    let viewersElsewhere: Monitor<RelayViewerCount>
     /// The server's handle of this broadcast.
     private let served: Monitor<BroadcastHandle?>
     /// Tells the viewers how many they are.
@@ -26,7 +26,7 @@ final class BroadcastSignaling: SignalingServerDelegate, BroadcastDelegate {
 
     init(
         core: LoopBound<Broadcast>, knocks: KnockHandler,
-        viewersElsewhere: Monitor<ViewersElsewhere> = Monitor(.init()),
+        viewersElsewhere: Monitor<RelayViewerCount> = Monitor(.init()),
         onEvent: @escaping @Sendable (BroadcastEvent) -> Void
     ) {
         self.core = core

@@ -21,7 +21,7 @@ public protocol ControllableBroadcast: AnyObject, Sendable {
     func annotate(_ application: ApplicationInfo) async
 
     /// The viewers, in the order in which they came; none for a broadcast to a service.
-    func viewers() async -> [WatchingViewer]
+    func viewers() async -> [ViewerSessionInfo]
     /// - Returns: how many sessions ended; nil if there is no such viewer.
     @discardableResult func remove(viewer id: SessionID) async -> Int?
 

@@ -7,9 +7,9 @@ extension HostSession {
     public func annotate(_ application: ApplicationInfo) async {
         shownApplication.with { $0 = application }
         if let publication = publication.with({ $0 }) { return publication.noteApplication() }
-        guard let meeting = configuration.meeting else { return }
+        guard let tunnel = configuration.tunnel else { return }
         // A relay that cannot be told lists the host's own name.
-        try? await meeting.tell(application: application)
+        try? await tunnel.tell(application: application)
     }
 }
 

@@ -27,7 +27,7 @@ extension HostSession {
         /// Returns the bitrate limit of one viewer, which applies if it is less than `maximumBitrate`; nil for none.
         var viewerLimit: (@Sendable (ViewerDescription) -> Bitrate?)?
         /// The relay over which viewers reach this host; nil: they reach it at `linkHost`.
-        public var meeting: PairedService?
+        public var tunnel: PairedService?
         /// Of those who meet this host at a relay: how many it sends to itself. With more, it publishes to the relay, which
         /// sends to all. Nil: it never does.
         public var directViewers: Int?

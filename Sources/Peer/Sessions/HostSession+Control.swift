@@ -39,7 +39,7 @@ extension HostSession {
     // MARK: Viewers
 
     /// The sessions of all viewers, in the order in which they were opened.
-    public func viewers() async -> [WatchingViewer] { await core.ifRunning { $0.watchingViewers } ?? [] }
+    public func viewers() async -> [ViewerSessionInfo] { await core.ifRunning { $0.watchingViewers } ?? [] }
 
     /// Removes the viewer of this session: tells it so, ends all of its sessions and withdraws its tokens. It may knock
     /// again; the knock then says that it was removed (`Knock.wasRemoved`). A player with the fixed token cannot join

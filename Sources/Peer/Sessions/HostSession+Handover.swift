@@ -8,7 +8,7 @@ import Signaling
 extension HostSession {
     /// - Parameter limit: how many viewers are served directly.
     func startHandover(to relay: PairedService, of broadcast: BroadcastID, beyond limit: Int) {
-        let (core, signaling, meeting) = (core, signaling, meeting)
+        let (core, signaling, tunnel) = (core, signaling, tunnel)
         let handover = RelayHandover(
             core, of: broadcast, to: relay, identity: identity, limit: limit, calmTime: configuration.calmTime,
             viewerFlows: configuration.viewerFlows, signaling: signaling,
@@ -24,7 +24,7 @@ extension HostSession {
                     signaling.broadcast(changed: audience)
                     audience.add(elsewhere)
                     emit(.viewerCount(audience.viewers))
-                    await meeting.with { $0 }?.note(viewers: audience.viewers)
+                    await tunnel.with { $0 }?.note(viewers: audience.viewers)
                 }
             })
         self.handover.with { $0 = handover }

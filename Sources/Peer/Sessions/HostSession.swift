@@ -28,8 +28,8 @@ public final class HostSession: Sendable {
     private let server = Monitor<SignalingServer?>(nil)
     /// The publication to a service; nil for a broadcast with viewers of its own.
     let publication = Monitor<ServicePublication?>(nil)
-    /// The meeting at a relay; nil for a host that viewers reach themselves.
-    let meeting = Monitor<MeetingSession?>(nil)
+    /// The tunnel at a relay; nil for a host that viewers reach themselves.
+    let tunnel = Monitor<TunnelClient?>(nil)
     /// Moves viewers to the relay; nil for a host that sends to all of them itself.
     let handover = Monitor<RelayHandover?>(nil)
     /// How many watch, as the service or relay of the publication tells; nil while it has not told.
@@ -92,10 +92,10 @@ public final class HostSession: Sendable {
                     audio: loop.makeWakeup { core.assumeIsolated { $0.audioPacketsQueued() } })
             })
         // For the relay's directory.
-        let viewersElsewhere = Monitor(ViewersElsewhere())
-        let audience = Throttle<Int> { [meeting] viewers in
-            guard let meeting = meeting.with({ $0 }) else { return }
-            Task { await meeting.note(viewers: viewersElsewhere.with { $0.total(viewers) }) }
+        let viewersElsewhere = Monitor(RelayViewerCount())
+        let audience = Throttle<Int> { [tunnel] viewers in
+            guard let tunnel = tunnel.with({ $0 }) else { return }
+            Task { await tunnel.note(viewers: viewersElsewhere.with { $0.total(viewers) }) }
         }
         signaling = BroadcastSignaling(
             core: core, knocks: KnockHandler(decideKnock: decide, emit: emit), viewersElsewhere: viewersElsewhere
@@ -115,7 +115,7 @@ public final class HostSession: Sendable {
         settings.limit(connections: descriptors.connections)
         // The relay would see the token, which is valid for every certificate.
         var broadcast = BroadcastConfiguration(
-            fixedToken: configuration.meeting == nil ? configuration.fixedToken : nil)
+            fixedToken: configuration.tunnel == nil ? configuration.fixedToken : nil)
         // The broadcast itself limits the number of viewers. The server's limit is twice as high, so that dead sessions
         // that nobody has noticed yet do not keep out viewers that join again.
         broadcast.name = configuration.name
@@ -150,7 +150,7 @@ public final class HostSession: Sendable {
             await server.stop()
             throw .hostStopped
         }
-        if let paired = configuration.meeting {
+        if let paired = configuration.tunnel {
             let link = try await meet(paired, served, server)
             startPipelines()
             return link
@@ -168,7 +168,7 @@ public final class HostSession: Sendable {
         let link = Link(
             host: relay.link.host, port: relay.link.port, id: broadcast.id, secret: broadcast.secret,
             fingerprint: identity.fingerprint, relay: relay.link.fingerprint, flags: relay.link.flags)
-        let meeting = MeetingSession(
+        let tunnel = TunnelClient(
             .broadcast(broadcast.id), client: relay.client, server: server,
             listing: relay.title.map { Listing(title: $0, link: link) },
             isOwnAddress: {
@@ -184,17 +184,17 @@ public final class HostSession: Sendable {
             }
         }
         let isRunning = isStopped.with { isStopped in
-            if !isStopped { self.meeting.with { $0 = meeting } }
+            if !isStopped { self.tunnel.with { $0 = tunnel } }
             return !isStopped
         }
         guard isRunning else {
-            await meeting.stop()
+            await tunnel.stop()
             throw .hostStopped
         }
         keepServersValid(of: relay)
         if let limit = configuration.directViewers { startHandover(to: relay, of: broadcast.id, beyond: limit) }
         do throws(SignalingError) {
-            try await meeting.start()
+            try await tunnel.start()
         } catch {
             throw EndReason(error, service: relay.name)
         }
@@ -275,7 +275,7 @@ public final class HostSession: Sendable {
         let sentence = reason.code == .stopped ? "the host ended the broadcast" : reason.sentence
         await signaling.end(reason: sentence)
         await handover.with { $0 }?.stop(reason)
-        await meeting.with { $0 }?.stop()
+        await tunnel.with { $0 }?.stop()
         await publication.with { $0 }?.close(reason)
         // Stopping a source blocks until its thread ends, so it is done on another thread, or on this one if there is
         // none.

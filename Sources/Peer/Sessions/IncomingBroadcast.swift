@@ -17,7 +17,7 @@ final class IncomingBroadcast: Sendable {
     /// As its offer says.
     let format: EncodedMediaFormat
     private let core: LoopBound<Subscription>
-    private let outcome: Outcome
+    private let outcome: OneShot<EndReason>
     /// The ICE credentials of the publisher's offer or last restart.
     private let remote = Monitor<ICECredentials?>(nil)
 
@@ -33,7 +33,7 @@ final class IncomingBroadcast: Sendable {
         self.id = id
         self.publisher = publisher
         self.format = format
-        let outcome = Outcome()
+        let outcome = OneShot<EndReason>()
         self.outcome = outcome
         core = LoopBound(
             loop,
@@ -144,11 +144,11 @@ final class IncomingBroadcast: Sendable {
 
     func statistics() async -> ViewerStatistics? { await core.ifRunning { $0.statistics } ?? nil }
 
-    func end(_ reason: EndReason) { outcome.settle(reason) }
+    func end(_ reason: EndReason) { outcome.fulfil(reason) }
 
     /// Waits for the end, and closes the connection and the sink.
     func run() async -> EndReason {
-        let reason = await outcome.wait()
+        let reason = await outcome.value
         await core.performAndWait { $0.close($1) }
         return reason
     }

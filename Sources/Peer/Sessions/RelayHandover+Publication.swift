@@ -61,7 +61,7 @@ extension RelayHandover {
 
     /// Publishes to the relay, unless that runs, or failed a moment ago.
     func publish() {
-        let publication = makePublication(MeetingPublication(relay))
+        let publication = makePublication(TunnelPublication(relay))
         let isNeeded = state.with { state in
             guard state.publication == nil, !state.hasEnded, state.retry.map({ $0 <= .now }) ?? true else {
                 return false
@@ -118,7 +118,7 @@ extension RelayHandover {
             state.policy.publicationEnded()
             return (wasUsed, isNews, state.hasEnded ? nil : pause)
         }
-        audience.pass(ViewersElsewhere(), interval: .zero)
+        audience.pass(RelayViewerCount(), interval: .zero)
         guard let pause else { return }
         if isNews { emit(.warning("\(relay.name) does not send to the viewers: \(reason.sentence)")) }
         if wasUsed {
@@ -170,7 +170,7 @@ extension RelayHandover {
         case .broadcastURL(let text): published(text)
         case .serviceInfo(let info):
             guard let count = info.viewers else { return }
-            var elsewhere = ViewersElsewhere()
+            var elsewhere = RelayViewerCount()
             elsewhere.count = max(0, count)
             elsewhere.isForAll = state.with { state in
                 state.elsewhere = elsewhere.count

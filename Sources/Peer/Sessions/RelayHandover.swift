@@ -15,7 +15,7 @@ import Transport
 final class RelayHandover: BroadcastDelegate, Sendable {
     struct State {
         var publication: ServicePublication?
-        /// Where it publishes: the relay of the meeting, or another one of its cluster.
+        /// Where it publishes: the relay of the tunnel, or another one of its cluster.
         var place: ServiceLink?
         /// Where the viewers are sent; nil while the relay has not told it, and while nothing is published.
         var link: Link?
@@ -43,7 +43,7 @@ final class RelayHandover: BroadcastDelegate, Sendable {
     let moved: @Sendable (PairedService) -> Void
     let emit: @Sendable (BroadcastEvent) -> Void
     /// Passes on how many watch at the relay, not as often as the relay may tell.
-    let audience: Throttle<ViewersElsewhere>
+    let audience: Throttle<RelayViewerCount>
     /// Sends the viewers to another link, not as often as the relay may name one.
     let links = Monitor<Throttle<Link>?>(nil)
     let state: Monitor<State>
@@ -62,7 +62,7 @@ final class RelayHandover: BroadcastDelegate, Sendable {
         signaling: BroadcastSignaling,
         moved: @escaping @Sendable (PairedService) -> Void,
         emit: @escaping @Sendable (BroadcastEvent) -> Void,
-        noteViewersElsewhere: @escaping @Sendable (ViewersElsewhere) -> Void
+        noteViewersElsewhere: @escaping @Sendable (RelayViewerCount) -> Void
     ) {
         audience = Throttle(noteViewersElsewhere)
         state = Monitor(State(policy: HandoverPolicy(limit: limit, calmTime: calmTime)))
@@ -70,7 +70,7 @@ final class RelayHandover: BroadcastDelegate, Sendable {
         self.viewerFlows = viewerFlows
         signer = RedirectSigner(of: broadcast, identity: identity)
         var relay = relay
-        // It is asked about viewers, and the meeting is what is listed.
+        // It is asked about viewers, and the tunnel is what is listed.
         (relay.decidesOnViewers, relay.title) = (true, nil)
         self.relay = relay
         self.signaling = signaling

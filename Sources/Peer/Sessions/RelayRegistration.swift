@@ -4,7 +4,7 @@ import ICETransport
 import Signaling
 import Transport
 
-/// Keeps a service reachable over a relay: pairs with the relay, opens the meeting, and does both again when the relay
+/// Keeps a service reachable over a relay: pairs with the relay, opens the tunnel, and does both again when the relay
 /// has forgotten it. Nobody is asked here: whoever starts the service has named the relay.
 ///
 /// Call `pair`, `open` while the lease lasts, and `stop` at the end.
@@ -16,11 +16,11 @@ actor RelayRegistration {
     private let secret: [UInt8]?
     private let emit: @Sendable (ServiceSessionEvent) -> Void
     private var paired: PairedService?
-    private var meeting: MeetingSession?
+    private var tunnel: TunnelClient?
     /// Of the relay's STUN and TURN servers.
     private let serverRenewal: ICEServerRenewal
     private let useServers: @Sendable (GrantedServers) async -> Void
-    /// Registers again, after the relay has ended the meeting.
+    /// Registers again, after the relay has ended the tunnel.
     private(set) var renewal: Task<Void, Never>?
     private var isStopped = false
     /// Until the next attempt to register again.
@@ -31,7 +31,7 @@ actor RelayRegistration {
 
     private static let shortestDelay = Duration.milliseconds(250)
     private static let longestDelay = Duration.seconds(30)
-    /// A meeting that lasted so long was none that the relay ends at once.
+    /// A tunnel that lasted so long was none that the relay ends at once.
     private static let stableTime = Duration.seconds(30)
 
     /// - Parameters:
@@ -79,14 +79,14 @@ actor RelayRegistration {
         return paired.iceServers
     }
 
-    /// Opens the meeting for which `pair` has a place.
+    /// Opens the tunnel for which `pair` has a place.
     /// - Parameter server: runs, and serves the service.
     func open(on server: SignalingServer) async throws(SignalingError) {
         guard let paired else { throw SignalingError(.gone, "there is no pairing") }
         self.paired = nil
         serverRenewal.follow(paired.client, paired.grantedServers)
         let name = paired.name
-        let meeting = MeetingSession(
+        let tunnel = TunnelClient(
             .service(service.id), client: paired.client, server: server,
             isOwnAddress: { ICEAgent.localInterfaceAddresses().contains($0) }
         ) { [weak self, emit] event in
@@ -100,25 +100,25 @@ actor RelayRegistration {
             }
         }
         guard !isStopped else {
-            await meeting.stop()
+            await tunnel.stop()
             throw SignalingError(.gone, "the service has stopped")
         }
-        self.meeting = meeting
-        try await meeting.start()
+        self.tunnel = tunnel
+        try await tunnel.start()
         registeredAt = .now
     }
 
-    /// Ends the meeting. May be called more than once.
+    /// Ends the tunnel. May be called more than once.
     func stop() async {
         isStopped = true
         renewal?.cancel()
         serverRenewal.stop()
-        await meeting?.stop()
+        await tunnel?.stop()
         await paired?.close()
-        (meeting, paired) = (nil, nil)
+        (tunnel, paired) = (nil, nil)
     }
 
-    /// Handles that the relay has ended the meeting: it has stopped, or has started anew.
+    /// Handles that the relay has ended the tunnel: it has stopped, or has started anew.
     private func handleEnd(_ reason: String, isReplaced: Bool, _ server: SignalingServer) async {
         await renewal?.value
         guard !isStopped else { return }
@@ -134,7 +134,7 @@ actor RelayRegistration {
     }
 
     private func renew(_ server: SignalingServer) async {
-        await meeting?.stop()
+        await tunnel?.stop()
         if let registeredAt, .now - registeredAt > Self.stableTime { delay = Self.shortestDelay }
         while (try? await Task.sleep(for: delay)) != nil, !isStopped {
             delay = min(delay * 2, Self.longestDelay)
@@ -156,7 +156,7 @@ actor RelayRegistration {
 
     /// - Returns: nil after success; `.refused` if the relay's operator does not want the service, or the identifier is
     ///   another certificate's (403). All else may go away: a relay that is about to stop, another server at its address, a
-    ///   meeting of before that has not ended yet.
+    ///   tunnel of before that has not ended yet.
     private func register(_ server: SignalingServer) async -> PairingFailure? {
         do throws(PairingFailure) {
             await useServers(GrantedServers(try await pair(), by: relay.host))
@@ -167,7 +167,7 @@ actor RelayRegistration {
             try await open(on: server)
             return nil
         } catch {
-            await meeting?.stop()
+            await tunnel?.stop()
             return error.code == .refused ? .refused(error.description) : .unreachable(error.description)
         }
     }
@@ -189,7 +189,7 @@ extension EndReason {
         self.init(code, "the relay does not take this service: \(failure)")
     }
 
-    /// Why a relay does not open a meeting.
+    /// Why a relay does not open a tunnel.
     init(opening failure: SignalingError) {
         let code = EndReason(failure, service: "").code
         self.init(code, "the relay does not take this service: \(failure.description)", remedy: failure.remedy)

@@ -50,7 +50,7 @@ public final class RelaySession: Sendable {
             self.service.media = service.media ?? MediaPort()
             self.service.videoCodecs = Set(VideoCodec.allCases)
             self.service.forwardsPackets = true
-            self.service.takesMeetings = true
+            self.service.takesTunnels = true
             self.service.directory = DirectorySettings()
         }
     }
@@ -200,7 +200,7 @@ public final class RelaySession: Sendable {
 
     /// Whether no broadcast runs.
     public var isIdle: Bool {
-        published.isEmpty && !session.hasMeetings && published.cluster.broadcasts?.isIdle != false
+        published.isEmpty && !session.hasTunnels && published.cluster.broadcasts?.isIdle != false
     }
 
     public func statistics() async -> RelayStatistics {
@@ -212,7 +212,7 @@ public final class RelaySession: Sendable {
                 datagrams: counters.datagrams, refusedRequests: counters.refusedRequests,
                 strangers: counters.strangers, bindingResponses: counters.bindingResponses)
         }
-        result.meetings = session.meetingCount
+        result.tunnels = session.tunnelCount
         let member = published.cluster.member
         for (id, broadcast) in published.all {
             let received = await session.statistics(of: id)

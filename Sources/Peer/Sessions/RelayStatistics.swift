@@ -54,7 +54,7 @@ public struct RelayStatistics: Sendable {
 
     public var broadcasts: [Broadcast] = []
     /// Hosts and services that are met here.
-    public var meetings = 0
+    public var tunnels = 0
     /// Nil without a cluster.
     public var cluster: Cluster?
     public var mediaPort = MediaPort()

@@ -89,7 +89,7 @@ public final class ScreenRecording: ControllableBroadcast {
     }
 
     /// None: nobody receives it.
-    public func viewers() async -> [WatchingViewer] { [] }
+    public func viewers() async -> [ViewerSessionInfo] { [] }
 
     @discardableResult
     public func remove(viewer id: SessionID) async -> Int? { nil }

@@ -27,7 +27,7 @@ extension ServicePublication {
                 // An outage of the network answers nothing; this is the service's machine without the service.
                 refusals += 1
                 if refusals == Self.refusalLimit {
-                    return outcome.settle(
+                    return outcome.fulfil(
                         EndReason(.serviceEnded, "\(service.name) has gone: nothing listens at its port any more"))
                 }
             } catch {
@@ -56,7 +56,7 @@ extension ServicePublication {
         case .viewerWithdrawn(let id): withdraw(id)
         case .finished(let reason, let nextStep):
             state.with { $0.isFinal = true }
-            outcome.settle(EndReason(.serviceEnded, "\(service.name) ended it: \(reason)", remedy: nextStep ?? ""))
+            outcome.fulfil(EndReason(.serviceEnded, "\(service.name) ended it: \(reason)", remedy: nextStep ?? ""))
         case .candidates(let text):
             guard let fragment = try? TrickleFragment.parse(text), let session = state.with({ $0.session }) else {
                 return
@@ -78,7 +78,7 @@ extension ServicePublication {
     /// Takes note of other relays. Only the same service of theirs is believed.
     func note(_ texts: [String]) {
         let links = texts.prefix(Self.relayLimit).compactMap { try? ServiceLink(parsing: $0) }
-        let own = (service as? PairedService)?.link ?? (service as? MeetingPublication)?.link
+        let own = (service as? PairedService)?.link ?? (service as? TunnelPublication)?.link
         state.with { $0.relays = links.filter { $0.id == own?.id } }
         moveIfAsked()
     }
@@ -86,7 +86,7 @@ extension ServicePublication {
     /// Goes on at another relay if this one has asked for that and another one is known.
     private func moveIfAsked() {
         guard state.with({ $0.isAskedToMove }), otherPlaces != nil else { return }
-        outcome.settle(EndReason(.serviceEnded, "\(service.name) is about to stop"))
+        outcome.fulfil(EndReason(.serviceEnded, "\(service.name) is about to stop"))
     }
 
     /// A relay tells the viewers' link on each stream of events, and may do so as often as it likes, so a pause follows each

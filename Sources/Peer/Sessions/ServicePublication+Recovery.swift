@@ -20,7 +20,7 @@ extension ServicePublication {
         await useServers()
         while let session = state.with({ $0.isInterrupted ? $0.session : nil }) {
             if restarts == Self.restartLimit, otherPlaces != nil {
-                return outcome.settle(EndReason(.connectionLost, "nothing comes from \(service.name) any more"))
+                return outcome.fulfil(EndReason(.connectionLost, "nothing comes from \(service.name) any more"))
             }
             restarts += 1
             let begin = ContinuousClock.now
@@ -29,7 +29,7 @@ extension ServicePublication {
             } catch {
                 // A relay that has started anew does not know the service yet.
                 if error.code == .gone, !service.isOverRelay {
-                    return outcome.settle(
+                    return outcome.fulfil(
                         EndReason(.serviceEnded, "\(service.name) does not know this broadcast any more"))
                 }
             }

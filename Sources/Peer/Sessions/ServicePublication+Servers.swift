@@ -79,7 +79,7 @@ extension ServicePublication {
             do throws(EndReason) {
                 return try await open()
             } catch {
-                if isLast { return outcome.settle(error) }
+                if isLast { return outcome.fulfil(error) }
             }
             try? await Task.sleep(for: Self.reopenPause)
         }

@@ -17,7 +17,7 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
     let report: @Sendable (ServiceEvent) -> Void
     let admission: KnockHandler?
     /// Settled once, when the publication is over.
-    let outcome = Outcome()
+    let outcome = OneShot<EndReason>()
 
     struct State {
         /// Nil before the answer and after the end.
@@ -142,7 +142,7 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
         notePause()
         noteApplication()
         let listening = Task { await listen() }
-        let reason = await outcome.wait()
+        let reason = await outcome.value
         listening.cancel()
         listing.stop()
         pause.stop()
@@ -175,7 +175,7 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
 
     /// Ends the session with a relay that has gone; the broadcast stays.
     func abandon(_ reason: EndReason) async {
-        outcome.settle(reason)
+        outcome.fulfil(reason)
         let session = state.with { state in
             defer { state.session = nil }
             return state.session
@@ -188,7 +188,7 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
     /// Ends the publication at the service.
     package func close(_ reason: EndReason) async {
         state.with { $0.isFinal = true }
-        outcome.settle(reason)
+        outcome.fulfil(reason)
         await service.close()
         await closeServers()
     }
@@ -242,7 +242,7 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
             try? await Task.sleep(for: Self.reasonTimeout)
             // It may have been opened again.
             guard state.with({ $0.session == session }) else { return }
-            outcome.settle(EndReason(.serviceEnded, "\(service.name) has ended the broadcast, or has gone"))
+            outcome.fulfil(EndReason(.serviceEnded, "\(service.name) has ended the broadcast, or has gone"))
         }
     }
 }

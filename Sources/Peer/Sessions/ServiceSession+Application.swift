@@ -6,7 +6,7 @@ import Signaling
 extension ServiceSession {
     public func annotate(_ application: ApplicationInfo, by sessions: [SessionID]) async -> Bool {
         let (known, changed): ([SessionID], [(BroadcastID, DirectoryEntry)]) = state.with { state in
-            let known = sessions.filter { state.broadcasts[$0] != nil || state.meetings[$0] != nil }
+            let known = sessions.filter { state.broadcasts[$0] != nil || state.tunnels[$0] != nil }
             var changed: [(BroadcastID, DirectoryEntry)] = []
             for session in known {
                 state.shown[session] = application

@@ -25,8 +25,8 @@ extension ServiceSession {
         let (outcome, listed): (ListingOutcome, (SessionID, DirectoryEntry, isNew: Bool)?) = state.with { state in
             guard let directory = state.server?.directory else { return (.notLive, nil) }
             let (session, link, codec, route): (SessionID, Link, VideoCodec?, DirectoryEntry.Route)
-            if let met = sessions.first(where: { state.meetings[$0] != nil }) {
-                guard let given = listing.link, .broadcast(given.id) == state.meetings[met],
+            if let met = sessions.first(where: { state.tunnels[$0] != nil }) {
+                guard let given = listing.link, .broadcast(given.id) == state.tunnels[met],
                     given.relay == identity.fingerprint
                 else { return (.wrongLink, nil) }
                 // The host may know this relay by another name.

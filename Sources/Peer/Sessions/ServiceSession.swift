@@ -24,8 +24,8 @@ public enum ServiceSessionEvent: Sendable {
     case resumed(SessionID)
     case closed(SessionID, Publisher, EndReason)
     /// A host, or another service, is reached over this service's server.
-    case meetingOpened(SessionID, Publisher, MeetingID)
-    case meetingClosed(SessionID, MeetingID)
+    case tunnelOpened(SessionID, Publisher, TunnelID)
+    case tunnelClosed(SessionID, TunnelID)
     /// A broadcast is in the directory from now on.
     case listed(SessionID, DirectoryEntry)
     /// A broadcast shows another application now.
@@ -69,7 +69,7 @@ public final class ServiceSession: Sendable {
         /// Called when a publisher wants back the viewers that it has sent here.
         var returnViewers: (@Sendable (SessionID) -> Void)?
         /// Paired hosts may be reached over this server, beside or instead of publishing.
-        var takesMeetings = false
+        var takesTunnels = false
         /// The sinks forward packets, and can make no use of long-term references.
         var forwardsPackets = false
         /// Those that the server serves beside the publishers, at a time.
@@ -113,7 +113,7 @@ public final class ServiceSession: Sendable {
         /// The publishers' decisions about viewers that are waited for.
         var viewers: [KnockID: ViewerQuestion] = [:]
         /// The hosts and services that are reached over the server.
-        var meetings: [SessionID: MeetingID] = [:]
+        var tunnels: [SessionID: TunnelID] = [:]
         /// The broadcasts in the directory.
         var listed: [SessionID: BroadcastID] = [:]
         /// The application that each shows now, if its host has told.
@@ -311,11 +311,11 @@ public final class ServiceSession: Sendable {
     }
 
     /// Hosts and services that are reached over the server.
-    var meetingCount: Int { state.with { $0.meetings.count } }
+    var tunnelCount: Int { state.with { $0.tunnels.count } }
 
     /// Whether hosts are reached over the server. Services, which have no end, do not count.
-    var hasMeetings: Bool {
-        state.with { $0.meetings.values.contains { if case .broadcast = $0 { true } else { false } } }
+    var hasTunnels: Bool {
+        state.with { $0.tunnels.values.contains { if case .broadcast = $0 { true } else { false } } }
     }
 
     /// Takes no further broadcast from now on.
@@ -530,14 +530,14 @@ extension ServiceSession: ServiceDelegate {
         return restarted
     }
 
-    public func openMeeting(_ session: SessionID, of id: MeetingID, publisher: Publisher) async -> Bool {
-        guard configuration.takesMeetings else { return false }
+    public func openTunnel(_ session: SessionID, of id: TunnelID, publisher: Publisher) async -> Bool {
+        guard configuration.takesTunnels else { return false }
         let isTaken = state.with { state in
             guard state.takesSessions else { return false }
-            state.meetings[session] = id
+            state.tunnels[session] = id
             return true
         }
-        if isTaken { emit(.meetingOpened(session, publisher, id)) }
+        if isTaken { emit(.tunnelOpened(session, publisher, id)) }
         return isTaken
     }
 
@@ -574,9 +574,9 @@ extension ServiceSession: ServiceDelegate {
 
     public func closeSession(_ session: SessionID) async {
         state.with { $0.shown[session] = nil }
-        if let id = state.with({ $0.meetings.removeValue(forKey: session) }) {
+        if let id = state.with({ $0.tunnels.removeValue(forKey: session) }) {
             await unlist([session])
-            return emit(.meetingClosed(session, id))
+            return emit(.tunnelClosed(session, id))
         }
         state.with { $0.broadcasts[session] }?.end(EndReason(.hostEnded, "the host ended the broadcast"))
     }

@@ -37,7 +37,7 @@ extension ViewerSession {
                         if followsAlternates, link.relay == nil { relays.with { $0.note(alternates.links(of: link)) } }
                     case .reconnect(let redirect?): follow(redirect, at: link)
                     case .reconnect(nil):
-                        if !relays.with({ $0.isEmpty }) { place.outcome.settle(.movesOn) }
+                        if !relays.with({ $0.isEmpty }) { place.outcome.fulfil(.movesOn) }
                     case .returnToHost: returnToHost(from: link)
                     case .layers(let found): emit(.layers(found.layers))
                     case .other: break
@@ -69,10 +69,10 @@ extension ViewerSession {
     func told(_ reason: EndReason, at place: PlaceOutcomes) async -> EndReason {
         guard reason == .hostClosed else { return reason }
         let deadline = Task {
-            if (try? await Task.sleep(for: Self.reasonTimeout)) != nil { place.told.settle(reason) }
+            if (try? await Task.sleep(for: Self.reasonTimeout)) != nil { place.told.fulfil(reason) }
         }
         defer { deadline.cancel() }
-        return await place.told.wait()
+        return await place.told.value
     }
 
     private static let reasonTimeout = Duration.milliseconds(500)

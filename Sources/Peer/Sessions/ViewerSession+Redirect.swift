@@ -12,11 +12,11 @@ import Transport
 /// goes on until the next one has a frame (make-before-break).
 extension ViewerSession {
     /// A session at another server that has got the sink, or is about to.
-    struct Successor: Sendable {
+    struct PendingConnection: Sendable {
         let link: Link
         let client: SignalingClient
         let core: LoopBound<Subscription>
-        let outcome: Outcome
+        let outcome: OneShot<EndReason>
         let admission: Admission
         let servers: ICEServerResolver
         /// Of its knock.
@@ -25,7 +25,7 @@ extension ViewerSession {
 
     struct Redirection: Sendable {
         fileprivate var task: Task<Bool, Never>?
-        fileprivate var arrival: Successor?
+        fileprivate var arrival: PendingConnection?
         fileprivate var isOver = false
         /// How often the viewer has come back from elsewhere.
         fileprivate var returns = 0
@@ -43,7 +43,7 @@ extension ViewerSession {
         var hasArrived: Bool { arrival != nil }
         var hasReturned: Bool { returns > 0 }
 
-        mutating func takeArrival() -> Successor? {
+        mutating func takeArrival() -> PendingConnection? {
             defer { arrival = nil }
             return arrival
         }
@@ -73,7 +73,7 @@ extension ViewerSession {
 
     /// Ends the attempt to go back while the session at the relay went on.
     /// - Returns: the session at the host, if it has got the sink meanwhile.
-    func endReturn() async -> Successor? {
+    func endReturn() async -> PendingConnection? {
         let task = redirection.with { $0.task }
         task?.cancel()
         _ = await task?.value
@@ -112,7 +112,7 @@ extension ViewerSession {
     }
 
     /// Goes where the host has sent this viewer with its admission. Without success the viewer watches at the host.
-    func goesOnAtOnce(_ client: SignalingClient, at link: Link) async -> Bool {
+    func followInitialRedirect(_ client: SignalingClient, at link: Link) async -> Bool {
         guard let sinks, redirection.with({ $0.returns == 0 }), let redirect = await client.redirect,
             let destination = destination(of: redirect, at: link)
         else { return false }
@@ -156,11 +156,11 @@ extension ViewerSession {
         } catch {
             return EndReason(error)
         }
-        let (first, outcome) = (Outcome(), Outcome())
-        let arriving = Monitor<Successor?>(nil)
+        let (first, outcome) = (OneShot<EndReason>(), OneShot<EndReason>())
+        let arriving = Monitor<PendingConnection?>(nil)
         let made = await makeCore(sinks, outcome) { [weak self] in
             if let self, let successor = arriving.with({ $0 }) { arrive(successor) }
-            first.settle(.redirected)
+            first.fulfil(.redirected)
         }
         guard let (core, input) = made else {
             await client.close()
@@ -172,7 +172,7 @@ extension ViewerSession {
                 let (admission, servers) = try await admitted(by: client, at: link, ticket)
                 let origin = await client.origin
                 arriving.with {
-                    $0 = Successor(
+                    $0 = PendingConnection(
                         link: link, client: client, core: core, outcome: outcome, admission: admission,
                         servers: servers, origin: origin)
                 }
@@ -182,20 +182,20 @@ extension ViewerSession {
                     Task { await trickleRest(client, credentials, core) }
                 }
             } catch {
-                first.settle(error)
+                first.fulfil(error)
             }
         }
-        let ending = Task { first.settle(await outcome.wait()) }
-        let deadline = Task { if (try? await Task.sleep(for: Self.timeLimit)) != nil { first.settle(.noFrame) } }
+        let ending = Task { first.fulfil(await outcome.value) }
+        let deadline = Task { if (try? await Task.sleep(for: Self.timeLimit)) != nil { first.fulfil(.noFrame) } }
         let reason = await withTaskCancellationHandler {
-            await first.wait()
+            await first.value
         } onCancel: {
-            first.settle(.redirectionEnded)
+            first.fulfil(.redirectionEnded)
         }
         deadline.cancel()
         // Its first frame may have come at the same time.
         guard reason != .redirected, await core.ifRunning({ _ in input.withdraw() }) ?? true else { return nil }
-        outcome.settle(reason)
+        outcome.fulfil(reason)
         await ending.value
         await core.performAndWait { $0.close($1) }
         // A server that does not answer holds up nobody.
@@ -234,7 +234,7 @@ extension ViewerSession {
 
     /// Makes the connection of a session that gets the sink with its first frame; nil at the end of this session.
     private func makeCore(
-        _ sinks: SinkHandover, _ outcome: Outcome, onTakeover: @escaping @Sendable () -> Void
+        _ sinks: SinkHandover, _ outcome: OneShot<EndReason>, onTakeover: @escaping @Sendable () -> Void
     ) async -> (core: LoopBound<Subscription>, input: SinkInput)? {
         let (relays, outcomes, requests, isOneOfMany) = (relays, outcomes, recoveryRequests, isOneOfMany)
         let (loop, emit) = (loop, emit)
@@ -261,7 +261,7 @@ extension ViewerSession {
     }
 
     /// Makes a session that has got the sink the present one; the former ends.
-    private func arrive(_ successor: Successor) {
+    private func arrive(_ successor: PendingConnection) {
         let former = outcome
         let formerCore = core
         let isHome = successor.link == link
@@ -275,14 +275,14 @@ extension ViewerSession {
         servers.with { $0 = successor.servers }
         admission.with { $0 = successor.admission }
         relays.with { $0 = Relays() }
-        if hasLeft.with({ $0 }) { successor.outcome.settle(EndReason(.stopped, "you left")) }
+        if hasLeft.with({ $0 }) { successor.outcome.fulfil(EndReason(.stopped, "you left")) }
         emit(
             .warning(
                 isHome
                     ? "the host sends itself again from now on"
                     : "the host sends over the relay at \(successor.link.authority) from now on"))
         formerCore.perform { $0.close {} }
-        former.settle(.redirected)
+        former.fulfil(.redirected)
     }
 
     /// - Returns: the host's own link, if the viewer may come back to it from elsewhere.

@@ -33,7 +33,7 @@ public final class ViewerSession: Sendable {
     var core: LoopBound<Subscription> { current.with { $0 } }
     /// Of the session at the present place.
     let outcomes: Monitor<PlaceOutcomes>
-    var outcome: Outcome { outcomes.with { $0.outcome } }
+    var outcome: OneShot<EndReason> { outcomes.with { $0.outcome } }
     let isBroadcastPaused = Monitor(false)
     let isPublisherInterrupted = Monitor(false)
     let relays = Monitor(Relays())
@@ -59,14 +59,14 @@ public final class ViewerSession: Sendable {
 
     /// Why the session at one place is over.
     struct PlaceOutcomes: Sendable {
-        var outcome = Outcome()
+        var outcome = OneShot<EndReason>()
         /// The reason that the host's event names.
-        var told = Outcome()
+        var told = OneShot<EndReason>()
 
         /// Takes the reason of the host's event.
         func tell(_ reason: EndReason) {
-            told.settle(reason)
-            outcome.settle(reason)
+            told.fulfil(reason)
+            outcome.fulfil(reason)
         }
     }
 
@@ -167,7 +167,7 @@ public final class ViewerSession: Sendable {
     /// Ends the session; `run` returns soon after.
     public func leave(_ reason: EndReason = EndReason(.stopped, "you left")) {
         hasLeft.with { $0 = true }
-        outcome.settle(reason)
+        outcome.fulfil(reason)
     }
 
     /// Sets the highest temporal layer of the video to ask for, in sessions that begin from now on.
@@ -177,7 +177,7 @@ public final class ViewerSession: Sendable {
 
     /// Runs the session from the knock to its end.
     public func run() async -> EndReason {
-        var (link, successor) = (link, Successor?.none)
+        var (link, successor) = (link, PendingConnection?.none)
         while true {
             let reason = await explained(await stay(at: link, successor))
             successor = redirection.with { $0.takeArrival() }
@@ -208,18 +208,18 @@ public final class ViewerSession: Sendable {
 
     /// Begins a session at another server, without a connection.
     private func begin() async {
-        let outcome = Outcome()
+        let outcome = OneShot<EndReason>()
         outcomes.with { $0 = PlaceOutcomes(outcome: outcome) }
-        if hasLeft.with({ $0 }) { outcome.settle(EndReason(.stopped, "you left")) }
+        if hasLeft.with({ $0 }) { outcome.fulfil(EndReason(.stopped, "you left")) }
         await core.ifRunning { $0.moveOn(outcome) }
     }
 
     /// Notes what concerns the choice of a relay.
-    static func follow(_ event: ViewerEvent, _ relays: Monitor<Relays>, _ outcome: Outcome) {
+    static func follow(_ event: ViewerEvent, _ relays: Monitor<Relays>, _ outcome: OneShot<EndReason>) {
         switch event {
         case .connected: relays.with { $0.noteConnected() }
         case .waiting(let outage) where outage >= patience && !relays.with({ $0.isEmpty }):
-            outcome.settle(EndReason(.connectionLost, "nothing comes from the relay any more"))
+            outcome.fulfil(EndReason(.connectionLost, "nothing comes from the relay any more"))
         default: break
         }
     }
@@ -249,7 +249,7 @@ public final class ViewerSession: Sendable {
 
     /// Runs the session with the server of a link.
     /// - Parameter successor: has a connection already.
-    private func stay(at link: Link, _ successor: Successor?) async -> EndReason {
+    private func stay(at link: Link, _ successor: PendingConnection?) async -> EndReason {
         let client: SignalingClient
         do throws(SignalingError) {
             client = if let successor { successor.client } else { try makeClient(link) }
@@ -261,7 +261,7 @@ public final class ViewerSession: Sendable {
             bufferingPolicy: .bufferingOldest(Subscription.recoveryRequestLimit))
         recoveryRequests.with { $0 = source }
         let place = outcomes.with { $0 }
-        let journey = Task {
+        let sessionTask = Task {
             do throws(EndReason) {
                 if successor == nil { try await enter(client, at: link) } else { noteNamer(link) }
                 guard !redirection.with({ $0.hasArrived }) else { return }
@@ -271,11 +271,11 @@ public final class ViewerSession: Sendable {
                 await listening
                 await renewing
             } catch {
-                place.outcome.settle(error)
+                place.outcome.fulfil(error)
             }
         }
-        let reason = await told(await place.outcome.wait(), at: place)
-        journey.cancel()
+        let reason = await told(await place.outcome.value, at: place)
+        sessionTask.cancel()
         let ticket = ticket.with { ticket in
             defer { ticket = nil }
             return ticket
@@ -338,7 +338,7 @@ public final class ViewerSession: Sendable {
             let origin = await client.origin
             redirection.with { $0.noteKnock(origin) }
         }
-        guard await !goesOnAtOnce(client, at: link) else { return }
+        guard await !followInitialRedirect(client, at: link) else { return }
         let addresses = await find(GrantedServers(hostServers, by: link.host))
         admission.with { $0 = Admission(token: token, servers: addresses, pass: pass) }
         try await prepare(addresses, at: link)
@@ -438,14 +438,14 @@ public final class ViewerSession: Sendable {
 
     /// Resolves the servers; returns at once if there are none.
     private func find(_ granted: GrantedServers) async -> ICEServerResolver.Addresses {
-        let book = ICEServerResolver(ownServers, granted: granted, attempts: serverAttempts)
+        let resolver = ICEServerResolver(ownServers, granted: granted, attempts: serverAttempts)
         let former = servers.with { servers in
-            defer { servers = book }
+            defer { servers = resolver }
             return servers
         }
         await former?.close()
         // The time limit is short, because a person waits for the first frame.
-        let addresses = await book.addresses(limit: .milliseconds(1_500))
+        let addresses = await resolver.addresses(limit: .milliseconds(1_500))
         for complaint in addresses.complaints { emit(.warning(complaint)) }
         return addresses
     }

@@ -71,7 +71,7 @@ extension ExtensionBroadcast: ControllableBroadcast {
     }
 
     /// None: the program is no viewer.
-    public func viewers() async -> [WatchingViewer] { [] }
+    public func viewers() async -> [ViewerSessionInfo] { [] }
 
     @discardableResult
     public func remove(viewer id: SessionID) async -> Int? { nil }

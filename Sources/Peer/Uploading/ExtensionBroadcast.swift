@@ -49,10 +49,10 @@ public final class ExtensionBroadcast: Sendable {
     let emit: @Sendable (BroadcastEvent) -> Void
     private let report: @Sendable (ServiceEvent) -> Void
     /// Settled with nil when the program takes samples.
-    private let beginning = Settlement<EndReason?>()
-    private let processEnd = Settlement<ExtensionEnd?>()
+    private let beginning = OneShot<EndReason?>()
+    private let processEnd = OneShot<ExtensionEnd?>()
     /// Settled when the uploader has started its sources.
-    private let captureStart = Settlement<Bool>()
+    private let captureStart = OneShot<Bool>()
 
     /// - Parameters:
     ///   - source: used by the video thread from now on.
@@ -92,10 +92,10 @@ public final class ExtensionBroadcast: Sendable {
                 $0.kind == .microphoneAudio ? .microphone : .application
             }
             if reason == nil { try process.start(start) }
-            if let reason { beginning.settle(reason) }
+            if let reason { beginning.fulfil(reason) }
         } catch {
             state.with { $0.process = nil }
-            beginning.settle(EndReason(.failed, "cannot start \(name): \(error.sentence)"))
+            beginning.fulfil(EndReason(.failed, "cannot start \(name): \(error.sentence)"))
         }
         if let reason = await beginning.value { throw reason }
     }
@@ -111,7 +111,7 @@ public final class ExtensionBroadcast: Sendable {
             return (!state.isStopping, state.process, state.uploader, state.sources)
         }
         guard isFirst else { return }
-        beginning.settle(reason)
+        beginning.fulfil(reason)
         if let uploader {
             _ = await captureStart.value
             await uploader.stop()
@@ -168,19 +168,19 @@ public final class ExtensionBroadcast: Sendable {
         }
         if failure == nil, let uploader = state.with({ $0.uploader }) {
             uploader.start(emit)
-            captureStart.settle(true)
+            captureStart.fulfil(true)
             let program = ViewerDescription(
                 name: configuration.name, kind: "extension", address: configuration.program.path, words: "")
             emit(.connected(program, path: "shared memory"))
         }
-        beginning.settle(failure)
+        beginning.fulfil(failure)
         if let failure { fail(failure) }
     }
 
     private func end(_ end: ExtensionEnd) {
         let reason = end.reason(of: configuration.name)
-        processEnd.settle(end)
-        beginning.settle(reason)
+        processEnd.fulfil(end)
+        beginning.fulfil(reason)
         fail(reason)
     }
 

@@ -1,4 +1,5 @@
 public import ExtensionChannel
+import LinuxRuntime
 public import Transport
 
 /// Runs the setup program of an extension.
@@ -12,16 +13,16 @@ public enum ExtensionSetup {
         _ program: ExtensionProcess.Program, name: String, start: ExtensionStart,
         limits: ExtensionLifecycle.Limits = .init()
     ) async throws(EndReason) -> [String: String]? {
-        let values = Settlement<[String: String]?>()
-        let end = Settlement<ExtensionEnd>()
+        let values = OneShot<[String: String]?>()
+        let end = OneShot<ExtensionEnd>()
         let process: ExtensionProcess
         do throws(ExtensionFailure) {
             process = try ExtensionProcess(program, limits: limits) { event in
                 switch event {
-                case .message(.setup(let setup)): values.settle(setup)
+                case .message(.setup(let setup)): values.fulfil(setup)
                 case .ended(let why):
-                    values.settle(nil)
-                    end.settle(why)
+                    values.fulfil(nil)
+                    end.fulfil(why)
                 case .began, .message: break
                 }
             }

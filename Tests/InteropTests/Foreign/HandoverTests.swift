@@ -45,7 +45,7 @@ extension InteropTests {
                 var configuration = HostSession.Configuration(
                     listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1", fixedToken: nil,
                     framesPerSecond: 30, maximumBitrate: .kilobits(4_000), contentHint: nil)
-                configuration.meeting = paired
+                configuration.tunnel = paired
                 configuration.directViewers = directViewers
                 configuration.calmTime = calmTime
                 let (asked, left) = (asked, left)

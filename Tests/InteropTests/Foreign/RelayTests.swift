@@ -107,7 +107,7 @@ extension InteropTests {
             var configuration = HostSession.Configuration(
                 listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1", fixedToken: nil, framesPerSecond: 30,
                 maximumBitrate: .kilobits(4_000), contentHint: nil)
-            configuration.meeting = paired
+            configuration.tunnel = paired
             let host = try HostSession(
                 configuration: configuration, identity: identity, source: TestVideoSource(framesPerSecond: 30),
                 encoder: VP8Encoder(), audio: [], decide: { _ in .accepted }, emit: { _ in })
@@ -189,7 +189,7 @@ extension InteropTests {
             var configuration = HostSession.Configuration(
                 listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1", fixedToken: nil, framesPerSecond: 30,
                 maximumBitrate: .kilobits(4_000), contentHint: nil)
-            configuration.meeting = paired
+            configuration.tunnel = paired
             let host = try HostSession(
                 configuration: configuration, identity: identity, source: TestVideoSource(framesPerSecond: 30),
                 encoder: VP8Encoder(), audio: [], decide: { _ in .accepted }, emit: { _ in })
@@ -263,7 +263,7 @@ extension Browser {
     fileprivate func wait(until condition: String) async throws {
         let isTrue = try await evaluate(
             """
-            new Promise((resolve) => {
+            new OneShot((resolve) => {
               const look = () => { if (\(condition)) resolve(true); else setTimeout(look, 50); };
               look();
             })

@@ -31,7 +31,7 @@ struct ForwardedStream {
 
     /// Takes in how long packets wait for the pacer.
     /// - Returns: what follows for the receiver.
-    mutating func note(backlog: MediaDuration, now: MediaInstant) -> Consequence {
+    mutating func note(backlog: MediaDuration, now: MediaInstant) -> Action {
         filter.note(isCongested: backlog > Self.congestion, now: now)
         if filter.takeReturn(now: now) || filter.takeLayerKeyframe(now: now) { return .keyframe }
         guard filter.isFollowing, let since = filter.congestedSince, now - since > TemporalLayerFilter.backlogLimit
@@ -41,7 +41,7 @@ struct ForwardedStream {
         return .cutOff
     }
 
-    enum Consequence {
+    enum Action {
         case nothing
         /// The receiver has been cut off and may go on now, or cannot get a layer for which it has bandwidth.
         case keyframe

@@ -2,6 +2,7 @@ public import Admission
 internal import Crypto
 import FoundationEssentials
 import ICEServers
+import LinuxRuntime
 import MediaCore
 import NIOCore
 import NIOHTTP1
@@ -20,7 +21,7 @@ extension ServiceClient {
         var iceServers: [ICEServer] = []
         var poll: Task<Void, Never>?
         var alarm: Task<Void, Never>?
-        let outcome = Promise<Result<ServiceGrant, PairingFailure>>()
+        let outcome = OneShot<Result<ServiceGrant, PairingFailure>>()
 
         func stop() {
             poll?.cancel()

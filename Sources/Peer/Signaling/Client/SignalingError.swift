@@ -31,7 +31,7 @@ public struct SignalingError: Error, Sendable, CustomStringConvertible {
         case offerRefused
         /// This side and the other have no video codec in common.
         case unsupportedCodec
-        /// Another pairing has the identifier of a meeting now.
+        /// Another pairing has the identifier of a tunnel now.
         case identifierInUse
         case notAShareHost
         /// The connection broke.

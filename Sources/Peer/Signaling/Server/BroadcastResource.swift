@@ -10,8 +10,8 @@ final class BroadcastResource: Sendable {
     let configuration: BroadcastConfiguration
     let delegate: any SignalingServerDelegate
     let proof: Proof
-    let admissions: AdmissionRegister
-    let knocks: KnockRegister
+    let admissions: AdmissionRegistry
+    let knocks: KnockRegistry
     let eventStreams: EventStreams
     private let knockBucket: Mutex<TokenBucket>
     private let counters: SignalingCounters
@@ -29,14 +29,14 @@ final class BroadcastResource: Sendable {
         self.counters = counters
         iceServers = Mutex(configuration.iceServers)
         proof = Proof(id: configuration.id, secret: configuration.secret)
-        admissions = AdmissionRegister(fixedToken: configuration.fixedToken, limits: configuration.tokenLimits)
+        admissions = AdmissionRegistry(fixedToken: configuration.fixedToken, limits: configuration.tokenLimits)
         var makeMark: (@Sendable () -> String)?
         if let key = configuration.passKey {
             let marks = MoveMark(configuration.id, key: key)
             makeMark = { marks.text(nonce: randomBytes(16), at: .secondsSince1970) }
         }
         eventStreams = EventStreams(capacity: configuration.eventStreamCapacity, makeMark: makeMark)
-        knocks = KnockRegister(
+        knocks = KnockRegistry(
             delegate: delegate, admissions: admissions, limits: configuration.knockLimits, poll: pollTimeout
         ) { counters.count($0) }
         let rate = configuration.knockRate
@@ -51,7 +51,7 @@ final class BroadcastResource: Sendable {
 
     /// Takes the token of a knock with a correct proof, within the limits of its address and of this broadcast.
     /// - Returns: nil if the knock may proceed, else the seconds to wait.
-    func knockDelay(_ address: AddressKey, _ connections: ConnectionRegister) -> Int? {
+    func knockDelay(_ address: AddressKey, _ connections: ConnectionRegistry) -> Int? {
         connections.withLimiter { limiter, now in
             knockBucket.withLock { limiter.knockDelay(address, of: &$0, now: now) }
         }

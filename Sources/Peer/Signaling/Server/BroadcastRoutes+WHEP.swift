@@ -6,13 +6,13 @@ extension BroadcastRoutes {
     /// Handles POST /ID/whep.
     func offer(_ call: RouteRequest) async -> RouteResponse {
         let owner: TokenHash
-        let admission: AdmissionRegister.Admission
+        let admission: AdmissionRegistry.Admission
         switch await authorize(call) {
         case .success(let found): (owner, admission) = found
         case .failure(let refusal): return refusal.reply
         }
         if broadcast.eventStreams.hasEnded { return hasEnded }
-        let offer: SessionRoutes<AdmissionRegister>.OfferBody
+        let offer: SessionRoutes<AdmissionRegistry>.OfferBody
         switch sessions.offer(in: call) {
         case .success(let found): offer = found
         case .failure(let refusal): return refusal.reply

@@ -48,12 +48,12 @@ struct BroadcastRoutes: Sendable {
     }
 
     /// Returns the admission of the request's token, or the response to a request without a valid one.
-    func authorize(_ call: RouteRequest) async -> Result<(key: TokenHash, AdmissionRegister.Admission), Refusal> {
+    func authorize(_ call: RouteRequest) async -> Result<(key: TokenHash, AdmissionRegistry.Admission), Refusal> {
         await server.authorize(call, source: "an accepted knock") { broadcast.admissions.admission(token: $0) }
     }
 
     /// The WHEP endpoint and its sessions.
-    var sessions: SessionRoutes<AdmissionRegister> {
+    var sessions: SessionRoutes<AdmissionRegistry> {
         SessionRoutes(
             server: server, endpoint: "/\(configuration.id.text)/whep", sessions: broadcast.admissions,
             delegate: broadcast.delegate)

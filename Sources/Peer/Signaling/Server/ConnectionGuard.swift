@@ -19,7 +19,7 @@ final class ConnectionGuard: ChannelDuplexHandler {
         var write: TimeAmount
     }
 
-    private let connections: ConnectionRegister
+    private let connections: ConnectionRegistry
     private let timeouts: Timeouts
     private var handshake: Scheduled<Void>?
     private var isFirstRead = true
@@ -30,7 +30,7 @@ final class ConnectionGuard: ChannelDuplexHandler {
     private var lastProgress = NIODeadline.distantPast
     private var writeCheck: Scheduled<Void>?
 
-    init(_ connections: ConnectionRegister, _ timeouts: Timeouts) {
+    init(_ connections: ConnectionRegistry, _ timeouts: Timeouts) {
         self.connections = connections
         self.timeouts = timeouts
     }

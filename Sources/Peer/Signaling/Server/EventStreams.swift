@@ -1,4 +1,5 @@
 import Admission
+import LinuxRuntime
 import Synchronization
 
 /// The open server-sent-events streams of a broadcast's viewers, or of a service's hosts.
@@ -40,7 +41,7 @@ final class EventStreams: Sendable {
         /// The final event of all streams.
         var ended: String?
         /// Fulfilled when all streams of the set have closed.
-        var closings: [(streams: Set<Int>, done: Promise<Void>)] = []
+        var closings: [(streams: Set<Int>, done: OneShot<Void>)] = []
 
         mutating func keep(_ text: String?, key: String) {
             let index = lasting.firstIndex { $0.key == key }
@@ -141,7 +142,7 @@ final class EventStreams: Sendable {
     }
 
     func close(_ id: Int) {
-        let closed: [Promise<Void>] = state.withLock { state in
+        let closed: [OneShot<Void>] = state.withLock { state in
             state.streams.removeValue(forKey: id)?.continuation.finish()
             for index in state.closings.indices { state.closings[index].streams.remove(id) }
             defer { state.closings.removeAll { $0.streams.isEmpty } }
@@ -225,7 +226,7 @@ final class EventStreams: Sendable {
     /// Ends streams.
     /// - Parameter text: their last event; nil if they have been ended before and are only waited for.
     private func finish(_ text: String?, limit: Duration, where isMeant: (TokenHash) -> Bool) async {
-        let done = Promise<Void>()
+        let done = OneShot<Void>()
         let isClosing = state.withLock { state in
             let streams = state.streams.filter { isMeant($0.value.owner) }
             if let text {

@@ -3,7 +3,7 @@ import HTTPTypes
 import HummingbirdCore
 import NIOCore
 
-/// What passes between a viewer and the host of a meeting, or between a host and a service.
+/// What passes between a viewer and the host of a tunnel, or between a host and a service.
 ///
 /// All that is met at a relay has one origin, so a host must not be able to make the relay deliver a page or a script,
 /// ask for a password, or send a viewer with its token elsewhere.
@@ -31,12 +31,12 @@ enum ForwardedFields {
         let request = ForwardedRequest(
             number: number, method: call.method.rawValue, path: "/" + call.path.joined(separator: "/"),
             headers: headers, body: call.bodyText, address: call.address.text)
-        let text = MeetingEvent.request(request).serialized
-        return text.utf8.count <= MeetingEvent.lengthLimit ? text : nil
+        let text = TunnelEvent.request(request).serialized
+        return text.utf8.count <= TunnelEvent.lengthLimit ? text : nil
     }
 
     /// The response to a viewer; its body is still empty if parts of it follow.
-    static func response(_ part: ForwardedResponse, of id: MeetingID) -> (reply: RouteResponse, continues: Bool) {
+    static func response(_ part: ForwardedResponse, of id: TunnelID) -> (reply: RouteResponse, continues: Bool) {
         guard let status = part.status, statuses.contains(status) else { return (bad, false) }
         var reply = RouteResponse(HTTPResponse.Status(code: status))
         reply.headers[.contentSecurityPolicy] = "default-src 'none'; sandbox"
@@ -68,7 +68,7 @@ enum ForwardedFields {
 
     /// Whether a path lies below the broadcast or the service, however a client reads it. Only the identifier of a
     /// service may have dots.
-    private static func isPath(_ text: String, of id: MeetingID) -> Bool {
+    private static func isPath(_ text: String, of id: TunnelID) -> Bool {
         text.hasPrefix(id.path + "/")
             && text.utf8.dropFirst(id.path.utf8.count).allSatisfy { byte in
                 switch byte {

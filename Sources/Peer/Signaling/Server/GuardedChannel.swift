@@ -14,7 +14,7 @@ struct GuardedChannel: ServerChildChannel {
 
     let tls: PresentedCertificate
     let inner: Inner
-    let connections: ConnectionRegister
+    let connections: ConnectionRegistry
     let timeouts: ConnectionGuard.Timeouts
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
@@ -50,9 +50,9 @@ final class ConnectionAdmissionHandler: ChannelInboundHandler {
     typealias InboundIn = any Channel
     typealias InboundOut = any Channel
 
-    private let connections: ConnectionRegister
+    private let connections: ConnectionRegistry
 
-    init(_ connections: ConnectionRegister) { self.connections = connections }
+    init(_ connections: ConnectionRegistry) { self.connections = connections }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let child = unwrapInboundIn(data)

@@ -40,7 +40,7 @@ struct RouteRequest: Sendable {
     }
 
     /// What the path names if it is met at this server.
-    var meetingID: MeetingID? { broadcast.map { .broadcast($0) } ?? service.map { .service($0) } }
+    var tunnelID: TunnelID? { broadcast.map { .broadcast($0) } ?? service.map { .service($0) } }
 
     var bodyText: String { String(buffer: body) }
 

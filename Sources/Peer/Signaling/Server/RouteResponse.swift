@@ -105,7 +105,7 @@ enum Problem: String, Sendable {
     case busy = "urn:share:problem:busy"
     /// The token has a session.
     case sessionExists = "urn:share:problem:session-exists"
-    /// The identifier of a meeting is another certificate's.
+    /// The identifier of a tunnel is another certificate's.
     case identifierTaken = "urn:share:problem:identifier-taken"
     case refused = "urn:share:problem:refused"
     case replaced = "urn:share:problem:replaced"
@@ -120,7 +120,7 @@ enum Problem: String, Sendable {
     case layers = "urn:share:problem:layers"
     case precondition = "urn:share:problem:precondition"
     case reserved = "urn:share:problem:reserved"
-    /// The host of a meeting cannot be reached now.
+    /// The host of a tunnel cannot be reached now.
     case unreachable = "urn:share:problem:unreachable"
 
     struct Document: Codable, Sendable {

@@ -33,10 +33,10 @@ public struct ServiceConfiguration: Sendable {
     public var refusalTimeout: Duration = .seconds(60)
     /// How long a granted token is valid without a session.
     public var lease: Duration = .seconds(10)
-    /// Until a meeting at which nobody was ends when another host wants its place.
-    public var idleMeetingTimeout: Duration = .seconds(600)
-    /// Until a meeting at which nobody was ends by itself, unless a person has accepted its host.
-    public var emptyMeetingTimeout: Duration = .seconds(12 * 3_600)
+    /// Until a tunnel at which nobody was ends when another host wants its place.
+    public var idleTunnelTimeout: Duration = .seconds(600)
+    /// Until a tunnel at which nobody was ends by itself, unless a person has accepted its host.
+    public var emptyTunnelTimeout: Duration = .seconds(12 * 3_600)
     /// How long a session may be without media (``ServiceHandle/mediaReceived(_:)``).
     public var mediaTimeout: Duration = .seconds(10)
     var pairingRate = BroadcastConfiguration.KnockRate()

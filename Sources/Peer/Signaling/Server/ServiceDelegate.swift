@@ -54,12 +54,12 @@ public protocol ServiceDelegate: SessionDelegate {
 
     /// Decides whether a paired host is reached over this server: the requests of its viewers are then forwarded to it,
     /// and its responses to them. A service is reached by its hosts in the same way. `closeSession` follows when the
-    /// meeting is over.
+    /// tunnel is over.
     /// - Parameters:
-    ///   - session: stands for the meeting.
+    ///   - session: stands for the tunnel.
     ///   - id: as the host or the service has chosen it.
     /// - Returns: false for a service that is no relay.
-    func openMeeting(_ session: SessionID, of id: MeetingID, publisher: Publisher) async -> Bool
+    func openTunnel(_ session: SessionID, of id: TunnelID, publisher: Publisher) async -> Bool
 
     /// Takes a publisher's decision about a viewer of its broadcast.
     /// - Parameter sessions: of the publisher.
@@ -107,7 +107,7 @@ extension ServiceDelegate {
         false
     }
 
-    public func openMeeting(_ session: SessionID, of id: MeetingID, publisher: Publisher) async -> Bool {
+    public func openTunnel(_ session: SessionID, of id: TunnelID, publisher: Publisher) async -> Bool {
         false
     }
 

@@ -9,17 +9,17 @@ import Synchronization
 final class ServiceResource: Sendable {
     let configuration: ServiceConfiguration
     let delegate: any ServiceDelegate
-    let pairings: PairingRegister
+    let pairings: PairingRegistry
     let eventStreams: EventStreams
     private let pairingBucket: Mutex<TokenBucket>
     private let counters: SignalingCounters
     private let iceServers: Mutex<[ICEServer]>
 
     /// - Parameters:
-    ///   - meetings: of the server.
+    ///   - tunnels: of the server.
     ///   - pollTimeout: how long a poll of a pairing is held.
     init(
-        _ configuration: ServiceConfiguration, delegate: any ServiceDelegate, meetings: MeetingTable,
+        _ configuration: ServiceConfiguration, delegate: any ServiceDelegate, tunnels: TunnelTable,
         pollTimeout: Duration, counters: SignalingCounters
     ) {
         self.configuration = configuration
@@ -27,8 +27,8 @@ final class ServiceResource: Sendable {
         self.counters = counters
         iceServers = Mutex(configuration.iceServers)
         eventStreams = EventStreams(capacity: configuration.eventStreamCapacity)
-        pairings = PairingRegister(
-            configuration, delegate: delegate, streams: eventStreams, meetings: meetings, counters: counters,
+        pairings = PairingRegistry(
+            configuration, delegate: delegate, streams: eventStreams, tunnels: tunnels, counters: counters,
             poll: pollTimeout)
         let rate = configuration.pairingRate
         pairingBucket = Mutex(TokenBucket(burst: rate.burst, rate: rate.perSecond, now: .now))
@@ -45,7 +45,7 @@ final class ServiceResource: Sendable {
 
     /// Takes the token of a request to pair, within the limits of its address and of this service.
     /// - Returns: nil if the request may proceed, else the seconds to wait.
-    func pairingDelay(_ address: AddressKey, _ connections: ConnectionRegister) -> Int? {
+    func pairingDelay(_ address: AddressKey, _ connections: ConnectionRegistry) -> Int? {
         connections.withLimiter { limiter, now in
             pairingBucket.withLock { limiter.knockDelay(address, of: &$0, now: now) }
         }

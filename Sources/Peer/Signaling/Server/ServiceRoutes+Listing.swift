@@ -6,7 +6,7 @@ import HTTPTypes
 extension ServiceRoutes {
     func listing(_ call: RouteRequest) async -> RouteResponse {
         guard call.method == .put || call.method == .delete else { return .methodNotAllowed("PUT, DELETE") }
-        let (owner, admission): (TokenHash, PairingRegister.Admission)
+        let (owner, admission): (TokenHash, PairingRegistry.Admission)
         switch await authorize(call) {
         case .success(let found): (owner, admission) = found
         case .failure(let refusal): return refusal.reply

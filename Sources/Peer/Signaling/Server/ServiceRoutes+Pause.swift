@@ -17,7 +17,7 @@ extension ServiceRoutes {
 
     /// - Parameter tell: gets the sessions of the request's pairing, and returns false if no broadcast is among them.
     func tell(_ call: RouteRequest, _ tell: ([SessionID]) async -> Bool) async -> RouteResponse {
-        let (owner, admission): (TokenHash, PairingRegister.Admission)
+        let (owner, admission): (TokenHash, PairingRegistry.Admission)
         switch await authorize(call) {
         case .success(let found): (owner, admission) = found
         case .failure(let refusal): return refusal.reply

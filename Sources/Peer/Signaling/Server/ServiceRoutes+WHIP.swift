@@ -7,13 +7,13 @@ extension ServiceRoutes {
     /// Handles POST /services/ID/whip (RFC 9725 section 4.2).
     func offer(_ call: RouteRequest) async -> RouteResponse {
         let owner: TokenHash
-        let admission: PairingRegister.Admission
+        let admission: PairingRegistry.Admission
         switch await authorize(call) {
         case .success(let found): (owner, admission) = found
         case .failure(let refusal): return refusal.reply
         }
         if service.eventStreams.hasEnded { return ended(nil) }
-        let offer: SessionRoutes<PairingRegister>.OfferBody
+        let offer: SessionRoutes<PairingRegistry>.OfferBody
         switch sessions.offer(in: call) {
         case .success(let found): offer = found
         case .failure(let refusal): return refusal.reply
@@ -58,7 +58,7 @@ extension ServiceRoutes {
 
     /// - Returns: also the token of its pairing; nil with the fixed token.
     private func publisher(
-        _ call: RouteRequest, _ admission: PairingRegister.Admission, _ fingerprint: [UInt8]
+        _ call: RouteRequest, _ admission: PairingRegistry.Admission, _ fingerprint: [UInt8]
     ) -> (Publisher, token: String?) {
         var request: PairingRequest?
         var pairingToken: String?
@@ -73,7 +73,7 @@ extension ServiceRoutes {
     }
 
     private func open(
-        _ sdp: String, _ publisher: Publisher, _ owner: TokenHash, _ reservation: PairingRegister.Reservation
+        _ sdp: String, _ publisher: Publisher, _ owner: TokenHash, _ reservation: PairingRegistry.Reservation
     ) async -> RouteResponse {
         let (delegate, eventStreams) = (service.delegate, service.eventStreams)
         let opened = await sessions.open(reservation, hasEnded: { eventStreams.hasEnded }) { () throws(OfferRefusal) in

@@ -23,14 +23,14 @@ struct ServiceRoutes: Sendable {
         case ("application", 3): return await application(call)
         case ("return", 3): return await returnViewers(call)
         case ("servers", 3): return await servers(call)
-        case ("meeting", 4): return await meeting(call, item, nil)
-        case ("meeting", 5): return await meeting(call, item, call.path.last)
+        case ("meeting", 4): return await tunnel(call, item, nil)
+        case ("meeting", 5): return await tunnel(call, item, call.path.last)
         default: return .notFound
         }
     }
 
     /// Returns the owner of the request's token, or the response to a request without a valid one.
-    func authorize(_ call: RouteRequest) async -> Result<(owner: TokenHash, PairingRegister.Admission), Refusal> {
+    func authorize(_ call: RouteRequest) async -> Result<(owner: TokenHash, PairingRegistry.Admission), Refusal> {
         switch await findAdmission(call) {
         case .success((_, .ended(let event))): return .failure(Refusal(ended(event)))
         case let result: return result
@@ -50,7 +50,7 @@ struct ServiceRoutes: Sendable {
 
     private func findAdmission(
         _ call: RouteRequest
-    ) async -> Result<(owner: TokenHash, PairingRegister.Admission), Refusal> {
+    ) async -> Result<(owner: TokenHash, PairingRegistry.Admission), Refusal> {
         await server.authorize(call, source: "a pairing") { token in
             let found = service.pairings.admission(token: token)
             // A relay has seen the fixed token, which is valid for its own certificate, too.
@@ -67,7 +67,7 @@ struct ServiceRoutes: Sendable {
     }
 
     /// The WHIP endpoint and its sessions.
-    var sessions: SessionRoutes<PairingRegister> {
+    var sessions: SessionRoutes<PairingRegistry> {
         SessionRoutes(
             server: server, endpoint: service.path + "/whip", sessions: service.pairings, delegate: service.delegate)
     }

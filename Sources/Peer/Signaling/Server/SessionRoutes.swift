@@ -1,11 +1,12 @@
 import Admission
 import HTTPTypes
+import LinuxRuntime
 import SessionDescription
 
 /// The endpoint and the resources of media sessions, below a broadcast (WHEP) or a service (WHIP, RFC 9725).
 ///
 /// The two protocols differ in who sends media. Their requests, their preconditions and their refusals are the same.
-struct SessionRoutes<Register: SessionRegister>: Sendable {
+struct SessionRoutes<Register: SessionRegistry>: Sendable {
     let server: SignalingService
     /// The endpoint's path. A session's resource is /SESSION below it.
     let endpoint: String
@@ -87,7 +88,7 @@ struct SessionRoutes<Register: SessionRegister>: Sendable {
         _ reservation: Register.Reservation, hasEnded: @escaping @Sendable () -> Bool,
         _ answer: @escaping @Sendable () async throws(OfferRefusal) -> OpenedSession
     ) async -> Result<OpenedSession, OfferRefusal> {
-        let result = Promise<Result<OpenedSession, OfferRefusal>>()
+        let result = OneShot<Result<OpenedSession, OfferRefusal>>()
         let (delegate, sessions) = (delegate, sessions)
         Task {
             do throws(OfferRefusal) {
@@ -96,7 +97,7 @@ struct SessionRoutes<Register: SessionRegister>: Sendable {
                     result.fulfil(.failure(OfferRefusal(.busy, "The session has been ended already.")))
                 } else if hasEnded() {
                     result.fulfil(.failure(OfferRefusal(.ended, "The broadcast has ended.")))
-                } else if result.fulfil(.success(session)) {
+                } else if result.tryFulfil(.success(session)) {
                     return
                 }
                 await delegate.closeSession(session.id)

@@ -9,7 +9,7 @@ final class SignalingCounters: Sendable {
 
     func count(_ change: @Sendable (inout SignalingStatistics) -> Void) { state.withLock { change(&$0) } }
 
-    func count(_ event: ConnectionRegister.Event) {
+    func count(_ event: ConnectionRegistry.Event) {
         count { statistics in
             switch event {
             case .accepted: statistics.connections += 1

@@ -12,7 +12,7 @@ extension SignalingServer {
     ///   - id: requests for other resources are answered with 404.
     ///   - closed: succeeds when the viewer does not wait any more.
     func respond(
-        to request: ForwardedRequest, for id: MeetingID, on eventLoop: any EventLoop,
+        to request: ForwardedRequest, for id: TunnelID, on eventLoop: any EventLoop,
         closed: EventLoopFuture<Void>
     ) async -> RouteResponse {
         let path = request.path.prefix { $0 != "?" }.split(separator: "/")
@@ -37,7 +37,7 @@ extension SignalingServer {
     }
 
     /// Whether a relay may forward requests for this path. The page of a broadcast is the relay's own.
-    private nonisolated func isServed(_ path: [Substring], of id: MeetingID) -> Bool {
+    private nonisolated func isServed(_ path: [Substring], of id: TunnelID) -> Bool {
         let parts = id.pathParts
         guard path.prefix(parts.count).map(String.init) == parts else { return false }
         switch id {

@@ -1,6 +1,7 @@
 public import Admission
 import FoundationEssentials
 import HummingbirdCore
+import LinuxRuntime
 public import Logging
 import NIOCore
 import NIOPosix
@@ -125,7 +126,7 @@ public actor SignalingServer {
     ) throws(SignalingServerError) -> ServiceHandle {
         try Self.check(service.fixedToken)
         let resource = ServiceResource(
-            service, delegate: delegate, meetings: self.service.meetings, pollTimeout: configuration.pollTimeout,
+            service, delegate: delegate, tunnels: self.service.tunnels, pollTimeout: configuration.pollTimeout,
             counters: self.service.counters)
         try self.service.services.add(resource)
         return ServiceHandle(resource, in: self.service.services)
@@ -164,7 +165,7 @@ public actor SignalingServer {
         _ port: Int, _ group: MultiThreadedEventLoopGroup
     ) async throws(SignalingServerError) -> Int {
         let server: Server<GuardedChannel>
-        let bound = Promise<Result<Int, any Error>>()
+        let bound = OneShot<Result<Int, any Error>>()
         do {
             server = try makeServer(port, group) { bound.fulfil(.success($0)) }
         } catch {

@@ -56,7 +56,7 @@ extension SignalingService {
 
     /// Returns a refusal that the request's head alone decides; else nil.
     private func refusal(of request: Request, from address: PeerAddress) -> RouteResponse? {
-        if !isOfMeeting(request), let delay = connections.withLimiter({ $0.requestDelay(address.key, now: $1) }) {
+        if !isOfTunnel(request), let delay = connections.withLimiter({ $0.requestDelay(address.key, now: $1) }) {
             count { $0.requestsLimited += 1 }
             return .limited("too many requests", delay)
         }
@@ -74,14 +74,14 @@ extension SignalingService {
         return nil
     }
 
-    /// Returns whether the request is a response of the host of a meeting, which sends as many as its viewers send requests.
-    private func isOfMeeting(_ request: Request) -> Bool {
+    /// Returns whether the request is a response of the host of a tunnel, which sends as many as its viewers send requests.
+    private func isOfTunnel(_ request: Request) -> Bool {
         let path = (request.head.path ?? "/").split(separator: "/", maxSplits: 4)
         guard request.method == .post, path.count == 5, path[0] == "services", path[2] == "meeting",
-            let id = MeetingID(path[3]), let meeting = meetings[id], let number = Int(path[4]),
-            meeting.isPending(number), let token = RouteRequest.bearer(request.headers)
+            let id = TunnelID(path[3]), let tunnel = tunnels[id], let number = Int(path[4]),
+            tunnel.isPending(number), let token = RouteRequest.bearer(request.headers)
         else { return false }
-        return meeting.owner == TokenHash(of: token)
+        return tunnel.owner == TokenHash(of: token)
     }
 
     /// Returns whether the connection may stay open. Clients without a token, a successful knock or a successful request
@@ -94,7 +94,7 @@ extension SignalingService {
         }
         guard reply.status.kind == .successful, call.method != .options, call.method != .head else { return false }
         let item = call.service == nil ? call.path.dropFirst().first : call.path.dropFirst(2).first
-        if let id = call.meetingID, meetings[id] != nil, call.bearer != nil, needsToken(call, item) {
+        if let id = call.tunnelID, tunnels[id] != nil, call.bearer != nil, needsToken(call, item) {
             // The host or the service has decided that the token is valid.
             connections.withLimiter { $0.admitted(call.address.key, now: $1) }
             return true
@@ -102,7 +102,7 @@ extension SignalingService {
         return item == "knock" || item == "pair"
     }
 
-    /// Returns whether a request for a meeting succeeds with a valid token alone.
+    /// Returns whether a request for a tunnel succeeds with a valid token alone.
     private func needsToken(_ call: RouteRequest, _ item: Substring?) -> Bool {
         switch item {
         case "events": true
@@ -166,7 +166,7 @@ extension SignalingService {
         if let id = call.broadcast, call.path.count == 2, call.path.last == "moved" { return moved(call, id) }
         if let id = call.broadcast, let refusal = await fetch(id, for: call) { return refusal }
         if let id = call.broadcast, broadcasts[id] == nil {
-            if let meeting = meetings[.broadcast(id)] { return await forward(call, meeting) }
+            if let tunnel = tunnels[.broadcast(id)] { return await forward(call, tunnel) }
             if let finder = configuration.finder, finder.knows(id) {
                 // The page needs no media.
                 if call.path.count == 1 { return page(call) }
@@ -203,17 +203,17 @@ extension SignalingService {
 
     /// Answers a request for a broadcast whose host is elsewhere, or for a service that is. The page of a broadcast is
     /// this server's own.
-    private func forward(_ call: RouteRequest, _ meeting: Meeting) async -> RouteResponse {
-        let parts = meeting.id.pathParts
+    private func forward(_ call: RouteRequest, _ tunnel: ReverseTunnel) async -> RouteResponse {
+        let parts = tunnel.id.pathParts
         guard call.path.prefix(parts.count).map(String.init) == parts else {
             let rest = call.path.dropFirst(parts.count).map { "/" + $0 }.joined()
-            return RouteResponse(.temporaryRedirect, [.location: meeting.id.path + rest])
+            return RouteResponse(.temporaryRedirect, [.location: tunnel.id.path + rest])
         }
-        return call.path.count == 1 ? page(call) : await meeting.forward(call)
+        return call.path.count == 1 ? page(call) : await tunnel.forward(call)
     }
 
     private func serviceRoute(_ call: RouteRequest) async -> RouteResponse {
-        if let id = call.service, let meeting = meetings[.service(id)] { return await forward(call, meeting) }
+        if let id = call.service, let tunnel = tunnels[.service(id)] { return await forward(call, tunnel) }
         guard let name = call.path.dropFirst().first, let id = call.service, let service = services[id] else {
             return nothing(call, isBroadcast: false)
         }

@@ -9,10 +9,10 @@ final class SignalingService: Sendable {
     let logger: Logger
     let broadcasts: BroadcastTable
     let services: ServiceTable
-    let meetings = MeetingTable()
+    let tunnels = TunnelTable()
     /// Nil: nothing is listed.
     let directory: DirectoryTable?
-    let connections: ConnectionRegister
+    let connections: ConnectionRegistry
     let counters = SignalingCounters()
     private let slowed = Mutex(0)
     let usedMarks = Mutex(UsedMoveMarks())
@@ -28,7 +28,7 @@ final class SignalingService: Sendable {
         directory = configuration.directory.map { DirectoryTable($0) }
         broadcasts = BroadcastTable(capacity: configuration.broadcastCapacity)
         services = ServiceTable(capacity: configuration.serviceCapacity)
-        connections = ConnectionRegister(limiter: RequestLimiter(limits: configuration.limits, now: .now)) {
+        connections = ConnectionRegistry(limiter: RequestLimiter(limits: configuration.limits, now: .now)) {
             [counters] event in counters.count(event)
         }
     }

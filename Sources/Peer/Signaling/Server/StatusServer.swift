@@ -1,5 +1,6 @@
 import HTTPTypes
 import HummingbirdCore
+import LinuxRuntime
 import Logging
 import NIOCore
 import NIOPosix
@@ -49,8 +50,8 @@ public actor StatusServer {
     /// - Returns: the port.
     public func start() async throws(SignalingServerError) -> Int {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-        let bound = Promise<Result<Int, any Error>>()
-        let connections = ConnectionRegister(limiter: RequestLimiter(limits: Self.limits, now: .now)) { _ in }
+        let bound = OneShot<Result<Int, any Error>>()
+        let connections = ConnectionRegistry(limiter: RequestLimiter(limits: Self.limits, now: .now)) { _ in }
         let page = page
         let http = HTTP1Channel(
             responder: { request, writer, _ in try await Self.respond(to: request, writer, page) },

@@ -1,6 +1,6 @@
 import Admission
 
-extension PairingRegister {
+extension PairingRegistry {
     /// A poll that is held, with the timer of its time limit.
     struct Poll: Sendable {
         let continuation: CheckedContinuation<PairingTable.PollResult, Never>
@@ -15,7 +15,7 @@ extension PairingRegister {
     struct State {
         var table: PairingTable
         var sessions: SessionTable
-        /// The sessions of hosts that are met and publish, too. They end with the meeting, and the meeting not with them.
+        /// The sessions of hosts that are met and publish, too. They end with the tunnel, and the tunnel not with them.
         var publications: Set<SessionID> = []
         /// Sessions whose places are reserved for others, which replace them.
         var replaced: Set<SessionID> = []
@@ -33,7 +33,7 @@ extension PairingRegister {
 
         mutating func setFinal(_ event: ServiceEvent, of owner: TokenHash) {
             guard !finals.contains(where: { $0.owner == owner }) else { return }
-            if finals.count >= PairingRegister.finalsLimit { finals.removeFirst() }
+            if finals.count >= PairingRegistry.finalsLimit { finals.removeFirst() }
             finals.append((owner, event))
         }
     }

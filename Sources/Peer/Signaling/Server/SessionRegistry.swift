@@ -1,7 +1,7 @@
 import Admission
 
 /// The sessions of a broadcast or a service, as the routes of WHEP and WHIP use them. Safe from any thread.
-protocol SessionRegister: Sendable {
+protocol SessionRegistry: Sendable {
     /// A session's place within the limits, taken before the delegate is asked.
     associatedtype Reservation: Sendable
 

@@ -1,9 +1,9 @@
 import Admission
 import Signaling
 
-/// The WHIP endpoint of a relay for a host that is met there, under the pairing of the meeting. The session alone ends with
+/// The WHIP endpoint of a relay for a host that is met there, under the pairing of the tunnel. The session alone ends with
 /// it.
-struct MeetingPublication: PublishingEndpoint {
+struct TunnelPublication: PublishingEndpoint {
     private let relay: PairedService
 
     init(_ relay: PairedService) { self.relay = relay }

@@ -4,7 +4,7 @@ import Synchronization
 /// The tokens of admitted viewers, each valid for one certificate, and the sessions that were opened with them.
 ///
 /// Stores only hashes of tokens. ``TokenTable`` defines their lifetime and number.
-final class AdmissionRegister: Sendable {
+final class AdmissionRegistry: Sendable {
     struct Admission: Sendable {
         var viewer: Viewer?
         var name: String { viewer?.name ?? "" }
@@ -35,7 +35,7 @@ final class AdmissionRegister: Sendable {
         }
 
         /// What of the owner's has no room for another session with the fixed token.
-        func full(_ owner: SessionOwner, _ taken: [SessionOwner]) -> PairingRegister.Full? {
+        func full(_ owner: SessionOwner, _ taken: [SessionOwner]) -> PairingRegistry.Full? {
             let own = taken.filter(\.isFixed)
             guard own.count(where: { $0.fingerprint == owner.fingerprint }) < perFixedCertificate else {
                 return .certificate(perFixedCertificate)
@@ -143,7 +143,7 @@ final class AdmissionRegister: Sendable {
     }
 }
 
-extension AdmissionRegister: SessionRegister {
+extension AdmissionRegistry: SessionRegistry {
     func release(_ reservation: Reservation) {
         state.withLock { state in
             guard let owner = state.sessions.release(reservation) else { return }

@@ -9,10 +9,10 @@ extension ServiceClient {
     /// pairing has to be granted.
     /// - Throws: `.gone` if the relay does not take it, or not any more; `.refused` if the identifier is another
     ///   certificate's; `.identifierInUse` if another pairing has it now.
-    func meeting(_ id: MeetingID) async throws(SignalingError) -> AsyncThrowingStream<MeetingEvent, any Error> {
+    func tunnel(_ id: TunnelID) async throws(SignalingError) -> AsyncThrowingStream<TunnelEvent, any Error> {
         // A relay forwards half as many requests at a time, and sends a comment each 15 s.
         let events = try await http.events(
-            MeetingEvent.self, meetingPath(id), timeout: nil, capacity: 1_024, silence: .seconds(40))
+            TunnelEvent.self, tunnelPath(id), timeout: nil, capacity: 1_024, silence: .seconds(40))
         if let pairing { handle(.published, of: pairing.number) }
         return events
     }
@@ -20,17 +20,17 @@ extension ServiceClient {
     /// Sends a part of the response to a forwarded request.
     /// - Returns: false if nobody waits for it.
     func respond(
-        _ part: ForwardedResponse, to number: Int, of id: MeetingID
+        _ part: ForwardedResponse, to number: Int, of id: TunnelID
     ) async throws(SignalingError) -> Bool {
         guard let body = try? JSONEncoder().encode(part) else { return false }
         return try await http.ask(
-            .POST, meetingPath(id) + "/\(number)", type: "application/json", body: ByteBuffer(bytes: body)
+            .POST, tunnelPath(id) + "/\(number)", type: "application/json", body: ByteBuffer(bytes: body)
         ).status == 204
     }
 
-    /// Ends a meeting, and the pairing. Errors are ignored, because the relay may have gone.
-    func leave(_ id: MeetingID) async {
-        _ = try? await http.ask(.DELETE, meetingPath(id), timeout: .seconds(1))
+    /// Ends a tunnel, and the pairing. Errors are ignored, because the relay may have gone.
+    func leave(_ id: TunnelID) async {
+        _ = try? await http.ask(.DELETE, tunnelPath(id), timeout: .seconds(1))
     }
 
     /// The STUN and TURN servers of the service to which there is a pairing, with credentials from now on.
@@ -39,5 +39,5 @@ extension ServiceClient {
         try await http.iceServers(path("/servers"))
     }
 
-    private nonisolated func meetingPath(_ id: MeetingID) -> String { path("/meeting/\(id.text)") }
+    private nonisolated func tunnelPath(_ id: TunnelID) -> String { path("/meeting/\(id.text)") }
 }

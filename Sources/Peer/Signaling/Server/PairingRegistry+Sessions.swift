@@ -1,7 +1,7 @@
 import Admission
 import Synchronization
 
-extension PairingRegister {
+extension PairingRegistry {
     enum Admission: Sendable {
         case paired(PairingRequest, token: String)
         /// The service's fixed token, which is valid for every certificate.
@@ -24,11 +24,11 @@ extension PairingRegister {
     }
 
     /// A session's place, and the token of its pairing; nil with the fixed token, and for the publication of a host that
-    /// is met: the place is the meeting's.
+    /// is met: the place is the tunnel's.
     struct Reservation: Sendable {
         let place: SessionTable.Reservation
         let token: String?
-        var isOfMeeting = false
+        var isOfTunnel = false
         /// A silent session that this one replaces.
         var replaces: SessionID?
     }
@@ -70,7 +70,7 @@ extension PairingRegister {
             guard let token else {
                 let replaced = silent.first { state.sessions[$0] != nil && !state.replaced.contains($0) }
                 let taken = state.sessions.taken(except: replaced)
-                let limits = AdmissionRegister.SessionLimits(all: self.configuration.sessionCapacity)
+                let limits = AdmissionRegistry.SessionLimits(all: self.configuration.sessionCapacity)
                 if let full = limits.full(owner, taken) { return (.full(full), []) }
                 self.notePlaces(&state, except: replaced)
                 let actions = state.table.makeRoom(for: owner.address, .now)
@@ -86,11 +86,11 @@ extension PairingRegister {
             case .taken:
                 // A host that is met may publish, too, once at a time.
                 let taken = state.sessions.taken.count { $0.token == owner.token }
-                guard let session = state.sessions.oldest(of: owner.token), taken == 1, self.isMeeting(session) else {
+                guard let session = state.sessions.oldest(of: owner.token), taken == 1, self.isTunnel(session) else {
                     return (.taken, [])
                 }
                 let place = state.sessions.reserve(owner)
-                return (.reserved(Reservation(place: place, token: nil, isOfMeeting: true)), [])
+                return (.reserved(Reservation(place: place, token: nil, isOfTunnel: true)), [])
             }
         }
     }
@@ -108,22 +108,22 @@ extension PairingRegister {
     func mediaReceived(_ session: SessionID, lasting duration: Duration? = nil) {
         state.withLock { state in
             state.table.mediaReceived(session, lasting: duration, now: .now)
-            // A meeting has no media here.
+            // A tunnel has no media here.
             guard duration == nil, let owner = state.sessions[session]?.token else { return }
             state.grants[owner]?.isTrusted = true
         }
     }
 
-    /// Handles that the host of a meeting is connected. A meeting to which nobody has come for long ends, also while nobody
+    /// Handles that the host of a tunnel is connected. A tunnel to which nobody has come for long ends, also while nobody
     /// else wants its place, unless a person has accepted its host, the host has the secret of the link, or its viewers are here.
-    /// - Parameter duration: how long the meeting lives without another call.
-    func keep(_ meeting: Meeting, for duration: Duration) {
-        let session = meeting.session
+    /// - Parameter duration: how long the tunnel lives without another call.
+    func keep(_ tunnel: ReverseTunnel, for duration: Duration) {
+        let session = tunnel.session
         let mayEnd = state.withLock { state in
-            state.sessions.sessions(of: meeting.owner) == [session] && !state.table.isAcceptedByPerson(session)
-                && state.grants[meeting.owner]?.isTrusted != true
+            state.sessions.sessions(of: tunnel.owner) == [session] && !state.table.isAcceptedByPerson(session)
+                && state.grants[tunnel.owner]?.isTrusted != true
         }
-        guard mayEnd, meeting.closeIfIdle(for: configuration.emptyMeetingTimeout) else {
+        guard mayEnd, tunnel.closeIfIdle(for: configuration.emptyTunnelTimeout) else {
             return mediaReceived(session, lasting: duration)
         }
         finish(session, .finished(reason: "nobody came to this broadcast for a long time", nextStep: nil))
@@ -138,11 +138,11 @@ extension PairingRegister {
     /// Ends a session with an event of the service's own, and its token with it. The delegate has closed the session,
     /// or closes it itself.
     func finish(_ session: SessionID, _ event: ServiceEvent) {
-        if case .finished(let reason, _) = event { endMeeting(session, reason: reason) }
+        if case .finished(let reason, _) = event { endTunnel(session, reason: reason) }
         change { state in
             let owner = state.sessions.end(session)?.owner
             guard state.publications.remove(session) == nil else {
-                // The meeting goes on.
+                // The tunnel goes on.
                 if let owner { self.finishStreams(of: owner.token, event) }
                 return ((), [])
             }
@@ -163,7 +163,7 @@ extension PairingRegister {
     }
 }
 
-extension PairingRegister: SessionRegister {
+extension PairingRegistry: SessionRegistry {
     func session(_ id: SessionID) -> SessionTable.Session? { state.withLock { $0.sessions[id] } }
 
     func add(_ session: OpenedSession, _ reservation: Reservation) -> Bool {
@@ -173,7 +173,7 @@ extension PairingRegister: SessionRegister {
                 if let replaced = reservation.replaces { state.replaced.remove(replaced) }
                 guard case .added = addition else { return (false, []) }
                 if let replaced = reservation.replaces { _ = state.sessions.remove(replaced) }
-                guard reservation.isOfMeeting else { return (true, []) }
+                guard reservation.isOfTunnel else { return (true, []) }
                 // The pairing may have ended while the offer was answered.
                 guard let owner = state.sessions[session.id]?.token, state.grants[owner] != nil else {
                     _ = state.sessions.remove(session.id)
@@ -204,7 +204,7 @@ extension PairingRegister: SessionRegister {
 
     @discardableResult
     func remove(_ id: SessionID) -> Bool {
-        endMeeting(id, reason: "the host has left")
+        endTunnel(id, reason: "the host has left")
         return change { state in
             guard let owner = state.sessions.remove(id)?.owner else { return (false, []) }
             guard state.publications.remove(id) == nil else { return (true, []) }

@@ -1,17 +1,21 @@
-import Synchronization
+internal import Synchronization
 
-/// A value that is set once, and the tasks that wait for it.
-final class Promise<Value: Sendable>: Sendable {
+/// A value that is set once, and the tasks that wait for it. Safe from any thread.
+public final class OneShot<Value: Sendable>: Sendable {
     private enum State {
         case empty([CheckedContinuation<Value, Never>])
         case full(Value)
     }
     private let state = Mutex<State>(.empty([]))
 
+    public init() {}
+
+    /// Sets the value and resumes all waiting tasks. Does nothing if a value was set before.
+    public func fulfil(_ value: Value) { _ = tryFulfil(value) }
+
     /// Sets the value and resumes all waiting tasks.
     /// - Returns: false if a value was set before, which stays.
-    @discardableResult
-    func fulfil(_ value: Value) -> Bool {
+    public func tryFulfil(_ value: Value) -> Bool {
         let waiting: [CheckedContinuation<Value, Never>]? = state.withLock { state in
             guard case .empty(let waiting) = state else { return nil }
             state = .full(value)
@@ -22,7 +26,8 @@ final class Promise<Value: Sendable>: Sendable {
         return true
     }
 
-    var value: Value {
+    /// Returns when it is set.
+    public var value: Value {
         get async {
             await withCheckedContinuation { continuation in
                 let ready: Value? = state.withLock { state in

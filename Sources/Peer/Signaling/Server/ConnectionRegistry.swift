@@ -3,7 +3,7 @@ import NIOCore
 import Synchronization
 
 /// The open connections and their ``RequestLimiter``. Safe from any thread.
-final class ConnectionRegister: Sendable {
+final class ConnectionRegistry: Sendable {
     /// Events of connections that the statistics count.
     enum Event: Sendable {
         case accepted

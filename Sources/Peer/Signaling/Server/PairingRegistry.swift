@@ -5,7 +5,7 @@ import Synchronization
 /// deadlines, and ends the event streams of tokens that have ended. Safe from any thread.
 ///
 /// Bounded by ``PairingTable/Limits``.
-final class PairingRegister: Sendable {
+final class PairingRegistry: Sendable {
     /// A consequence of a change of the state. Performed in order, without the lock.
     private enum Effect: Sendable {
         case resume([Poll], PairingTable.PollResult)
@@ -20,7 +20,7 @@ final class PairingRegister: Sendable {
     let configuration: ServiceConfiguration
     let delegate: any ServiceDelegate
     private let streams: EventStreams
-    private let meetings: MeetingTable
+    private let tunnels: TunnelTable
     private let counters: SignalingCounters
     private let pollLimit: Duration
     let state: Mutex<State>
@@ -29,12 +29,12 @@ final class PairingRegister: Sendable {
     /// - Parameter poll: how long a poll is held.
     init(
         _ configuration: ServiceConfiguration, delegate: any ServiceDelegate, streams: EventStreams,
-        meetings: MeetingTable, counters: SignalingCounters, poll: Duration
+        tunnels: TunnelTable, counters: SignalingCounters, poll: Duration
     ) {
         self.configuration = configuration
         self.delegate = delegate
         self.streams = streams
-        self.meetings = meetings
+        self.tunnels = tunnels
         self.counters = counters
         pollLimit = poll
         fixed = configuration.fixedToken.map { TokenHash(of: $0) }
@@ -114,7 +114,7 @@ final class PairingRegister: Sendable {
     /// Ends all pairings and sessions. Later requests are refused.
     func end(_ event: ServiceEvent) {
         if case .finished(let reason, _) = event {
-            for session in state.withLock({ $0.sessions.all }) { endMeeting(session, reason: reason) }
+            for session in state.withLock({ $0.sessions.all }) { endTunnel(session, reason: reason) }
         }
         change { state in
             for owner in state.grants.keys { state.setFinal(event, of: owner) }
@@ -134,8 +134,8 @@ final class PairingRegister: Sendable {
             state.table.idleSessions = []
             return
         }
-        // The viewers of a host that publishes here, too, are not at its meeting.
-        state.table.idleSessions = meetings.idle(since: .now - configuration.idleMeetingTimeout).filter { session in
+        // The viewers of a host that publishes here, too, are not at its tunnel.
+        state.table.idleSessions = tunnels.idle(since: .now - configuration.idleTunnelTimeout).filter { session in
             state.sessions[session].map { state.sessions.sessions(of: $0.token) == [session] } ?? false
         }
     }
@@ -216,10 +216,10 @@ final class PairingRegister: Sendable {
             Task { await delegate.pairingWithdrawn(question) }
         case .close(let session, let reason):
             switch reason {
-            case .replaced: endMeeting(session, reason: "the same certificate was paired anew", isReplaced: true)
-            case .displaced: endMeeting(session, reason: PairingTable.SessionEnd.displacedText)
-            case .idle: endMeeting(session, reason: PairingTable.SessionEnd.idleText)
-            case .silent, .left, .ended: endMeeting(session, reason: "the host has gone")
+            case .replaced: endTunnel(session, reason: "the same certificate was paired anew", isReplaced: true)
+            case .displaced: endTunnel(session, reason: PairingTable.SessionEnd.displacedText)
+            case .idle: endTunnel(session, reason: PairingTable.SessionEnd.idleText)
+            case .silent, .left, .ended: endTunnel(session, reason: "the host has gone")
             }
             Task { await delegate.closeSession(session) }
         case .finish(let owner, let event, let pairing):
@@ -229,12 +229,12 @@ final class PairingRegister: Sendable {
         }
     }
 
-    /// Ends the meeting for which a session stands, if it is such a session.
-    func endMeeting(_ session: SessionID, reason: String, isReplaced: Bool = false) {
-        meetings.end(session, reason: reason, isReplaced: isReplaced)
+    /// Ends the tunnel for which a session stands, if it is such a session.
+    func endTunnel(_ session: SessionID, reason: String, isReplaced: Bool = false) {
+        tunnels.end(session, reason: reason, isReplaced: isReplaced)
     }
 
-    func isMeeting(_ session: SessionID) -> Bool { meetings.has(session) }
+    func isTunnel(_ session: SessionID) -> Bool { tunnels.has(session) }
 
     /// Ends the streams of events of a token that stays valid.
     func finishStreams(of owner: TokenHash, _ event: ServiceEvent) { streams.finish(owner, event) }
@@ -254,7 +254,7 @@ final class PairingRegister: Sendable {
         }
     }
 
-    private func after(_ delay: Duration, _ act: @escaping @Sendable (PairingRegister) -> Void) -> Task<Void, Never> {
+    private func after(_ delay: Duration, _ act: @escaping @Sendable (PairingRegistry) -> Void) -> Task<Void, Never> {
         Task { [weak self] in
             guard (try? await Task.sleep(for: delay)) != nil, let self else { return }
             act(self)

@@ -4,7 +4,7 @@ import Testing
 
 /// `share service --relay`, and hosts that reach it over `share relay`, as different users run them.
 @Suite(.serialized, .timeLimit(.minutes(4)))
-struct ServiceMeetingVerbTests {
+struct ServiceTunnelVerbTests {
     /// `share relay`, which can start again at the same place with the same identity.
     private struct Relay {
         let process: ShareProcess

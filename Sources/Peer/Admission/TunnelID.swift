@@ -1,5 +1,5 @@
 /// What is met at a relay: a broadcast, by its viewers, or a service, by its hosts.
-public enum MeetingID: Hashable, Sendable, CustomStringConvertible {
+public enum TunnelID: Hashable, Sendable, CustomStringConvertible {
     case broadcast(BroadcastID)
     case service(ServiceID)
 

@@ -4,11 +4,11 @@ import HummingbirdCore
 import NIOCore
 import SessionDescription
 
-/// The host's or the service's side of a meeting at a relay: answers the requests that the relay forwards by a server
+/// The host's or the service's side of a tunnel at a relay: answers the requests that the relay forwards by a server
 /// that nobody has to reach. Connects again after an outage.
 ///
 /// Call `start` once, and `stop` at the end.
-public actor MeetingSession {
+public actor TunnelClient {
     public enum Event: Sendable {
         /// Viewers cannot knock until `connected`. Those who watch go on.
         case interrupted
@@ -27,7 +27,7 @@ public actor MeetingSession {
 
     private let client: ServiceClient
     private let server: SignalingServer
-    private let id: MeetingID
+    private let id: TunnelID
     private var listing: Listing?
     /// Has the broadcast listed. Made with the first request.
     private var lister: CoalescedAction?
@@ -53,7 +53,7 @@ public actor MeetingSession {
     ///   - listing: to be listed in the relay's directory; nil: not.
     ///   - isOwnAddress: whether a numeric address is one of this machine.
     public init(
-        _ id: MeetingID, client: ServiceClient, server: SignalingServer, listing: Listing? = nil,
+        _ id: TunnelID, client: ServiceClient, server: SignalingServer, listing: Listing? = nil,
         isOwnAddress: @escaping @Sendable (String) -> Bool,
         emit: @escaping @Sendable (Event) -> Void
     ) {
@@ -65,9 +65,9 @@ public actor MeetingSession {
         self.emit = emit
     }
 
-    /// Opens the meeting.
+    /// Opens the tunnel.
     public func start() async throws(SignalingError) {
-        let events = try await client.meeting(id)
+        let events = try await client.tunnel(id)
         guard !isStopped else { return }
         running = Task { [weak self] in await self?.run(events) }
         await list()
@@ -100,7 +100,7 @@ public actor MeetingSession {
         }
     }
 
-    /// Ends the meeting. May be called more than once.
+    /// Ends the tunnel. May be called more than once.
     public func stop() async {
         guard !isStopped else { return }
         isStopped = true
@@ -110,7 +110,7 @@ public actor MeetingSession {
         await client.close()
     }
 
-    private func run(_ first: AsyncThrowingStream<MeetingEvent, any Error>) async {
+    private func run(_ first: AsyncThrowingStream<TunnelEvent, any Error>) async {
         var events = first
         while !Task.isCancelled {
             do {
@@ -130,7 +130,7 @@ public actor MeetingSession {
             var delay = Duration.milliseconds(250)
             connecting: while true {
                 do throws(SignalingError) {
-                    events = try await client.meeting(id)
+                    events = try await client.tunnel(id)
                     break connecting
                 } catch {
                     switch error.code {
@@ -148,7 +148,7 @@ public actor MeetingSession {
         }
     }
 
-    private func handle(_ event: MeetingEvent) async {
+    private func handle(_ event: TunnelEvent) async {
         switch event {
         case .request(let request):
             guard requests[request.number] == nil, requests.count < Self.requestLimit,

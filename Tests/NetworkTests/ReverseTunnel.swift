@@ -2,7 +2,7 @@ import NetworkBed
 import TestSupport
 
 /// A host and a viewer in two homes. The host sends the moving test pattern; its signalling uses one forwarded port.
-final class Meeting {
+final class ReverseTunnel {
     let homes: TwoHomes
     let host: Endpoint
     let viewer: Endpoint

@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTypes
 import HummingbirdCore
+import LinuxRuntime
 import NIOCore
 import NIOHTTP1
 import Synchronization
@@ -10,7 +11,7 @@ import Testing
 @testable import Signaling
 
 /// A relay, a host that is reached over it, and the link for viewers.
-struct MeetingFixture {
+struct TunnelFixture {
     let relay: ServiceFixture
     let host: SignalingFixture
     /// Of the host.
@@ -21,13 +22,13 @@ struct MeetingFixture {
     /// - Parameters:
     ///   - pairing: the relay's decision on the host.
     ///   - linkSecret: of the relay's link for publishers; the host has it.
-    ///   - body: the meeting is not open yet.
+    ///   - body: the tunnel is not open yet.
     static func with(
         pairing: @escaping @Sendable (PairingRequest) async -> PairingDecision = { _ in .accepted },
         decision: @escaping @Sendable (Knock) async -> KnockDecision = { _ in .accepted },
         beforeAnswer: @escaping @Sendable () async -> Void = {},
         linkSecret: [UInt8]? = nil, configure: (inout ServiceFixture.Settings) -> Void = { _ in },
-        _ body: (MeetingFixture) async throws -> Void
+        _ body: (TunnelFixture) async throws -> Void
     ) async throws {
         try await ServiceFixture.with(
             decision: pairing, beforeAnswer: beforeAnswer,
@@ -48,7 +49,7 @@ struct MeetingFixture {
                         secret: host.broadcast.secret, fingerprint: host.identity.fingerprint,
                         relay: relay.identity.fingerprint)
                     try await body(
-                        MeetingFixture(relay: relay, host: host, client: client, identity: identity, link: link))
+                        TunnelFixture(relay: relay, host: host, client: client, identity: identity, link: link))
                 }
             }
         }
@@ -56,9 +57,9 @@ struct MeetingFixture {
 
     /// Answers what the relay forwards by the host's server.
     func open(
-        _ emit: @escaping @Sendable (MeetingSession.Event) -> Void = { _ in }, _ body: () async throws -> Void
+        _ emit: @escaping @Sendable (TunnelClient.Event) -> Void = { _ in }, _ body: () async throws -> Void
     ) async throws {
-        let session = MeetingSession(
+        let session = TunnelClient(
             .broadcast(link.id), client: client, server: host.server, isOwnAddress: { _ in false }, emit: emit)
         try await session.start()
         do {
@@ -75,7 +76,7 @@ struct MeetingFixture {
         responding respond: @escaping @Sendable (ForwardedRequest) async -> ForwardedResponse?,
         _ body: () async throws -> Void
     ) async throws {
-        let events = try await client.meeting(.broadcast(link.id))
+        let events = try await client.tunnel(.broadcast(link.id))
         let serving = Task { [client, link] in
             for try await event in events {
                 guard case .request(let request) = event, let part = await respond(request) else { continue }
@@ -101,9 +102,9 @@ struct MeetingFixture {
     }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct MeetingTests {
+@Suite(.timeLimit(.minutes(1))) struct TunnelTests {
     @Test func aViewerJoinsAHostThatOnlyTheRelayReaches() async throws {
-        try await MeetingFixture.with { stage in
+        try await TunnelFixture.with { stage in
             let identity = try Identity.ephemeral()
             try await stage.open {
                 try await stage.host.client(stage.link) { viewer in
@@ -132,7 +133,7 @@ struct MeetingFixture {
             #expect(seen.knocks.map(\.address) == ["127.0.0.1"] && seen.knocks.map(\.kind) == ["share"])
             #expect(seen.fragments == ["a=ice-ufrag:x\r\n", "a=ice-ufrag:new\r\n"])
             #expect(seen.closed.count == 1)
-            #expect(stage.relay.delegate.seen.meetings == [.broadcast(stage.link.id)])
+            #expect(stage.relay.delegate.seen.tunnels == [.broadcast(stage.link.id)])
             // The host has left, and the place is free.
             let session = await stage.relay.delegate.onClose.value
             #expect(stage.relay.delegate.seen.closed == [session])
@@ -146,7 +147,7 @@ struct MeetingFixture {
 
     /// The page is the relay's own; what is below it goes to the host.
     @Test func thePageIsServedWithoutTheHost() async throws {
-        try await MeetingFixture.with { stage in
+        try await TunnelFixture.with { stage in
             let forwarded = Mutex(0)
             try await stage.open(responding: { _ in
                 forwarded.withLock { $0 += 1 }
@@ -165,7 +166,7 @@ struct MeetingFixture {
 
     /// All broadcasts of a relay have one origin.
     @Test func aHostCannotMakeTheRelayServePagesOrRedirects() async throws {
-        try await MeetingFixture.with { stage in
+        try await TunnelFixture.with { stage in
             let responses: [ForwardedResponse] = [
                 .init(status: 200, headers: [["Content-Type", "text/html"]], body: "<script>"),
                 .init(status: 200, headers: [["Content-Type", "Text/JavaScript; charset=utf-8"]], body: "x"),
@@ -202,7 +203,7 @@ struct MeetingFixture {
     }
 
     @Test func fieldsThatNobodyNeedsAreNotForwarded() async throws {
-        try await MeetingFixture.with { stage in
+        try await TunnelFixture.with { stage in
             let seen = Mutex<ForwardedRequest?>(nil)
             try await stage.open(responding: { request in
                 seen.withLock { $0 = request }
@@ -237,7 +238,7 @@ struct MeetingFixture {
 
     /// A relay forwards no query, so such a stream has all events.
     @Test func aPlayerThatChoosesEventsOfAMetHostGetsAll() async throws {
-        try await MeetingFixture.with { stage in
+        try await TunnelFixture.with { stage in
             try await stage.open {
                 try await stage.host.client(stage.link) { viewer in
                     let token = try await viewer.admissionToken(for: try Identity.ephemeral())
@@ -255,7 +256,7 @@ struct MeetingFixture {
 
     /// What needs no valid token makes nobody an admitted viewer, whose connections stay open.
     @Test func aTokenThatNobodyHasCheckedKeepsNoConnectionOpen() async throws {
-        try await MeetingFixture.with { stage in
+        try await TunnelFixture.with { stage in
             try await stage.open {
                 try await RawHTTPClient.with(stage.link) { wire in
                     let base = "/" + stage.link.id.text
@@ -275,7 +276,7 @@ struct MeetingFixture {
 
     /// What comes after the head of a 204 would be read as the answer to the next request.
     @Test func aResponseWithoutBodyHasNone() async throws {
-        try await MeetingFixture.with { stage in
+        try await TunnelFixture.with { stage in
             try await stage.open(responding: { _ in
                 ForwardedResponse(status: 204, body: "HTTP/1.1 200 OK\r\n\r\n", continues: true)
             }) {
@@ -289,7 +290,7 @@ struct MeetingFixture {
     }
 
     @Test func passwordsAreNotForwarded() async throws {
-        try await MeetingFixture.with { stage in
+        try await TunnelFixture.with { stage in
             let seen = Mutex<[String: String]?>(nil)
             try await stage.open(responding: { request in
                 seen.withLock { $0 = request.headers }
@@ -305,9 +306,9 @@ struct MeetingFixture {
         }
     }
 
-    /// An address cannot take all the bytes of a meeting.
+    /// An address cannot take all the bytes of a tunnel.
     @Test func theBytesOfOneAddressAreLimited() async throws {
-        try await MeetingFixture.with { stage in
+        try await TunnelFixture.with { stage in
             try await stage.open(responding: { _ in ForwardedResponse(status: 204) }) {
                 try await RawHTTPClient.with(stage.link) { wire in
                     let body = String(repeating: "x", count: 50_000)
@@ -321,9 +322,9 @@ struct MeetingFixture {
         }
     }
 
-    /// The requests of its viewers are for the one host, also after its meeting.
+    /// The requests of its viewers are for the one host, also after its tunnel.
     @Test func anIdentifierIsNotTakenOver() async throws {
-        try await MeetingFixture.with { stage in
+        try await TunnelFixture.with { stage in
             try await stage.open {}
             try await stage.relay.wire { wire in
                 let other = RawHost(stage: stage.relay, wire: wire, identity: try Identity.ephemeral())
@@ -336,9 +337,9 @@ struct MeetingFixture {
 
     /// Until the host is back, viewers are told to try again. Who comes then reaches it.
     @Test func aHostComesBackAfterAnOutage() async throws {
-        try await MeetingFixture.with { stage in
-            let interrupted = Promise<Void>()
-            let connected = Promise<Void>()
+        try await TunnelFixture.with { stage in
+            let interrupted = OneShot<Void>()
+            let connected = OneShot<Void>()
             try await stage.open({ event in
                 switch event {
                 case .interrupted: interrupted.fulfil(())
@@ -356,9 +357,9 @@ struct MeetingFixture {
         }
     }
 
-    @Test func withoutItsHostAMeetingSaysSo() async throws {
-        try await MeetingFixture.with { stage in
-            _ = try await stage.client.meeting(.broadcast(stage.link.id))
+    @Test func withoutItsHostATunnelSaysSo() async throws {
+        try await TunnelFixture.with { stage in
+            _ = try await stage.client.tunnel(.broadcast(stage.link.id))
             try await RawHTTPClient.with(stage.link) { wire in
                 // The stream was dropped above.
                 var answer = try await wire.ask(.GET, "/\(stage.link.id.text)/whep/1")
@@ -368,8 +369,8 @@ struct MeetingFixture {
         }
     }
 
-    @Test func onlyThePairedHostOpensItsMeeting() async throws {
-        try await MeetingFixture.with { stage in
+    @Test func onlyThePairedHostOpensItsTunnel() async throws {
+        try await TunnelFixture.with { stage in
             let path = stage.relay.link.path + "/meeting/\(stage.link.id.text)"
             try await stage.open {
                 try await stage.relay.wire { wire in
@@ -388,7 +389,7 @@ struct MeetingFixture {
                         try await wire.ask(.GET, stage.relay.link.path + "/meeting/none", token).status == 404)
                     #expect(try await wire.ask(.PUT, path, token).status == 405)
                 }
-                // The meeting has not noticed.
+                // The tunnel has not noticed.
                 try await stage.host.client(stage.link) { viewer in
                     _ = try await viewer.admissionToken(for: try Identity.ephemeral())
                 }
@@ -396,13 +397,13 @@ struct MeetingFixture {
         }
     }
 
-    /// A viewer cannot exhaust the meeting, and one that hangs up makes room.
+    /// A viewer cannot exhaust the tunnel, and one that hangs up makes room.
     @Test func theRequestsOfOneAddressAreLimited() async throws {
-        try await MeetingFixture.with { stage in
-            let limit = Meeting.Limits().pendingOfAddress
-            let events = try await stage.client.meeting(.broadcast(stage.link.id))
-            let arrived = Promise<Void>()
-            let cancelled = Promise<Int>()
+        try await TunnelFixture.with { stage in
+            let limit = ReverseTunnel.Limits().pendingOfAddress
+            let events = try await stage.client.tunnel(.broadcast(stage.link.id))
+            let arrived = OneShot<Void>()
+            let cancelled = OneShot<Int>()
             let serving = Task {
                 var count = 0
                 for try await event in events {
@@ -441,7 +442,7 @@ struct MeetingFixture {
     }
 
     @Test func aRequestThatIsTooLongForTheStreamIsRefused() async throws {
-        try await MeetingFixture.with { stage in
+        try await TunnelFixture.with { stage in
             try await stage.open {
                 try await RawHTTPClient.with(stage.link) { wire in
                     // Each of these characters takes six in JSON.
@@ -457,8 +458,8 @@ struct MeetingFixture {
     }
 
     @Test func theEndOfTheRelayReachesTheHost() async throws {
-        try await MeetingFixture.with { stage in
-            let ended = Promise<String>()
+        try await TunnelFixture.with { stage in
+            let ended = OneShot<String>()
             try await stage.open({ if case .ended(let reason, _) = $0 { ended.fulfil(reason) } }) {
                 await stage.relay.service.end(reason: "maintenance")
                 #expect(await ended.value == "maintenance")
@@ -472,7 +473,7 @@ struct MeetingFixture {
     /// The relay puts itself in the place of the host, with its own certificate.
     @Test(arguments: [true, false])
     func anAnswerOfTheRelayIsNotBelieved(keepsProof: Bool) async throws {
-        try await MeetingFixture.with { stage in
+        try await TunnelFixture.with { stage in
             let relay = stage.relay.identity.fingerprint
             try await stage.open(responding: { request in
                 var response = await stage.response(to: request)
@@ -500,7 +501,7 @@ struct MeetingFixture {
 
     /// The relay sees the token that a viewer was granted. It is of no use without the key of the viewer's certificate.
     @Test func theTokenOfAViewerIsUselessToTheRelay() async throws {
-        try await MeetingFixture.with { stage in
+        try await TunnelFixture.with { stage in
             let stolen = Mutex<String?>(nil)
             try await stage.open(responding: { request in
                 if let token = request.headers["authorization"] { stolen.withLock { $0 = token } }
@@ -526,7 +527,7 @@ struct MeetingFixture {
 
     /// The relay cannot knock in the name of a viewer, or with a secret of its own.
     @Test func aKnockThatTheRelayChangesIsRefused() async throws {
-        try await MeetingFixture.with { stage in
+        try await TunnelFixture.with { stage in
             let relay = try Identity.ephemeral()
             try await stage.open(responding: { request in
                 var request = request
@@ -552,7 +553,7 @@ struct MeetingFixture {
 
     /// A changed nonce would give other words, so the signature does not fit.
     @Test func aChallengeThatTheRelayChangesIsNotSigned() async throws {
-        try await MeetingFixture.with { stage in
+        try await TunnelFixture.with { stage in
             try await stage.open(responding: { request in
                 var response = await stage.response(to: request)
                 if request.path.hasSuffix("/knock") {
@@ -572,7 +573,7 @@ struct MeetingFixture {
 
     /// Another server with another certificate cannot take the relay's place.
     @Test func theRelayIsTheOneOfTheLink() async throws {
-        try await MeetingFixture.with { stage in
+        try await TunnelFixture.with { stage in
             try await stage.open {
                 let other = Link(
                     host: stage.link.host, port: stage.link.port, id: stage.link.id, secret: stage.link.secret,
@@ -589,7 +590,7 @@ struct MeetingFixture {
 
     /// What a relay forwards is for the one broadcast.
     @Test func theRelayReachesNothingElseOfTheHost() async throws {
-        try await MeetingFixture.with { stage in
+        try await TunnelFixture.with { stage in
             for path in ["/", "/\(stage.link.id.text)", "/_/page.js", "/services/x", "/0000000000000/knock", ""] {
                 let request = ForwardedRequest(
                     number: 1, method: "GET", path: path, headers: [:], body: "", address: "127.0.0.1")

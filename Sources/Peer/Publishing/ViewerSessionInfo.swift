@@ -2,7 +2,7 @@ public import Admission
 public import MediaCore
 
 /// One session of a viewer, as the host's user sees it.
-public struct WatchingViewer: Sendable, Equatable {
+public struct ViewerSessionInfo: Sendable, Equatable {
     /// Counts the sessions of the broadcast from 1. It stays the same as long as the session, and is not used again.
     public var number: Int
     public var id: SessionID
@@ -37,7 +37,7 @@ public struct WatchingViewer: Sendable, Equatable {
 
     /// Whether both sessions are of one viewer: they have the same proven identity or, with the fixed token, the same
     /// certificate.
-    public func isSameViewer(as other: WatchingViewer) -> Bool {
+    public func isSameViewer(as other: ViewerSessionInfo) -> Bool {
         identity == other.identity && fingerprint == other.fingerprint
     }
 }

@@ -12,7 +12,7 @@ import Synchronization
 /// What both sides prove to each other passes through unread. Bounded: a response begins within 30 s, and the
 /// requests that wait for one, the events that the host has not read, and the parts that viewers have not read are
 /// limited in number and bytes, in all and for each address.
-final class Meeting: Sendable {
+final class ReverseTunnel: Sendable {
     struct Limits: Sendable {
         /// Requests whose response has not begun.
         var pending = 512
@@ -78,7 +78,7 @@ final class Meeting: Sendable {
         }
     }
 
-    let id: MeetingID
+    let id: TunnelID
     /// The token of the host's pairing.
     let owner: TokenHash
     /// Stands for the host in the register of the service.
@@ -86,7 +86,7 @@ final class Meeting: Sendable {
     private let limits: Limits
     private let state = Mutex(State())
 
-    init(_ id: MeetingID, owner: TokenHash, session: SessionID, limits: Limits = Limits()) {
+    init(_ id: TunnelID, owner: TokenHash, session: SessionID, limits: Limits = Limits()) {
         self.id = id
         self.owner = owner
         self.session = session
@@ -97,7 +97,7 @@ final class Meeting: Sendable {
     var idleSince: ContinuousClock.Instant? { state.withLock { $0.pending.isEmpty ? $0.usedAt : nil } }
 
     /// Takes no further request if nobody was here for `timeout`.
-    /// - Returns: whether that is so. The meeting is to be ended then.
+    /// - Returns: whether that is so. The tunnel is to be ended then.
     func closeIfIdle(for timeout: Duration) -> Bool {
         state.withLock { state in
             guard state.pending.isEmpty, state.usedAt + timeout <= .now else { return false }
@@ -158,12 +158,12 @@ final class Meeting: Sendable {
 
     private static let beat = Outgoing(text: ":\n\n", number: nil)
 
-    /// Ends the meeting for the host and its viewers.
+    /// Ends the tunnel for the host and its viewers.
     /// - Parameter isReplaced: another pairing of the same certificate takes its place.
     func end(reason: String, isReplaced: Bool = false) {
         let lost = state.withLock { state in
             state.hasEnded = true
-            let event = MeetingEvent.finished(reason: reason, isReplaced: isReplaced)
+            let event = TunnelEvent.finished(reason: reason, isReplaced: isReplaced)
             state.stream?.feed.yield(Outgoing(text: event.serialized, number: nil))
             state.stream?.feed.finish()
             state.stream = nil
@@ -347,7 +347,7 @@ final class Meeting: Sendable {
             if ifWaiting, state.pending[number]?.head == nil { return nil }
             let pending = state.remove(number)
             if pending != nil {
-                state.stream?.feed.yield(Outgoing(text: MeetingEvent.cancelled(number).serialized, number: nil))
+                state.stream?.feed.yield(Outgoing(text: TunnelEvent.cancelled(number).serialized, number: nil))
             }
             return pending
         }

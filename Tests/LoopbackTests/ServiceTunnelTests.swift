@@ -18,7 +18,7 @@ import VPXCodec
 @testable import Transport
 
 /// A relay without media of its own here, on loopback.
-private final class MeetingRelay: Sendable {
+private final class TunnelRelay: Sendable {
     let events = Monitor<[RelayEvent]>([])
     let session: RelaySession
     let identity: Identity
@@ -108,7 +108,7 @@ private final class MetService: Sendable {
 }
 
 /// A host that publishes, and how it has ended.
-private struct MeetingHost {
+private struct TunnelHost {
     let session: HostSession
     let identity: Identity
     let ended = Monitor<EndReason?>(nil)
@@ -146,13 +146,13 @@ private struct MeetingHost {
 @Suite(.serialized, .timeLimit(.minutes(2)))
 struct MetServiceTests {
     @Test func aHostPublishesToAServiceThatIsMetAtARelay() async throws {
-        let relay = try MeetingRelay(.ephemeral())
+        let relay = try TunnelRelay(.ephemeral())
         let place = try await relay.session.start()
         let service = try MetService(place, identity: .ephemeral())
         let link = try await service.session.start()
         #expect(link.authority == place.authority && link.relay == place.fingerprint)
         #expect(link.fingerprint == service.identity.fingerprint)
-        let host = try MeetingHost()
+        let host = try TunnelHost()
         try await host.publish(to: link)
         #expect(await service.seen.wait { $0.counters.count >= 20 })
         let path = await service.wait { if case .connected(_, let path) = $0 { path } else { nil } }
@@ -170,17 +170,17 @@ struct MetServiceTests {
         // The place at the relay is free again when the service stops.
         await service.session.stop()
         let closed = await waiting(relay.events) { events in
-            events.lazy.compactMap { if case .service(.meetingClosed(_, let id)) = $0 { id } else { nil } }.first
+            events.lazy.compactMap { if case .service(.tunnelClosed(_, let id)) = $0 { id } else { nil } }.first
         }
         #expect(closed == .service(link.id))
         await relay.session.stop()
     }
 
     @Test func theServicesEndReachesTheHost() async throws {
-        let relay = try MeetingRelay(.ephemeral())
+        let relay = try TunnelRelay(.ephemeral())
         let service = try MetService(try await relay.session.start(), identity: .ephemeral())
         let link = try await service.session.start()
-        let host = try MeetingHost()
+        let host = try TunnelHost()
         try await host.publish(to: link)
         #expect(await service.seen.wait { !$0.counters.isEmpty })
         await service.session.stop(reason: "closing time")
@@ -193,11 +193,11 @@ struct MetServiceTests {
     /// others can broadcast to it again, under the same link.
     @Test func theEndOfTheRelayEndsNoBroadcast() async throws {
         let identity = try Identity.ephemeral()
-        let relay = try MeetingRelay(identity)
+        let relay = try TunnelRelay(identity)
         let place = try await relay.session.start()
         let service = try MetService(place, identity: .ephemeral())
         let link = try await service.session.start()
-        let host = try MeetingHost()
+        let host = try TunnelHost()
         try await host.publish(to: link)
         #expect(await service.seen.wait { !$0.counters.isEmpty })
         await relay.session.stop()
@@ -206,7 +206,7 @@ struct MetServiceTests {
         // Longer than two attempts of the host to open its stream of events again.
         #expect(await service.seen.wait { $0.counters.count >= count + 90 })
         #expect(host.ended.with { $0 } == nil)
-        let again = try MeetingRelay(identity, port: place.port)
+        let again = try TunnelRelay(identity, port: place.port)
         #expect(try await again.session.start() == place)
         #expect(await service.warning("registered at the relay again"))
         // What the service says reaches the host again.
@@ -225,7 +225,7 @@ struct MetServiceTests {
         info.change { $0 = true }
         await telling.value
         #expect(heard == true)
-        let second = try MeetingHost()
+        let second = try TunnelHost()
         let paired = try await second.pair(link)
         await paired.close()
         await second.stop()
@@ -236,19 +236,19 @@ struct MetServiceTests {
 
     /// One identity has one place at a relay. The program that came first says so, and does not fight for it.
     @Test func aSecondServiceOfTheSameIdentityTakesThePlace() async throws {
-        let relay = try MeetingRelay(.ephemeral())
+        let relay = try TunnelRelay(.ephemeral())
         let place = try await relay.session.start()
         let identity = try Identity.ephemeral()
         let (first, second) = (try MetService(place, identity: identity), try MetService(place, identity: identity))
         _ = try await first.session.start()
         let link = try await second.session.start()
         #expect(await first.warning("no host can pair any more: another program with the same identity"))
-        let host = try MeetingHost()
+        let host = try TunnelHost()
         await (try host.pair(link)).close()
         await host.stop()
         await first.session.stop()
         // The end of the first one is not the second one's.
-        let another = try MeetingHost()
+        let another = try TunnelHost()
         await (try another.pair(link)).close()
         await another.stop()
         await second.session.stop()
@@ -257,10 +257,10 @@ struct MetServiceTests {
 
     /// The credentials of the relay's TURN server are valid for some seconds here: hosts that come later get other ones.
     @Test func theRelaysCredentialsAreRenewedBeforeTheyExpire() async throws {
-        let relay = try MeetingRelay(.ephemeral(), secret: TURNSecret("north", lifetime: 6))
+        let relay = try TunnelRelay(.ephemeral(), secret: TURNSecret("north", lifetime: 6))
         let service = try MetService(try await relay.session.start(), identity: .ephemeral())
         let link = try await service.session.start()
-        let host = try MeetingHost()
+        let host = try TunnelHost()
         func expiry() async throws -> Date {
             let paired = try await host.pair(link)
             await paired.close()
@@ -284,14 +284,14 @@ struct MetServiceTests {
     /// The operator of a relay that has started anew does not want the service any more (403): it asks once.
     @Test func aServiceThatTheRelayRefusesDoesNotAskAgain() async throws {
         let identity = try Identity.ephemeral()
-        let relay = try MeetingRelay(identity)
+        let relay = try TunnelRelay(identity)
         let place = try await relay.session.start()
         let service = try MetService(place, identity: .ephemeral())
         _ = try await service.session.start()
         await relay.session.stop()
         #expect(await service.warning("no host can pair now"))
         let asked = Monitor(0)
-        let again = try MeetingRelay(identity, port: place.port) { _ in
+        let again = try TunnelRelay(identity, port: place.port) { _ in
             asked.change { $0 += 1 }
             return .refused("no services here")
         }
@@ -315,7 +315,7 @@ struct MetServiceTests {
     /// While the relay was away, its list of identifiers was lost, and another certificate has taken this one (403).
     @Test func aServiceWhoseIdentifierIsAnothersDoesNotAskAgain() async throws {
         let identity = try Identity.ephemeral()
-        let relay = try MeetingRelay(identity)
+        let relay = try TunnelRelay(identity)
         let place = try await relay.session.start()
         let (own, anothers) = (try Identity.ephemeral(), try Identity.ephemeral())
         let service = try MetService(place, identity: own)
@@ -323,7 +323,7 @@ struct MetServiceTests {
         await relay.session.stop()
         #expect(await service.warning("no host can pair now"))
         let isTaken = Monitor(false)
-        let again = try MeetingRelay(identity, port: place.port) { request in
+        let again = try TunnelRelay(identity, port: place.port) { request in
             request.fingerprint == own.fingerprint && !isTaken.with { $0 } ? .unanswered : .accepted
         }
         _ = try await again.session.start()
@@ -333,7 +333,7 @@ struct MetServiceTests {
         #expect(await service.warning(Self.isRefused + "the identifier is another certificate's there"))
         #expect(try await service.hasGivenUp())
         // The other one is still met.
-        let host = try MeetingHost()
+        let host = try TunnelHost()
         await (try host.pair(link)).close()
         await host.stop()
         let error = await #expect(throws: EndReason.self) {
@@ -344,7 +344,7 @@ struct MetServiceTests {
         await again.session.stop()
     }
 
-    /// The relay has ended the meeting, and something there has the identifier for a while: the service goes on asking.
+    /// The relay has ended the tunnel, and something there has the identifier for a while: the service goes on asking.
     @Test func aRegistrationSurvivesAnIdentifierInUse() async throws {
         let opened = Monitor<[SessionID]>([])
         var configuration = ServiceSession.Configuration(
@@ -352,20 +352,20 @@ struct MetServiceTests {
             service: .init(
                 try ServiceDescription(
                     id: try #require(ServiceID("io.sharekit.relay")), name: "Relay", fields: [])))
-        configuration.takesMeetings = true
+        configuration.takesTunnels = true
         let relay = ServiceSession(
             configuration: configuration, identity: try .ephemeral(), decide: { _ in .accepted },
             makeSink: { _, _ -> any EncodedMediaSink in RecordingSink() },
-            emit: { event in if case .meetingOpened(let id, _, _) = event { opened.change { $0.append(id) } } })
+            emit: { event in if case .tunnelOpened(let id, _, _) = event { opened.change { $0.append(id) } } })
         let place = try await relay.start()
         let service = try MetService(place, identity: .ephemeral())
         let link = try await service.session.start()
-        let meeting = try #require(await waiting(opened) { $0.first })
+        let tunnel = try #require(await waiting(opened) { $0.first })
         let server = try #require(relay.state.with { $0.server })
         let handle = try #require(relay.state.with { $0.handle })
         let other = try server.add(
             ServiceConfiguration(try ServiceDescription(id: link.id, name: "Other", fields: [])), delegate: relay)
-        handle.finish(meeting, reason: "of the test")
+        handle.finish(tunnel, reason: "of the test")
         #expect(await service.warning("no host can pair now"))
         let refused = await service.wait {
             if case .warning(let text) = $0, text.hasPrefix("not registered yet") { text } else { nil }
@@ -379,7 +379,7 @@ struct MetServiceTests {
     }
 
     @Test func aServiceThatTheRelayDoesNotTakeDoesNotStart() async throws {
-        let relay = try MeetingRelay(.ephemeral())
+        let relay = try TunnelRelay(.ephemeral())
         let place = try await relay.session.start()
         let forged = ServiceLink(
             host: place.host, port: place.port, id: place.id, fingerprint: Array(repeating: 7, count: 32))
@@ -402,7 +402,7 @@ struct LyingRelayMediaTests {
     private struct Stage {
         let service: MetService
         let link: ServiceLink
-        let relay: MeetingRelay
+        let relay: TunnelRelay
         let client: ServiceClient
         let serving: Task<Void, Never>
 
@@ -410,7 +410,7 @@ struct LyingRelayMediaTests {
         init(
             changing change: @escaping @Sendable (ForwardedRequest, ForwardedResponse) async -> ForwardedResponse
         ) async throws {
-            let relay = try MeetingRelay(.ephemeral())
+            let relay = try TunnelRelay(.ephemeral())
             let place = try await relay.session.start()
             let service = try MetService(nil, identity: .ephemeral())
             _ = try await service.session.start()
@@ -420,8 +420,8 @@ struct LyingRelayMediaTests {
                 identity: service.identity)
             _ = try await client.accept(setup: [:])
             _ = try await client.waitForGrant()
-            let id = MeetingID.service(service.session.id)
-            let events = try await client.meeting(id)
+            let id = TunnelID.service(service.session.id)
+            let events = try await client.tunnel(id)
             let server = try #require(service.session.state.with { $0.server })
             serving = Task {
                 await withTaskGroup(of: Void.self) { group in
@@ -444,7 +444,7 @@ struct LyingRelayMediaTests {
         }
 
         private static func answer(
-            _ request: ForwardedRequest, _ server: SignalingServer, _ id: MeetingID
+            _ request: ForwardedRequest, _ server: SignalingServer, _ id: TunnelID
         ) async -> ForwardedResponse? {
             guard !request.path.hasSuffix("/events") else { return nil }
             guard let eventLoop = await server.eventLoop else { return nil }
@@ -488,7 +488,7 @@ struct LyingRelayMediaTests {
             answer.body = opened.answer.replacing(Fingerprint.colons(own), with: Fingerprint.colons(real))
             return answer
         }
-        let host = try MeetingHost()
+        let host = try TunnelHost()
         // The answer looks right, so the host tries. DTLS shows whose certificate it is.
         try? await host.publish(to: stage.link)
         let reason = await waiting(host.ended) { $0 }
@@ -503,7 +503,7 @@ struct LyingRelayMediaTests {
     /// A relay that says that there is no such service ends no broadcast: it may have started anew.
     @Test func aRelayThatDoesNotKnowTheServiceEndsNoBroadcast() async throws {
         let stage = try await Stage { _, answer in answer }
-        let host = try MeetingHost()
+        let host = try TunnelHost()
         try await host.publish(to: stage.link)
         #expect(await stage.service.seen.wait { !$0.counters.isEmpty })
         await stage.client.leave(.service(stage.link.id))
@@ -523,7 +523,7 @@ struct LyingRelayMediaTests {
         let thief = try MetService(nil, identity: .ephemeral())
         let other = try await thief.session.start()
         let stage = try await Stage { _, answer in answer }
-        let host = try MeetingHost()
+        let host = try TunnelHost()
         let paired = try await host.pair(stage.link)
         let publication = host.session.makePublication(paired) { _ in }
         for event: ServiceEvent in [

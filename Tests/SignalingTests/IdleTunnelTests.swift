@@ -1,4 +1,5 @@
 import HTTPTypes
+import LinuxRuntime
 import NIOCore
 import NIOHTTP1
 import NIOPosix
@@ -7,18 +8,18 @@ import Testing
 @testable import Admission
 @testable import Signaling
 
-/// A meeting at which nobody is makes room when another host wants its place, and ends by itself some time.
-@Suite(.timeLimit(.minutes(1))) struct IdleMeetingTests {
-    /// Runs `body` while the only place is that of a meeting, with the reason of its end.
+/// A tunnel at which nobody is makes room when another host wants its place, and ends by itself some time.
+@Suite(.timeLimit(.minutes(1))) struct IdleTunnelTests {
+    /// Runs `body` while the only place is that of a tunnel, with the reason of its end.
     private func with(
-        idleAfter idle: Duration, _ body: (MeetingFixture, Promise<String>) async throws -> Void
+        idleAfter idle: Duration, _ body: (TunnelFixture, OneShot<String>) async throws -> Void
     ) async throws {
-        try await MeetingFixture.with(configure: {
+        try await TunnelFixture.with(configure: {
             $0.sessionCapacity = 1
-            $0.idleMeetingTimeout = idle
+            $0.idleTunnelTimeout = idle
         }) { stage in
-            let end = Promise<String>()
-            let note: @Sendable (MeetingSession.Event) -> Void = { event in
+            let end = OneShot<String>()
+            let note: @Sendable (TunnelClient.Event) -> Void = { event in
                 if case .ended(let reason, _) = event { end.fulfil(reason) }
             }
             try await stage.open(note) { try await body(stage, end) }
@@ -26,7 +27,7 @@ import Testing
     }
 
     /// Has another host pair, and expects this failure; nil: it gets the place.
-    private func pair(_ stage: MeetingFixture, expecting expected: PairingFailure?) async throws {
+    private func pair(_ stage: TunnelFixture, expecting expected: PairingFailure?) async throws {
         try await stage.relay.client { client in
             let identity = try Identity.ephemeral()
             let failure = await failure { _ = try await stage.relay.pair(client, identity) }
@@ -34,7 +35,7 @@ import Testing
         }
     }
 
-    @Test func anEmptyMeetingEnds() async throws {
+    @Test func anEmptyTunnelEnds() async throws {
         try await with(idleAfter: .zero) { stage, end in
             try await pair(stage, expecting: nil)
             let reason = await end.value
@@ -42,11 +43,11 @@ import Testing
         }
     }
 
-    @Test func aMeetingThatIsNotIdleYetStays() async throws {
+    @Test func aTunnelThatIsNotIdleYetStays() async throws {
         try await with(idleAfter: .seconds(600)) { stage, _ in try await pair(stage, expecting: .busy) }
     }
 
-    @Test func aMeetingWithAViewerStays() async throws {
+    @Test func aTunnelWithAViewerStays() async throws {
         try await with(idleAfter: .zero) { stage, _ in
             try await stage.host.client(stage.link) { viewer in
                 let identity = try Identity.ephemeral()
@@ -60,29 +61,29 @@ import Testing
     }
 
     /// Its viewers are at the relay.
-    @Test func aMeetingWhoseHostPublishesStays() async throws {
+    @Test func aTunnelWhoseHostPublishesStays() async throws {
         try await with(idleAfter: .zero) { stage, _ in
             _ = try await stage.client.publish(description(stage.identity.fingerprint), decidesOnViewers: true)
             try await pair(stage, expecting: .busy)
         }
     }
 
-    /// Runs `body` with a meeting at which nobody may be for long; nobody else wants its place.
+    /// Runs `body` with a tunnel at which nobody may be for long; nobody else wants its place.
     private func withShortPatience(
-        _ decision: PairingDecision, _ body: (MeetingFixture, Promise<String>) async throws -> Void
+        _ decision: PairingDecision, _ body: (TunnelFixture, OneShot<String>) async throws -> Void
     ) async throws {
-        try await MeetingFixture.with(
-            pairing: { _ in decision }, configure: { $0.emptyMeetingTimeout = .milliseconds(500) }
+        try await TunnelFixture.with(
+            pairing: { _ in decision }, configure: { $0.emptyTunnelTimeout = .milliseconds(500) }
         ) { stage in
-            let end = Promise<String>()
-            let note: @Sendable (MeetingSession.Event) -> Void = { event in
+            let end = OneShot<String>()
+            let note: @Sendable (TunnelClient.Event) -> Void = { event in
                 if case .ended(let reason, _) = event { end.fulfil(reason) }
             }
             try await stage.open(note) { try await body(stage, end) }
         }
     }
 
-    @Test func anEmptyMeetingEndsByItself() async throws {
+    @Test func anEmptyTunnelEndsByItself() async throws {
         try await withShortPatience(.acceptedByRule) { stage, end in
             #expect(await end.value == "nobody came to this broadcast for a long time")
             // Its place is free, and its token is worth nothing.
@@ -91,7 +92,7 @@ import Testing
     }
 
     /// A viewer has come; after it has left, the time begins anew. What a person has accepted stays.
-    @Test func aMeetingWithAViewerOrOfAnAcceptedHostDoesNotEndByItself() async throws {
+    @Test func aTunnelWithAViewerOrOfAnAcceptedHostDoesNotEndByItself() async throws {
         try await withShortPatience(.acceptedByRule) { stage, end in
             try await stage.host.client(stage.link) { viewer in
                 let identity = try Identity.ephemeral()
@@ -106,8 +107,8 @@ import Testing
         try await withShortPatience(.accepted) { stage, _ in try await stays(stage) }
     }
 
-    /// Over two looks at the meeting, which are 5 s apart.
-    private func stays(_ stage: MeetingFixture) async throws {
+    /// Over two looks at the tunnel, which are 5 s apart.
+    private func stays(_ stage: TunnelFixture) async throws {
         let clock = ContinuousClock(), end = clock.now + .seconds(11)
         while clock.now < end {
             _ = try await stage.client.iceServers()
@@ -118,30 +119,30 @@ import Testing
     /// Viewers hold their event streams for hours: after an outage of the host, the time begins at its begin.
     @Test func viewersWhoseHostIsLostWereHereUntilThen() async throws {
         let id = BroadcastID.random()
-        let meeting = Meeting(.broadcast(id), owner: TokenHash(of: "t"), session: .random())
-        let (number, events) = meeting.open()
+        let tunnel = ReverseTunnel(.broadcast(id), owner: TokenHash(of: "t"), session: .random())
+        let (number, events) = tunnel.open()
         let loop = MultiThreadedEventLoopGroup.singleton.next()
         let closed = loop.makePromise(of: Void.self)
         let request = RouteRequest(
             method: .get, path: ["\(id)", "events"], headers: [:], body: ByteBuffer(),
             address: PeerAddress("192.0.2.1"),
             connection: RouteConnection(eventLoop: loop, closed: closed.futureResult))
-        let response = Task { await meeting.forward(request) }
+        let response = Task { await tunnel.forward(request) }
         for await event in events where event.number != nil { break }
         let here = ContinuousClock.now
-        meeting.closed(number)
+        tunnel.closed(number)
         #expect(await response.value.status == .serviceUnavailable)
-        #expect(try #require(meeting.idleSince) >= here)
-        #expect(!meeting.closeIfIdle(for: .seconds(60)))
-        #expect(meeting.closeIfIdle(for: .zero))
-        #expect(await meeting.forward(request).status == .gone)
+        #expect(try #require(tunnel.idleSince) >= here)
+        #expect(!tunnel.closeIfIdle(for: .seconds(60)))
+        #expect(tunnel.closeIfIdle(for: .zero))
+        #expect(await tunnel.forward(request).status == .gone)
         closed.succeed()
     }
 
-    @Test func aMeetingOfAHostWithTheLinksSecretDoesNotEndByItself() async throws {
-        try await MeetingFixture.with(
+    @Test func aTunnelOfAHostWithTheLinksSecretDoesNotEndByItself() async throws {
+        try await TunnelFixture.with(
             pairing: { _ in .acceptedByRule }, linkSecret: [UInt8](repeating: 9, count: 16),
-            configure: { $0.emptyMeetingTimeout = .milliseconds(500) }
+            configure: { $0.emptyTunnelTimeout = .milliseconds(500) }
         ) { stage in
             try await stage.open({ _ in }) { try await stays(stage) }
         }

@@ -3,9 +3,9 @@ import Admission
 /// Runs a ``KnockTable``: asks the delegate, holds polls, and schedules the table's deadlines.
 ///
 /// Bounded by ``KnockTable/Limits``.
-actor KnockRegister {
+actor KnockRegistry {
     private let delegate: any SignalingServerDelegate
-    private let admissions: AdmissionRegister
+    private let admissions: AdmissionRegistry
     private let pollLimit: Duration
     private let onOutcome: @Sendable (KnockTable.Outcome) -> Void
     private var table: KnockTable
@@ -16,7 +16,7 @@ actor KnockRegister {
 
     /// - Parameter poll: how long a poll is held.
     init(
-        delegate: any SignalingServerDelegate, admissions: AdmissionRegister, limits: KnockTable.Limits, poll: Duration,
+        delegate: any SignalingServerDelegate, admissions: AdmissionRegistry, limits: KnockTable.Limits, poll: Duration,
         onOutcome: @escaping @Sendable (KnockTable.Outcome) -> Void
     ) {
         self.delegate = delegate
@@ -132,7 +132,7 @@ actor KnockRegister {
         perform(table.advance(now: .now))
     }
 
-    private func after(_ delay: Duration, _ act: @escaping @Sendable (KnockRegister) async -> Void) -> Task<Void, Never>
+    private func after(_ delay: Duration, _ act: @escaping @Sendable (KnockRegistry) async -> Void) -> Task<Void, Never>
     {
         Task { [weak self] in
             guard (try? await Task.sleep(for: delay)) != nil, let self else { return }

@@ -1,15 +1,15 @@
 import Admission
 import Synchronization
 
-/// The meetings of a server, by what is met and by the sessions that stand for them. Safe from any thread.
+/// The tunnels of a server, by what is met and by the sessions that stand for them. Safe from any thread.
 ///
-/// Bounded by the places of the service's register, of which each meeting holds one. Whose an identifier was is
-/// remembered after the end of its meeting, so that nobody else gets the requests that are meant for its owner. Who has
+/// Bounded by the places of the service's register, of which each tunnel holds one. Whose an identifier was is
+/// remembered after the end of its tunnel, so that nobody else gets the requests that are meant for its owner. Who has
 /// most identifiers loses some first: a certificate its own beyond a few, then the address with most.
-final class MeetingTable: Sendable {
+final class TunnelTable: Sendable {
     enum Adding: Equatable {
         case added
-        /// There is a meeting with this identifier.
+        /// There is a tunnel with this identifier.
         case exists
         /// There was one of another owner.
         case isAnothers
@@ -20,35 +20,35 @@ final class MeetingTable: Sendable {
         let fingerprint: [UInt8]
         /// Where it came from first.
         let address: AddressKey
-        /// When there was a meeting last; greater is later.
+        /// When there was a tunnel last; greater is later.
         var used: Int
     }
 
     private struct State {
-        var meetings: [MeetingID: Meeting] = [:]
-        var ids: [SessionID: MeetingID] = [:]
-        var owners: [MeetingID: Owner] = [:]
+        var tunnels: [TunnelID: ReverseTunnel] = [:]
+        var ids: [SessionID: TunnelID] = [:]
+        var owners: [TunnelID: Owner] = [:]
         /// How many identifiers each certificate has.
         var ofCertificate: [[UInt8]: Int] = [:]
         var ofAddress = AddressShares()
         var uses = 0
 
-        mutating func insert(_ id: MeetingID, _ fingerprint: [UInt8], _ address: AddressKey) {
+        mutating func insert(_ id: TunnelID, _ fingerprint: [UInt8], _ address: AddressKey) {
             owners[id] = Owner(fingerprint: fingerprint, address: address, used: uses)
             ofCertificate[fingerprint, default: 0] += 1
             ofAddress.add(address)
         }
 
-        mutating func touch(_ id: MeetingID) {
+        mutating func touch(_ id: TunnelID) {
             uses += 1
             owners[id]?.used = uses
         }
 
-        /// Forgets the identifier that was not met for longest, of those without a meeting that fit.
+        /// Forgets the identifier that was not met for longest, of those without a tunnel that fit.
         /// - Returns: false if there is none.
         @discardableResult
         mutating func forgetOldest(where isMeant: (Owner) -> Bool) -> Bool {
-            let candidates = owners.filter { meetings[$0.key] == nil && isMeant($0.value) }
+            let candidates = owners.filter { tunnels[$0.key] == nil && isMeant($0.value) }
             guard let (id, owner) = candidates.min(by: { $0.value.used < $1.value.used }) else { return false }
             owners[id] = nil
             let rest = (ofCertificate[owner.fingerprint] ?? 1) - 1
@@ -76,51 +76,51 @@ final class MeetingTable: Sendable {
         self.certificateLimit = certificateLimit
     }
 
-    subscript(id: MeetingID) -> Meeting? { state.withLock { $0.meetings[id] } }
+    subscript(id: TunnelID) -> ReverseTunnel? { state.withLock { $0.tunnels[id] } }
 
     /// Whether the identifier is, or was, met by this certificate, or by nobody.
-    func isOwner(_ fingerprint: [UInt8], of id: MeetingID) -> Bool {
+    func isOwner(_ fingerprint: [UInt8], of id: TunnelID) -> Bool {
         state.withLock { $0.owners[id].map { $0.fingerprint == fingerprint } ?? true }
     }
 
     /// - Parameters:
     ///   - fingerprint: SHA-256 of the owner's certificate.
     ///   - address: the owner's.
-    func add(_ meeting: Meeting, of fingerprint: [UInt8], at address: AddressKey) -> Adding {
+    func add(_ tunnel: ReverseTunnel, of fingerprint: [UInt8], at address: AddressKey) -> Adding {
         state.withLock { state in
-            guard state.owners[meeting.id].map({ $0.fingerprint == fingerprint }) ?? true else { return .isAnothers }
-            guard state.meetings[meeting.id] == nil else { return .exists }
-            if state.owners[meeting.id] == nil {
+            guard state.owners[tunnel.id].map({ $0.fingerprint == fingerprint }) ?? true else { return .isAnothers }
+            guard state.tunnels[tunnel.id] == nil else { return .exists }
+            if state.owners[tunnel.id] == nil {
                 if state.ofCertificate[fingerprint] ?? 0 >= certificateLimit {
                     state.forgetOldest { $0.fingerprint == fingerprint }
                 }
                 if state.owners.count >= ownerLimit { state.makeRoom(for: address) }
-                state.insert(meeting.id, fingerprint, address)
+                state.insert(tunnel.id, fingerprint, address)
             }
-            state.touch(meeting.id)
-            state.meetings[meeting.id] = meeting
-            state.ids[meeting.session] = meeting.id
+            state.touch(tunnel.id)
+            state.tunnels[tunnel.id] = tunnel
+            state.ids[tunnel.session] = tunnel.id
             return .added
         }
     }
 
-    /// The sessions of meetings at which nobody was since `limit`; the longest idle one is first.
+    /// The sessions of tunnels at which nobody was since `limit`; the longest idle one is first.
     func idle(since limit: ContinuousClock.Instant) -> [SessionID] {
-        state.withLock { Array($0.meetings.values) }
-            .compactMap { meeting in meeting.idleSince.map { (session: meeting.session, since: $0) } }
+        state.withLock { Array($0.tunnels.values) }
+            .compactMap { tunnel in tunnel.idleSince.map { (session: tunnel.session, since: $0) } }
             .filter { $0.since <= limit }.sorted { $0.since < $1.since }.map(\.session)
     }
 
-    /// Whether a session stands for a meeting.
+    /// Whether a session stands for a tunnel.
     func has(_ session: SessionID) -> Bool { state.withLock { $0.ids[session] != nil } }
 
-    /// Ends the meeting of a session, if it is one's.
+    /// Ends the tunnel of a session, if it is one's.
     func end(_ session: SessionID, reason: String, isReplaced: Bool = false) {
-        let meeting = state.withLock { state -> Meeting? in
+        let tunnel = state.withLock { state -> ReverseTunnel? in
             guard let id = state.ids.removeValue(forKey: session) else { return nil }
             state.touch(id)
-            return state.meetings.removeValue(forKey: id)
+            return state.tunnels.removeValue(forKey: id)
         }
-        meeting?.end(reason: reason, isReplaced: isReplaced)
+        tunnel?.end(reason: reason, isReplaced: isReplaced)
     }
 }

@@ -31,12 +31,12 @@ struct ForwardedResponse: Codable, Sendable, Equatable {
     var continues: Bool?
 }
 
-/// An event that a relay sends to the host of a meeting.
-enum MeetingEvent: StreamEvent, Equatable {
+/// An event that a relay sends to the host of a tunnel.
+enum TunnelEvent: StreamEvent, Equatable {
     case request(ForwardedRequest)
     /// The viewer does not wait for the response with this number any more.
     case cancelled(Int)
-    /// The meeting is over; no event follows.
+    /// The tunnel is over; no event follows.
     /// - Parameter isReplaced: another pairing of the same certificate has taken its place.
     case finished(reason: String, isReplaced: Bool)
 
@@ -70,7 +70,7 @@ enum MeetingEvent: StreamEvent, Equatable {
         if case .finished = self { true } else { false }
     }
 
-    var lasting: MeetingEvent? { nil }
+    var lasting: TunnelEvent? { nil }
 
     init?(name: String, data: String) {
         func read<Document: Decodable>(_: Document.Type) -> Document? {

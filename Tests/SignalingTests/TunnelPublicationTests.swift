@@ -1,3 +1,4 @@
+import LinuxRuntime
 import NIOHTTP1
 import Testing
 
@@ -5,15 +6,15 @@ import Testing
 @testable import Signaling
 
 /// A host that is met at a relay publishes there, too, under the same pairing.
-@Suite(.timeLimit(.minutes(1))) struct MeetingPublicationTests {
+@Suite(.timeLimit(.minutes(1))) struct TunnelPublicationTests {
     @discardableResult
-    private func publish(_ stage: MeetingFixture) async throws -> SessionID {
+    private func publish(_ stage: TunnelFixture) async throws -> SessionID {
         let answer = try await stage.client.publish(description(stage.identity.fingerprint), decidesOnViewers: true)
         return try #require(answer.resource.split(separator: "/").last.flatMap { SessionID($0) })
     }
 
     /// Knocks at the host over the relay.
-    private func isMet(_ stage: MeetingFixture) async throws -> Bool {
+    private func isMet(_ stage: TunnelFixture) async throws -> Bool {
         let identity = try Identity.ephemeral()
         var isAdmitted = false
         try await stage.host.client(stage.link) { viewer in
@@ -23,7 +24,7 @@ import Testing
     }
 
     @Test func onePairingIsForBoth() async throws {
-        try await MeetingFixture.with { stage in
+        try await TunnelFixture.with { stage in
             try await stage.open {
                 try await publish(stage)
                 let offer = try #require(stage.relay.delegate.seen.offers.first)
@@ -38,7 +39,7 @@ import Testing
                 try await publish(stage)
                 #expect(stage.relay.delegate.seen.offers.count == 2)
             }
-            // The end of the meeting is that of the publication.
+            // The end of the tunnel is that of the publication.
             let ended = await stage.relay.delegate.onEnd.value
             #expect(stage.relay.delegate.seen.requests.map(\.id) == [ended])
         }
@@ -46,8 +47,8 @@ import Testing
 
     /// A publication whose offer is answered after its pairing has ended would have no lease.
     @Test func aPublicationDoesNotOutliveItsPairing() async throws {
-        let (offered, ended) = (Promise<Bool>(), Promise<Bool>())
-        try await MeetingFixture.with(beforeAnswer: {
+        let (offered, ended) = (OneShot<Bool>(), OneShot<Bool>())
+        try await TunnelFixture.with(beforeAnswer: {
             offered.fulfil(true)
             _ = await ended.value
         }) { stage in
@@ -63,7 +64,7 @@ import Testing
     }
 
     @Test func theRelayEndsThePublicationAlone() async throws {
-        try await MeetingFixture.with { stage in
+        try await TunnelFixture.with { stage in
             try await stage.open {
                 let session = try await publish(stage)
                 let events = try await stage.client.events()
@@ -83,14 +84,14 @@ import Testing
         }
     }
 
-    /// A pairing that publishes has no meeting besides, and another certificate's offer is refused.
+    /// A pairing that publishes has no tunnel besides, and another certificate's offer is refused.
     @Test func onlyAHostThatIsMetHasTwoSessions() async throws {
-        try await MeetingFixture.with { stage in
+        try await TunnelFixture.with { stage in
             try await publish(stage)
             await #expect(throws: SignalingError.self) { try await publish(stage) }
-            await #expect(throws: SignalingError.self) { _ = try await stage.client.meeting(.broadcast(stage.link.id)) }
+            await #expect(throws: SignalingError.self) { _ = try await stage.client.tunnel(.broadcast(stage.link.id)) }
         }
-        try await MeetingFixture.with { stage in
+        try await TunnelFixture.with { stage in
             try await stage.open {
                 await #expect(throws: SignalingError.self) {
                     _ = try await stage.client.publish(description(randomBytes(32)))

@@ -7,7 +7,7 @@ import Sessions
 import Transport
 
 /// The recorder and the clip buffer of a session, and what they report on stderr and as JSON. Safe from any thread.
-final class KeptMedia: Sendable {
+final class RecordingOutputs: Sendable {
     private struct State {
         var name: String
         var failure: RecordingFailure?
@@ -28,7 +28,7 @@ final class KeptMedia: Sendable {
     init(
         _ options: KeepOptions, name: String?, _ output: DataOutput, split: RecordingSplit? = nil,
         onFile: @escaping @Sendable (RecordedFile) -> Void = { _ in }
-    ) throws(Complaint) {
+    ) throws(CommandError) {
         self.output = output
         let state = Monitor(State(name: UntrustedText.clean(name ?? "", fallback: "share")))
         self.state = state
@@ -49,7 +49,7 @@ final class KeptMedia: Sendable {
                     if case .finished(let file) = event { onFile(file) }
                 })
         } catch {
-            throw Complaint(error)
+            throw CommandError(error)
         }
         if let name { setName(name) }
     }
@@ -92,10 +92,10 @@ final class KeptMedia: Sendable {
     func fail(_ failure: RecordingFailure) { Self.report(.failed(failure), state, output) }
 
     /// - Throws: if something could not be recorded. Called when the session has ended and its sinks are closed.
-    func finish() throws(Complaint) {
-        if let failure = state.with({ $0.failure }) { throw Complaint(failure) }
+    func finish() throws(CommandError) {
+        if let failure = state.with({ $0.failure }) { throw CommandError(failure) }
         guard recorder == nil || state.with({ $0.files > 0 }) else {
-            throw Complaint(sentence: "nothing was received, so no file was written", status: .lost)
+            throw CommandError(sentence: "nothing was received, so no file was written", status: .lost)
         }
     }
 

@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTypes
 import HummingbirdCore
+import LinuxRuntime
 import NIOCore
 import NIOHTTP1
 import Synchronization
@@ -10,20 +11,20 @@ import Testing
 @testable import Signaling
 
 /// A relay, a service that is reached over it, and the link for hosts.
-struct ServiceMeetingFixture {
+struct ServiceTunnelFixture {
     let relay: ServiceFixture
     let service: ServiceFixture
     /// Of the service, at the relay.
     let client: ServiceClient
     let link: ServiceLink
 
-    var id: MeetingID { .service(link.id) }
+    var id: TunnelID { .service(link.id) }
 
-    /// - Parameter body: the meeting is not open yet.
+    /// - Parameter body: the tunnel is not open yet.
     static func with(
         decision: @escaping @Sendable (PairingRequest) async -> PairingDecision = { _ in .accepted },
         configure: (inout ServiceFixture.Settings) -> Void = { _ in },
-        _ body: (ServiceMeetingFixture) async throws -> Void
+        _ body: (ServiceTunnelFixture) async throws -> Void
     ) async throws {
         let description = try ServiceFixture.conference("io.sharekit.relay")
         try await ServiceFixture.with(configure: { $0.description = description }) { relay in
@@ -34,7 +35,7 @@ struct ServiceMeetingFixture {
                         host: relay.link.host, port: relay.link.port, id: service.link.id,
                         fingerprint: service.identity.fingerprint, relay: relay.identity.fingerprint)
                     try await body(
-                        ServiceMeetingFixture(relay: relay, service: service, client: client, link: link))
+                        ServiceTunnelFixture(relay: relay, service: service, client: client, link: link))
                 }
             }
         }
@@ -42,9 +43,9 @@ struct ServiceMeetingFixture {
 
     /// Answers what the relay forwards by the service's server.
     func open(
-        _ emit: @escaping @Sendable (MeetingSession.Event) -> Void = { _ in }, _ body: () async throws -> Void
+        _ emit: @escaping @Sendable (TunnelClient.Event) -> Void = { _ in }, _ body: () async throws -> Void
     ) async throws {
-        let session = MeetingSession(
+        let session = TunnelClient(
             id, client: client, server: service.server, isOwnAddress: { _ in false }, emit: emit)
         try await session.start()
         do {
@@ -61,7 +62,7 @@ struct ServiceMeetingFixture {
         responding respond: @escaping @Sendable (ForwardedRequest) async -> ForwardedResponse?,
         _ body: () async throws -> Void
     ) async throws {
-        let events = try await client.meeting(id)
+        let events = try await client.tunnel(id)
         let serving = Task { [client, id] in
             await withTaskGroup(of: Void.self) { group in
                 do {
@@ -100,9 +101,9 @@ struct ServiceMeetingFixture {
     func wire(_ body: (RawHTTPClient) async throws -> Void) async throws { try await relay.wire(body) }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct ServiceMeetingTests {
+@Suite(.timeLimit(.minutes(1))) struct ServiceTunnelTests {
     @Test func aHostPublishesToAServiceThatOnlyTheRelayReaches() async throws {
-        try await ServiceMeetingFixture.with { stage in
+        try await ServiceTunnelFixture.with { stage in
             let identity = try Identity.ephemeral()
             try await stage.open {
                 try await stage.host { host in
@@ -138,7 +139,7 @@ struct ServiceMeetingFixture {
             #expect(seen.requests.map(\.address) == ["127.0.0.1", "127.0.0.1"])
             #expect(seen.offers.map(\.kind) == ["share", "share"])
             #expect(seen.fragments == ["a=ice-ufrag:x\r\n", "a=ice-ufrag:new\r\n"])
-            #expect(stage.relay.delegate.seen.meetings == [stage.id] && stage.relay.delegate.seen.offers.isEmpty)
+            #expect(stage.relay.delegate.seen.tunnels == [stage.id] && stage.relay.delegate.seen.offers.isEmpty)
             // The service has left, and the place is free.
             #expect(stage.relay.delegate.seen.closed.count == 1)
             try await stage.host { host in
@@ -149,7 +150,7 @@ struct ServiceMeetingFixture {
 
     /// The refusals of the service's user and of its limits reach the host as without a relay.
     @Test func aRefusalReachesTheHost() async throws {
-        try await ServiceMeetingFixture.with(decision: { _ in .refused("not today") }) { stage in
+        try await ServiceTunnelFixture.with(decision: { _ in .refused("not today") }) { stage in
             try await stage.open {
                 try await stage.host { host in
                     let identity = try Identity.ephemeral()
@@ -161,9 +162,9 @@ struct ServiceMeetingFixture {
     }
 
     @Test func withoutTheServiceTheRelaySaysSo() async throws {
-        try await ServiceMeetingFixture.with { stage in
-            let connected = Promise<Void>()
-            let interrupted = Promise<Void>()
+        try await ServiceTunnelFixture.with { stage in
+            let connected = OneShot<Void>()
+            let interrupted = OneShot<Void>()
             try await stage.open({ event in
                 switch event {
                 case .interrupted: interrupted.fulfil(())
@@ -180,8 +181,8 @@ struct ServiceMeetingFixture {
                 }
             }
         }
-        try await ServiceMeetingFixture.with { stage in
-            let stream = try await stage.client.meeting(stage.id)
+        try await ServiceTunnelFixture.with { stage in
+            let stream = try await stage.client.tunnel(stage.id)
             await stage.client.closeConnections()
             _ = stream
             try await stage.host { host in
@@ -197,9 +198,9 @@ struct ServiceMeetingFixture {
         }
     }
 
-    /// The identifier of a service stays with its certificate, also after its meeting.
+    /// The identifier of a service stays with its certificate, also after its tunnel.
     @Test func anIdentifierIsNotTakenOver() async throws {
-        try await ServiceMeetingFixture.with { stage in
+        try await ServiceTunnelFixture.with { stage in
             try await stage.wire { wire in
                 let other = RawHost(stage: stage.relay, wire: wire, identity: try Identity.ephemeral())
                 let path = stage.relay.link.path + "/meeting/\(stage.link.id.text)"
@@ -218,7 +219,7 @@ struct ServiceMeetingFixture {
                 let error = await #expect(throws: SignalingError.self) {
                     try await stage.relay.client { client in
                         _ = try await stage.relay.pair(client, other.identity)
-                        _ = try await client.meeting(stage.id)
+                        _ = try await client.tunnel(stage.id)
                     }
                 }
                 #expect(error?.code == .refused)
@@ -226,10 +227,10 @@ struct ServiceMeetingFixture {
         }
     }
 
-    /// A newer pairing of the same certificate ends the meeting, and says that it has done so.
+    /// A newer pairing of the same certificate ends the tunnel, and says that it has done so.
     @Test func whoIsReplacedIsTold() async throws {
-        try await ServiceMeetingFixture.with { stage in
-            let ended = Promise<Bool>()
+        try await ServiceTunnelFixture.with { stage in
+            let ended = OneShot<Bool>()
             try await stage.open({ if case .ended(_, let isReplaced) = $0 { ended.fulfil(isReplaced) } }) {
                 try await stage.relay.client { another in
                     _ = try await stage.relay.pair(another, stage.service.identity)
@@ -240,8 +241,8 @@ struct ServiceMeetingFixture {
     }
 
     @Test func theEndOfTheRelayReachesTheService() async throws {
-        try await ServiceMeetingFixture.with { stage in
-            let ended = Promise<String>()
+        try await ServiceTunnelFixture.with { stage in
+            let ended = OneShot<String>()
             try await stage.open({ if case .ended(let reason, false) = $0 { ended.fulfil(reason) } }) {
                 await stage.relay.service.end(reason: "maintenance")
                 #expect(await ended.value == "maintenance")
@@ -251,7 +252,7 @@ struct ServiceMeetingFixture {
 
     /// All that is met at a relay has one origin, and only the identifier of a service may have dots.
     @Test func aServiceCannotSendHostsElsewhere() async throws {
-        try await ServiceMeetingFixture.with { stage in
+        try await ServiceTunnelFixture.with { stage in
             let path = stage.link.path
             let places = [
                 "\(path)/../io.sharekit.relay/whip/1", "\(path)/%2e%2e/x", "\(path).other/whip/1",
@@ -285,7 +286,7 @@ struct ServiceMeetingFixture {
 
     /// The relay forwards requests for the one service alone, and knows its identifier in upper case.
     @Test func theRelayReachesNothingElseOfTheService() async throws {
-        try await ServiceMeetingFixture.with { stage in
+        try await ServiceTunnelFixture.with { stage in
             let path = stage.link.path
             for other in ["/", "/_/page.js", "/services/x.y", path + ".z/pair", "/services", "/0000000000000/knock"] {
                 let request = ForwardedRequest(
@@ -307,7 +308,7 @@ struct ServiceMeetingFixture {
     /// The relay has seen the fixed token, which is valid for every certificate.
     @Test func theFixedTokenIsNotValidOverARelay() async throws {
         let token = "a-token-for-tools-of-others"
-        try await ServiceMeetingFixture.with(configure: { $0.service.fixedToken = token }) { stage in
+        try await ServiceTunnelFixture.with(configure: { $0.service.fixedToken = token }) { stage in
             try await stage.open {
                 let offer = description(randomFingerprint())
                 try await stage.wire { wire in
@@ -324,11 +325,11 @@ struct ServiceMeetingFixture {
         }
     }
 
-    /// A host cannot exhaust the service's meeting, and one that hangs up makes room.
+    /// A host cannot exhaust the service's tunnel, and one that hangs up makes room.
     @Test func theRequestsOfOneAddressAreLimited() async throws {
-        try await ServiceMeetingFixture.with { stage in
-            let limit = Meeting.Limits().pendingOfAddress
-            let arrived = Promise<Void>()
+        try await ServiceTunnelFixture.with { stage in
+            let limit = ReverseTunnel.Limits().pendingOfAddress
+            let arrived = OneShot<Void>()
             let count = Mutex(0)
             try await stage.open(responding: { request in
                 guard !request.path.hasSuffix("/last") else { return ForwardedResponse(status: 204) }
@@ -361,40 +362,42 @@ struct ServiceMeetingFixture {
 }
 
 /// Whose identifiers are.
-@Suite struct MeetingTableTests {
-    private func meeting(_ id: MeetingID) -> Meeting { Meeting(id, owner: TokenHash(of: "x"), session: .random()) }
-
-    private func add(
-        _ meeting: Meeting, to table: MeetingTable, of certificate: UInt8, at address: String = "192.0.2.1"
-    ) -> MeetingTable.Adding {
-        table.add(meeting, of: [certificate], at: PeerAddress(address).key)
+@Suite struct TunnelTableTests {
+    private func tunnel(_ id: TunnelID) -> ReverseTunnel {
+        ReverseTunnel(id, owner: TokenHash(of: "x"), session: .random())
     }
 
-    @Test func theOldestOwnersAreForgottenFirstButNoneWithAMeeting() throws {
-        let table = MeetingTable(ownerLimit: 2)
-        let ids = (0..<4).map { _ in MeetingID.broadcast(.random()) }
-        let first = meeting(ids[0])
+    private func add(
+        _ tunnel: ReverseTunnel, to table: TunnelTable, of certificate: UInt8, at address: String = "192.0.2.1"
+    ) -> TunnelTable.Adding {
+        table.add(tunnel, of: [certificate], at: PeerAddress(address).key)
+    }
+
+    @Test func theOldestOwnersAreForgottenFirstButNoneWithATunnel() throws {
+        let table = TunnelTable(ownerLimit: 2)
+        let ids = (0..<4).map { _ in TunnelID.broadcast(.random()) }
+        let first = tunnel(ids[0])
         #expect(add(first, to: table, of: 1) == .added)
-        #expect(add(meeting(ids[0]), to: table, of: 1) == .exists)
-        let second = meeting(ids[1])
+        #expect(add(tunnel(ids[0]), to: table, of: 1) == .exists)
+        let second = tunnel(ids[1])
         #expect(add(second, to: table, of: 2) == .added)
         table.end(second.session, reason: "over")
         #expect(
-            add(meeting(ids[1]), to: table, of: 3) == .isAnothers,
+            add(tunnel(ids[1]), to: table, of: 3) == .isAnothers,
             "the identifier is its owner's after the end, too")
         // The first one runs, so the second is forgotten.
-        #expect(add(meeting(ids[2]), to: table, of: 3) == .added)
-        #expect(add(meeting(ids[1]), to: table, of: 4) == .added)
+        #expect(add(tunnel(ids[2]), to: table, of: 3) == .added)
+        #expect(add(tunnel(ids[1]), to: table, of: 4) == .added)
         table.end(first.session, reason: "over")
-        #expect(add(meeting(ids[0]), to: table, of: 5) == .isAnothers)
-        #expect(add(meeting(ids[0]), to: table, of: 1) == .added)
+        #expect(add(tunnel(ids[0]), to: table, of: 5) == .isAnothers)
+        #expect(add(tunnel(ids[0]), to: table, of: 1) == .added)
     }
 
-    /// Whoever opens meeting after meeting forgets their own identifiers, and those of their address.
+    /// Whoever opens tunnel after tunnel forgets their own identifiers, and those of their address.
     @Test func oneCertificateAndOneAddressPushNobodyElseOut() throws {
-        let table = MeetingTable(ownerLimit: 32, certificateLimit: 4)
-        func hold(_ certificate: UInt8, _ address: String) -> MeetingID {
-            let found = meeting(.broadcast(.random()))
+        let table = TunnelTable(ownerLimit: 32, certificateLimit: 4)
+        func hold(_ certificate: UInt8, _ address: String) -> TunnelID {
+            let found = tunnel(.broadcast(.random()))
             #expect(add(found, to: table, of: certificate, at: address) == .added)
             table.end(found.session, reason: "over")
             return found.id
@@ -406,15 +409,15 @@ struct ServiceMeetingFixture {
         // With many certificates of one address.
         for certificate in UInt8(10)..<250 { _ = hold(certificate, "192.0.2.2") }
         #expect(!table.isOwner([3], of: victim))
-        #expect(add(meeting(victim), to: table, of: 3, at: "192.0.2.2") == .isAnothers)
-        #expect(add(meeting(victim), to: table, of: 1, at: "192.0.2.9") == .added)
+        #expect(add(tunnel(victim), to: table, of: 3, at: "192.0.2.2") == .isAnothers)
+        #expect(add(tunnel(victim), to: table, of: 1, at: "192.0.2.9") == .added)
     }
 
     @Test func identifiersAreOfBroadcastsOrServices() {
-        #expect(MeetingID("028T5CY4TQKFF") == BroadcastID("028T5CY4TQKFF").map { .broadcast($0) })
-        #expect(MeetingID("COM.example.conference")?.path == "/services/com.example.conference")
+        #expect(TunnelID("028T5CY4TQKFF") == BroadcastID("028T5CY4TQKFF").map { .broadcast($0) })
+        #expect(TunnelID("COM.example.conference")?.path == "/services/com.example.conference")
         for text in ["", "x", "conference", "028T5CY4TQKF", "a..b", "services/com.example"] {
-            #expect(MeetingID(text) == nil, "\(text)")
+            #expect(TunnelID(text) == nil, "\(text)")
         }
     }
 }

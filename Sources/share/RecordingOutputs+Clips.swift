@@ -9,7 +9,7 @@ import Recording
 import WindowPlayout
 
 /// Clips, by other programs of the user and by a controller's button.
-extension KeptMedia {
+extension RecordingOutputs {
     /// For other programs of the user; nil if no clips are kept.
     var control: ClipControl? {
         guard let clips else { return nil }
@@ -32,7 +32,7 @@ extension KeptMedia {
         _ clips: ClipBuffer, _ length: MediaDuration?, _ path: String
     ) async throws(RecordingFailure) -> SavedClip {
         let target: RecordTarget
-        do throws(Complaint) {
+        do throws(CommandError) {
             target = try RecordTarget(path, broadcast: { [self] in name + " clip" })
         } catch {
             throw RecordingFailure(error.sentence)
