@@ -17,7 +17,7 @@ extension HostSession {
                 emit(event)
                 servers.check(after: event)
             },
-            noteViewersElsewhere: { [emit] elsewhere in
+            noteRelayViewers: { [emit] elsewhere in
                 signaling.viewersElsewhere.with { $0 = elsewhere }
                 Task {
                     guard var audience = await core.ifRunning({ $0.audience }) else { return }

@@ -52,7 +52,7 @@ final class RelayHandover: BroadcastDelegate, Sendable {
     /// - Parameters:
     ///   - moved: called when the publication goes on at another relay.
     ///   - emit: called with the events of the publication.
-    ///   - noteViewersElsewhere: called with the number of viewers at the relay.
+    ///   - noteRelayViewers: called with the number of viewers at the relay.
     ///   - viewerFlows: by which it decides whether the host's line is the limit, on the network loop.
     ///   - calmTime: how long few viewers have to be few until the host serves them itself again.
     init(
@@ -62,9 +62,9 @@ final class RelayHandover: BroadcastDelegate, Sendable {
         signaling: BroadcastSignaling,
         moved: @escaping @Sendable (PairedService) -> Void,
         emit: @escaping @Sendable (BroadcastEvent) -> Void,
-        noteViewersElsewhere: @escaping @Sendable (RelayViewerCount) -> Void
+        noteRelayViewers: @escaping @Sendable (RelayViewerCount) -> Void
     ) {
-        audience = Throttle(noteViewersElsewhere)
+        audience = Throttle(noteRelayViewers)
         state = Monitor(State(policy: HandoverPolicy(limit: limit, calmTime: calmTime)))
         self.core = core
         self.viewerFlows = viewerFlows
