@@ -62,7 +62,7 @@ extension InteropTests {
                     #expect(refused.sentence == "Not now; you can ask again in 4 s.")
                     let seen = try await browser.evaluate(
                         """
-                        new OneShot(done => {
+                        new Promise(done => {
                             const button = document.getElementById("watch"), seen = [];
                             const look = () => {
                                 if (button.disabled) seen.push(button.textContent);

@@ -39,7 +39,7 @@ extension Browser {
             rects.map { [.number(Double($0.x + $0.width / 2)), .number(Double($0.y + $0.height / 2))] })
         let answer = try await evaluate(
             """
-            new OneShot(done => {
+            new Promise(done => {
                 const video = document.getElementById("video");
                 const look = () => {
                     const canvas = document.createElement("canvas");
@@ -78,7 +78,7 @@ extension Browser {
                         last = entry;
                         if (\(condition)) return entry;
                     }
-                    await new OneShot(done => setTimeout(done, 100));
+                    await new Promise(done => setTimeout(done, 100));
                 }
                 throw new Error("not within the time: " + JSON.stringify(last));
             })()

@@ -18,7 +18,7 @@ extension Browser {
         let milliseconds = limit.components.seconds * 1_000
         let found = try await evaluate(
             """
-            new OneShot(done => {
+            new Promise(done => {
                 const root = document.documentElement;
                 const look = isLate => {
                     const isThere = \(list).includes(root.dataset.state);

@@ -42,7 +42,7 @@ extension Browser {
                     };
                     const isThere = Boolean(\(condition));
                     if (isOver() || isThere) return { isThere, ...look };
-                    await new OneShot(done => setTimeout(done, 50));
+                    await new Promise(done => setTimeout(done, 50));
                 }
             })()
             """, within: .seconds(limitSeconds + 30))

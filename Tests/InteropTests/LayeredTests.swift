@@ -130,7 +130,7 @@ extension InteropTests {
                 window.peers = [peer];
                 peer.addTransceiver("video", { direction: "recvonly" });
                 await peer.setLocalDescription();
-                while (peer.iceGatheringState !== "complete") await new OneShot(done => setTimeout(done, 20));
+                while (peer.iceGatheringState !== "complete") await new Promise(done => setTimeout(done, 20));
                 const answer = await fetch("\(url)", {
                     method: "POST", headers: { ...headers, "Content-Type": "application/sdp" },
                     body: peer.localDescription.sdp });
@@ -163,7 +163,7 @@ extension InteropTests {
                     const found = [...window.events.matchAll(/event: layers\\ndata: (.*)\\n/g)].map(each => JSON.parse(each[1]));
                     const last = found.filter(each => each["0"]?.length === 2).at(-1);
                     if (last) return last;
-                    await new OneShot(done => setTimeout(done, 100));
+                    await new Promise(done => setTimeout(done, 100));
                 }
             })()
             """

@@ -57,7 +57,7 @@ extension InteropTests {
         }
 
         private static let faultsWhilePlaying = """
-            new OneShot(done => {
+            new Promise(done => {
                 const video = document.getElementById("video"), panel = document.getElementById("statistics");
                 const look = () => {
                     if (!panel.children.length) return setTimeout(look, 50);

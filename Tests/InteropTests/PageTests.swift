@@ -95,7 +95,7 @@ extension InteropTests {
                     try await browser.preload(
                         """
                         const ask = window.fetch;
-                        const awake = new OneShot(done => { window.wake = done; });
+                        const awake = new Promise(done => { window.wake = done; });
                         window.fetch = async (path, options = {}) => {
                             if (new RegExp("/knock/.").test(path) && !options.method) await awake;
                             return ask(path, options);

@@ -50,7 +50,7 @@ extension InteropTests {
                 try await tellCount(2, stage, browser)
                 _ = try await browser.evaluate(
                     """
-                    new OneShot(done => {
+                    new Promise(done => {
                         const transport = window.peers[0].getReceivers()[0].transport;
                         transport.addEventListener("statechange", () => done(transport.state));
                         window.host.close();
@@ -90,7 +90,7 @@ extension InteropTests {
             try await playing(kind) { browser, _ in
                 let goesOn = try await browser.evaluate(
                     """
-                    new OneShot(done => {
+                    new Promise(done => {
                         const video = document.getElementById("video");
                         video.addEventListener("playing", () => done(!video.paused), { once: true });
                         setTimeout(() => done(false), 8000);
@@ -153,7 +153,7 @@ extension InteropTests {
                 // The second report contains rates.
                 let text = try await browser.evaluate(
                     """
-                    new OneShot(done => {
+                    new Promise(done => {
                         const panel = document.getElementById("statistics");
                         const look = () => /\\d+ fps/.test(panel.textContent) && done(panel.innerText);
                         new MutationObserver(look).observe(panel, { subtree: true, childList: true });
@@ -192,7 +192,7 @@ extension InteropTests {
                     stage.broadcast.send(candidates: "a=ice-ufrag:host\r\n\(fragment)a=\(candidate)\r\n", of: session)
                     let taken = try await browser.evaluate(
                         """
-                        new OneShot(done => {
+                        new Promise(done => {
                             const root = document.documentElement;
                             const look = () => root.dataset.late && done(window.late);
                             new MutationObserver(look).observe(root, { attributes: true });
@@ -236,7 +236,7 @@ extension InteropTests {
 
         private func tellCount(_ count: Int, _ stage: PageStage, _ browser: Browser) async throws {
             let seen = """
-                new OneShot(done => {
+                new Promise(done => {
                     if (document.documentElement.dataset.viewers) return done(true);
                     const watcher = new MutationObserver(() => { watcher.disconnect(); done(true); });
                     watcher.observe(document.documentElement, { attributeFilter: ["data-viewers"] });

@@ -18,7 +18,7 @@ extension InteropTests {
             }
         }
 
-        /// Recorders that were killed at random moments; SHARE_KILLS says how many (Docs/performance.md has 200).
+        /// Recorders that were killed at random moments; SHARE_KILLS says how many (Docs/internals/performance.md has 200).
         @Test func theRecordingsOfKilledRecordersPlayAndSeek() async throws {
             let count = ProcessInfo.processInfo.environment["SHARE_KILLS"].flatMap { Int($0) } ?? 4
             let folder = try TemporaryFolder()
@@ -152,7 +152,7 @@ extension InteropTests {
                 const until = async (what, isDone) => {
                     for (let left = 200; left > 0; left -= 1) {
                         if (isDone()) return;
-                        await new OneShot((done) => setTimeout(done, 50));
+                        await new Promise((done) => setTimeout(done, 50));
                     }
                     throw new Error(`no ${what}`);
                 };
@@ -233,7 +233,7 @@ extension InteropTests {
         private static let playing = """
             async () => {
                 const video = document.querySelector("video");
-                const until = (name, isDone) => new OneShot((done, fail) => {
+                const until = (name, isDone) => new Promise((done, fail) => {
                     const check = () => { if (isDone()) { video.removeEventListener(name, check); done(); } };
                     video.addEventListener(name, check);
                     check();
@@ -256,8 +256,8 @@ extension InteropTests {
         private static let seeking = """
             async place => {
                 const video = document.querySelector("video");
-                const shown = new OneShot(done => video.requestVideoFrameCallback(done));
-                const seeked = new OneShot(done => video.addEventListener("seeked", done, { once: true }));
+                const shown = new Promise(done => video.requestVideoFrameCallback(done));
+                const seeked = new Promise(done => video.addEventListener("seeked", done, { once: true }));
                 video.currentTime = place;
                 await seeked;
                 await shown;

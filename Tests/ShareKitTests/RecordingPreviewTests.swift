@@ -65,7 +65,7 @@ struct RecordingPreviewTests {
                 """
                 (async () => {
                     const video = document.getElementById("video");
-                    while (video.readyState < 2) await new OneShot(done => setTimeout(done, 20));
+                    while (video.readyState < 2) await new Promise(done => setTimeout(done, 20));
                     const answer = await fetch("api/trim", {
                         method: "POST", headers: { "Content-Type": "application/json" },
                         body: JSON.stringify({ number: 1, from: 0.2, to: 0.6 }),

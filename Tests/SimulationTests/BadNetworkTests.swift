@@ -2,7 +2,7 @@ import MediaCore
 import MediaEngine
 import Testing
 
-/// Video and audio over lossy paths, between our own host and viewer. Prints the table in Docs/performance.md.
+/// Video and audio over lossy paths, between our own host and viewer. Prints the table in Docs/internals/performance.md.
 @Suite struct BadNetworkTests {
     struct Case: CustomTestStringConvertible {
         var percent: Double

@@ -20,12 +20,12 @@ enum Chromium {
           const codecs = RTCRtpSender.getCapabilities("video").codecs
           sender.setCodecPreferences([...codecs.filter(c => c.mimeType == "video/VP8"), ...codecs.filter(c => c.mimeType == "video/rtx")])
           await peer.setLocalDescription()
-          await new OneShot(done => { peer.onicegatheringstatechange = () => peer.iceGatheringState == "complete" && done(); if (peer.iceGatheringState == "complete") done() })
+          await new Promise(done => { peer.onicegatheringstatechange = () => peer.iceGatheringState == "complete" && done(); if (peer.iceGatheringState == "complete") done() })
           await tell("/offer", peer.localDescription.sdp)
           for (;;) {
             const reply = await fetch("/answer")
             if (reply.ok) { await peer.setRemoteDescription({type: "answer", sdp: await reply.text()}); break }
-            await new OneShot(done => setTimeout(done, 100))
+            await new Promise(done => setTimeout(done, 100))
           }
           setInterval(async () => {
             for (const report of (await peer.getStats()).values())
@@ -42,12 +42,12 @@ enum Chromium {
         const tell = (path, text) => fetch(path, {method: "POST", body: text})
         ;(async () => { try {
           let offer
-          while (!(offer = await fetch("/offer")).ok) await new OneShot(done => setTimeout(done, 100))
+          while (!(offer = await fetch("/offer")).ok) await new Promise(done => setTimeout(done, 100))
           const peer = new RTCPeerConnection()
           peer.ontrack = event => document.querySelector("video").srcObject = event.streams[0]
           await peer.setRemoteDescription({type: "offer", sdp: await offer.text()})
           await peer.setLocalDescription()
-          await new OneShot(done => { peer.onicegatheringstatechange = () => peer.iceGatheringState == "complete" && done(); if (peer.iceGatheringState == "complete") done() })
+          await new Promise(done => { peer.onicegatheringstatechange = () => peer.iceGatheringState == "complete" && done(); if (peer.iceGatheringState == "complete") done() })
           await tell("/answer", peer.localDescription.sdp)
           document.querySelector("video").onplaying = () => tell("/playing", "yes")
         } catch (error) { tell("/error", "viewer: " + error) } })()

@@ -1,4 +1,4 @@
-/// A message of the program of an extension to its host (Docs/protocol.md, "Extensions").
+/// A message of the program of an extension to its host (Docs/internals/protocol.md, "Extensions").
 public enum ExtensionMessage: Equatable, Sendable {
     /// The answer to `start`.
     case ready(ExtensionReadiness)

@@ -1,6 +1,6 @@
 public import FoundationEssentials
 
-/// A message of a host to the program of an extension (Docs/protocol.md, "Extensions").
+/// A message of a host to the program of an extension (Docs/internals/protocol.md, "Extensions").
 public enum HostMessage: Equatable, Sendable {
     /// The first one.
     case start(ExtensionStart)

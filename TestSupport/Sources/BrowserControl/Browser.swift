@@ -47,7 +47,7 @@ package final class Browser: Sendable {
             let result = try await socket.call("Page.navigate", ["url": .string(url)], session: tab)
             if let error = result["errorText"].string { throw Failure(description: "\(url): \(error)") }
             _ = try await evaluate(
-                "document.readyState === 'complete' || new OneShot(done => addEventListener('load', () => done(true)))")
+                "document.readyState === 'complete' || new Promise(done => addEventListener('load', () => done(true)))")
         case .firefox:
             _ = try await socket.call(
                 "browsingContext.navigate", ["context": .string(tab), "url": .string(url), "wait": "complete"])

@@ -28,7 +28,7 @@ extension Browser {
 
     /// Defines `play(url, token, list)`.
     private static let player = """
-        const wait = seconds => new OneShot(done => setTimeout(done, seconds * 1000));
+        const wait = seconds => new Promise(done => setTimeout(done, seconds * 1000));
         const base64 = bytes => {
             let text = "";
             for (let i = 0; i < bytes.length; i += 0x8000) {

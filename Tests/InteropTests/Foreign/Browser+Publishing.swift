@@ -56,7 +56,7 @@ extension Browser {
                 video.setCodecPreferences?.(codecs.filter(each => wanted.test(each.mimeType)));
                 await peer.setLocalDescription();
                 if (peer.iceGatheringState !== "complete") {
-                    await new OneShot(done => peer.addEventListener("icegatheringstatechange", () => {
+                    await new Promise(done => peer.addEventListener("icegatheringstatechange", () => {
                         if (peer.iceGatheringState === "complete") done();
                     }));
                 }

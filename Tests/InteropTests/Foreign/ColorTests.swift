@@ -87,7 +87,7 @@ extension Browser {
     fileprivate func greys() async throws -> [Int] {
         let values = try await evaluate(
             """
-            new OneShot((resolve) => {
+            new Promise((resolve) => {
               const canvas = document.createElement("canvas");
               [canvas.width, canvas.height] = [320, 240];
               const context = canvas.getContext("2d", { willReadFrequently: true });

@@ -263,7 +263,7 @@ extension Browser {
     fileprivate func wait(until condition: String) async throws {
         let isTrue = try await evaluate(
             """
-            new OneShot((resolve) => {
+            new Promise((resolve) => {
               const look = () => { if (\(condition)) resolve(true); else setTimeout(look, 50); };
               look();
             })

@@ -74,7 +74,7 @@ extension InteropTests {
                     #expect(path.hasSuffix(codec == "h264" ? ".mkv" : ".webm"))
                     let sent = try await browser.evaluate(
                         """
-                        new OneShot(done => {
+                        new Promise(done => {
                             const poll = async () => {
                                 const reports = [...(await window.peer.getStats()).values()];
                                 const frames = reports.find(each => each.type === "outbound-rtp")?.framesSent ?? 0;

@@ -1,4 +1,4 @@
-// Proofs of the link's secret, the signature of a knock, and the four words that host and viewer compare (Docs/protocol.md).
+// Proofs of the link's secret, the signature of a knock, and the four words that host and viewer compare (Docs/internals/protocol.md).
 // `fingerprint` is the SHA-256 of this browser's certificate.
 
 import { concatenate, utf8 } from './bytes.js';

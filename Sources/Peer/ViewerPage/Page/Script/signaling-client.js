@@ -1,4 +1,4 @@
-// The requests to the host: knock, WHEP session (RFC 9725 and draft-ietf-wish-whep), events (Docs/protocol.md).
+// The requests to the host: knock, WHEP session (RFC 9725 and draft-ietf-wish-whep), events (Docs/internals/protocol.md).
 
 import { EventStreamParser } from './event-stream.js';
 import { parseProblem } from './problem.js';
