@@ -350,8 +350,11 @@ static inline int clinux_spawn_program(
     sigset_t signals;
     posix_spawn_file_actions_init(&actions);
     // None is overwritten before it is duplicated.
-    int high[3];
-    for (int number = 0; number < 3; number++) high[number] = streams[number] < 0 ? -1 : fcntl(streams[number], F_DUPFD_CLOEXEC, 3);
+    int high[3], error = 0;
+    for (int number = 0; number < 3; number++) {
+        high[number] = streams[number] < 0 ? -1 : fcntl(streams[number], F_DUPFD_CLOEXEC, 3);
+        if (streams[number] >= 0 && high[number] < 0) error = errno;
+    }
     for (int number = 0; number < 3; number++) {
         if (high[number] < 0) posix_spawn_file_actions_addopen(&actions, number, "/dev/null", number == 0 ? O_RDONLY : O_WRONLY, 0);
         else posix_spawn_file_actions_adddup2(&actions, high[number], number);
@@ -366,7 +369,7 @@ static inline int clinux_spawn_program(
     posix_spawnattr_setpgroup(&attributes, 0);
     int where = group == 0 ? 0 : group == 1 ? POSIX_SPAWN_SETPGROUP : CLINUX_SPAWN_SETSID;
     posix_spawnattr_setflags(&attributes, where | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    int error = posix_spawnp(id, program, &actions, &attributes, arguments, environment);
+    if (error == 0) error = posix_spawnp(id, program, &actions, &attributes, arguments, environment);
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
     for (int number = 0; number < 3; number++)

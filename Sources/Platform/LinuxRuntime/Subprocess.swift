@@ -21,7 +21,7 @@ public final class Subprocess: Sendable {
         case output
     }
 
-    /// What a terminal's Ctrl-C reaches with this process.
+    /// A terminal's Ctrl-C reaches the processes of one group.
     public enum Group: Int32, Sendable {
         /// The process group of this process.
         case same
