@@ -24,7 +24,7 @@ package func keep(_ link: ServiceLink) throws(CommandError) -> String? {
 }
 
 /// The secret in the link of a service, made and kept beside the identity.
-/// - Throws: a complaint if it cannot be.
+/// - Throws: `CommandError` if it cannot be.
 package func linkSecret(of service: ServiceID) throws -> [UInt8] {
     do throws(IdentityError) {
         return try LinkSecretFile.loadOrCreate(of: service)

@@ -189,6 +189,6 @@ struct Desktop: Sendable {
         let program = folders.lazy.map { $0 + "/xdg-open" }.first { FileManager.default.isExecutableFile(atPath: $0) }
         guard let program else { return false }
         let variables = ProgramEnvironment.selected(of: environment)
-        return (try? Subprocess(String(program), [path], environment: variables)) != nil
+        return (try? Subprocess(String(program), [path], environment: variables, group: .session)) != nil
     }
 }

@@ -3,7 +3,7 @@ internal import LinuxRuntime
 
 extension Subprocess {
     /// Starts the program `share`; its stdout and stderr are pipes.
-    /// - Parameter program: `share`, to be found in PATH, or a path to it.
+    /// - Parameter program: `share`, to be found in this process's PATH, or a path to it.
     /// - Throws: `.noProgram`.
     convenience init(
         share program: String, _ arguments: [String], _ environment: [String: String], input: Stream = .null

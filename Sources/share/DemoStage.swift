@@ -40,14 +40,18 @@ final class DemoStage: @unchecked Sendable {
     /// Starts a NATS server on loopback.
     /// - Returns: its URL.
     func openMessaging() throws -> String {
-        let server = try DemoChild(executable: "nats-server", ["-a", "127.0.0.1", "-p", "-1"], mergesErrors: true)
+        let missing = CommandError(
+            sentence: "nats-server did not start", remedy: "On Debian: apt install nats-server", status: .failed)
+        let arguments = ["-a", "127.0.0.1", "-p", "-1"]
+        guard let server = try? DemoChild(executable: "nats-server", arguments, mergesErrors: true) else {
+            throw missing
+        }
         adopt(server)
         while let line = server.readLine(seconds: 20) {
             guard let range = line.range(of: "client connections on 127.0.0.1:") else { continue }
             return "nats://127.0.0.1:\(line[range.upperBound...])"
         }
-        throw CommandError(
-            sentence: "nats-server did not start", remedy: "On Debian: apt install nats-server", status: .failed)
+        throw missing
     }
 
     func adopt(_ child: DemoChild) { children.with { $0.append(child) } }

@@ -32,12 +32,12 @@ enum ForegroundProgram {
         do throws(Subprocess.Failure) {
             process = try Subprocess(
                 path, arguments, environment: environment, input: .descriptor(STDIN_FILENO),
-                output: .descriptor(STDOUT_FILENO), errors: .descriptor(STDERR_FILENO))
+                output: .descriptor(STDOUT_FILENO), errors: .descriptor(STDERR_FILENO), group: .same)
         } catch {
             throw CommandError(
                 sentence: "\(path) cannot be started: \(String(cString: strerror(error.code)))", status: .failed)
         }
-        if let memory { AddressSpace.limit(process.id, to: memory) }
+        if let memory { process.whileRunning { AddressSpace.limit($0, to: memory) } }
         return process.wait()
     }
 

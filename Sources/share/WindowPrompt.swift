@@ -52,7 +52,7 @@ final class WindowPrompt: Sendable {
         guard
             let process = try? Subprocess(
                 "/proc/self/exe", ["question"], environment: ProcessInfo.processInfo.environment, input: .pipe,
-                output: .pipe, errors: .descriptor(STDERR_FILENO), group: .own),
+                output: .pipe, errors: .descriptor(STDERR_FILENO)),
             let question = process.input, let output = process.output
         else { return nil }
         defer { close(output) }

@@ -24,6 +24,8 @@ struct SubprocessTests {
         let process = try Subprocess(
             "sh", ["-c", "read line; echo \"$line, $GREETING\"; echo trouble >&2; exit 7"],
             environment: Self.environment, input: .pipe, output: .pipe, errors: .pipe)
+        // Ctrl-C does not reach it.
+        #expect(getpgid(process.id) == process.id)
         let input = try #require(process.input)
         #expect(write(input, "yes\n", 4) == 4)
         close(input)

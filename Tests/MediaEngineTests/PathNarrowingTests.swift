@@ -26,7 +26,8 @@ import Testing
         var narrowing = narrowed()
         #expect(!isWider(&narrowing, 880, at: 1))
         #expect(isWider(&narrowing, 920, at: 1))
-        #expect(!isWider(&narrowing, 920, at: 10.1))
+        #expect(isWider(&narrowing, 920, at: 119))
+        #expect(!isWider(&narrowing, 920, at: 121))
     }
 
     /// The rate of a flow with others beside it is not the path's capacity.
@@ -75,6 +76,21 @@ import Testing
             pauses.append(now - dropped)
         }
         #expect(pauses == [8, 16, 32])
+    }
+
+    /// Whatever a receiver reports, few probes follow each other at once.
+    @Test func aTrainThatPromisesMoreIsFollowedByAProbeSoon() {
+        var narrowing = narrowed()
+        for _ in 0..<4 {
+            #expect(isWider(&narrowing, 920, at: 1))
+            #expect(narrowing.probePause(at: .kilobits(450), now: at(1)) == .milliseconds(150))
+            #expect(narrowing.probePause(at: .kilobits(800), now: at(1)) == .seconds(1))
+        }
+        #expect(isWider(&narrowing, 920, at: 1))
+        #expect(narrowing.probePause(at: .kilobits(450), now: at(1)) > .seconds(1))
+        narrowing.noteIncrease(now: at(1))
+        #expect(isWider(&narrowing, 1_800, at: 1))
+        #expect(narrowing.probePause(at: .kilobits(900), now: at(1)) == .milliseconds(150))
     }
 
     @Test func probesTakeATenthOfTheRate() {

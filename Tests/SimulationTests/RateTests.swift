@@ -37,20 +37,34 @@ import Testing
     /// Packet trains show that the path is wide again; the estimate does not wait for what growth and a probe would bring.
     @Test(arguments: [1, 2, 3, 4] as [UInt64], [8, 30])
     func aDropOfSecondsIsOverSoon(seed: UInt64, framesPerSecond: Int) {
+        let estimate = recovery(seed, framesPerSecond, seconds: 4)
+        #expect(estimate(2) >= 1_500)
+    }
+
+    @Test(arguments: [1, 2, 3, 4] as [UInt64], [8, 30])
+    func aLongDropIsOverAfterTheNextProbe(seed: UInt64, framesPerSecond: Int) {
+        let estimate = recovery(seed, framesPerSecond, seconds: 30)
+        #expect(estimate(8) >= 1_500)
+    }
+
+    /// - Returns: the estimate in kbit/s so many seconds after a drop from 3 to 0.6 Mbit/s.
+    private func recovery(
+        _ seed: UInt64, _ framesPerSecond: Int, seconds: Int
+    ) -> (_ secondsAfter: Int) -> Int {
         let wide = SimulatedLink.Conditions(delay: .milliseconds(25), rate: .kilobits(3_000), lossPercent: 2)
         var narrow = wide
         narrow.rate = .kilobits(600)
         var options = SimulatedCall.Options()
         options.startBitrate = .kilobits(1_000)
         let call = SimulatedCall(
-            seed: seed, wide, changes: [(.seconds(20), narrow), (.seconds(24), wide)],
+            seed: seed, wide, changes: [(.seconds(20), narrow), (.seconds(20 + seconds), wide)],
             plan: .adaptive(perSecond: framesPerSecond, limit: .kilobits(8_000)), options: options)
-        call.run(for: .seconds(40))
+        call.run(for: .seconds(36 + seconds))
         print(call.summary)
-        for half in 38...64 { print(Double(half) / 2, call.estimate(at: .milliseconds(half * 500)).kilobitsPerSecond) }
-        #expect((350...680).contains(call.estimate(at: .seconds(24)).kilobitsPerSecond))
-        #expect(call.estimate(at: .milliseconds(26_000)).kilobitsPerSecond >= 1_500)
+        for second in 18...(32 + seconds) { print(second, call.estimate(at: .seconds(second)).kilobitsPerSecond) }
+        #expect((350...680).contains(call.estimate(at: .seconds(20 + seconds)).kilobitsPerSecond))
         #expect(call.damaged == 0 && call.outOfOrder == 0)
+        return { call.estimate(at: .seconds(20 + seconds + $0)).kilobitsPerSecond }
     }
 
     @Test func theEstimateSurvivesAPause() {

@@ -16,7 +16,7 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
     let onEvent: @Sendable (BroadcastEvent) -> Void
     let report: @Sendable (ServiceEvent) -> Void
     let admission: KnockHandler?
-    /// Settled once, when the publication is over.
+    /// Set once, when the publication is over.
     let outcome = OneShot<EndReason>()
 
     struct State {

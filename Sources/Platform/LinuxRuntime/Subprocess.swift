@@ -37,6 +37,7 @@ public final class Subprocess: Sendable {
     public let input: Int32?
     public let output: Int32?
     public let errors: Int32?
+    private static let unknownEnd: Int32 = 255
     /// The exit code, or 128 + signal; nil while it runs.
     private let end: Monitor<Int32?>
 
@@ -47,7 +48,7 @@ public final class Subprocess: Sendable {
     /// - Throws: if it cannot be executed, or if no descriptor or thread is left.
     public init(
         _ program: String, _ arguments: [String], environment: [String: String], input: Stream = .null,
-        output: Stream = .null, errors: Stream = .null, group: Group = .same
+        output: Stream = .null, errors: Stream = .null, group: Group = .own
     ) throws(Failure) {
         var pipes: [AnonymousPipe?] = []
         var ends: [Int32] = []
@@ -105,9 +106,12 @@ public final class Subprocess: Sendable {
     public func wait() -> Int32 { end.wait { $0 } }
 
     /// Sends it a signal. Does nothing after its end.
-    public func send(_ signal: Int32) {
+    public func send(_ signal: Int32) { whileRunning { _ = kill($0, signal) } }
+
+    /// Calls `body` with the process id, which does not belong to another process meanwhile. Does nothing after its end.
+    public func whileRunning(_ body: (Int32) -> Void) {
         // Under the lock, as it is reaped under it.
-        end.with { if $0 == nil { _ = kill(id, signal) } }
+        end.with { if $0 == nil { body(id) } }
     }
 
     private static func reap(_ id: pid_t, _ end: Monitor<Int32?>) {
@@ -115,7 +119,10 @@ public final class Subprocess: Sendable {
         while waitid(P_PID, id_t(id), &information, WEXITED | WNOWAIT) < 0, errno == EINTR {}
         end.change { end in
             var status: Int32 = 0
-            while waitpid(id, &status, 0) < 0, errno == EINTR {}
+            var reaped = waitpid(id, &status, 0)
+            while reaped < 0, errno == EINTR { reaped = waitpid(id, &status, 0) }
+            // The kernel reaps it itself in a process that ignores SIGCHLD, and tells nothing of its end.
+            guard reaped == id else { return end = unknownEnd }
             end = status & 0x7F == 0 ? status >> 8 & 0xFF : 128 + status & 0x7F
         }
     }

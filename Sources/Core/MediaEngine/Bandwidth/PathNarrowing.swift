@@ -17,8 +17,14 @@ struct PathNarrowing {
     private static let excess = 1.5
     /// A decrease to less than this share of the rate is a drop.
     private static let dropShare = 0.7
+    /// How long after a drop its capacity is compared with.
+    private static let validity = MediaDuration.seconds(120)
     /// Probes are more frequent for so long after a drop.
     private static let recovery = MediaDuration.seconds(10)
+    /// Trains that exceed the capacity are followed by another probe soon, so often at most until the rate changes.
+    private static let mostPromises = 4
+    /// The rate has to be below this share of such a train.
+    private static let promiseShare = 0.8
     /// A decrease so soon after an increase shows that trains overestimate the path, as behind a token bucket.
     private static let trial = MediaDuration.seconds(5)
     private static let shortestPause = MediaDuration.seconds(8)
@@ -32,8 +38,9 @@ struct PathNarrowing {
     /// The capacity at the last decrease; nil if no train showed it.
     private var capacity: Bitrate?
     private var lastDrop: MediaInstant?
-    /// The last train exceeded the capacity.
-    private var isPromising = false
+    /// The last train, if it exceeded the capacity, and how many have since the rate was changed.
+    private var promise: Bitrate?
+    private var promises = 0
     private var lastIncrease: MediaInstant?
     private var pause = shortestPause
     private var pausedUntil: MediaInstant?
@@ -50,14 +57,17 @@ struct PathNarrowing {
     mutating func noteDecrease(
         from former: Bitrate, to rate: Bitrate, acknowledged: Bitrate?, now: MediaInstant
     ) {
-        capacity = saturated.flatMap { train in
+        let isDrop = Double(rate.bitsPerSecond) < Self.dropShare * Double(former.bitsPerSecond)
+        if isDrop { lastDrop = now }
+        if let train = saturated, now - train.at < Self.memory {
             let isAlone = acknowledged.map {
                 Double($0.bitsPerSecond) >= Self.ownShare * Double(train.rate.bitsPerSecond)
             }
-            return isAlone == true && now - train.at < Self.memory ? train.rate : nil
+            capacity = isAlone == true ? train.rate : nil
+        } else if isDrop {
+            capacity = nil
         }
-        isPromising = false
-        if Double(rate.bitsPerSecond) < Self.dropShare * Double(former.bitsPerSecond) { lastDrop = now }
+        (promise, promises) = (nil, 0)
         if let lastIncrease, now - lastIncrease < Self.trial {
             pausedUntil = now + pause
             pause = min(pause + pause, Self.longestPause)
@@ -67,8 +77,9 @@ struct PathNarrowing {
 
     /// The rate was raised since the path is wide again.
     mutating func noteIncrease(now: MediaInstant) {
-        if let lastIncrease, now - lastIncrease > Self.longestPause { pause = Self.shortestPause }
+        if pausedUntil.map({ now - $0 > Self.longestPause }) ?? true { pause = Self.shortestPause }
         lastIncrease = now
+        promises = 0
     }
 
     /// Takes in a packet train.
@@ -77,26 +88,32 @@ struct PathNarrowing {
     ///   - latest: that of the last one.
     /// - Returns: whether the path is wider than it was.
     mutating func note(_ rate: Bitrate, latest: Bitrate, now: MediaInstant) -> Bool {
-        isPromising = isOver(latest, now)
+        promise = isOver(latest, now) ? latest : nil
+        if promise != nil { promises += 1 }
         return isOver(rate, now)
     }
 
     private func isOver(_ rate: Bitrate, _ now: MediaInstant) -> Bool {
-        guard isRecovering(now), let capacity else { return false }
+        guard let capacity, isKnown(now) else { return false }
         return Double(rate.bitsPerSecond) > Self.excess * Double(capacity.bitsPerSecond)
     }
 
-    /// A drop was not long ago, and its capacity is known.
-    private func isRecovering(_ now: MediaInstant) -> Bool {
-        guard capacity != nil, let lastDrop, now - lastDrop < Self.recovery else { return false }
+    /// The capacity of a drop is known, and may be compared with.
+    private func isKnown(_ now: MediaInstant) -> Bool {
+        guard capacity != nil, let lastDrop, now - lastDrop < Self.validity else { return false }
         return pausedUntil.map { now >= $0 } ?? true
     }
 
     /// How long after a probe the next one may be sent: a second, and so long that probes take `probeShare` of the rate at
     /// most.
     func probePause(at rate: Bitrate, now: MediaInstant) -> MediaDuration {
-        guard isRecovering(now) else { return Self.longestProbePause }
-        if isPromising { return .milliseconds(150) }
+        guard let lastDrop, isKnown(now) else { return Self.longestProbePause }
+        if let promise, promises <= Self.mostPromises,
+            Double(rate.bitsPerSecond) < Self.promiseShare * Double(promise.bitsPerSecond)
+        {
+            return .milliseconds(150)
+        }
+        guard now - lastDrop < Self.recovery else { return Self.longestProbePause }
         let share = Bitrate(bitsPerSecond: max(rate.bitsPerSecond / 100 * Self.probeShare, 1))
         return min(max(.seconds(1), share.duration(ofBytes: ProbeController.fewestBytes)), Self.longestProbePause)
     }

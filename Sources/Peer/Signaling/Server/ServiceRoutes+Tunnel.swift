@@ -4,8 +4,8 @@ import HummingbirdCore
 import MediaCore
 import NIOCore
 
-/// Tunnels: `GET tunnel/ID` is the stream of events on which a host gets its viewers' requests, or a service those of
-/// its hosts; `POST tunnel/ID/NUMBER` takes a part of the response, and `DELETE tunnel/ID` ends the tunnel.
+/// Tunnels: `GET meeting/ID` is the stream of events on which a host gets its viewers' requests, or a service those of
+/// its hosts; `POST meeting/ID/NUMBER` takes a part of the response, and `DELETE meeting/ID` ends the tunnel.
 extension ServiceRoutes {
     func tunnel(_ call: RouteRequest, _ name: Substring?, _ number: Substring?) async -> RouteResponse {
         guard let id = name.flatMap({ TunnelID($0) }) else { return .notFound }

@@ -6,11 +6,11 @@ import SessionDescription
 /// The endpoint and the resources of media sessions, below a broadcast (WHEP) or a service (WHIP, RFC 9725).
 ///
 /// The two protocols differ in who sends media. Their requests, their preconditions and their refusals are the same.
-struct SessionRoutes<Register: SessionRegistry>: Sendable {
+struct SessionRoutes<Registry: SessionRegistry>: Sendable {
     let server: SignalingService
     /// The endpoint's path. A session's resource is /SESSION below it.
     let endpoint: String
-    let sessions: Register
+    let sessions: Registry
     let delegate: any SessionDelegate
 
     private static var endpointMethods: String { "POST, OPTIONS, GET, HEAD" }
@@ -85,7 +85,7 @@ struct SessionRoutes<Register: SessionRegistry>: Sendable {
     ///   - hasEnded: whether the broadcast or the service has ended meanwhile.
     ///   - answer: asks the delegate.
     func open(
-        _ reservation: Register.Reservation, hasEnded: @escaping @Sendable () -> Bool,
+        _ reservation: Registry.Reservation, hasEnded: @escaping @Sendable () -> Bool,
         _ answer: @escaping @Sendable () async throws(OfferRefusal) -> OpenedSession
     ) async -> Result<OpenedSession, OfferRefusal> {
         let result = OneShot<Result<OpenedSession, OfferRefusal>>()

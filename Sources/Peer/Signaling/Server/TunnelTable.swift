@@ -3,7 +3,7 @@ import Synchronization
 
 /// The tunnels of a server, by what is met and by the sessions that stand for them. Safe from any thread.
 ///
-/// Bounded by the places of the service's register, of which each tunnel holds one. Whose an identifier was is
+/// Bounded by the places of the service's registry, of which each tunnel holds one. Whose an identifier was is
 /// remembered after the end of its tunnel, so that nobody else gets the requests that are meant for its owner. Who has
 /// most identifiers loses some first: a certificate its own beyond a few, then the address with most.
 final class TunnelTable: Sendable {
