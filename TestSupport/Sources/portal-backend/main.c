@@ -151,8 +151,25 @@ static void put_damage(struct spa_buffer *buffer) {
     }
 }
 
+// As a compositor's clock. PipeWire keeps a buffer that follows another one at once until the next comes.
+static const int64_t frame_time = 20000000;
+
+static int64_t now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return time.tv_sec * 1000000000LL + time.tv_nsec;
+}
+
 static void send_frame(void) {
+    static int64_t last = 0;
     if (!stream || !is_streaming) return;
+    int64_t rest = last + frame_time - now();
+    if (!video_interval && rest > 0) {
+        struct timespec later = {0, rest};
+        is_pending = true;
+        pw_loop_update_timer(pw_thread_loop_get_loop(loop), timer, &later, NULL, false);
+        return;
+    }
     if (losses > 0 && !is_negotiating) {
         losses--;
         is_full = is_pending = false;
@@ -202,6 +219,7 @@ static void send_frame(void) {
     is_full = false;
     is_cursor_only = false;
     damages = 0;
+    last = now();
     pw_stream_queue_buffer(stream, b);
 }
 
