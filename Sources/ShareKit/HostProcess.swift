@@ -12,7 +12,6 @@ final class HostProcess: Sendable {
     }
 
     private struct State {
-        var hasEnded = false
         var end: End?
         var waiting: [Int: CheckedContinuation<End?, Never>] = [:]
         var nextWaiting = 0
@@ -37,7 +36,7 @@ final class HostProcess: Sendable {
         _ = NamedThread("share-host") { [process] in Self.follow(process, state) }
     }
 
-    var hasEnded: Bool { state.with { $0.hasEnded } }
+    var hasEnded: Bool { state.with { $0.end != nil } }
 
     /// Returns when the program has ended; nil if the task is cancelled before.
     func end() async -> End? {
@@ -78,7 +77,7 @@ final class HostProcess: Sendable {
         }
         let end = end(process.wait(), String(decoding: kept, as: UTF8.self))
         let waiting = state.with { state in
-            (state.hasEnded, state.end) = (true, end)
+            state.end = end
             defer { state.waiting = [:] }
             return state.waiting.values
         }

@@ -13,7 +13,6 @@ struct ProbeController {
     private(set) var active: (rate: Bitrate, left: Int, until: MediaInstant)?
     private var nextFactor = 3
     private var lastAt: MediaInstant?
-    private var lastRate: Bitrate?
 
     /// Starts a probe if one is due.
     /// - Parameter isMoving: video frames were sent within the last 2 s.
@@ -42,7 +41,6 @@ struct ProbeController {
     private mutating func begin(_ rate: Bitrate, _ now: MediaInstant) {
         let bytes = max(Int(Double(rate.bitsPerSecond) / 8 * Self.length.inSeconds), Self.fewestBytes)
         active = (rate, bytes, now + .milliseconds(60))
-        lastRate = rate
         lastAt = now
     }
 
