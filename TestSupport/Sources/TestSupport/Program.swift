@@ -18,9 +18,8 @@ public final class Program: @unchecked Sendable {
     private let identifier: pid_t
     private let name: String
     private let condition = NSCondition()
-    private var output = Data()
-    private var errors = Data()
-    private var openOutputs = 2
+    private var output = OutputPipe()
+    private var errors = OutputPipe()
     private var status: Int32?
 
     private static let starting = NSLock()
@@ -72,12 +71,18 @@ public final class Program: @unchecked Sendable {
         let started = id
         identifier = started
         self.name = (name as NSString).lastPathComponent
-        read(out.read) { $0.output += $1 }
-        read(err.read) { $0.errors += $1 }
+        (output.descriptor, errors.descriptor) = (out.read, err.read)
+        read(out.read, \.output)
+        read(err.read, \.errors)
         Thread.detachNewThread { [weak self] in
             var status: Int32 = 0
             while waitpid(started, &status, 0) < 0, errno == EINTR {}
-            self?.change { $0.status = status & 0x7F == 0 ? status >> 8 & 0xFF : 128 + status & 0x7F }
+            self?.change { program in
+                // All that it has written is in the pipes; its child processes may hold them open.
+                program.output.read()
+                program.errors.read()
+                program.status = status & 0x7F == 0 ? status >> 8 & 0xFF : 128 + status & 0x7F
+            }
         }
     }
 
@@ -90,6 +95,8 @@ public final class Program: @unchecked Sendable {
         while waitid(P_PID, id_t(identifier), &information, WEXITED | WNOWAIT) < 0, errno == EINTR {}
     }
 
+    private var hasOpenOutput: Bool { output.descriptor != nil || errors.descriptor != nil }
+
     private static func makePipe() throws -> (read: Int32, write: Int32) {
         var ends: [Int32] = [-1, -1]
         guard pipe(&ends) == 0 else { throw Failure("no pipe: \(errno)") }
@@ -97,18 +104,19 @@ public final class Program: @unchecked Sendable {
         return (ends[0], ends[1])
     }
 
-    private func read(_ file: Int32, _ take: @escaping @Sendable (Program, Data) -> Void) {
+    private func read(_ descriptor: Int32, _ pipe: any ReferenceWritableKeyPath<Program, OutputPipe> & Sendable) {
         Thread.detachNewThread { [weak self] in
-            var buffer = [UInt8](repeating: 0, count: 65_536)
-            while true {
-                let count = Glibc.read(file, &buffer, buffer.count)
-                if count < 0, errno == EINTR { continue }
-                guard count > 0 else { break }
-                let data = Data(buffer[..<count])
-                self?.change { take($0, data) }
+            var state = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+            var isOpen = true
+            while isOpen {
+                guard poll(&state, 1, -1) > 0 else { continue }
+                guard let program = self else { break }
+                program.change {
+                    $0[keyPath: pipe].read()
+                    isOpen = $0[keyPath: pipe].descriptor != nil
+                }
             }
-            close(file)
-            self?.change { $0.openOutputs -= 1 }
+            close(descriptor)
         }
     }
 
@@ -123,7 +131,7 @@ public final class Program: @unchecked Sendable {
     public var text: (output: String, errors: String) {
         condition.lock()
         defer { condition.unlock() }
-        return (String(decoding: output, as: UTF8.self), String(decoding: errors, as: UTF8.self))
+        return (String(decoding: output.data, as: UTF8.self), String(decoding: errors.data, as: UTF8.self))
     }
 
     /// The process id. After the end it may belong to another process.
@@ -153,8 +161,8 @@ public final class Program: @unchecked Sendable {
         condition.lock()
         defer { condition.unlock() }
         while true {
-            if let result = found(output, errors) { return result }
-            if status != nil, openOutputs == 0 { return nil }
+            if let result = found(output.data, errors.data) { return result }
+            if status != nil, !hasOpenOutput { return nil }
             guard waitForNews(&left) else { return nil }
         }
     }
@@ -176,13 +184,13 @@ public final class Program: @unchecked Sendable {
         var left = seconds
         condition.lock()
         defer { condition.unlock() }
-        while status == nil || openOutputs > 0 {
+        while status == nil || hasOpenOutput {
             guard waitForNews(&left) else { return status }
         }
         return status
     }
 
-    /// Waits for the end of the program; its child processes may live on.
+    /// Waits for the end of the program; its child processes may live on. ``text`` then has all that it wrote itself.
     /// - Returns: its exit code, or 128 + signal.
     public func exitCode() async -> Int32 {
         await onThread { program in
@@ -230,7 +238,7 @@ public final class Program: @unchecked Sendable {
         condition.lock()
         defer { condition.unlock() }
         // Once the program is reaped and its output is closed, the group's id may belong to other processes.
-        if status == nil || openOutputs > 0 { _ = Glibc.kill(-identifier, number) }
+        if status == nil || hasOpenOutput { _ = Glibc.kill(-identifier, number) }
     }
 }
 
@@ -290,5 +298,27 @@ extension Program {
             throw Failure("no \(name) beside the tests, in \(candidates)")
         }
         return path
+    }
+}
+
+/// What a program has written to one of its outputs. `Program.condition` guards it, reading included.
+private struct OutputPipe {
+    var data = Data()
+    /// Nil once every process has closed its end.
+    var descriptor: Int32?
+
+    /// Reads what has come, which a pipe gives at once.
+    mutating func read() {
+        guard let descriptor else { return }
+        var state = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        guard poll(&state, 1, 0) > 0 else { return }
+        // The size of a pipe.
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        let count = Glibc.read(descriptor, &buffer, buffer.count)
+        if count > 0 {
+            data += buffer[..<count]
+        } else if count == 0 || errno != EINTR {
+            self.descriptor = nil
+        }
     }
 }
