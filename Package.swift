@@ -15,40 +15,135 @@ func library(_ name: String, pkgConfig: String, debian: String) -> Target {
         name: name, path: "Sources/Libraries/\(name)", pkgConfig: pkgConfig, providers: [.apt([debian])])
 }
 
-func layer(_ folder: String, _ name: String, _ dependencies: [Target.Dependency] = [], resources: [Resource] = [])
-    -> Target
-{
-    .target(
-        name: name, dependencies: dependencies, path: "Sources/\(folder)/\(name)", resources: resources,
-        swiftSettings: settings)
-}
+/// What each target may import, of this package, of its C libraries and of other packages. Targets stand from the bottom to the
+/// top, and import only what stands above them. Scripts/layers reads this table, too: an adapter imports no adapter.
+let imports = """
+    # Core
+    MediaCore:
+    Identifiers:
+    RTPWire: MediaCore
+    SessionDescription: MediaCore RTPWire
+    VideoBitstream: MediaCore RTPWire
+    Matroska: MediaCore
+    MediaEngine: MediaCore RTPWire VideoBitstream
+    PeerEngine: MediaCore SessionDescription
+    # Platform
+    LinuxRuntime: MediaCore CLinux
+    FrameDifference: MediaCore
+    EventLoop: MediaCore LinuxRuntime CGLib
+    # Adapters
+    ICETransport: MediaCore SessionDescription LinuxRuntime EventLoop CNice
+    DTLSTransport: MediaCore LinuxRuntime COpenSSL
+    SRTPTransport: MediaCore CIPSecMB COpenSSL CSRTP
+    VPXCodec: MediaCore VideoBitstream CVPX
+    FFmpegCodec: MediaCore VideoBitstream LinuxRuntime CAVCodec
+    DAV1DCodec: MediaCore VideoBitstream LinuxRuntime CDAV1D
+    OpusCodec: MediaCore COpus
+    PixelConversion: MediaCore CYUV
+    X11Capture: MediaCore LinuxRuntime FrameDifference CXCB
+    PortalCapture: MediaCore LinuxRuntime FrameDifference CPipeWire
+    CameraCapture: MediaCore LinuxRuntime CPipeWire CV4L2
+    InAppCapture: MediaCore LinuxRuntime FrameDifference
+    PulseAudio: MediaCore LinuxRuntime CPulse
+    WindowPlayout: MediaCore LinuxRuntime CFontconfig CSDL
+    ImageFile: MediaCore CPNG
+    SessionBus: MediaCore LinuxRuntime CGIO
+    TestSource: MediaCore LinuxRuntime
+    WebMContainer: Matroska LinuxRuntime
+    ProcessMemory: CMalloc
+    NATSMessaging: MediaCore LinuxRuntime CNATS
+    ControlSocket: MediaCore LinuxRuntime
+    ExtensionChannel: MediaCore LinuxRuntime
+    # Peer
+    Identity: MediaCore Identifiers SessionDescription Crypto X509 SwiftASN1
+    HTTP: MediaCore Identifiers SessionDescription LinuxRuntime Identity Crypto Logging HummingbirdCore NIOSSL \
+        NIOCore NIOPosix NIOTLS NIOHTTP1 HTTPTypes
+    Admission: MediaCore Identifiers SessionDescription Identity HTTP Crypto
+    Signaling: MediaCore Identifiers SessionDescription LinuxRuntime ViewerPage Identity HTTP Admission Crypto \
+        Logging HummingbirdCore NIOSSL NIOCore NIOPosix NIOHTTP1 HTTPTypes AsyncHTTPClient
+    PeerConnection: MediaCore RTPWire SessionDescription PeerEngine LinuxRuntime EventLoop ICETransport \
+        DTLSTransport SRTPTransport Identity HTTP Signaling
+    Host: MediaCore Identifiers RTPWire SessionDescription MediaEngine PeerEngine LinuxRuntime EventLoop \
+        ICETransport Identity HTTP Admission Signaling PeerConnection Logging
+    Viewer: MediaCore Identifiers RTPWire SessionDescription MediaEngine PeerEngine LinuxRuntime EventLoop \
+        ICETransport Identity HTTP Admission Signaling PeerConnection
+    Service: MediaCore Identifiers SessionDescription PeerEngine LinuxRuntime EventLoop ICETransport Identity HTTP \
+        Admission Signaling PeerConnection Host Viewer
+    Relay: MediaCore Identifiers SessionDescription MediaEngine LinuxRuntime EventLoop ICETransport Identity HTTP \
+        Admission Signaling PeerConnection Host Viewer Service
+    Recording: MediaCore VideoBitstream Matroska LinuxRuntime WebMContainer GRDB
+    RecordingPage: LinuxRuntime LibraryPage NIOSSL NIOCore NIOPosix NIOHTTP1
+    Extensions: MediaCore Identifiers MediaEngine LinuxRuntime EventLoop ICETransport ExtensionChannel Identity \
+        Admission Signaling PeerConnection Host
+    Control: MediaCore Identifiers ControlSocket PeerConnection Host
+    # Commands
+    ShareKit: MediaCore Identifiers LinuxRuntime VPXCodec FFmpegCodec DAV1DCodec OpusCodec PixelConversion \
+        X11Capture CameraCapture InAppCapture PulseAudio SessionBus ControlSocket ExtensionChannel Identity HTTP \
+        Admission Signaling PeerConnection Host Viewer Service Recording RecordingPage Extensions Control
+    CommandSupport: MediaCore Identifiers LinuxRuntime SessionBus Identity HTTP Admission Signaling PeerConnection \
+        Host ArgumentParser
+    RelayVerb: MediaCore Identifiers LinuxRuntime ProcessMemory NATSMessaging Identity HTTP Admission Signaling \
+        PeerConnection Host Service Relay CommandSupport ArgumentParser
+    share-relay: ProcessMemory CommandSupport RelayVerb ArgumentParser
+    share: MediaCore Identifiers LinuxRuntime VPXCodec OpusCodec PixelConversion X11Capture PortalCapture \
+        CameraCapture PulseAudio WindowPlayout ImageFile SessionBus TestSource ProcessMemory ControlSocket Identity \
+        HTTP Admission Signaling PeerConnection Host Viewer Service Relay Recording RecordingPage Extensions \
+        Control ShareKit CommandSupport RelayVerb ArgumentParser
+    """
 
 /// What tests and benchmarks share; TestSupport is a package of its own too, for those outside of this one.
-func support(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+func support(_ name: String, _ dependencies: [String] = []) -> Target {
     .target(
-        name: name, dependencies: dependencies, path: "TestSupport/Sources/\(name)", swiftSettings: settings)
+        name: name, dependencies: named(dependencies), path: "TestSupport/Sources/\(name)", swiftSettings: settings)
 }
 
-func tests(_ name: String, _ dependencies: [Target.Dependency], resources: [Resource] = []) -> Target {
+func tests(_ name: String, _ dependencies: [String]) -> Target {
     .testTarget(
-        name: name, dependencies: dependencies, path: "Tests/\(name)", resources: resources, swiftSettings: settings)
+        name: name, dependencies: named(dependencies), path: "Tests/\(name)", swiftSettings: settings)
 }
 
-let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
-let x509 = Target.Dependency.product(name: "X509", package: "swift-certificates")
-let asn1 = Target.Dependency.product(name: "SwiftASN1", package: "swift-asn1")
-let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
-let hummingbirdCore = Target.Dependency.product(name: "HummingbirdCore", package: "hummingbird")
-let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
-let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
-let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
-let nioTLS = Target.Dependency.product(name: "NIOTLS", package: "swift-nio")
-let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
-let nioWebSocket = Target.Dependency.product(name: "NIOWebSocket", package: "swift-nio")
-let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
-let asyncHTTPClient = Target.Dependency.product(name: "AsyncHTTPClient", package: "async-http-client")
-let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
-let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
+let products: [String: Target.Dependency] = [
+    "Crypto": .product(name: "Crypto", package: "swift-crypto"),
+    "X509": .product(name: "X509", package: "swift-certificates"),
+    "SwiftASN1": .product(name: "SwiftASN1", package: "swift-asn1"),
+    "Logging": .product(name: "Logging", package: "swift-log"),
+    "HummingbirdCore": .product(name: "HummingbirdCore", package: "hummingbird"),
+    "NIOSSL": .product(name: "NIOSSL", package: "swift-nio-ssl"),
+    "NIOCore": .product(name: "NIOCore", package: "swift-nio"),
+    "NIOPosix": .product(name: "NIOPosix", package: "swift-nio"),
+    "NIOTLS": .product(name: "NIOTLS", package: "swift-nio"),
+    "NIOHTTP1": .product(name: "NIOHTTP1", package: "swift-nio"),
+    "HTTPTypes": .product(name: "HTTPTypes", package: "swift-http-types"),
+    "AsyncHTTPClient": .product(name: "AsyncHTTPClient", package: "async-http-client"),
+    "GRDB": .product(name: "GRDB", package: "GRDB.swift"),
+    "ArgumentParser": .product(name: "ArgumentParser", package: "swift-argument-parser"),
+    "NIOWebSocket": .product(name: "NIOWebSocket", package: "swift-nio"),
+]
+
+func named(_ names: some Sequence<String>) -> [Target.Dependency] {
+    names.map { products[$0] ?? .byName(name: $0) }
+}
+
+/// The targets of the table.
+let layers: [Target] = {
+    var targets: [Target] = []
+    var layer = ""
+    for line in imports.split(separator: "\n") {
+        if line.hasPrefix("# ") {
+            layer = line == "# Commands" ? "" : "\(line.dropFirst(2))/"
+            continue
+        }
+        let words = line.split(separator: " ").map(String.init)
+        let name = String(words[0].dropLast())
+        let dependencies = words.dropFirst().filter { $0 != "CIPSecMB" }
+        let path = "Sources/\(layer)\(name)"
+        targets.append(
+            ["share", "share-relay"].contains(name)
+                ? .executableTarget(name: name, dependencies: named(dependencies), path: path, swiftSettings: settings)
+                : .target(name: name, dependencies: named(dependencies), path: path, swiftSettings: settings))
+    }
+    return targets
+}()
 
 let package = Package(
     name: "share",
@@ -70,8 +165,8 @@ let package = Package(
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
     ],
-    targets: [
-        // L0
+    targets: layers + [
+        // Libraries
         library("CNice", pkgConfig: "nice", debian: "libnice-dev"),
         library("COpenSSL", pkgConfig: "openssl", debian: "libssl-dev"),
         library("CSRTP", pkgConfig: "libsrtp2", debian: "libsrtp2-dev"),
@@ -95,142 +190,13 @@ let package = Package(
         .systemLibrary(name: "CMalloc", path: "Sources/Libraries/CMalloc"),
         .systemLibrary(name: "CV4L2", path: "Sources/Libraries/CV4L2"),
         .systemLibrary(name: "CLinux", path: "Sources/Libraries/CLinux"),
-        // L1
-        layer("Core", "MediaCore"),
-        layer("Core", "RTPWire", ["MediaCore"]),
-        layer("Core", "SessionDescription", ["MediaCore", "RTPWire"]),
-        layer("Core", "VideoBitstream", ["MediaCore", "RTPWire"]),
-        layer("Core", "Matroska", ["MediaCore"]),
-        layer("Core", "MediaEngine", ["MediaCore", "RTPWire", "VideoBitstream"]),
-        layer("Core", "PeerEngine", ["MediaCore", "SessionDescription"]),
-        // L2
-        layer("Platform", "LinuxRuntime", ["MediaCore", "CLinux"]),
-        layer("Platform", "FrameDifference", ["MediaCore"]),
-        layer("Platform", "EventLoop", ["MediaCore", "LinuxRuntime", "CGLib"]),
-        layer("Adapters", "ICETransport", ["MediaCore", "SessionDescription", "LinuxRuntime", "EventLoop", "CNice"]),
-        layer("Adapters", "DTLSTransport", ["MediaCore", "LinuxRuntime", "COpenSSL"]),
-        layer("Adapters", "SRTPTransport", ["MediaCore", "CSRTP", "COpenSSL"]),
-        layer("Adapters", "VPXCodec", ["MediaCore", "VideoBitstream", "CVPX"]),
-        layer("Adapters", "FFmpegCodec", ["MediaCore", "VideoBitstream", "LinuxRuntime", "CAVCodec"]),
-        layer("Adapters", "DAV1DCodec", ["MediaCore", "VideoBitstream", "LinuxRuntime", "CDAV1D"]),
-        layer("Adapters", "OpusCodec", ["MediaCore", "COpus"]),
-        layer("Adapters", "PixelConversion", ["MediaCore", "CYUV"]),
-        layer("Adapters", "X11Capture", ["MediaCore", "LinuxRuntime", "FrameDifference", "CXCB"]),
-        layer("Adapters", "PortalCapture", ["MediaCore", "LinuxRuntime", "FrameDifference", "CPipeWire"]),
-        layer("Adapters", "CameraCapture", ["MediaCore", "LinuxRuntime", "CPipeWire", "CV4L2"]),
-        layer("Adapters", "InAppCapture", ["MediaCore", "LinuxRuntime", "FrameDifference"]),
-        layer("Adapters", "PulseAudio", ["MediaCore", "LinuxRuntime", "CPulse"]),
-        layer("Adapters", "WindowPlayout", ["MediaCore", "LinuxRuntime", "CSDL", "CFontconfig"]),
-        layer("Adapters", "SessionBus", ["MediaCore", "LinuxRuntime", "CGIO"]),
-        layer("Adapters", "ImageFile", ["MediaCore", "CPNG"]),
-        layer("Adapters", "WebMContainer", ["LinuxRuntime", "Matroska"]),
-        layer("Adapters", "TestSource", ["MediaCore", "LinuxRuntime"]),
-        layer("Adapters", "ProcessMemory", ["CMalloc"]),
-        layer("Adapters", "ControlSocket", ["MediaCore", "LinuxRuntime"]),
-        layer("Adapters", "NATSMessaging", ["MediaCore", "LinuxRuntime", "CNATS"]),
-        layer("Adapters", "ExtensionChannel", ["MediaCore", "LinuxRuntime"]),
-        // L3
         // C, as #embed puts files into the executable.
         .target(name: "ViewerPage", path: "Sources/Peer/ViewerPage", exclude: ["Page"]),
-        layer("Peer", "Admission", ["MediaCore", "SessionDescription", crypto, x509, asn1]),
-        layer("Peer", "Broadcasting", ["MediaCore", "LinuxRuntime", "Admission"]),
-        layer("Peer", "ICEServers", ["MediaCore", "LinuxRuntime", crypto, nioSSL, nioCore, nioPosix]),
-        layer(
-            "Peer", "Signaling",
-            [
-                "MediaCore", "LinuxRuntime", "SessionDescription", "Admission", "ICEServers", "ViewerPage", crypto,
-                logging,
-                hummingbirdCore, nioSSL, nioTLS, nioCore, nioPosix, nioHTTP1, httpTypes,
-            ]),
-        layer(
-            "Peer", "Transport",
-            [
-                "MediaCore", "LinuxRuntime", "EventLoop", "RTPWire", "SessionDescription", "PeerEngine", "ICETransport",
-                "DTLSTransport", "SRTPTransport", "ICEServers",
-            ]),
-        layer(
-            "Peer", "Publishing",
-            [
-                "MediaCore", "LinuxRuntime", "EventLoop", "RTPWire", "SessionDescription", "MediaEngine", "PeerEngine",
-                "ICETransport", "Admission", "Transport",
-            ]),
-        layer(
-            "Peer", "Receiving",
-            [
-                "MediaCore", "LinuxRuntime", "EventLoop", "RTPWire", "SessionDescription", "MediaEngine", "PeerEngine",
-                "ICETransport", "Transport",
-            ]),
-        layer("Peer", "Cluster", ["MediaCore", "Admission", "Signaling"]),
         .target(name: "LibraryPage", path: "Sources/Peer/LibraryPage", exclude: ["Page"]),
-        layer("Peer", "RecordingPage", ["LibraryPage", "LinuxRuntime", nioCore, nioPosix, nioHTTP1, nioSSL]),
-        layer("Peer", "RecordingLibrary", ["LinuxRuntime", grdb]),
-        layer("Peer", "Recording", ["MediaCore", "LinuxRuntime", "VideoBitstream", "Matroska", "WebMContainer"]),
-        layer(
-            "Peer", "Sessions",
-            [
-                "MediaCore", "LinuxRuntime", "EventLoop", "SessionDescription", "MediaEngine", "PeerEngine",
-                "ICETransport", "Admission", "ICEServers", "Signaling", "Cluster", "Transport", "Publishing",
-                "Receiving",
-                logging,
-            ]),
-        layer(
-            "Peer", "WHIP",
-            [
-                "MediaCore", "LinuxRuntime", "SessionDescription", "ICEServers", "Signaling", "Sessions",
-                asyncHTTPClient, nioSSL, nioCore, nioPosix, nioHTTP1,
-            ]),
-        layer(
-            "Peer", "Uploading",
-            [
-                "MediaCore", "LinuxRuntime", "EventLoop", "MediaEngine", "ICETransport", "ExtensionChannel",
-                "Admission",
-                "Broadcasting", "Signaling", "Transport", "Publishing", "Sessions",
-            ]),
-        layer(
-            "Peer", "Control",
-            ["MediaCore", "Admission", "Transport", "Publishing", "Sessions", "ControlSocket"]),
-        // L4
-        .target(
-            name: "ShareKit",
-            dependencies: [
-                "MediaCore", "LinuxRuntime", "Admission", "Broadcasting", "ICEServers", "Signaling", "Transport",
-                "Publishing", "Receiving", "Sessions", "Uploading", "WHIP", "ExtensionChannel", "VPXCodec", "OpusCodec",
-                "FFmpegCodec", "DAV1DCodec", "PixelConversion", "Recording", "RecordingPage", "RecordingLibrary",
-                "CameraCapture", "InAppCapture", "X11Capture", "PulseAudio", "SessionBus", "Control", "ControlSocket",
-            ], path: "Sources/ShareKit", swiftSettings: settings),
         // The code of the tutorial, which its pages show.
         .target(
             name: "ShareKitTutorial", dependencies: ["ShareKit"], path: "Sources/ShareKit/ShareKit.docc/Code",
             swiftSettings: settings),
-        // What the commands share: options, terminal, output, exit codes.
-        .target(
-            name: "CommandSupport",
-            dependencies: [
-                "MediaCore", "LinuxRuntime", "Admission", "ICEServers", "Signaling", "Transport", "Publishing",
-                "Sessions", "SessionBus", arguments,
-            ], path: "Sources/CommandSupport", swiftSettings: settings),
-        // The command of `share relay` and of the program share-relay, without capture, codecs and windows.
-        .target(
-            name: "RelayVerb",
-            dependencies: [
-                "CommandSupport", "MediaCore", "LinuxRuntime", "Admission", "ICEServers", "Signaling", "Transport",
-                "Publishing", "Sessions", "Cluster", "NATSMessaging", "ProcessMemory", arguments,
-            ], path: "Sources/RelayVerb", swiftSettings: settings),
-        .executableTarget(
-            name: "share-relay", dependencies: ["RelayVerb", "ProcessMemory", arguments],
-            path: "Sources/share-relay", swiftSettings: settings),
-        .executableTarget(
-            name: "share",
-            dependencies: [
-                "CommandSupport", "RelayVerb", "Cluster",
-                "MediaCore", "LinuxRuntime", "ShareKit", "Admission", "ICEServers", "Signaling", "Transport",
-                "Publishing", "Receiving", "Recording", "RecordingPage", "RecordingLibrary", "Sessions", "Broadcasting",
-                "Control", "ControlSocket", "VPXCodec",
-                "OpusCodec",
-                "PixelConversion", "X11Capture", "PortalCapture", "CameraCapture", "PulseAudio", "WindowPlayout",
-                "ImageFile", "TestSource",
-                "ProcessMemory", "SessionBus", arguments, logging,
-            ], path: "Sources/share", swiftSettings: settings),
         // Examples: a package of their own, too.
         .systemLibrary(
             name: "CSDLWindow", path: "Examples/Sources/CSDLWindow", pkgConfig: "sdl2",
@@ -256,132 +222,135 @@ let package = Package(
         .target(name: "LinkEmulation", path: "TestSupport/Sources/LinkEmulation"),
         .executableTarget(name: "netlab", dependencies: ["LinkEmulation"], path: "TestSupport/Sources/netlab"),
         support("BusSupport", ["LinuxRuntime", "MediaCore", "SessionBus", "TestSupport"]),
-        support("ClusterSupport", ["Cluster"]),
+        support("ClusterSupport", ["Relay"]),
         support("NetworkBed"),
-        support("BrowserControl", ["NetworkBed", "TestSupport", nioCore, nioPosix, nioHTTP1, nioWebSocket]),
+        support("BrowserControl", ["NetworkBed", "TestSupport", "NIOCore", "NIOPosix", "NIOHTTP1", "NIOWebSocket"]),
         .executableTarget(
             name: "probe-extension", dependencies: ["ExtensionChannel"],
             path: "TestSupport/Sources/probe-extension", swiftSettings: settings),
-        tests("MediaCoreTests", ["MediaCore"]),
-        tests("LinuxRuntimeTests", ["LinuxRuntime", "MediaCore", "TestSupport"]),
-        tests("EventLoopTests", ["EventLoop", "LinuxRuntime", "MediaCore", "CGLib", "TestSupport"]),
-        tests("RTPWireTests", ["MediaCore", "RTPWire", "TestSupport"]),
-        tests("MatroskaTests", ["MediaCore", "Matroska", "TestSupport"]),
-        tests("WebMContainerTests", ["MediaCore", "Matroska", "WebMContainer", "TestSupport"]),
-        tests(
-            "RecordingTests",
-            [
-                "LinuxRuntime", "Matroska", "MediaCore", "MediaEngine", "RTPWire", "Recording", "VideoBitstream",
-                "WebMContainer", "VPXCodec", "OpusCodec", "TestSupport",
-            ]),
-        tests("MediaEngineTests", ["MediaCore", "RTPWire", "MediaEngine"]),
-        tests("PeerEngineTests", ["MediaCore", "SessionDescription", "PeerEngine"]),
-        tests("SimulationTests", ["MediaCore", "RTPWire", "MediaEngine", "TestSupport"]),
-        tests("SessionDescriptionTests", ["MediaCore", "RTPWire", "SessionDescription", "TestSupport"]),
-        tests(
-            "X11CaptureTests", ["MediaCore", "LinuxRuntime", "X11Capture", "PixelConversion", "CXCB", "TestSupport"]),
         .executableTarget(
             name: "portal-backend", dependencies: ["CGIO", "CPipeWire"], path: "TestSupport/Sources/portal-backend"),
         .executableTarget(
             name: "test-camera", dependencies: ["CPipeWire"], path: "TestSupport/Sources/test-camera"),
+        tests("AdmissionTests", ["MediaCore", "Identifiers", "Identity", "Admission", "Signaling", "Crypto"]),
         tests(
             "CameraCaptureTests",
             [
-                "MediaCore", "LinuxRuntime", "CameraCapture", "PixelConversion", "TestSource", "TestSupport",
-                "test-camera",
+                "MediaCore", "LinuxRuntime", "PixelConversion", "CameraCapture", "TestSupport", "test-camera",
             ]),
+        tests(
+            "CommandTests",
+            [
+                "MediaCore", "Identifiers", "SessionDescription", "LinuxRuntime", "ImageFile", "SessionBus",
+                "Identity", "HTTP", "Admission", "Signaling", "PeerConnection", "Host", "Control", "ShareKit",
+                "CommandSupport", "RelayVerb", "BusSupport", "TestSupport", "share", "share-relay", "probe-extension",
+                "ConferenceSetup", "ConferenceUpload", "SnapshotSetup", "SnapshotUpload", "portal-backend",
+                "test-camera", "ArgumentParser",
+            ]),
+        tests("ControlSocketTests", ["MediaCore", "LinuxRuntime", "ControlSocket", "TestSupport"]),
+        tests("ControlTests", ["MediaCore", "Identifiers", "Identity", "Host", "Control"]),
+        tests("DTLSTransportTests", ["MediaCore", "LinuxRuntime", "DTLSTransport", "TestSupport", "Crypto"]),
+        tests("EventLoopTests", ["MediaCore", "LinuxRuntime", "EventLoop", "CGLib", "TestSupport"]),
+        tests(
+            "ExtensionChannelTests",
+            [
+                "MediaCore", "LinuxRuntime", "ExtensionChannel", "TestSupport", "probe-extension",
+            ]),
+        tests(
+            "ExtensionsTests",
+            [
+                "MediaCore", "Identifiers", "LinuxRuntime", "VPXCodec", "OpusCodec", "TestSource", "ExtensionChannel",
+                "Identity", "Admission", "Signaling", "PeerConnection", "Host", "Extensions", "TestSupport",
+            ]),
+        tests("HTTPTests", ["MediaCore", "Identifiers", "Identity", "HTTP", "Signaling", "NIOCore"]),
+        tests(
+            "HostTests",
+            [
+                "MediaCore", "Identifiers", "SessionDescription", "MediaEngine", "LinuxRuntime", "OpusCodec",
+                "Identity", "Admission", "Signaling", "PeerConnection", "Host",
+            ]),
+        tests(
+            "ICETransportTests",
+            [
+                "MediaCore", "SessionDescription", "LinuxRuntime", "EventLoop", "ICETransport", "TestSupport",
+            ]),
+        tests("IdentifiersTests", ["Identifiers"]),
+        tests("IdentityTests", ["Identifiers", "SessionDescription", "Identity", "Signaling"]),
+        tests("ImageFileTests", ["MediaCore", "PixelConversion", "ImageFile"]),
+        tests("InAppCaptureTests", ["MediaCore", "LinuxRuntime", "PixelConversion", "InAppCapture"]),
+        tests(
+            "InteropTests",
+            [
+                "MediaCore", "Identifiers", "SessionDescription", "LinuxRuntime", "VPXCodec", "OpusCodec",
+                "TestSource", "Identity", "Admission", "Signaling", "PeerConnection", "Host", "Viewer",
+                "BrowserControl", "NetworkBed", "TestSupport", "share", "Logging",
+            ]),
+        tests("LinuxRuntimeTests", ["MediaCore", "LinuxRuntime", "TestSupport"]),
+        tests(
+            "LoopbackTests",
+            [
+                "MediaCore", "Identifiers", "SessionDescription", "MediaEngine", "PeerEngine", "LinuxRuntime",
+                "EventLoop", "ICETransport", "VPXCodec", "OpusCodec", "TestSource", "Identity", "HTTP", "Admission",
+                "Signaling", "PeerConnection", "Host", "Viewer", "Service", "Relay", "Control", "ClusterSupport",
+                "TestSupport", "Logging", "HummingbirdCore", "NIOCore", "HTTPTypes",
+            ]),
+        tests("MatroskaTests", ["MediaCore", "Matroska", "TestSupport"]),
+        tests("MediaCoreTests", ["MediaCore"]),
+        tests("MediaEngineTests", ["MediaCore", "RTPWire", "MediaEngine"]),
+        tests("NetworkTests", ["LinkEmulation", "NetworkBed", "TestSupport", "share", "Crypto"]),
+        tests("OpusCodecTests", ["MediaCore", "OpusCodec", "TestSupport"]),
+        tests("PeerConnectionTests", ["SessionDescription", "ICETransport", "HTTP", "Signaling", "PeerConnection"]),
+        tests("PeerEngineTests", ["MediaCore", "SessionDescription", "PeerEngine"]),
+        tests("PixelConversionTests", ["MediaCore", "PixelConversion"]),
         tests(
             "PortalCaptureTests",
             [
-                "MediaCore", "LinuxRuntime", "FrameDifference", "PortalCapture", "PixelConversion", "SessionBus",
-                "CPipeWire",
-                "BusSupport", "TestSupport", "portal-backend",
+                "MediaCore", "LinuxRuntime", "PixelConversion", "PortalCapture", "SessionBus", "BusSupport",
+                "TestSupport", "portal-backend",
             ]),
-        tests("PixelConversionTests", ["MediaCore", "PixelConversion"]),
+        tests("PulseAudioTests", ["MediaCore", "LinuxRuntime", "PulseAudio", "TestSupport"]),
+        tests("RTPWireTests", ["MediaCore", "RTPWire", "TestSupport"]),
         tests(
-            "InAppCaptureTests", ["MediaCore", "LinuxRuntime", "InAppCapture", "PixelConversion"]),
-        tests("ImageFileTests", ["MediaCore", "ImageFile", "PixelConversion"]),
+            "RecordingTests",
+            [
+                "MediaCore", "RTPWire", "VideoBitstream", "Matroska", "MediaEngine", "LinuxRuntime", "VPXCodec",
+                "OpusCodec", "WebMContainer", "Recording", "TestSupport",
+            ]),
+        tests(
+            "RelayTests",
+            [
+                "MediaCore", "Identifiers", "Identity", "Admission", "Signaling", "Relay", "ClusterSupport",
+            ]),
+        tests("SRTPTransportTests", ["MediaCore", "RTPWire", "MediaEngine", "SRTPTransport", "TestSupport"]),
+        tests("SessionBusTests", ["MediaCore", "LinuxRuntime", "SessionBus", "CGIO", "BusSupport", "TestSupport"]),
+        tests("SessionDescriptionTests", ["MediaCore", "RTPWire", "SessionDescription", "TestSupport"]),
+        tests(
+            "ShareKitTests",
+            [
+                "MediaCore", "Identifiers", "LinuxRuntime", "CameraCapture", "InAppCapture", "PulseAudio",
+                "SessionBus", "ControlSocket", "Identity", "Admission", "Signaling", "Host", "Service", "Relay",
+                "Extensions", "ShareKit", "BrowserControl", "BusSupport", "ShareKitTutorial", "TestSupport",
+                "test-camera",
+            ]),
+        tests(
+            "SignalingTests",
+            [
+                "MediaCore", "Identifiers", "SessionDescription", "LinuxRuntime", "Identity", "HTTP", "Admission",
+                "Signaling", "Host", "TestSupport", "Crypto", "Logging", "HummingbirdCore", "NIOSSL", "NIOCore",
+                "NIOPosix", "NIOHTTP1", "HTTPTypes",
+            ]),
+        tests("SimulationTests", ["MediaCore", "RTPWire", "MediaEngine", "TestSupport"]),
         tests("TestSourceTests", ["MediaCore", "TestSource"]),
         tests("VPXCodecTests", ["MediaCore", "RTPWire", "VPXCodec", "TestSupport"]),
         tests(
             "VideoDecoderTests",
             [
-                "MediaCore", "MediaEngine", "RTPWire", "VideoBitstream", "VPXCodec", "FFmpegCodec", "DAV1DCodec",
-                "TestSupport",
+                "MediaCore", "VideoBitstream", "VPXCodec", "FFmpegCodec", "DAV1DCodec", "TestSupport",
             ]),
-        tests("OpusCodecTests", ["MediaCore", "OpusCodec", "TestSupport"]),
-        tests(
-            "ICETransportTests",
-            ["ICETransport", "EventLoop", "LinuxRuntime", "MediaCore", "SessionDescription", "TestSupport"]),
-        tests("DTLSTransportTests", ["DTLSTransport", "LinuxRuntime", "MediaCore", "TestSupport", crypto]),
-        tests("SRTPTransportTests", ["SRTPTransport", "MediaCore", "RTPWire", "MediaEngine", "TestSupport"]),
+        tests("WebMContainerTests", ["MediaCore", "Matroska", "WebMContainer", "TestSupport"]),
         tests("WindowPlayoutTests", ["MediaCore", "LinuxRuntime", "WindowPlayout", "CSDL", "TestSupport"]),
         tests(
-            "ExtensionChannelTests",
-            ["ExtensionChannel", "LinuxRuntime", "MediaCore", "TestSupport", "probe-extension"]),
-        tests(
-            "UploadingTests",
-            [
-                "Admission", "ExtensionChannel", "LinuxRuntime", "MediaCore", "OpusCodec", "Publishing", "Sessions",
-                "Signaling", "TestSource", "TestSupport", "Transport", "Uploading", "VPXCodec", "probe-extension",
-            ]),
-        tests("ControlSocketTests", ["ControlSocket", "LinuxRuntime", "MediaCore", "TestSupport"]),
-        tests("SessionBusTests", ["SessionBus", "CGIO", "LinuxRuntime", "BusSupport", "TestSupport"]),
-        tests("PulseAudioTests", ["PulseAudio", "LinuxRuntime", "MediaCore", "TestSupport"]),
-        tests("ICEServersTests", ["ICEServers", nioCore, nioPosix]),
-        tests(
-            "WHIPTests",
-            [
-                "LinuxRuntime", "SessionDescription", "ICEServers", "Sessions", "Signaling", "WHIP", nioCore, nioPosix,
-                nioHTTP1,
-            ]),
-        tests("RecordingLibraryTests", ["RecordingLibrary", "TestSupport"]),
-        tests("BroadcastingTests", ["MediaCore", "Admission", "Broadcasting"]),
-        tests("AdmissionTests", ["MediaCore", "SessionDescription", "Admission", crypto]),
-        tests(
-            "SignalingTests",
-            [
-                "MediaCore", "LinuxRuntime", "SessionDescription", "Admission", "ICEServers", "Signaling",
-                "TestSupport", crypto,
-                logging,
-                nioCore, nioPosix, nioHTTP1, nioSSL,
-            ]),
-        tests("ClusterTests", ["MediaCore", "Admission", "Signaling", "Cluster", "ClusterSupport"]),
-        tests(
-            "LoopbackTests",
-            [
-                "MediaCore", "LinuxRuntime", "EventLoop", "MediaEngine", "SessionDescription", "ICETransport",
-                "Admission", "ICEServers", "Signaling", "Cluster", "Transport", "Publishing", "Receiving", "Sessions",
-                "Control", "TestSource", "VPXCodec", "OpusCodec",
-                "TestSupport", "ClusterSupport", hummingbirdCore, nioCore, httpTypes,
-            ]),
-        tests(
-            "InteropTests",
-            [
-                "MediaCore", "LinuxRuntime", "SessionDescription", "Admission", "Signaling", "Transport", "Publishing",
-                "Receiving", "Sessions",
-                "TestSource", "VPXCodec",
-                "OpusCodec", "share", "BrowserControl", "NetworkBed", "TestSupport", logging,
-            ]),
-        tests(
-            "CommandTests",
-            [
-                "share", "share-relay", "CommandSupport", "RelayVerb", "ShareKit", "probe-extension", "ConferenceSetup",
-                "ConferenceUpload", "SnapshotSetup",
-                "SnapshotUpload", "portal-backend", "test-camera", "MediaCore", "LinuxRuntime", "Control", "ImageFile",
-                "SessionDescription", "SessionBus", "Admission", "ICEServers", "Publishing", "Signaling", "Transport",
-                "BusSupport", "TestSupport", arguments,
-            ]),
-        tests(
-            "ShareKitTests",
-            [
-                "ShareKit", "ShareKitTutorial", "Admission", "Broadcasting", "CameraCapture", "ControlSocket",
-                "InAppCapture", "LinuxRuntime", "test-camera",
-                "MediaCore",
-                "PulseAudio", "Publishing", "SessionBus", "Sessions", "Signaling", "Transport", "BrowserControl",
-                "BusSupport", "TestSupport",
-            ]),
-        tests("NetworkTests", ["share", "LinkEmulation", "NetworkBed", "TestSupport", crypto]),
+            "X11CaptureTests", ["MediaCore", "LinuxRuntime", "PixelConversion", "X11Capture", "CXCB", "TestSupport"]),
     ]
 )
 

@@ -27,18 +27,21 @@ let package = Package(
         // The files that decide what OpenSSL reads.
         .target(name: "DTLSTransport", swiftSettings: tested),
         // The files of these that read a link, a document of a pairing, a manifest or an event.
-        .target(name: "Admission", dependencies: ["MediaCore", "SessionDescription"], swiftSettings: settings),
-        .target(name: "Broadcasting", dependencies: ["Admission"], swiftSettings: settings),
-        .target(name: "ICEServers", swiftSettings: settings),
-        .target(name: "Signaling", dependencies: ["MediaCore", "Admission", "ICEServers"], swiftSettings: tested),
+        .target(name: "Identifiers", swiftSettings: settings),
+        .target(name: "Identity", dependencies: ["MediaCore", "Identifiers"], swiftSettings: settings),
+        .target(name: "HTTP", dependencies: ["MediaCore"], swiftSettings: tested),
+        .target(
+            name: "Admission", dependencies: ["MediaCore", "SessionDescription", "Identifiers", "Identity"],
+            swiftSettings: settings),
+        .target(
+            name: "Signaling", dependencies: ["MediaCore", "Identifiers", "Identity", "HTTP", "Admission"],
+            swiftSettings: tested),
+        .target(name: "Extensions", dependencies: ["Identifiers", "Admission"], swiftSettings: settings),
         .target(
             name: "FuzzTargets",
             dependencies: [
-                "MediaCore", "RTPWire", "SessionDescription", "VideoBitstream", "MediaEngine", "Matroska", "Admission",
-                "Broadcasting",
-                "DTLSTransport",
-                "ICEServers",
-                "Signaling",
+                "MediaCore", "RTPWire", "SessionDescription", "VideoBitstream", "MediaEngine", "Matroska",
+                "DTLSTransport", "Identifiers", "Identity", "HTTP", "Admission", "Signaling", "Extensions",
             ], swiftSettings: settings),
         // In C, as SwiftPM gives an executable in Swift a main of its own: libFuzzer has one.
         .executableTarget(

@@ -12,6 +12,7 @@ let settings: [SwiftSetting] = [
 ]
 
 let mediaCore = Target.Dependency.product(name: "MediaCore", package: "Core")
+let identifiers = Target.Dependency.product(name: "Identifiers", package: "Core")
 let wire = Target.Dependency.product(name: "RTPWire", package: "Core")
 let descriptions = Target.Dependency.product(name: "SessionDescription", package: "Core")
 let engine = Target.Dependency.product(name: "MediaEngine", package: "Core")
@@ -28,6 +29,7 @@ let package = Package(
     dependencies: [.package(path: "../Sources/Core"), .package(path: "../TestSupport")],
     targets: [
         tests("MediaCoreTests", [mediaCore]),
+        tests("IdentifiersTests", [identifiers]),
         tests("RTPWireTests", [mediaCore, wire, support]),
         tests("MediaEngineTests", [mediaCore, wire, engine]),
         tests("SimulationTests", [mediaCore, wire, engine, support]),

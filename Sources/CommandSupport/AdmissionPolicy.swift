@@ -1,8 +1,10 @@
 package import Admission
 import ArgumentParser
 import Foundation
+import Host
+package import Identifiers
+package import Identity
 import MediaCore
-import Sessions
 import Signaling
 
 package enum AcceptChoice: String, ExpressibleByArgument, CaseIterable {

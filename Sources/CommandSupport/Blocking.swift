@@ -1,7 +1,7 @@
 import Foundation
 package import LinuxRuntime
 import MediaCore
-package import Transport
+package import PeerConnection
 
 /// Runs an async call and blocks the calling thread until it returns. Call it from a command's thread, never from the
 /// concurrency pool.

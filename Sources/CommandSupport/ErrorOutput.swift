@@ -1,6 +1,6 @@
 import Foundation
+import Host
 import LinuxRuntime
-import Sessions
 
 /// Writes messages for people to stderr, in whole lines. Below them it redraws the bottom of the screen: a counted
 /// notice, and a question or the status.

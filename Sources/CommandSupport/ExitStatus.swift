@@ -1,5 +1,5 @@
 package import ArgumentParser
-package import Transport
+package import PeerConnection
 
 /// The exit codes, as in sysexits.h. Docs/manual.md lists them.
 package enum ExitStatus: Int32 {

@@ -1,7 +1,7 @@
 import Foundation
+import Host
 import LinuxRuntime
 import SessionBus
-import Sessions
 
 /// Shows knocks as desktop notifications (D-Bus). Runs on a thread of its own, because the session bus may answer
 /// slowly.

@@ -1,5 +1,5 @@
 import ArgumentParser
-import Signaling
+import HTTP
 
 /// The value of `--listen`: "ADDR:PORT", with IPv6 in brackets.
 package struct ListenAddress {

@@ -1,7 +1,7 @@
 import Foundation
-import ICEServers
+import HTTP
+package import PeerConnection
 import Signaling
-package import Transport
 
 /// Writes data for programs to stdout: the link alone, or one JSON object a line.
 package struct DataOutput: Sendable {

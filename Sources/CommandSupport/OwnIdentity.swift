@@ -1,4 +1,5 @@
-package import Admission
+package import Identifiers
+package import Identity
 
 /// Loads this machine's identity, or makes one.
 /// - Parameter service: the identity with which this service pairs with a relay.

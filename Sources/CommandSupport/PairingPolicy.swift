@@ -1,7 +1,9 @@
 package import Admission
 import Foundation
+import Host
+import Identifiers
+package import Identity
 import MediaCore
-import Sessions
 import Signaling
 
 /// Decides on pairings by `--accept`: from the file of known hosts, by a question in the terminal, or with yes for

@@ -1,7 +1,8 @@
-package import Admission
+import Admission
 import Foundation
+import Host
+package import Identifiers
 import LinuxRuntime
-import Sessions
 import Signaling
 
 /// Asks in the terminal, one question at a time, in their order: about knocks, about hosts that want to broadcast to a

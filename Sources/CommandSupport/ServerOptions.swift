@@ -1,7 +1,6 @@
 package import ArgumentParser
 import Foundation
-package import ICEServers
-import Signaling
+package import Signaling
 
 /// Options for STUN and TURN servers, shared by host, join and doctor.
 package struct ServerOptions: ParsableArguments {

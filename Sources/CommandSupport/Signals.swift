@@ -1,6 +1,6 @@
 import Foundation
+import Host
 import LinuxRuntime
-import Sessions
 import Synchronization
 
 /// Handles SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGTSTP and SIGCONT on a thread of its own. A second SIGINT, SIGQUIT, SIGTERM

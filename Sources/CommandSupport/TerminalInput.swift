@@ -1,6 +1,6 @@
 import Foundation
+import Host
 import LinuxRuntime
-import Sessions
 
 /// The input of one read.
 package enum KeyPress: Equatable, Sendable {

@@ -17,12 +17,16 @@ func layer(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
 
 let package = Package(
     name: "share-core",
-    products: ["MediaCore", "RTPWire", "SessionDescription", "VideoBitstream", "MediaEngine", "PeerEngine", "Matroska"]
-        .map {
-            .library(name: $0, targets: [$0])
-        },
+    products: [
+        "MediaCore", "Identifiers", "RTPWire", "SessionDescription", "VideoBitstream", "MediaEngine", "PeerEngine",
+        "Matroska",
+    ]
+    .map {
+        .library(name: $0, targets: [$0])
+    },
     targets: [
         layer("MediaCore"),
+        layer("Identifiers"),
         layer("RTPWire", ["MediaCore"]),
         layer("SessionDescription", ["MediaCore", "RTPWire"]),
         layer("VideoBitstream", ["MediaCore", "RTPWire"]),

@@ -1,8 +1,8 @@
-package import Cluster
 import CommandSupport
 import Foundation
 import LinuxRuntime
 package import NATSMessaging
+package import Relay
 
 /// NATS as the bus of a cluster. Safe from any thread.
 package final class NATSBus: MessageBus {

@@ -1,17 +1,19 @@
 import Admission
 package import ArgumentParser
-import Cluster
 import CommandSupport
 import Foundation
-import ICEServers
+import HTTP
+import Host
+import Identifiers
+import Identity
 import LinuxRuntime
 import MediaCore
 import NATSMessaging
+import PeerConnection
 import ProcessMemory
-import Publishing
-import Sessions
+import Relay
+import Service
 import Signaling
-import Transport
 
 package struct RelayCommand: ParsableCommand {
     package init() {}

@@ -2,9 +2,9 @@ import CommandSupport
 import Foundation
 import LinuxRuntime
 package import MediaCore
-package import Sessions
+import PeerConnection
+package import Relay
 import Signaling
-import Transport
 
 /// The statistics of a relay in Prometheus's text format (exposition format 0.0.4).
 package struct RelayMetrics {

@@ -1,14 +1,17 @@
 import Admission
-import Cluster
 import CommandSupport
 import Foundation
+import HTTP
+import Host
+import Identifiers
+import Identity
 import LinuxRuntime
 import MediaCore
 import NATSMessaging
-import Publishing
-import Sessions
+import PeerConnection
+import Relay
+import Service
 import Signaling
-import Transport
 
 /// Reports the events of a relay on stderr and as JSON on stdout. Safe from any thread.
 final class RelayReporter: Sendable {

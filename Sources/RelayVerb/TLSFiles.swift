@@ -1,7 +1,7 @@
 import CommandSupport
 import Foundation
+import HTTP
 import LinuxRuntime
-import Signaling
 
 /// The two files of `--tls`: a certificate chain and its key, which are read again when they change.
 struct TLSFiles: Sendable {

@@ -1,9 +1,9 @@
 internal import Admission
+internal import Host
 internal import InAppCapture
 internal import LinuxRuntime
 internal import MediaCore
 internal import PixelConversion
-internal import Sessions
 
 /// What an app shows of itself: the frames and the audio that it hands in, and nothing else on the display.
 ///

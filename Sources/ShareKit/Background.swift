@@ -1,5 +1,5 @@
+internal import Host
 internal import LinuxRuntime
-internal import Sessions
 
 /// Pauses the broadcast of an app while the app is in the background: its window is hidden, as the app or the display
 /// says, or the session is locked.

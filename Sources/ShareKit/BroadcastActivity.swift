@@ -1,9 +1,10 @@
 internal import Admission
-internal import Broadcasting
+internal import Extensions
+internal import Host
+internal import Identifiers
+internal import Identity
 internal import LinuxRuntime
-internal import Sessions
-internal import Transport
-internal import Uploading
+internal import PeerConnection
 
 /// Chooses a service and pairs with it: the counterpart of ReplayKit's `RPBroadcastActivityViewController`.
 ///

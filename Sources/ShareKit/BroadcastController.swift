@@ -1,9 +1,10 @@
-package import Admission
+import Admission
+package import Host
+import Identifiers
+package import Identity
 internal import LinuxRuntime
-package import Publishing
-package import Sessions
+package import PeerConnection
 package import Signaling
-package import Transport
 
 /// One broadcast of an app to the service that it is paired with: the counterpart of ReplayKit's
 /// `RPBroadcastController`.

@@ -1,9 +1,9 @@
 package import Admission
-package import Broadcasting
-internal import Publishing
-package import Sessions
-package import Transport
-package import Uploading
+package import Extensions
+package import Host
+package import Identifiers
+package import Identity
+package import PeerConnection
 
 /// Where a broadcast goes after its user has agreed: to that service and to nobody else.
 package enum BroadcastDestination: Sendable {

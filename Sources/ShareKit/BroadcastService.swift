@@ -1,10 +1,13 @@
 package import Admission
+import HTTP
+package import Identifiers
+package import Identity
 internal import LinuxRuntime
 package import MediaCore
-internal import Receiving
-package import Sessions
+package import PeerConnection
+package import Service
 package import Signaling
-package import Transport
+internal import Viewer
 
 /// A service that apps and hosts broadcast to, after they have paired with it.
 ///

@@ -1,7 +1,7 @@
+package import Host
 internal import InAppCapture
 package import MediaCore
 internal import OpusCodec
-package import Sessions
 
 /// What a broadcast captures: one screen and its audio tracks.
 // SAFETY: `takeScreen` is called once, by the session that gets the value.

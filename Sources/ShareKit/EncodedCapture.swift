@@ -1,9 +1,9 @@
 internal import CameraCapture
+internal import Host
 internal import InAppCapture
 internal import LinuxRuntime
 internal import MediaCore
 internal import Recording
-internal import Sessions
 internal import VPXCodec
 
 /// A capture of one recorder, whatever becomes of its samples.

@@ -1,10 +1,10 @@
-internal import Admission
+import Admission
+internal import Extensions
+internal import Host
+internal import Identity
 internal import MediaCore
-internal import Publishing
-internal import Sessions
+internal import PeerConnection
 internal import Signaling
-internal import Transport
-internal import Uploading
 internal import VPXCodec
 
 /// A broadcast to one destination, however it gets there.

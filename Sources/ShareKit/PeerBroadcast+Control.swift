@@ -1,7 +1,7 @@
 internal import Admission
+internal import Host
+internal import Identifiers
 internal import MediaCore
-internal import Publishing
-internal import Sessions
 
 /// What the app's user can do with a running broadcast.
 extension PeerBroadcast {

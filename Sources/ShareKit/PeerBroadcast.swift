@@ -1,10 +1,11 @@
-package import Admission
+import Admission
+internal import HTTP
+package import Host
+package import Identifiers
+package import Identity
 internal import LinuxRuntime
 internal import MediaCore
-package import Publishing
-package import Sessions
-internal import Signaling
-package import Transport
+package import PeerConnection
 
 /// Publishes an app's own frames to other peers, by a link: browsers, `share join`, or other instances of the app
 /// (``PeerViewer``). Each viewer is asked about.

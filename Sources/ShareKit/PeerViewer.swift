@@ -1,12 +1,12 @@
-package import Admission
-package import ICEServers
+package import Identifiers
+package import Identity
 package import LinuxRuntime
 package import MediaCore
+package import PeerConnection
 internal import PixelConversion
-package import Receiving
 internal import Recording
-package import Sessions
-package import Transport
+package import Signaling
+package import Viewer
 
 /// Joins a broadcast by its link and hands its decoded frames and audio to the app.
 ///

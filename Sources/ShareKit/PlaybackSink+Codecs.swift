@@ -2,8 +2,8 @@ internal import DAV1DCodec
 internal import FFmpegCodec
 package import MediaCore
 internal import OpusCodec
-package import Receiving
 internal import VPXCodec
+package import Viewer
 
 extension VideoDecoders {
     /// What this machine can decode: VP8 and VP9 always, H.264 and H.265 with libavcodec, AV1 with libdav1d. The first use

@@ -1,12 +1,14 @@
 internal import Admission
 internal import ExtensionChannel
+internal import Extensions
+internal import HTTP
+internal import Host
+internal import Identifiers
+internal import Identity
 internal import LinuxRuntime
 internal import MediaCore
-internal import Sessions
+internal import PeerConnection
 internal import Signaling
-internal import Transport
-internal import Uploading
-internal import WHIP
 
 /// An upload program that publishes what its host has encoded, without encoding it again: to a service peer, or to any
 /// WHIP endpoint (RFC 9725). The receiver's bandwidth sets the bitrate of the host.

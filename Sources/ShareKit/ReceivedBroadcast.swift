@@ -1,6 +1,7 @@
-internal import Admission
+import Admission
+internal import Identifiers
 internal import LinuxRuntime
-internal import Sessions
+internal import Service
 internal import Signaling
 
 /// A broadcast that a ``BroadcastService`` takes in, and the way back to the app that sends it.

@@ -1,8 +1,8 @@
-package import Admission
+internal import HTTP
+package import Identity
 internal import LinuxRuntime
 internal import MediaCore
 internal import RecordingPage
-internal import Signaling
 
 /// A recording that other people get by a link: one of them once, or everybody for some time. The owner is asked about each
 /// browser. It is served by this process, over HTTPS with the user's own certificate, until `close`.

@@ -1,6 +1,6 @@
 internal import Admission
 internal import MediaCore
-internal import Transport
+internal import PeerConnection
 
 /// Why something of ShareKit failed or ended.
 public struct ShareKitError: Error, Sendable, Equatable, CustomStringConvertible {

@@ -1,5 +1,5 @@
-internal import Admission
 internal import Foundation
+internal import Identifiers
 
 /// Starts and stops the broadcast of the whole screen: the counterpart of `RPSystemBroadcastPickerView`.
 ///

@@ -1,9 +1,8 @@
-internal import Admission
 public import Foundation
+internal import Identity
 internal import LinuxRuntime
 internal import MediaCore
-internal import Recording
-package import RecordingLibrary
+package import Recording
 
 /// The recordings and clips of this user, whichever program has made them: what `share recordings list` shows.
 ///

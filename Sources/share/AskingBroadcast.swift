@@ -1,8 +1,7 @@
-import Admission
+import Host
+import Identifiers
 import MediaCore
-import Publishing
-import Sessions
-import Transport
+import PeerConnection
 
 /// What `share status` and `share stop` see of a host whose user has not agreed yet: nothing is captured.
 final class AskingBroadcast: ControllableBroadcast {

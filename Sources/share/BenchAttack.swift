@@ -1,6 +1,6 @@
-import Admission
 import ArgumentParser
 import Foundation
+import Identifiers
 import MediaCore
 
 /// What strangers send to the relay of `share bench relay --attack` while viewers watch and join.

@@ -1,12 +1,12 @@
-import Admission
 import CommandSupport
 import Foundation
+import Identifiers
+import Identity
 import LinuxRuntime
 import MediaCore
-import Receiving
-import Sessions
+import PeerConnection
 import ShareKit
-import Transport
+import Viewer
 
 /// Viewers that count. They share a loop, and come from several addresses, as a relay limits each address.
 final class BenchAudience: Sendable {

@@ -1,9 +1,10 @@
 import Admission
-import Cluster
 import CommandSupport
 import Foundation
+import Identifiers
 import LinuxRuntime
 import MediaCore
+import Relay
 import RelayVerb
 import Signaling
 

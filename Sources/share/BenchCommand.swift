@@ -1,14 +1,14 @@
-import Admission
 import ArgumentParser
 import CommandSupport
 import Foundation
+import Host
+import Identifiers
 import LinuxRuntime
 import MediaCore
-import Sessions
+import PeerConnection
 import ShareKit
 import Signaling
 import TestSource
-import Transport
 
 struct BenchCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

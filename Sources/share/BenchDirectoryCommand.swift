@@ -2,6 +2,8 @@ import Admission
 import ArgumentParser
 import CommandSupport
 import Foundation
+import Identifiers
+import Identity
 import LinuxRuntime
 import MediaCore
 import Signaling

@@ -1,11 +1,11 @@
 import Admission
 import CommandSupport
+import Host
 import MediaCore
-import Sessions
+import PeerConnection
 import ShareKit
 import Signaling
 import TestSource
-import Transport
 
 /// The broadcast of a test stream.
 final class BenchPublisher {

@@ -1,12 +1,11 @@
 import CommandSupport
 import Control
 import Foundation
+import Host
 import LinuxRuntime
 import MediaCore
-import Publishing
+import PeerConnection
 import SessionBus
-import Sessions
-import Transport
 
 /// Shows a system broadcast on the session bus (`io.sharekit.Broadcast1`) and in the tray, and carries out what other
 /// programs ask for there. Runs on a thread of its own, because the bus may answer slowly.

@@ -1,9 +1,8 @@
 import CommandSupport
+import Host
 import MediaCore
-import Publishing
+import PeerConnection
 import SessionBus
-import Sessions
-import Transport
 
 /// Shows on the desktop that the screen is broadcast: an icon in the tray, with a menu, or a notification where the desktop
 /// has no tray. On the thread of ``BroadcastBus``.

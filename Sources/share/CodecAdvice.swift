@@ -1,5 +1,5 @@
 import MediaCore
-import Transport
+import PeerConnection
 
 extension EndReason {
     /// The reason, with what the user can do about video that this machine cannot decode.

@@ -4,8 +4,8 @@ import CommandSupport
 import Control
 import ControlSocket
 import Foundation
+import Host
 import MediaCore
-import Publishing
 
 /// Finds the broadcast that a control verb is for: of this user, on this machine.
 struct ControlOptions: ParsableArguments {

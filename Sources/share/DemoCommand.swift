@@ -1,8 +1,8 @@
 import ArgumentParser
 import CommandSupport
 import Foundation
+import Host
 import LinuxRuntime
-import Sessions
 
 struct DemoCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

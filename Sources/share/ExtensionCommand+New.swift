@@ -2,6 +2,7 @@ import Admission
 import ArgumentParser
 import CommandSupport
 import Foundation
+import Identifiers
 import MediaCore
 
 extension ExtensionCommand {

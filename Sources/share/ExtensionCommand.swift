@@ -1,8 +1,9 @@
 import Admission
 import ArgumentParser
-import Broadcasting
 import CommandSupport
+import Extensions
 import Foundation
+import Identifiers
 import MediaCore
 import Signaling
 

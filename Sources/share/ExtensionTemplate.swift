@@ -1,6 +1,6 @@
-import Admission
 import CommandSupport
 import Foundation
+import Identifiers
 
 /// The files of a package with the programs of an extension.
 struct ExtensionTemplate {

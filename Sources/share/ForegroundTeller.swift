@@ -1,9 +1,9 @@
 import Admission
 import CommandSupport
+import Host
 import ImageFile
 import LinuxRuntime
 import MediaCore
-import Sessions
 import X11Capture
 
 /// Tells who receives a broadcast which application is in front, as `--tell-application` allows.

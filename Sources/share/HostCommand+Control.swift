@@ -1,12 +1,12 @@
-import Admission
 import CommandSupport
 import Control
 import ControlSocket
 import Foundation
+import Host
+import Identifiers
 import LinuxRuntime
 import MediaCore
-import Sessions
-import Transport
+import PeerConnection
 
 /// What a host offers to other programs of its user, and the countdown before it.
 extension HostCommand {

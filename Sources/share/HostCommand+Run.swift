@@ -1,15 +1,15 @@
-import Admission
 import CommandSupport
 import Control
 import ControlSocket
 import Foundation
-import ICEServers
+import Host
+import Identifiers
+import Identity
 import LinuxRuntime
 import MediaCore
-import Publishing
-import Sessions
+import PeerConnection
 import ShareKit
-import Transport
+import Signaling
 import WindowPlayout
 import X11Capture
 

@@ -1,14 +1,16 @@
 import Admission
-import Broadcasting
 import CommandSupport
 import ControlSocket
+import Extensions
 import Foundation
+import Host
+import Identifiers
+import Identity
 import LinuxRuntime
 import MediaCore
-import Sessions
+import PeerConnection
 import ShareKit
 import Signaling
-import Transport
 
 /// Broadcasting to a service instead of to viewers.
 extension HostCommand {

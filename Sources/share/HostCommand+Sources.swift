@@ -1,15 +1,15 @@
 import CameraCapture
 import CommandSupport
 import Foundation
+import Host
 import LinuxRuntime
 import MediaCore
+import PeerConnection
 import PixelConversion
 import PortalCapture
 import PulseAudio
-import Sessions
 import ShareKit
 import TestSource
-import Transport
 import X11Capture
 
 extension HostCommand {

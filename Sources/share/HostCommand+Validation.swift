@@ -1,7 +1,7 @@
-import Admission
 import ArgumentParser
 import CommandSupport
 import Foundation
+import Identifiers
 import MediaCore
 
 /// The options as the command line has them: which exclude each other, and what they mean.

@@ -1,12 +1,11 @@
 import Admission
 import CommandSupport
 import Foundation
+import Host
 import LinuxRuntime
 import MediaCore
-import Publishing
-import Sessions
+import PeerConnection
 import Signaling
-import Transport
 
 /// Reports the host's events on stderr and as JSON on stdout.
 enum HostReporter {

@@ -1,9 +1,8 @@
 import CameraCapture
 import CommandSupport
+import Host
 import LinuxRuntime
-import Publishing
-import Sessions
-import Transport
+import PeerConnection
 
 /// One run of `share host`: where its events go, and what ends it.
 struct HostRun: Sendable {

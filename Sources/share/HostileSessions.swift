@@ -1,4 +1,6 @@
-import Admission
+import HTTP
+import Identifiers
+import Identity
 import LinuxRuntime
 import MediaCore
 import Signaling

@@ -1,16 +1,16 @@
-import Admission
 import ArgumentParser
 import CommandSupport
 import ControlSocket
 import Foundation
+import Identifiers
 import ImageFile
 import MediaCore
+import PeerConnection
 import PixelConversion
 import PulseAudio
-import Receiving
 import ShareKit
 import Signaling
-import Transport
+import Viewer
 import WindowPlayout
 import X11Capture
 

@@ -1,7 +1,8 @@
-import Admission
 import ArgumentParser
 import CommandSupport
 import Foundation
+import Identifiers
+import Identity
 import Signaling
 
 struct KnownCommand: ParsableCommand {

@@ -1,4 +1,4 @@
-import Admission
+import Identifiers
 
 /// What the host's user tells those who get the link.
 struct LinkAdvice {

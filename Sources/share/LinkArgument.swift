@@ -1,6 +1,6 @@
-import Admission
 import CommandSupport
 import Foundation
+import Identifiers
 
 /// The link on the command line of `share join` and `share record`.
 enum LinkArgument {

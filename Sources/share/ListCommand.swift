@@ -2,10 +2,12 @@ import Admission
 import ArgumentParser
 import CommandSupport
 import Foundation
+import HTTP
+import Identifiers
 import MediaCore
+import PeerConnection
 import ShareKit
 import Signaling
-import Transport
 
 struct ListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

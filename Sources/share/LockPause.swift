@@ -1,9 +1,9 @@
 import CommandSupport
 import Foundation
+import Host
 import LinuxRuntime
+import PeerConnection
 import SessionBus
-import Sessions
-import Transport
 
 /// Pauses a system broadcast while the user's session is locked, and asks on return (``LockPausePolicy``).
 final class LockPause: Sendable {

@@ -1,9 +1,9 @@
 import ArgumentParser
 import CommandSupport
+import Host
 import LinuxRuntime
 import MediaCore
 import PixelConversion
-import Sessions
 import TestSource
 import WindowPlayout
 

@@ -1,12 +1,12 @@
-import Admission
 import CommandSupport
 import Foundation
+import Identity
 import LinuxRuntime
 import MediaCore
+import PeerConnection
 import PixelConversion
 import PortalCapture
 import SessionBus
-import Transport
 
 /// The screen of a Wayland session, which the desktop's portal grants.
 enum PortalSource {

@@ -1,7 +1,7 @@
 import CommandSupport
+import Host
 import MediaCore
-import Publishing
-import Transport
+import PeerConnection
 
 /// Who receives a broadcast, in words: "3 viewers", "to "Relay", 3 viewers", or "to "Conference"" where the service does not
 /// tell how many watch, with the likes that it tells. The status line, `share status` and the tray use it.

@@ -2,13 +2,13 @@ import Admission
 import ArgumentParser
 import CommandSupport
 import Foundation
+import Host
+import Identity
 import LinuxRuntime
 import MediaCore
-import Publishing
+import PeerConnection
 import Recording
-import Sessions
 import ShareKit
-import Transport
 import VPXCodec
 
 /// What `share record --screen` records.

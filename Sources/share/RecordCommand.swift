@@ -1,12 +1,12 @@
-import Admission
 import ArgumentParser
 import CommandSupport
 import Foundation
+import Identifiers
 import MediaCore
-import Receiving
+import PeerConnection
 import Recording
 import ShareKit
-import Transport
+import Viewer
 
 struct RecordCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

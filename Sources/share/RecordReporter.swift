@@ -1,10 +1,10 @@
 import CommandSupport
 import LinuxRuntime
 import MediaCore
-import Receiving
+import PeerConnection
 import Recording
 import ShareKit
-import Transport
+import Viewer
 
 /// Runs a session for `share record` and reports its events on stderr and as JSON.
 final class RecordReporter: Sendable {

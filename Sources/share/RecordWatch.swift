@@ -1,13 +1,14 @@
-import Admission
 import CommandSupport
 import Foundation
-import ICEServers
+import Identifiers
+import Identity
 import LinuxRuntime
 import MediaCore
-import Receiving
+import PeerConnection
 import Recording
 import ShareKit
-import Transport
+import Signaling
+import Viewer
 
 /// Records one broadcast whenever it runs, for `share record --watch`: each session to a file of its own.
 ///

@@ -4,7 +4,6 @@ import Foundation
 import LinuxRuntime
 import MediaCore
 import Recording
-import RecordingLibrary
 import ShareKit
 
 /// Enters what this process records into the catalogue of the user. A catalogue that cannot be used never disturbs a

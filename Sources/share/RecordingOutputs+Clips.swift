@@ -1,8 +1,9 @@
-import Admission
 import CommandSupport
 import Control
 import ControlSocket
 import Foundation
+import Identifiers
+import Identity
 import LinuxRuntime
 import MediaCore
 import Recording

@@ -1,10 +1,10 @@
 import CommandSupport
+import Host
 import LinuxRuntime
 import MediaCore
-import Receiving
+import PeerConnection
 import Recording
-import Sessions
-import Transport
+import Viewer
 
 /// The recorder and the clip buffer of a session, and what they report on stderr and as JSON. Safe from any thread.
 final class RecordingOutputs: Sendable {

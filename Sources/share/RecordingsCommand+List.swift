@@ -3,7 +3,6 @@ import CommandSupport
 import Foundation
 import MediaCore
 import Recording
-import RecordingLibrary
 import ShareKit
 
 struct ListRecordingsCommand: ParsableCommand {

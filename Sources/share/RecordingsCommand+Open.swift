@@ -3,11 +3,10 @@ import CommandSupport
 import Foundation
 import LinuxRuntime
 import MediaCore
+import PeerConnection
 import Recording
-import RecordingLibrary
 import RecordingPage
 import ShareKit
-import Transport
 
 struct OpenRecordingsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,12 +1,12 @@
-import Admission
 import ArgumentParser
 import CommandSupport
 import Foundation
+import Identity
 import LinuxRuntime
+import PeerConnection
 import Recording
 import ShareKit
 import Signaling
-import Transport
 
 struct ShareRecordingCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,10 +1,10 @@
-import Admission
 import CommandSupport
 import Foundation
+import Identifiers
 import LinuxRuntime
 import MediaCore
+import PeerConnection
 import ShareKit
-import Transport
 
 /// Runs a cluster of three relays on this machine, with one host and viewers at all of them, and kills two relays, one
 /// after the other. Prints what the viewers noticed.

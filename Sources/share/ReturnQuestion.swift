@@ -1,6 +1,7 @@
 import Admission
 import CommandSupport
 import Foundation
+import Identity
 import LinuxRuntime
 import WindowPlayout
 

@@ -2,16 +2,18 @@ import Admission
 import ArgumentParser
 import CommandSupport
 import Foundation
+import Identifiers
+import Identity
 import LinuxRuntime
 import MediaCore
+import PeerConnection
 import PixelConversion
 import PulseAudio
-import Receiving
 import Recording
-import Sessions
+import Service
 import ShareKit
 import Signaling
-import Transport
+import Viewer
 import WindowPlayout
 
 struct ServiceCommand: ParsableCommand {

@@ -1,6 +1,6 @@
 import Admission
-import Broadcasting
 import CommandSupport
+import Extensions
 import Foundation
 import WindowPlayout
 

@@ -1,8 +1,8 @@
 import Admission
 import CommandSupport
 import Foundation
+import Host
 import MediaCore
-import Sessions
 import WindowPlayout
 
 /// Asks the host's user whether to broadcast to a service, each time, and for what the service's setup needs. In the

@@ -1,15 +1,16 @@
 import Admission
 import CommandSupport
 import Foundation
+import Identifiers
 import ImageFile
 import LinuxRuntime
 import MediaCore
-import Receiving
+import PeerConnection
 import Recording
-import Sessions
+import Service
 import ShareKit
 import Signaling
-import Transport
+import Viewer
 import WindowPlayout
 
 /// Shows what a service takes in, and reports its events on stderr and as JSON on stdout. Safe from any thread.

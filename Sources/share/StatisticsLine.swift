@@ -1,6 +1,6 @@
+import Host
 import MediaCore
-import Publishing
-import Receiving
+import Viewer
 
 /// Formats the lines of `--stats`, one a second on stderr. Rates are averages since the previous line.
 struct StatisticsLine {

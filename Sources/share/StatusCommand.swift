@@ -1,7 +1,7 @@
 import ArgumentParser
 import CommandSupport
 import Control
-import Publishing
+import Host
 
 struct StatusCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,6 +1,6 @@
 import CommandSupport
+import Host
 import MediaCore
-import Publishing
 
 /// Formats the host's status: "● LIVE 00:12:31  2 viewers  30 fps  1.4 Mbit/s  limited by the network", or
 /// "○ PAUSED 00:12:31  2 viewers  microphone muted"

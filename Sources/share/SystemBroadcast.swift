@@ -2,12 +2,12 @@ import Admission
 import CommandSupport
 import ControlSocket
 import Foundation
+import Host
+import Identifiers
 import LinuxRuntime
-import Publishing
+import PeerConnection
 import SessionBus
-import Sessions
 import ShareKit
-import Transport
 
 /// The broadcast of the session's screen, of which a user session has one: it holds the lock and the bus's name, shows an
 /// indicator, and pauses while the session is locked.

@@ -2,10 +2,11 @@ import Admission
 import ArgumentParser
 import CommandSupport
 import Foundation
-import Sessions
+import Host
+import Identifiers
+import PeerConnection
 import ShareKit
 import Signaling
-import Transport
 
 /// The upload programs of the extensions that ship with `share`. A host starts them.
 struct UploadCommand: ParsableCommand {

@@ -3,10 +3,10 @@ import Foundation
 import ImageFile
 import LinuxRuntime
 import MediaCore
+import PeerConnection
 import PixelConversion
-import Receiving
 import ShareKit
-import Transport
+import Viewer
 import WindowPlayout
 
 /// Runs a watch session for a command and reports its events in the window, on stderr and as JSON.

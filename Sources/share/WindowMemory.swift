@@ -1,6 +1,6 @@
-import Admission
 import CommandSupport
 import Foundation
+import Identity
 import WindowPlayout
 
 /// Where the user has left the windows of `share join` and `share service`: `$XDG_STATE_HOME/share/window`, else

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Admission
+@testable import Identifiers
 
 @Suite struct PairingClientTests {
     private let start = ContinuousClock.now

@@ -2,6 +2,8 @@ import MediaCore
 import Testing
 
 @testable import Admission
+@testable import Identifiers
+@testable import Identity
 
 let conference = ServiceID("com.example.conference")
 let budget = ApplicationInfo(id: "com.example.budget", name: "Budget")

@@ -1,6 +1,8 @@
 import Testing
 
 @testable import Admission
+@testable import Identifiers
+@testable import Identity
 
 /// Who gets a place of a service that has no free one.
 @Suite struct PairingPlacesTests {

@@ -1,6 +1,8 @@
 import Testing
 
 @testable import Admission
+@testable import Identifiers
+@testable import Identity
 
 /// Deadlines and limits of pairings, with instants as arguments. The file is long, as each limit has its test.
 @Suite struct PairingTableTests {

@@ -3,6 +3,8 @@ import Foundation
 import Testing
 
 @testable import Admission
+@testable import Identifiers
+@testable import Identity
 
 @Suite struct PairingTranscriptTests {
     private func transcript(

@@ -2,6 +2,8 @@ import MediaCore
 import Testing
 
 @testable import Admission
+@testable import Identifiers
+@testable import Identity
 
 /// One host, one service and an attacker who is the network between them.
 ///

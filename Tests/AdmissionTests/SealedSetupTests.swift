@@ -1,6 +1,8 @@
 import Testing
 
 @testable import Admission
+@testable import Identifiers
+@testable import Identity
 
 /// What a host sends to a service over a relay.
 @Suite struct SealedSetupTests {

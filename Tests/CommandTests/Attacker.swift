@@ -1,6 +1,8 @@
-import Admission
 import Foundation
 import Glibc
+import HTTP
+import Identifiers
+import Identity
 import SessionDescription
 import Signaling
 

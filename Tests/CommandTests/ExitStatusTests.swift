@@ -1,5 +1,5 @@
+import PeerConnection
 import Testing
-import Transport
 
 @testable import CommandSupport
 @testable import RelayVerb

@@ -5,6 +5,8 @@ import Testing
 
 @testable import Admission
 @testable import CommandSupport
+@testable import Identifiers
+@testable import Identity
 @testable import RelayVerb
 @testable import share
 

@@ -1,5 +1,5 @@
 import Foundation
-import ICEServers
+import Signaling
 import TestSupport
 import Testing
 

@@ -1,6 +1,6 @@
 import BusSupport
 import Foundation
-import Publishing
+import Host
 import SessionBus
 import TestSupport
 import Testing

@@ -4,6 +4,8 @@ import Foundation
 import Signaling
 import Testing
 
+@testable import Identifiers
+
 extension InteropTests {
     /// The page's question to its user before it knocks, and its offers at the end.
     @Suite struct AskingPageTests {

@@ -3,6 +3,8 @@ import BrowserControl
 import Signaling
 import Testing
 
+@testable import Identifiers
+
 extension InteropTests {
     /// The values that a browser stores: its certificate across visits, its admission across a reload.
     @Suite struct KeepingPageTests {

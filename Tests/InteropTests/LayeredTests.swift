@@ -6,10 +6,11 @@ import Testing
 import VPXCodec
 
 @testable import Admission
-@testable import Publishing
-@testable import Receiving
-@testable import Sessions
-@testable import Transport
+@testable import Host
+@testable import Identifiers
+@testable import Identity
+@testable import PeerConnection
+@testable import Viewer
 
 extension InteropTests {
     /// Browsers that get two temporal layers, while a slower viewer gets only the base.

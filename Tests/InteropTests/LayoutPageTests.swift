@@ -4,6 +4,8 @@ import MediaCore
 import Signaling
 import Testing
 
+@testable import Identifiers
+
 extension InteropTests {
     /// No element covers another important one, on a telephone in both orientations, and on a desktop.
     @Suite struct LayoutPageTests {

@@ -1,4 +1,6 @@
 import Admission
+import Identifiers
+import Identity
 import Logging
 import MediaCore
 import SessionDescription

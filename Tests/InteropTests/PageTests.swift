@@ -1,10 +1,13 @@
 import Admission
 import BrowserControl
 import Foundation
+import Identifiers
 import SessionDescription
 import Signaling
 import Synchronization
 import Testing
+
+@testable import Identity
 
 extension InteropTests {
     /// The page under a link, with a host that has no media.

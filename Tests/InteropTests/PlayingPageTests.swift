@@ -3,6 +3,8 @@ import BrowserControl
 import Signaling
 import Testing
 
+@testable import Identifiers
+
 extension InteropTests {
     /// The page during playback, with media that the browser sends to itself.
     @Suite struct PlayingPageTests {

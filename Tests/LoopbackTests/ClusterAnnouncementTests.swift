@@ -1,5 +1,5 @@
-import Cluster
 import ClusterSupport
+import HTTP
 import LinuxRuntime
 import MediaCore
 import Signaling
@@ -7,7 +7,9 @@ import TestSupport
 import Testing
 
 @testable import Admission
-@testable import Sessions
+@testable import Identifiers
+@testable import Identity
+@testable import Relay
 
 /// What a relay does about a broadcast that somebody announces on the bus, when a viewer knocks.
 @Suite(.serialized, .timeLimit(.minutes(1)))

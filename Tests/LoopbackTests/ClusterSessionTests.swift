@@ -1,16 +1,16 @@
-import Cluster
 import ClusterSupport
 import EventLoop
-import ICEServers
 import LinuxRuntime
 import MediaCore
 import Signaling
 import Testing
 
-@testable import Admission
-@testable import Publishing
-@testable import Sessions
-@testable import Transport
+@testable import Host
+@testable import Identifiers
+@testable import Identity
+@testable import PeerConnection
+@testable import Relay
+@testable import Viewer
 
 /// Relays of one cluster get a broadcast from each other, over real HTTPS, ICE, DTLS and SRTP on loopback.
 @Suite(.serialized, .timeLimit(.minutes(1)))

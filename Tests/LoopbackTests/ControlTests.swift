@@ -1,3 +1,4 @@
+import HTTP
 import LinuxRuntime
 import MediaCore
 import OpusCodec
@@ -8,10 +9,11 @@ import VPXCodec
 
 @testable import Admission
 @testable import Control
-@testable import Publishing
-@testable import Receiving
-@testable import Sessions
-@testable import Transport
+@testable import Host
+@testable import Identifiers
+@testable import Identity
+@testable import PeerConnection
+@testable import Viewer
 
 /// Pause, mute and removal while real viewers watch.
 @Suite(.serialized, .timeLimit(.minutes(2)))

@@ -1,6 +1,5 @@
 import EventLoop
 import Foundation
-import ICEServers
 import ICETransport
 import LinuxRuntime
 import MediaCore
@@ -10,9 +9,12 @@ import Testing
 import VPXCodec
 
 @testable import Admission
-@testable import Publishing
-@testable import Sessions
-@testable import Transport
+@testable import Host
+@testable import Identifiers
+@testable import Identity
+@testable import PeerConnection
+@testable import Relay
+@testable import Viewer
 
 /// Hosts and viewers get the TURN credentials of their relay anew before they expire. They are valid for some seconds here.
 @Suite(.serialized, .timeLimit(.minutes(1)))

@@ -8,10 +8,11 @@ import Signaling
 import Testing
 
 @testable import Admission
-@testable import Publishing
-@testable import Receiving
-@testable import Sessions
-@testable import Transport
+@testable import Host
+@testable import Identifiers
+@testable import Identity
+@testable import PeerConnection
+@testable import Viewer
 
 /// The side that answers takes the DTLS role that the offer leaves to it, over real ICE, DTLS and SRTP (RFC 5763
 /// section 5). FFmpeg's WHIP muxer offers `passive`.

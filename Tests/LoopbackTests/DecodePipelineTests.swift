@@ -2,10 +2,9 @@ import LinuxRuntime
 import MediaCore
 import Testing
 
-@testable import Publishing
-@testable import Receiving
-@testable import Sessions
-@testable import Transport
+@testable import Host
+@testable import PeerConnection
+@testable import Viewer
 
 /// Frames that arrive faster than the decode thread decodes them.
 @Suite(.timeLimit(.minutes(1))) struct DecodePipelineTests {

@@ -6,11 +6,10 @@ import TestSource
 import Testing
 import VPXCodec
 
-@testable import Admission
-@testable import Publishing
-@testable import Receiving
-@testable import Sessions
-@testable import Transport
+@testable import Host
+@testable import Identity
+@testable import PeerConnection
+@testable import Viewer
 
 /// A viewer that keeps requesting key frames, beside one that does not.
 @Suite(.serialized, .timeLimit(.minutes(1)))

@@ -7,10 +7,11 @@ import Testing
 import VPXCodec
 
 @testable import Admission
-@testable import Publishing
-@testable import Receiving
-@testable import Sessions
-@testable import Transport
+@testable import Host
+@testable import Identifiers
+@testable import Identity
+@testable import PeerConnection
+@testable import Viewer
 
 /// A session that differs from a viewer's only in its sink.
 @Suite(.serialized, .timeLimit(.minutes(1)))

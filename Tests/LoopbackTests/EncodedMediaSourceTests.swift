@@ -8,11 +8,12 @@ import Testing
 import VPXCodec
 
 @testable import Admission
-@testable import Publishing
-@testable import Receiving
-@testable import Sessions
+@testable import Host
+@testable import Identifiers
+@testable import Identity
+@testable import PeerConnection
 @testable import Signaling
-@testable import Transport
+@testable import Viewer
 
 /// A broadcast whose frames were encoded elsewhere: a session's sink passes on what it receives, as a relay would.
 @Suite(.serialized, .timeLimit(.minutes(1)))

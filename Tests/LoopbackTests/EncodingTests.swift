@@ -5,10 +5,9 @@ import MediaEngine
 import Testing
 import VPXCodec
 
-@testable import Publishing
-@testable import Receiving
-@testable import Sessions
-@testable import Transport
+@testable import Host
+@testable import PeerConnection
+@testable import Viewer
 
 /// The video thread with its own screen, and viewers that are simulated by their requests.
 @Suite(.serialized, .timeLimit(.minutes(1)))

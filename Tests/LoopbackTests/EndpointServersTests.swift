@@ -1,15 +1,17 @@
-import ICEServers
+import HTTP
 import LinuxRuntime
 import MediaCore
-import Signaling
 import TestSupport
 import Testing
 
 @testable import Admission
-@testable import Publishing
-@testable import Receiving
-@testable import Sessions
-@testable import Transport
+@testable import Host
+@testable import Identifiers
+@testable import Identity
+@testable import PeerConnection
+@testable import Service
+@testable import Signaling
+@testable import Viewer
 
 /// A WHIP endpoint that cannot be reached directly, and names a TURN server with its answer (RFC 9725 section 4.6).
 @Suite(.serialized, .timeLimit(.minutes(1)))

@@ -7,10 +7,10 @@ import Testing
 import VPXCodec
 
 @testable import Admission
-@testable import Publishing
-@testable import Receiving
-@testable import Sessions
-@testable import Transport
+@testable import Host
+@testable import Identity
+@testable import PeerConnection
+@testable import Viewer
 
 /// A whole session whose two peers get datagrams that neither has sent, with each other's address.
 @Suite(.serialized, .timeLimit(.minutes(2)))

@@ -9,11 +9,12 @@ import Testing
 import VPXCodec
 
 @testable import Admission
-@testable import Publishing
-@testable import Receiving
-@testable import Sessions
+@testable import Host
+@testable import Identifiers
+@testable import Identity
+@testable import PeerConnection
 @testable import Signaling
-@testable import Transport
+@testable import Viewer
 
 /// Sessions that end while candidates are awaited. The STUN server does not answer, so gathering takes long.
 @Suite struct GatheringTests {

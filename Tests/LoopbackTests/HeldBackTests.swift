@@ -5,10 +5,9 @@ import TestSource
 import Testing
 import VPXCodec
 
-@testable import Publishing
-@testable import Receiving
-@testable import Sessions
-@testable import Transport
+@testable import Host
+@testable import PeerConnection
+@testable import Viewer
 
 /// The host's statistics of changes that waited on its side.
 @Suite(.serialized, .timeLimit(.minutes(1)))

@@ -1,14 +1,14 @@
-import Admission
+import HTTP
+import Host
+import Identity
 import MediaCore
-import Publishing
-import Receiving
+import PeerConnection
 import SessionDescription
-import Sessions
 import Signaling
 import TestSource
 import Testing
-import Transport
 import VPXCodec
+import Viewer
 
 /// An admitted viewer names many addresses that no packet should go to.
 @Suite(.serialized, .timeLimit(.minutes(2)))

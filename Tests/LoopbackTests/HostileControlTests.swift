@@ -9,11 +9,12 @@ import TestSource
 import Testing
 import VPXCodec
 
-@testable import Admission
-@testable import Publishing
-@testable import Receiving
-@testable import Sessions
-@testable import Transport
+@testable import HTTP
+@testable import Host
+@testable import Identifiers
+@testable import Identity
+@testable import PeerConnection
+@testable import Viewer
 
 /// An admitted viewer sends RTCP that claims large counts in few bytes, beside a viewer that only watches.
 @Suite(.serialized, .timeLimit(.minutes(2)))

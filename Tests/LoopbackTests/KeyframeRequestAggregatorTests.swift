@@ -3,7 +3,7 @@ import LinuxRuntime
 import MediaCore
 import Testing
 
-@testable import Sessions
+@testable import Relay
 
 /// Many viewers of a relay ask for key frames, and the publisher gets few requests.
 @Suite(.timeLimit(.minutes(1))) struct KeyframeRequestAggregatorTests {

@@ -7,10 +7,11 @@ import Testing
 import VPXCodec
 
 @testable import Admission
-@testable import Publishing
-@testable import Receiving
-@testable import Sessions
-@testable import Transport
+@testable import HTTP
+@testable import Host
+@testable import Identity
+@testable import PeerConnection
+@testable import Viewer
 
 /// The media addresses that a host offers, depending on its listening address.
 @Suite(.serialized, .timeLimit(.minutes(1)))

@@ -6,10 +6,14 @@ import Testing
 import VPXCodec
 
 @testable import Admission
-@testable import Publishing
-@testable import Sessions
+@testable import HTTP
+@testable import Host
+@testable import Identity
+@testable import PeerConnection
+@testable import Relay
+@testable import Service
 @testable import Signaling
-@testable import Transport
+@testable import Viewer
 
 /// How many broadcasts a relay lists, and how often a host asks for it.
 @Suite(.serialized, .timeLimit(.minutes(1)))

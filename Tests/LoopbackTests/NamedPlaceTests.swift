@@ -1,11 +1,15 @@
-import Signaling
+import HTTP
 import TestSupport
 import Testing
 
 @testable import Admission
-@testable import Publishing
-@testable import Sessions
-@testable import Transport
+@testable import Host
+@testable import Identifiers
+@testable import Identity
+@testable import PeerConnection
+@testable import Relay
+@testable import Signaling
+@testable import Viewer
 
 /// Where a session goes on, as relays and hosts name it: this machine, only if it was named here. `127.1` is resolved as a
 /// name is, so that it stands for a host elsewhere that can be reached in a test.

@@ -1,5 +1,6 @@
 import EventLoop
 import Glibc
+import HTTP
 import LinuxRuntime
 import MediaCore
 import MediaEngine
@@ -10,11 +11,12 @@ import Testing
 import VPXCodec
 
 @testable import Admission
+@testable import Host
 @testable import ICETransport
-@testable import Publishing
-@testable import Receiving
-@testable import Sessions
-@testable import Transport
+@testable import Identifiers
+@testable import Identity
+@testable import PeerConnection
+@testable import Viewer
 
 /// Consent to send belongs to the destination, not to the session: a viewer with two addresses falls silent at the
 /// destination of media, and keeps its session alive from the other address.

@@ -2,7 +2,7 @@ import LinuxRuntime
 import MediaCore
 import Testing
 
-@testable import Receiving
+@testable import Viewer
 
 /// The sink of a viewer, without a session.
 @Suite(.timeLimit(.minutes(1))) struct PlaybackSinkTests {

@@ -8,10 +8,11 @@ import Testing
 import VPXCodec
 
 @testable import Admission
-@testable import Publishing
-@testable import Receiving
-@testable import Sessions
-@testable import Transport
+@testable import Host
+@testable import Identifiers
+@testable import Identity
+@testable import PeerConnection
+@testable import Viewer
 
 /// A broadcast that its host offers (WHIP) to a peer that answers, over real ICE, DTLS and SRTP, without HTTP.
 @Suite(.serialized, .timeLimit(.minutes(1)))

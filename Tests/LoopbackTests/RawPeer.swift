@@ -4,8 +4,8 @@ import LinuxRuntime
 import MediaCore
 import SessionDescription
 
-@testable import Sessions
-@testable import Transport
+@testable import Host
+@testable import PeerConnection
 
 /// ICE, DTLS and SRTP of an offerer that sends a packet each 20 ms if there is one, and no RTCP. Confined to the loop.
 final class RawPeer: SecureTransportDelegate, LocalCandidateDelegate {

@@ -1,16 +1,17 @@
-import Admission
-import ICEServers
+import Host
 import ICETransport
+import Identifiers
+import Identity
 import LinuxRuntime
 import MediaCore
 import OpusCodec
-import Publishing
-import Receiving
-import Sessions
+import PeerConnection
 import Signaling
 import TestSource
-import Transport
 import VPXCodec
+import Viewer
+
+@testable import Admission
 
 /// Records what a viewer shows and plays.
 final class RecordedOutput: VideoSink, AudioSink {

@@ -8,10 +8,13 @@ import Testing
 import VPXCodec
 
 @testable import Admission
-@testable import Publishing
-@testable import Receiving
-@testable import Sessions
-@testable import Transport
+@testable import Host
+@testable import Identifiers
+@testable import Identity
+@testable import PeerConnection
+@testable import Relay
+@testable import Service
+@testable import Viewer
 
 /// A host that is met at a relay sends to its first viewers itself, and over the relay when there are more.
 @Suite(.serialized, .timeLimit(.minutes(2)))

@@ -1,4 +1,4 @@
-import ICEServers
+import HTTP
 import LinuxRuntime
 import MediaCore
 import OpusCodec
@@ -8,10 +8,13 @@ import Testing
 import VPXCodec
 
 @testable import Admission
-@testable import Publishing
-@testable import Receiving
-@testable import Sessions
-@testable import Transport
+@testable import Host
+@testable import Identifiers
+@testable import Identity
+@testable import PeerConnection
+@testable import Relay
+@testable import Service
+@testable import Viewer
 
 /// Hosts publish to a relay, and viewers watch there, over real HTTPS, ICE, DTLS and SRTP on loopback.
 @Suite(.serialized, .timeLimit(.minutes(1)))

@@ -1,16 +1,17 @@
-import Admission
-import ICEServers
+import Host
+import Identifiers
 import LinuxRuntime
 import MediaCore
-import Publishing
-import Receiving
-import Sessions
+import PeerConnection
 import Signaling
 import TestSource
 import TestSupport
 import Testing
-import Transport
 import VPXCodec
+import Viewer
+
+@testable import Admission
+@testable import Identity
 
 /// Sessions over coturn.
 @Suite(.serialized, .timeLimit(.minutes(3)))

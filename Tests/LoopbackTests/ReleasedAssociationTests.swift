@@ -1,13 +1,13 @@
-import Admission
 import EventLoop
+import Host
 import ICETransport
+import Identity
 import LinuxRuntime
 import MediaCore
 import SessionDescription
-import Sessions
 import Testing
 
-@testable import Transport
+@testable import PeerConnection
 
 /// A relay's viewer that closes its connection without a DELETE, after its association has been freed.
 @Suite(.timeLimit(.minutes(1)))

@@ -1,13 +1,16 @@
 import LinuxRuntime
 import MediaCore
-import Signaling
 import Testing
 
 @testable import Admission
-@testable import Publishing
-@testable import Receiving
-@testable import Sessions
-@testable import Transport
+@testable import Host
+@testable import Identifiers
+@testable import Identity
+@testable import PeerConnection
+@testable import Relay
+@testable import Service
+@testable import Signaling
+@testable import Viewer
 
 /// A publisher with the fixed token of a relay crashes, and comes again.
 @Suite(.serialized, .timeLimit(.minutes(1)))

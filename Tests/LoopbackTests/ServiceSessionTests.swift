@@ -6,10 +6,12 @@ import Testing
 import VPXCodec
 
 @testable import Admission
-@testable import Publishing
-@testable import Receiving
-@testable import Sessions
-@testable import Transport
+@testable import Host
+@testable import Identifiers
+@testable import Identity
+@testable import PeerConnection
+@testable import Service
+@testable import Viewer
 
 /// A host that is paired with a service and publishes to it, over real HTTPS, ICE, DTLS and SRTP on loopback.
 @Suite(.serialized, .timeLimit(.minutes(1)))

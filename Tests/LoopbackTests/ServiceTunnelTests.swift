@@ -1,7 +1,6 @@
 import Foundation
 import HTTPTypes
 import HummingbirdCore
-import ICEServers
 import LinuxRuntime
 import MediaCore
 import NIOCore
@@ -11,11 +10,15 @@ import Testing
 import VPXCodec
 
 @testable import Admission
-@testable import Publishing
-@testable import Receiving
-@testable import Sessions
+@testable import HTTP
+@testable import Host
+@testable import Identifiers
+@testable import Identity
+@testable import PeerConnection
+@testable import Relay
+@testable import Service
 @testable import Signaling
-@testable import Transport
+@testable import Viewer
 
 /// A relay without media of its own here, on loopback.
 private final class TunnelRelay: Sendable {

@@ -8,10 +8,11 @@ import Testing
 import VPXCodec
 
 @testable import Admission
-@testable import Publishing
-@testable import Receiving
-@testable import Sessions
-@testable import Transport
+@testable import Host
+@testable import Identifiers
+@testable import Identity
+@testable import PeerConnection
+@testable import Viewer
 
 /// A host and viewers in one process, over real HTTPS, ICE, DTLS, SRTP and threads on loopback.
 @Suite(.serialized, .timeLimit(.minutes(2)))

@@ -2,7 +2,7 @@ import LinuxRuntime
 import MediaCore
 import Testing
 
-@testable import Sessions
+@testable import Host
 
 @Suite(.timeLimit(.minutes(1))) struct ThrottleTests {
     @Test func theFirstValuePassesAtOnceAndThenTheNewest() {

@@ -4,11 +4,10 @@ import MediaCore
 import SessionDescription
 import Testing
 
-@testable import Admission
-@testable import Publishing
-@testable import Receiving
-@testable import Sessions
-@testable import Transport
+@testable import Host
+@testable import Identity
+@testable import PeerConnection
+@testable import Viewer
 
 /// A publisher whose packets are longer than what a relay passes on.
 @Suite(.timeLimit(.minutes(1)))

@@ -3,10 +3,9 @@ import MediaCore
 import MediaEngine
 import Testing
 
-@testable import Publishing
-@testable import Receiving
-@testable import Sessions
-@testable import Transport
+@testable import Host
+@testable import PeerConnection
+@testable import Viewer
 
 /// The video thread in virtual time, which advances by a millisecond whenever the clock is read.
 @Suite(.timeLimit(.minutes(1)))

@@ -5,10 +5,11 @@ import PeerEngine
 import Testing
 
 @testable import Admission
-@testable import Publishing
-@testable import Sessions
+@testable import Host
+@testable import Identifiers
+@testable import Identity
+@testable import PeerConnection
 @testable import Signaling
-@testable import Transport
 
 /// Who makes room where all places are taken.
 @Suite struct ViewerPlacesTests {

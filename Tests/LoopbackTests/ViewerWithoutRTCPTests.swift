@@ -9,10 +9,12 @@ import Testing
 import VPXCodec
 
 @testable import Admission
-@testable import Publishing
-@testable import Receiving
-@testable import Sessions
-@testable import Transport
+@testable import HTTP
+@testable import Host
+@testable import Identifiers
+@testable import Identity
+@testable import PeerConnection
+@testable import Viewer
 
 /// A player that answers checks and sends no RTCP is told what is wrong.
 @Suite(.timeLimit(.minutes(1)))

@@ -1,12 +1,14 @@
-import Broadcasting
 import BusSupport
+import Extensions
 import LinuxRuntime
 import MediaCore
 import Signaling
 import Testing
 
 @testable import Admission
-@testable import Sessions
+@testable import Identifiers
+@testable import Identity
+@testable import Service
 @testable import ShareKit
 
 /// An app that broadcasts to a service that it is paired with, on loopback.

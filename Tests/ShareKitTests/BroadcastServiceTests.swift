@@ -1,13 +1,16 @@
-import Broadcasting
+import Extensions
 import Foundation
+import Host
 import LinuxRuntime
 import MediaCore
-import Publishing
-import Sessions
+import Relay
 import Signaling
 import Testing
 
 @testable import Admission
+@testable import Identifiers
+@testable import Identity
+@testable import Service
 @testable import ShareKit
 
 /// A service of an app, and another app that broadcasts to it, on loopback.

@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import Admission
+@testable import Identity
 @testable import ShareKit
 
 /// An app that shares its own frames with another instance, over real HTTPS, ICE, DTLS and SRTP on loopback.

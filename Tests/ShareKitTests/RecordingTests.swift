@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import Admission
+@testable import Identity
 @testable import ShareKit
 @testable import ShareKitTutorial
 

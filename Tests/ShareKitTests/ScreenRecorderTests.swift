@@ -4,6 +4,7 @@ import MediaCore
 import Testing
 
 @testable import Admission
+@testable import Identity
 @testable import ShareKit
 @testable import ShareKitTutorial
 

@@ -1,6 +1,9 @@
 import Testing
 
 @testable import Admission
+@testable import HTTP
+@testable import Identifiers
+@testable import Identity
 @testable import Signaling
 
 @Suite struct BroadcastTableTests {

@@ -4,6 +4,8 @@ import NIOSSL
 import Testing
 
 @testable import Admission
+@testable import HTTP
+@testable import Identifiers
 @testable import Signaling
 
 /// Time limits and numbers of connections, below HTTP.

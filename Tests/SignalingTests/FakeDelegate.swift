@@ -4,6 +4,9 @@ import Synchronization
 import Testing
 
 @testable import Admission
+@testable import HTTP
+@testable import Identifiers
+@testable import Identity
 @testable import Signaling
 
 /// A host without media: answers as the test defines, and records the calls that it receives.

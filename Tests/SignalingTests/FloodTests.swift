@@ -3,6 +3,9 @@ import NIOHTTP1
 import Testing
 
 @testable import Admission
+@testable import HTTP
+@testable import Identifiers
+@testable import Identity
 @testable import Signaling
 
 /// One viewer or one address tries to take all places.

@@ -1,9 +1,10 @@
-import Admission
 import Foundation
-import ICEServers
+import Identifiers
 import MediaCore
 import Testing
 
+@testable import HTTP
+@testable import Identity
 @testable import Signaling
 
 /// JSON of servers that lie: what is decoded can be shown in a terminal, counted and sent.

@@ -5,6 +5,9 @@ import NIOHTTP1
 import Testing
 
 @testable import Admission
+@testable import HTTP
+@testable import Identifiers
+@testable import Identity
 @testable import Signaling
 
 /// Hosts that replay, reorder, claim another's certificate, or send too much.

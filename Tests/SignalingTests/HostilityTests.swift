@@ -8,6 +8,9 @@ import Synchronization
 import Testing
 
 @testable import Admission
+@testable import HTTP
+@testable import Identifiers
+@testable import Identity
 @testable import Signaling
 
 let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }

@@ -2,7 +2,7 @@ import Crypto
 import Foundation
 import Testing
 
-@testable import Admission
+@testable import Identity
 @testable import Signaling
 
 @Suite struct IdentityTests {

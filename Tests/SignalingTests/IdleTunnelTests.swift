@@ -6,6 +6,9 @@ import NIOPosix
 import Testing
 
 @testable import Admission
+@testable import HTTP
+@testable import Identifiers
+@testable import Identity
 @testable import Signaling
 
 /// A tunnel at which nobody is makes room when another host wants its place, and ends by itself some time.

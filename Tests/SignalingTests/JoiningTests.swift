@@ -2,6 +2,8 @@ import LinuxRuntime
 import Testing
 
 @testable import Admission
+@testable import HTTP
+@testable import Identity
 @testable import Signaling
 
 /// Server and client over loopback, with a host without media.

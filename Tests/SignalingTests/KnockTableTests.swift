@@ -1,6 +1,8 @@
 import Testing
 
 @testable import Admission
+@testable import Identifiers
+@testable import Identity
 @testable import Signaling
 
 /// Deadlines and limits of knocks, with instants as arguments.

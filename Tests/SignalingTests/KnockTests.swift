@@ -6,6 +6,9 @@ import NIOHTTP1
 import Testing
 
 @testable import Admission
+@testable import HTTP
+@testable import Identifiers
+@testable import Identity
 @testable import Signaling
 
 /// Attackers who have the link, and also another viewer's fingerprint, certificate, signature or ticket.

@@ -5,7 +5,8 @@ import SessionDescription
 import Synchronization
 import Testing
 
-@testable import Admission
+@testable import Identifiers
+@testable import Identity
 @testable import Signaling
 
 /// The file of known viewers.

@@ -1,9 +1,11 @@
 import Foundation
-import ICEServers
 import NIOHTTP1
 import Testing
 
 @testable import Admission
+@testable import HTTP
+@testable import Identifiers
+@testable import Identity
 @testable import Signaling
 
 /// A service that takes everybody who has its link with the secret, and nobody else.

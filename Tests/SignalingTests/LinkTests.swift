@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Admission
+@testable import Identifiers
 @testable import Signaling
 
 @Suite struct LinkTests {

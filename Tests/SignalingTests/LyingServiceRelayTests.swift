@@ -5,6 +5,9 @@ import Synchronization
 import Testing
 
 @testable import Admission
+@testable import HTTP
+@testable import Identifiers
+@testable import Identity
 @testable import Signaling
 
 /// A relay that lies to a host and to the service that is met there: it forwards what both say in the way that a test

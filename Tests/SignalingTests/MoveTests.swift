@@ -2,6 +2,9 @@ import NIOHTTP1
 import Testing
 
 @testable import Admission
+@testable import HTTP
+@testable import Identifiers
+@testable import Identity
 @testable import Signaling
 
 /// Where a server sends its viewers, and how the page of the next server knows it.

@@ -1,10 +1,12 @@
 import Foundation
-import ICEServers
 import LinuxRuntime
 import NIOHTTP1
 import Testing
 
 @testable import Admission
+@testable import HTTP
+@testable import Identifiers
+@testable import Identity
 @testable import Signaling
 
 /// A host and a service, each with its real identity, over loopback.

@@ -3,7 +3,7 @@ import NIOPosix
 import NIOSSL
 import Synchronization
 
-@testable import Admission
+@testable import Identifiers
 @testable import Signaling
 
 /// A connection on which the test writes and reads bytes itself, with TLS or without.

@@ -6,6 +6,9 @@ import NIOPosix
 import Testing
 
 @testable import Admission
+@testable import HTTP
+@testable import Identifiers
+@testable import Identity
 @testable import Signaling
 
 /// A client that sends requests which `SignalingClient` never would.

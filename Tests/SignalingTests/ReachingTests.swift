@@ -6,7 +6,9 @@ import NIOPosix
 import NIOSSL
 import Testing
 
-@testable import Admission
+@testable import HTTP
+@testable import Identifiers
+@testable import Identity
 @testable import Signaling
 
 /// Hosts that do not answer, and ports that cannot be used. Each case has its own sentence.

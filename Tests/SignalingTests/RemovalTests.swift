@@ -3,6 +3,9 @@ import NIOHTTP1
 import Testing
 
 @testable import Admission
+@testable import HTTP
+@testable import Identifiers
+@testable import Identity
 @testable import Signaling
 
 /// What the server tells viewers of a pause and of a removal, and what a removed viewer may still do.

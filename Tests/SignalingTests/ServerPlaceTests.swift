@@ -1,6 +1,8 @@
 import Admission
 import Testing
 
+@testable import HTTP
+@testable import Identity
 @testable import Signaling
 
 /// The port of a server, and the page that it shows before anybody is asked.

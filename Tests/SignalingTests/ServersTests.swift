@@ -1,7 +1,8 @@
-import ICEServers
 import Testing
 
-@testable import Admission
+@testable import HTTP
+@testable import Identifiers
+@testable import Identity
 @testable import Signaling
 
 /// How viewers learn of STUN and TURN servers, and of candidates that the host gathers late.

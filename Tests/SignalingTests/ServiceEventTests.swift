@@ -2,6 +2,7 @@ import MediaCore
 import Testing
 
 @testable import Admission
+@testable import HTTP
 @testable import Signaling
 
 @Suite struct ServiceEventTests {

@@ -1,5 +1,4 @@
 import Foundation
-import ICEServers
 import LinuxRuntime
 import NIOHTTP1
 import SessionDescription
@@ -7,6 +6,9 @@ import Synchronization
 import Testing
 
 @testable import Admission
+@testable import HTTP
+@testable import Identifiers
+@testable import Identity
 @testable import Signaling
 
 /// A service without media: answers as the test defines, and records the calls that it receives.

@@ -1,7 +1,9 @@
 import Testing
 
 @testable import Admission
-@testable import Signaling
+@testable import HTTP
+@testable import Identifiers
+@testable import Identity
 
 /// One site with many IPv6 addresses cannot fill what waits for signatures, and what was admitted.
 @Suite struct SiteLimitsTests {

@@ -1,7 +1,8 @@
 import Testing
 
 @testable import Admission
-@testable import Signaling
+@testable import HTTP
+@testable import Identifiers
 
 /// Lifetime of tokens, and which are removed when the table is full, with instants as arguments.
 @Suite struct TokenTableTests {

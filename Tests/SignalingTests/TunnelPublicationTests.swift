@@ -3,6 +3,9 @@ import NIOHTTP1
 import Testing
 
 @testable import Admission
+@testable import HTTP
+@testable import Identifiers
+@testable import Identity
 @testable import Signaling
 
 /// A host that is met at a relay publishes there, too, under the same pairing.

@@ -8,6 +8,9 @@ import Synchronization
 import Testing
 
 @testable import Admission
+@testable import HTTP
+@testable import Identifiers
+@testable import Identity
 @testable import Signaling
 
 /// A relay, a host that is reached over it, and the link for viewers.

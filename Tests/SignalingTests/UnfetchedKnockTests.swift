@@ -3,6 +3,9 @@ import Synchronization
 import Testing
 
 @testable import Admission
+@testable import HTTP
+@testable import Identifiers
+@testable import Identity
 @testable import Signaling
 
 /// Knocks at a broadcast that another server of a cluster has.

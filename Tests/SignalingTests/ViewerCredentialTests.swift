@@ -1,8 +1,9 @@
 import Foundation
-import ICEServers
 import Testing
 
 @testable import Admission
+@testable import HTTP
+@testable import Identifiers
 @testable import Signaling
 
 /// TURN credentials of viewers. The link of a listed broadcast is public, so that its secret proves nothing.

@@ -1,9 +1,11 @@
-import ICEServers
 import LinuxRuntime
 import NIOHTTP1
 import Testing
 
 @testable import Admission
+@testable import HTTP
+@testable import Identifiers
+@testable import Identity
 @testable import Signaling
 
 /// RFC 9725, as foreign WHIP tools speak it with a service's fixed token.

@@ -1,6 +1,8 @@
 import Admission
 import FoundationEssentials
 import MediaCore
+
+@testable import HTTP
 @testable import Signaling
 
 func fuzzLinkHeader(_ bytes: UnsafeRawBufferPointer) {

@@ -1,8 +1,11 @@
 import Admission
-import Broadcasting
+import Extensions
 import FoundationEssentials
-import ICEServers
+import Identifiers
+import Identity
 import MediaCore
+
+@testable import HTTP
 @testable import Signaling
 
 private func read<Document: Decodable>(_ type: Document.Type, _ bytes: UnsafeRawBufferPointer) -> Document? {

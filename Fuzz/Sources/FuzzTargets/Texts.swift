@@ -1,4 +1,4 @@
-import Admission
+import Identifiers
 import MediaCore
 import SessionDescription
 

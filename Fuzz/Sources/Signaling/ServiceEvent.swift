@@ -1,1 +1,1 @@
-../../../Sources/Peer/Signaling/ServiceEvent.swift
+../../../Sources/Peer/Signaling/Events/ServiceEvent.swift

@@ -1,4 +1,5 @@
 internal import Crypto
+package import Identifiers
 
 /// Computes and checks what an admitted viewer shows to other servers of the same broadcast, which then ask nobody about
 /// it again:

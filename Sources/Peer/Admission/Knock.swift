@@ -1,3 +1,6 @@
+public import Identifiers
+public import Identity
+
 /// A request for admission, from a client that knows the link.
 public struct Knock: Sendable, Equatable {
     /// Time limit for the answer to a knock.

@@ -1,4 +1,6 @@
 internal import Crypto
+package import Identifiers
+package import Identity
 
 /// The challenge that a viewer signs to prove that it owns the identity in its knock (ECDSA P-256 with SHA-256). The
 /// signed bytes are

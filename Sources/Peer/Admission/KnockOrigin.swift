@@ -1,3 +1,6 @@
+import Identifiers
+import Identity
+
 /// What binds a host's later orders to one knock of a viewer, and to the time: a nonce that the viewer has chosen for it,
 /// and when the viewer sent it, or the host received it.
 ///

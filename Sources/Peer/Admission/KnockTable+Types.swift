@@ -1,3 +1,6 @@
+package import Identifiers
+package import Identity
+
 extension KnockTable {
     package struct Limits: Sendable {
         /// Until a knock counts as unanswered.

@@ -1,3 +1,7 @@
+import HTTP
+package import Identifiers
+import Identity
+
 /// The state machine of knocks, from the challenge to the answer, as a value without a clock or randomness.
 ///
 /// Only the ticket gives access to a knock. The host is asked only after the identity has signed the challenge. An

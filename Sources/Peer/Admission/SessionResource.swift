@@ -1,3 +1,4 @@
+public import Identifiers
 public import SessionDescription
 
 /// The answer to an offer: a new session (WHEP, draft-ietf-wish-whep section 4.2).

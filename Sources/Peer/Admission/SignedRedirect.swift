@@ -1,3 +1,6 @@
+package import Identifiers
+package import Identity
+
 /// A host's order to one of its viewers to watch at another server, where the host publishes the same broadcast. The host
 /// signs with the key of its certificate (ECDSA P-256 with SHA-256)
 ///

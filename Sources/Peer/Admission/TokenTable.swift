@@ -1,4 +1,6 @@
 package import Crypto
+import HTTP
+package import Identifiers
 
 /// The tokens of admitted viewers, as a value without a clock.
 ///

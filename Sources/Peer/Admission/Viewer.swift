@@ -1,3 +1,6 @@
+public import Identifiers
+public import Identity
+
 /// A viewer that was let in.
 public struct Viewer: Sendable {
     /// The accepted knock; nil for a player with the host's fixed token.

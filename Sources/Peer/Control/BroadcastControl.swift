@@ -1,10 +1,9 @@
-public import Admission
 import ControlSocket
 import Glibc
+public import Host
+public import Identifiers
 import MediaCore
-import Publishing
-public import Sessions
-public import Transport
+public import PeerConnection
 
 /// Meets the requests of other programs of the user to a running broadcast. Safe from any thread.
 public final class BroadcastControl: Sendable {

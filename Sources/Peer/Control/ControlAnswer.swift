@@ -1,6 +1,6 @@
 import FoundationEssentials
+public import Host
 import MediaCore
-public import Publishing
 
 /// The answer to a ``ControlRequest``: one line of JSON.
 public struct ControlAnswer: Codable, Sendable, Equatable {

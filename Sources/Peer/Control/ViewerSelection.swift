@@ -1,4 +1,4 @@
-import Publishing
+import Host
 
 /// Finds the viewer that a person means by a name, by the number in the list, or by the beginning of a fingerprint.
 enum ViewerSelection {

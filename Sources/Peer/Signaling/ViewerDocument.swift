@@ -1,4 +1,6 @@
 package import Admission
+import Identifiers
+import Identity
 import MediaCore
 
 /// A viewer that knocks at a relay, as the relay tells the host.

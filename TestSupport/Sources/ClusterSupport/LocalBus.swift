@@ -1,4 +1,4 @@
-package import Cluster
+package import Relay
 import Synchronization
 
 /// A bus within the process, with one connection for each relay. A connection can be cut.

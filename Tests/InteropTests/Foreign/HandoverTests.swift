@@ -1,14 +1,15 @@
 import Admission
 import BrowserControl
 import Foundation
+import Host
+import Identifiers
+import Identity
 import LinuxRuntime
 import MediaCore
-import Publishing
-import Sessions
+import PeerConnection
 import TestSource
 import TestSupport
 import Testing
-import Transport
 import VPXCodec
 
 extension InteropTests {

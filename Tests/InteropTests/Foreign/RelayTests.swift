@@ -1,12 +1,14 @@
 import Admission
 import BrowserControl
 import Foundation
+import Host
+import Identifiers
+import Identity
 import MediaCore
-import Sessions
+import PeerConnection
 import TestSource
 import TestSupport
 import Testing
-import Transport
 import VPXCodec
 
 extension InteropTests {

@@ -1,3 +1,4 @@
+public import Identifiers
 import MediaCore
 
 /// A host that wants to broadcast to a service, as the service's user or policy is asked.

@@ -1,3 +1,4 @@
+package import Identifiers
 import MediaCore
 
 /// The host's side of one pairing, from the request to the published session, as a value without a clock, I/O or

@@ -1,3 +1,5 @@
+import Identifiers
+package import Identity
 import SessionDescription
 
 /// The body of POST /services/ID/pair.

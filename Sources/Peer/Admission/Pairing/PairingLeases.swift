@@ -1,5 +1,6 @@
 internal import Crypto
 import FoundationEssentials
+import Identifiers
 
 /// The grants of a service, each with at most one session, as a value without a clock.
 struct PairingLeases: Hashable, Sendable {

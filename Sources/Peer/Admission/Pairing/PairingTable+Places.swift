@@ -1,3 +1,7 @@
+import HTTP
+package import Identifiers
+import Identity
+
 /// The places of broadcasts when all of them are taken.
 ///
 /// An address that holds more than its share loses its newest place to one that would hold less: first one that has no

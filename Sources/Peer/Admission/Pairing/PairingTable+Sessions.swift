@@ -1,3 +1,5 @@
+package import Identifiers
+
 extension PairingTable {
     /// The pairing of a token; nil if there is no such token, or if it has ended.
     package func pairing(token: String) -> PairingRequest? { leases.lease(token)?.request }

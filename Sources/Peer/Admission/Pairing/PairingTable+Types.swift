@@ -1,3 +1,6 @@
+package import Identifiers
+package import Identity
+
 extension PairingTable {
     package struct Limits: Hashable, Sendable {
         /// Until a pairing that its host does not sign is forgotten: how long the host's user may take.

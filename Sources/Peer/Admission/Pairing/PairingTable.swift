@@ -1,3 +1,7 @@
+import HTTP
+package import Identifiers
+import Identity
+
 /// The service's side of pairings, from the request to the end of the session, as a value without a clock or
 /// randomness. See ``KnockTable``, its model.
 ///

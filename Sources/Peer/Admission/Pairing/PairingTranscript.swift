@@ -1,3 +1,6 @@
+package import Identifiers
+import Identity
+
 /// Who signs a transcript. The label keeps one side's signature from passing as the other's.
 package enum PairingRole: String, Hashable, Sendable, CaseIterable {
     case host

@@ -1,5 +1,7 @@
 internal import Crypto
 import FoundationEssentials
+import Identifiers
+package import Identity
 
 /// The values for a service's fields, encrypted for the service, so that a relay which passes them on cannot read them.
 /// The host's signature covers them, so that it cannot replace them either.

@@ -1,4 +1,5 @@
 import FoundationEssentials
+public import Identifiers
 import MediaCore
 
 /// What a service says of itself before anything is sent to it.

@@ -1,6 +1,6 @@
-public import Admission
 import Glibc
-import ICEServers
+import HTTP
+public import Identifiers
 import NIOCore
 import NIOPosix
 

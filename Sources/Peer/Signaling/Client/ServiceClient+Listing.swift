@@ -1,5 +1,6 @@
 import Admission
 import FoundationEssentials
+public import HTTP
 import NIOCore
 import NIOHTTP1
 

@@ -1,7 +1,9 @@
 public import Admission
 internal import Crypto
 import FoundationEssentials
-import ICEServers
+import HTTP
+import Identifiers
+public import Identity
 import LinuxRuntime
 import MediaCore
 import NIOCore

@@ -1,6 +1,7 @@
 import Admission
 import FoundationEssentials
-package import ICEServers
+package import HTTP
+import Identifiers
 import NIOCore
 import NIOHTTP1
 

@@ -1,7 +1,8 @@
 public import Admission
 import FoundationEssentials
+public import HTTP
 import HTTPTypes
-public import ICEServers
+public import Identifiers
 import NIOCore
 import NIOHTTP1
 

@@ -1,6 +1,8 @@
-public import Admission
+import Admission
 import FoundationEssentials
-public import ICEServers
+public import HTTP
+import Identifiers
+public import Identity
 public import MediaCore
 import NIOCore
 import NIOHTTP1

@@ -1,7 +1,9 @@
 public import Admission
 import FoundationEssentials
+public import HTTP
 import HTTPTypes
-package import ICEServers
+import Identifiers
+import Identity
 import NIOCore
 import NIOHTTP1
 import SessionDescription

@@ -1,4 +1,7 @@
 public import Admission
+public import HTTP
+public import Identifiers
+import Identity
 import NIOCore
 import NIOHTTP1
 
@@ -8,23 +11,7 @@ import NIOHTTP1
 /// An idle connection is reused for the next request. Each event stream has a connection of its own. Call `close` at
 /// the end.
 public actor SignalingClient {
-    public struct Configuration: Sendable {
-        public var connectTimeout: Duration = .seconds(5)
-        /// Time limit for the response to a request that is not a poll.
-        public var answerTimeout: Duration = .seconds(10)
-        /// Time limit for the response to a poll, which a host holds for 20 s.
-        public var pollTimeout: Duration = .seconds(30)
-        /// Capacity of the queue of unread events; one more ends the stream with `.connectionLost`.
-        public var eventCapacity = 64
-        /// The client runs on threads that all such clients share.
-        package var sharesThreads = false
-        /// The numeric address to connect from; nil: the system's choice.
-        package var localAddress: String?
-        /// Which numeric addresses the server may have, when a peer has named it: the one that is checked is connected to.
-        /// Nil: any.
-        package var permits: (@Sendable (_ address: String) -> Bool)?
-        public init() {}
-    }
+    public typealias Configuration = PinnedHTTPClient.Configuration
 
     let link: Link
     let proof: Proof

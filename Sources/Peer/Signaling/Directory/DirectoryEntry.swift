@@ -1,4 +1,5 @@
 public import Admission
+public import Identifiers
 import MediaCore
 
 /// A broadcast in the directory of a relay, as programs read it (`GET /broadcasts`). Of a relay's answer, all texts are

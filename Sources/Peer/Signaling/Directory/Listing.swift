@@ -1,4 +1,4 @@
-public import Admission
+public import Identifiers
 
 /// A publisher's wish to be listed in the directory of a relay.
 public struct Listing: Sendable, Hashable {

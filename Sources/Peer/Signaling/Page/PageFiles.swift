@@ -1,4 +1,6 @@
-import Admission
+import HTTP
+import Identifiers
+import Identity
 import MediaCore
 internal import ViewerPage
 

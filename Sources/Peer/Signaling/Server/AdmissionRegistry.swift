@@ -1,4 +1,7 @@
 import Admission
+import HTTP
+import Identifiers
+import Identity
 import Synchronization
 
 /// The tokens of admitted viewers, each valid for one certificate, and the sessions that were opened with them.

@@ -1,5 +1,7 @@
-public import Admission
-public import ICEServers
+import Admission
+import HTTP
+public import Identifiers
+public import Identity
 public import MediaCore
 
 /// One broadcast as a ``SignalingServer`` serves it: who may join, and how many at a time.

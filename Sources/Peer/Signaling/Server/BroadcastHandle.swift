@@ -1,5 +1,5 @@
 public import Admission
-public import ICEServers
+public import Identifiers
 
 /// A broadcast that was added to a ``SignalingServer``: sends events to its viewers, ends it, and removes it.
 ///

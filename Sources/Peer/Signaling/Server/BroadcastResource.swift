@@ -1,5 +1,7 @@
 import Admission
-import ICEServers
+import HTTP
+import Identifiers
+import Identity
 import MediaCore
 import Synchronization
 

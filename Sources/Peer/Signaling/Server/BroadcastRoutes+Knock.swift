@@ -1,6 +1,8 @@
 import Admission
+import HTTP
 import HTTPTypes
-import ICEServers
+import Identifiers
+import Identity
 import MediaCore
 import NIOCore
 import SessionDescription

@@ -1,6 +1,7 @@
 import Admission
+import HTTP
 import HTTPTypes
-import ICEServers
+import Identifiers
 
 /// The routes of one broadcast, below /ID.
 struct BroadcastRoutes: Sendable {

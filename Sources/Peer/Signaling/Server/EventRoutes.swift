@@ -1,6 +1,8 @@
-import Admission
+import HTTP
 import HTTPTypes
 import HummingbirdCore
+import Identifiers
+import Identity
 import NIOCore
 
 /// The events of one stream, as the query of its location names them: those of one session or of all sessions of its

@@ -1,4 +1,6 @@
 import Admission
+import Identifiers
+import Identity
 
 /// Runs a ``KnockTable``: asks the delegate, holds polls, and schedules the table's deadlines.
 ///

@@ -1,4 +1,6 @@
 import Admission
+import HTTP
+import Identifiers
 import Synchronization
 
 extension PairingRegistry {

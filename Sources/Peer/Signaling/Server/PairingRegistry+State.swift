@@ -1,4 +1,6 @@
 import Admission
+import HTTP
+import Identifiers
 
 extension PairingRegistry {
     /// A poll that is held, with the timer of its time limit.

@@ -1,4 +1,7 @@
 import Admission
+import HTTP
+import Identifiers
+import Identity
 import Synchronization
 
 /// Runs a ``PairingTable`` and keeps the sessions of a service: asks the delegate, holds polls, schedules the table's

@@ -1,4 +1,6 @@
 import Admission
+import HTTP
+import Identifiers
 import Synchronization
 
 /// A broadcast or a service, as a server finds it in the path of a request.

@@ -1,5 +1,4 @@
 public import Admission
-public import ICEServers
 
 /// One service as a ``SignalingServer`` serves it: what hosts are told, and how many may pair and publish at a time.
 ///

@@ -1,4 +1,5 @@
 public import Admission
+public import Identifiers
 
 /// The host or program that publishes a session to a service.
 public struct Publisher: Sendable {

@@ -1,5 +1,5 @@
 public import Admission
-public import ICEServers
+public import Identifiers
 
 /// A service that was added to a ``SignalingServer``: sends events to hosts, finishes their sessions, ends the service,
 /// and removes it.

@@ -1,5 +1,6 @@
 import Admission
-import ICEServers
+import HTTP
+import Identifiers
 import MediaCore
 import Synchronization
 

@@ -1,4 +1,5 @@
 import Admission
+import HTTP
 import HTTPTypes
 
 /// `PUT application` with the token of a pairing says which application its broadcast shows now: JSON with id, name and

@@ -1,4 +1,5 @@
 import Admission
+import HTTP
 import HTTPTypes
 
 /// Listing: `PUT listing` with the token of a pairing lists its broadcast in the directory, `DELETE listing` takes it

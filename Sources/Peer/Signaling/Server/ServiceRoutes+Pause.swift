@@ -1,5 +1,6 @@
-import Admission
+import HTTP
 import HTTPTypes
+import Identifiers
 
 /// Messages of a publisher to its viewers at a relay, with the token of its pairing: `PUT pause` says that the broadcast is paused,
 /// `DELETE pause` that it goes on, and `PUT return` that those whom the host has sent there go back to it.

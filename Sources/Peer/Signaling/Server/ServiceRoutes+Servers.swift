@@ -1,6 +1,6 @@
 import Admission
+import HTTP
 import HTTPTypes
-import ICEServers
 
 /// The STUN and TURN servers of a service, as `GET servers` tells them to a paired host.
 struct ServersDocument: Codable {

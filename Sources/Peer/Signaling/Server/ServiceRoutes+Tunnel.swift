@@ -1,6 +1,9 @@
 import Admission
+import HTTP
 import HTTPTypes
 import HummingbirdCore
+import Identifiers
+import Identity
 import MediaCore
 import NIOCore
 

@@ -1,4 +1,5 @@
 import Admission
+import HTTP
 import HTTPTypes
 
 /// The routes of one service, below /services/ID.

@@ -1,4 +1,5 @@
 public import Admission
+public import Identifiers
 
 /// The owner of media sessions that were opened by WHEP or WHIP. Called from any thread, several calls at a time.
 public protocol SessionDelegate: Sendable {

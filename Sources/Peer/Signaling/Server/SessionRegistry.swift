@@ -1,4 +1,5 @@
 import Admission
+import Identifiers
 
 /// The sessions of a broadcast or a service, as the routes of WHEP and WHIP use them. Safe from any thread.
 protocol SessionRegistry: Sendable {

@@ -1,5 +1,7 @@
 import Admission
+import HTTP
 import HTTPTypes
+import Identifiers
 import LinuxRuntime
 import SessionDescription
 

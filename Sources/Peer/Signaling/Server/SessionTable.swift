@@ -1,4 +1,6 @@
 import Admission
+import HTTP
+import Identifiers
 
 /// The sessions of a broadcast or of a service, and the places of those that are being opened, as a value.
 ///

@@ -1,4 +1,5 @@
 import Admission
+import HTTP
 import Synchronization
 
 /// Counts into the ``SignalingStatistics`` of a server. Safe from any thread.

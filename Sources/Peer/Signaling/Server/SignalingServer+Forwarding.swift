@@ -1,5 +1,7 @@
-import Admission
+import HTTP
 import HTTPTypes
+import Identifiers
+import Identity
 import NIOCore
 import NIOPosix
 

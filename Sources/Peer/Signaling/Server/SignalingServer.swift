@@ -1,6 +1,8 @@
-public import Admission
 import FoundationEssentials
+public import HTTP
 import HummingbirdCore
+public import Identifiers
+public import Identity
 import LinuxRuntime
 public import Logging
 import NIOCore

@@ -1,4 +1,5 @@
 public import Admission
+public import Identifiers
 
 /// The host as the signalling server sees it: decides on knocks and answers offers.
 ///

@@ -1,6 +1,8 @@
-import Admission
 import FoundationEssentials
+import HTTP
 import HTTPTypes
+import Identifiers
+import Identity
 import Synchronization
 
 /// The body of POST /ID/moved.

@@ -1,6 +1,8 @@
 import Admission
 import FoundationEssentials
+import HTTP
 import HTTPTypes
+import Identity
 import NIOCore
 
 /// A response that ends the handling of a request early.

@@ -1,6 +1,8 @@
-import Admission
+import HTTP
 import HTTPTypes
 import HummingbirdCore
+import Identifiers
+import Identity
 import NIOCore
 
 extension SignalingService {

@@ -1,4 +1,5 @@
-import Admission
+import HTTP
+import Identity
 import Logging
 import Synchronization
 

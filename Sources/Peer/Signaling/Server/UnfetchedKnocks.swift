@@ -1,5 +1,8 @@
 import Admission
+import HTTP
 import HTTPTypes
+import Identifiers
+import Identity
 import MediaCore
 import Synchronization
 

@@ -1,1 +1,0 @@
-../../../Sources/Peer/Admission/WordList.swift

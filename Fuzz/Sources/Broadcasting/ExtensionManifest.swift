@@ -1,1 +1,0 @@
-../../../Sources/Peer/Broadcasting/ExtensionManifest.swift

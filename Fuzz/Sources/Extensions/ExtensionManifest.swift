@@ -1,0 +1,1 @@
+../../../Sources/Peer/Extensions/Installed/ExtensionManifest.swift

@@ -1,0 +1,1 @@
+../../../Sources/Peer/HTTP/Server/LinkHeader.swift

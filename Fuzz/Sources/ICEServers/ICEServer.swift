@@ -1,1 +1,0 @@
-../../../Sources/Peer/ICEServers/ICEServer.swift

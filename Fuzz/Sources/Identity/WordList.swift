@@ -1,0 +1,1 @@
+../../../Sources/Peer/Identity/WordList.swift

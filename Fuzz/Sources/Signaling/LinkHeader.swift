@@ -1,1 +1,0 @@
-../../../Sources/Peer/Signaling/LinkHeader.swift

@@ -1,0 +1,351 @@
+package import Admission
+package import EventLoop
+package import ICETransport
+package import Identifiers
+import Identity
+import LinuxRuntime
+package import MediaCore
+package import MediaEngine
+package import PeerConnection
+import RTPWire
+package import SessionDescription
+
+/// Receives the events of a broadcast, on the network loop.
+package protocol BroadcastDelegate: AnyObject {
+    func broadcast(emitted event: BroadcastEvent)
+    /// Candidates were found after the answer.
+    /// - Parameter fragment: all candidates found after the answer so far, as a trickle fragment (RFC 8840).
+    func broadcast(foundCandidates fragment: String, of session: SessionID)
+    /// This process has begun to record, or has stopped.
+    func broadcast(changed audience: Audience)
+    /// The temporal layers of the video that sessions get have changed, or their bitrates.
+    /// - Parameter line: the number of the video's m-line.
+    func broadcast(has layers: [VideoLayer], in line: Int, of sessions: [SessionID])
+    /// A session is over; `viewers` remain.
+    func broadcast(ended session: SessionID, audience: Audience)
+    /// The sessions of a viewer have ended, because another one needed the place.
+    func broadcast(displaced viewer: Viewer)
+    /// The media of a session can flow: its viewer's certificate is verified.
+    func broadcast(connected session: SessionID)
+}
+
+extension BroadcastDelegate {
+    package func broadcast(displaced viewer: Viewer) {}
+    package func broadcast(connected session: SessionID) {}
+}
+
+/// Sends one broadcast to its viewers: answers their offers, passes encoded frames and audio packets to each, and
+/// steers the encoders by what they can receive. Confined to the network loop.
+package final class Broadcast {
+    package struct AudioTrack: Sendable {
+        package var kind: MediaTrackKind
+        package var hasSilenceSuppression: Bool
+
+        package init(kind: MediaTrackKind, hasSilenceSuppression: Bool) {
+            self.kind = kind
+            self.hasSilenceSuppression = hasSilenceSuppression
+        }
+    }
+    package struct Settings: Sendable {
+        package var identity: SecureTransport.Identity
+        package var fingerprint: [UInt8]
+        package var maximumBitrate: Bitrate
+        package var audio: [AudioTrack]
+        package var maximumViewers: Int
+        /// Bounds the ICE agents of all viewers.
+        package var agents = ICEAgentPool.Limits()
+        /// The UDP port that all viewers share; nil: each has sockets of its own.
+        package var socket: LoopBound<ICELiteSocket>?
+        /// Sends forwarded video; nil: the broadcast has its own, without further threads.
+        package var fanOut: LoopBound<FanOut>?
+        /// The numeric addresses to gather on; nil for all addresses of the machine.
+        package var localAddresses: [String]?
+        package var includesLoopback: Bool
+        /// The UDP ports for media; nil for any free ones.
+        package var ports: ClosedRange<UInt16>?
+        package var usesUPnP: Bool
+        package var usesOnlyRelays: Bool
+        /// The name that viewers see.
+        package var name: String?
+        /// Returns the bitrate limit of one viewer, which applies if it is less than `maximumBitrate`; nil for none.
+        package var viewerLimit: (@Sendable (ViewerDescription) -> Bitrate?)?
+        package var capabilities = MediaCapabilities.sending
+
+        package init(
+            identity: SecureTransport.Identity, fingerprint: [UInt8], maximumBitrate: Bitrate, audio: [AudioTrack],
+            maximumViewers: Int, agents: ICEAgentPool.Limits = ICEAgentPool.Limits(), localAddresses: [String]? = nil,
+            includesLoopback: Bool, usesUPnP: Bool, usesOnlyRelays: Bool, name: String? = nil,
+            viewerLimit: (@Sendable (ViewerDescription) -> Bitrate?)? = nil
+        ) {
+            self.identity = identity
+            self.fingerprint = fingerprint
+            self.maximumBitrate = maximumBitrate
+            self.audio = audio
+            self.maximumViewers = maximumViewers
+            self.agents = agents
+            self.localAddresses = localAddresses
+            self.includesLoopback = includesLoopback
+            self.usesUPnP = usesUPnP
+            self.usesOnlyRelays = usesOnlyRelays
+            self.name = name
+            self.viewerLimit = viewerLimit
+        }
+    }
+
+    package let loop: EventLoop
+    let cname: String
+    package let settings: Settings
+    package let agents: ICEAgentPool
+    let allowances: ViewerAllowances
+    let source: any EncodedMediaSource
+    /// The source's forwarded video.
+    let forwarded: ForwardedVideo?
+    private let fanOut: FanOut?
+    /// See `FanOut.send`, which serves other broadcasts, too.
+    private var viewerMemory: [PrefetchList] = []
+    var viewers: ViewerRoster
+    var receivers: [LocalReceiver] = []
+    /// Sessions that this host has offered and that wait for their answer.
+    var offers: [SessionID: PendingOffer] = [:]
+    var pausing = BroadcastPause()
+    private(set) var isEnded = false
+    private var congestionTimer: LoopTimer?
+    private(set) var policy: EncoderPolicy
+    var layerReporter = LayerReporter()
+    private var lastReferences: (main: LongTermReferencePolicy?, low: LongTermReferencePolicy?)
+    /// STUN and TURN servers for sessions that are opened from now on.
+    package var servers = ICEServerResolver.Addresses()
+    package weak var delegate: (any BroadcastDelegate)?
+
+    /// - Parameters:
+    ///   - agents: those of several broadcasts; nil: of this one alone, by `settings`.
+    ///   - places: of the viewers of several broadcasts; nil: there is no limit for them together.
+    package init(
+        loop: EventLoop, settings: Settings, source: any EncodedMediaSource, agents: ICEAgentPool? = nil,
+        places: ViewerPlaces? = nil
+    ) {
+        viewers = ViewerRoster(places: [ViewerPlaces(settings.maximumViewers)] + [places].compactMap(\.self))
+        self.loop = loop
+        self.settings = settings
+        allowances = ViewerAllowances(viewers: settings.maximumViewers, now: MonotonicClock.now)
+        self.source = source
+        forwarded = source.forwarded?.assumeIsolated { $0 }
+        fanOut = forwarded == nil ? nil : settings.fanOut?.assumeIsolated { $0 } ?? FanOut()
+        self.agents = agents ?? ICEAgentPool(settings.agents)
+        policy = EncoderPolicy(maximumBitrate: settings.maximumBitrate, hasAudio: !settings.audio.isEmpty)
+        cname = RandomName.random().text
+        let box = WeakBox(self)
+        congestionTimer = loop.makeTimer { box.value?.updateEncoders() }
+    }
+
+    package func emit(_ event: BroadcastEvent) { delegate?.broadcast(emitted: event) }
+
+    package var audience: Audience {
+        Audience(
+            viewers: viewers.audience,
+            recorders: viewers.all.count { $0.viewer.records } + receivers.count { $0.records })
+    }
+
+    // MARK: Sessions
+
+    /// The viewer of these sessions has opened an event stream, or has closed its last one.
+    package func eventStreamChanged(isOpen: Bool, sessions: [SessionID]) {
+        for id in sessions { viewers[id]?.eventStreamChanged(isOpen: isOpen) }
+    }
+
+    package func close(_ id: SessionID) {
+        guard let viewer = viewers[id] else { return }
+        viewer.close()
+        viewerEnded(viewer, EndReason(.viewerLeft, "the viewer left"))
+    }
+
+    /// - Parameter done: called on the loop when every socket is closed.
+    package func end(_ done: @escaping () -> Void) {
+        isEnded = true
+        congestionTimer?.close()
+        let pending = offers.values
+        offers = [:]
+        receivers = []
+        closeAll(Array(pending), with: { $0.close($1) }) {
+            closeAll(self.viewers.removeAll(), with: { $0.close($1) }, then: done)
+        }
+    }
+
+    // MARK: Media
+
+    /// Called when the video thread has queued frames.
+    package func videoFramesQueued() {
+        let now = MonotonicClock.now
+        deliver(.main, now)
+        deliver(.low, now)
+        updateEncoders()
+        updateReferences(now)
+        reportLayers(now: now)
+    }
+
+    /// The bandwidth estimates of the viewers that are connected; nil if there are none.
+    /// - Parameter behind: what viewers that are relays tell of their slowest viewers.
+    package func audienceEstimates(behind: [Bitrate]) -> AudienceEstimates? {
+        AudienceEstimates(viewers.all.lazy.filter(\.isReceiving).map(\.estimate), behind: behind)
+    }
+
+    /// A relay tells what the slowest of its viewers can get; nil: as much as the others.
+    package func note(slowest: Bitrate?, behind id: SessionID) {
+        guard let relay = viewers[id], relay.slowestBehind != slowest else { return }
+        relay.slowestBehind = slowest
+        updateEncoders()
+    }
+
+    /// Called when the forwarded video has got packets.
+    package func packetsForwarded() {
+        let all = Array(viewers.all)
+        guard let forwarded, let fanOut, !all.isEmpty else { return }
+        let now = MonotonicClock.now
+        fanOut.send(to: all, now: now, memory: &viewerMemory, delays: forwarded)
+        for viewer in all { viewer.pump() }
+        reportLayers(now: now)
+    }
+
+    private func deliver(_ encoding: EncodingID, _ now: MediaInstant) {
+        while source.frames[encoding].pop({ bytes, info in
+            guard !pausing.withholdsFrame(captured: info.captured) else { return }
+            policy.note(frameOf: encoding, bytes: bytes.count, now: now)
+            layerReporter.note(bytes, info, now: now)
+            let base = policy.decision?[encoding]?.layering?.baseBitrate
+            for viewer in viewers.all { viewer.send(bytes, info, base: base, now: now) }
+            if encoding == .main { for receiver in receivers { receiver.receive(bytes, info) } }
+        }) {}
+    }
+
+    /// Called when an audio thread has queued packets.
+    package func audioPacketsQueued() {
+        let now = MonotonicClock.now
+        while source.packets.pop({ bytes, info in
+            guard !pausing.withholds(captured: info.captured) else { return }
+            guard info.lostSamples == 0 else {
+                for viewer in viewers.all { viewer.noteLostAudio(info.track, samplesPerChannel: info.lostSamples) }
+                return
+            }
+            for viewer in viewers.all {
+                viewer.sendAudio(bytes, track: info.track, captured: info.captured, now: now)
+            }
+            for receiver in receivers { receiver.receive(bytes, info) }
+        }) {}
+    }
+
+    // MARK: The encoders
+
+    /// Runs after each frame, and while viewers have a backlog.
+    func updateEncoders() {
+        // There are none.
+        guard forwarded == nil else { return }
+        let now = MonotonicClock.now
+        var load = EncoderPolicy.Load()
+        for viewer in viewers.all where viewer.isReceiving {
+            viewer.noteCongestion(now: now)
+            if viewer.takeKeyframeAfterCutOff(now: now) {
+                source.requestKeyframe(viewer.frames.encodingSelector.target, isFirst: false)
+            }
+            viewer.contribute(to: &load, now: now)
+        }
+        // The bitrate follows the viewers, if there are any.
+        if load.main.isEmpty, hasDemandingReceiver { load.main.add(rate: nil, isWaiting: false, congestedSince: nil) }
+        if let recheck = load.recheck(now: now) { congestionTimer?.set(recheck) }
+        if let decision = policy.decide(load, now: now) { source.apply(decision) }
+        let hasCutOff = cutOffStuck(load, now)
+        if policy.selectionIsDue(viewers: viewers.count, hasCutOff: hasCutOff, now: now) {
+            selectEncodings(fastest: load.fastest, now)
+        }
+    }
+
+    /// Cuts off each viewer whose backlog has blocked base layer frames for over 1 s while another viewer has no
+    /// backlog.
+    private func cutOffStuck(_ load: EncoderPolicy.Load, _ now: MediaInstant) -> Bool {
+        var hasCutOff = false
+        for viewer in viewers.all where viewer.isReceiving && load.isDivided(viewer.frames.encodingSelector.encoding) {
+            hasCutOff = viewer.cutOffIfStuck(now: now) || hasCutOff
+        }
+        return hasCutOff
+    }
+
+    /// Assigns viewers to encodings. A viewer changes when a key frame of the other encoding arrives.
+    private func selectEncodings(fastest: Bitrate, _ now: MediaInstant) {
+        let mainBitrate = policy.mainBitrate(now: now)
+        var hasMoves = false
+        for viewer in viewers.all where viewer.isReceiving {
+            guard viewer.updatePlan(fastest: fastest, mainBitrate: mainBitrate, now: now) else { continue }
+            hasMoves = true
+            source.requestKeyframe(viewer.frames.encodingSelector.target, isFirst: false)
+        }
+        // The target encoding may not be active yet.
+        if hasMoves { updateEncoders() }
+    }
+
+    /// Runs after each frame.
+    private func updateReferences(_ now: MediaInstant) {
+        guard forwarded == nil else { return }
+        updateReferences(of: .main, &lastReferences.main, now)
+        updateReferences(of: .low, &lastReferences.low, now)
+    }
+
+    private func updateReferences(
+        of encoding: EncodingID, _ last: inout LongTermReferencePolicy?, _ now: MediaInstant
+    ) {
+        let references = viewers.referencePolicy(of: encoding, now: now)
+        guard last != references else { return }
+        last = references
+        source.setReferences(references, of: encoding)
+    }
+}
+
+extension Broadcast: SendingPeerDelegate {
+    func viewerIsConnected(_ peer: SendingPeer) {
+        updateEncoders()
+        updateReferences(MonotonicClock.now)
+        viewerNeedsKeyframe(peer)
+        tellLayers([peer])
+        delegate?.broadcast(connected: peer.id)
+        emit(.connected(peer.description, path: peer.pathSummary))
+    }
+
+    func viewerNeedsKeyframe(_ peer: SendingPeer) {
+        let encoding = peer.frames.encodingSelector.target
+        let isFirst = peer.needsKeyframe || peer.lacksFirstFrame
+        if peer.rewind() { return }
+        guard peer.allows(.key, isShared: viewers.isShared(encoding), now: MonotonicClock.now) else { return }
+        source.requestKeyframe(encoding, isFirst: isFirst)
+    }
+
+    func viewerNeedsRecovery(_ peer: SendingPeer, from number: UInt32) {
+        // A viewer that changes to another encoding gets a key frame of that encoding.
+        let encoding = peer.frames.encodingSelector.encoding
+        guard encoding == peer.frames.encodingSelector.target else { return viewerNeedsKeyframe(peer) }
+        guard peer.allows(.recovery, isShared: viewers.isShared(encoding), now: MonotonicClock.now) else { return }
+        source.requestRecovery(encoding, from: number)
+    }
+
+    func viewerIsInterrupted(_ peer: SendingPeer) {
+        updateEncoders()
+        emit(.interrupted(peer.description))
+    }
+
+    func viewerIsBack(_ peer: SendingPeer, after silence: MediaDuration) {
+        updateEncoders()
+        viewerNeedsKeyframe(peer)
+        emit(.resumed(peer.description, path: peer.pathSummary, after: silence))
+    }
+
+    func viewerEnded(_ peer: SendingPeer, _ reason: EndReason) {
+        guard viewers.remove(peer, now: MonotonicClock.now) else { return }
+        // A viewer that is told of its removal may leave before its session is closed.
+        let reason = peer.isRemoved ? EndReason(.removed, "you removed them") : peer.isMoved ? reason.ofMoved : reason
+        updateEncoders()
+        delegate?.broadcast(ended: peer.id, audience: audience)
+        emit(.viewerLeft(peer.description, reason: reason, viewers: viewers.audience))
+    }
+}
+
+extension EndReason {
+    /// The reason of a viewer that was sent to a relay: it leaves because it watches there.
+    fileprivate var ofMoved: EndReason { code == .viewerLeft && self != .replaced ? .moved : self }
+}

@@ -1,0 +1,45 @@
+public import MediaCore
+public import PeerConnection
+
+public enum BroadcastEvent: Sendable {
+    /// An audio track is being captured; the value names its source.
+    case sharing(String)
+    case knock(ViewerDescription)
+    /// `isRemembered`: accepted without a question, because the identity is a known viewer.
+    case accepted(ViewerDescription, isRemembered: Bool)
+    case refused(ViewerDescription, reason: String)
+    case viewerJoined(ViewerDescription, viewers: Int)
+    /// Media flows to this viewer.
+    case connected(ViewerDescription, path: String)
+    /// No packets arrive from this viewer. Its session ends 30 s after its last packet.
+    case interrupted(ViewerDescription)
+    /// Packets arrive from the viewer again.
+    case resumed(ViewerDescription, path: String, after: MediaDuration)
+    case viewerLeft(ViewerDescription, reason: EndReason, viewers: Int)
+    /// How many watch at the relay or the service that receives the broadcast has changed: so many watch in total.
+    case viewerCount(Int)
+    /// The host's user has removed this viewer, with so many sessions; `viewerLeft` comes for each.
+    case viewerRemoved(ViewerDescription, sessions: Int)
+    /// Viewers are sent to over a relay from now on, which can watch, or by this host again.
+    case routeChanged(isOverRelay: Bool, relay: String)
+    /// The host's user has paused the broadcast: nothing is captured or sent.
+    case broadcastPaused
+    case broadcastResumed(after: MediaDuration)
+    /// The host's user has muted a track, or ended that.
+    case audioMuted(MediaTrackKind, isMuted: Bool)
+    /// A track or a device failed; the session goes on.
+    case warning(String)
+    case ended(EndReason)
+
+    /// What has happened to an audio track's source.
+    /// - Parameter name: of the track, for people.
+    package static func audioSource(_ name: String, _ change: AudioSourceChange) -> BroadcastEvent {
+        switch change {
+        case .interrupted(let failure):
+            let start = failure.code == .deviceGone ? "the \(name) has gone: " : "without \(name) for now. "
+            return .warning(start + failure.message + (failure.remedy.isEmpty ? "" : " " + failure.remedy))
+        case .resumed(let summary): return .sharing(name + ": " + summary)
+        case .notice(let sentence): return .warning(sentence)
+        }
+    }
+}

@@ -1,0 +1,112 @@
+import Admission
+import Identifiers
+import Identity
+import MediaCore
+import MediaEngine
+import PeerEngine
+
+/// The sessions of a broadcast's viewers by id, and the totals of ended sessions.
+struct ViewerRoster {
+    /// Of this broadcast, and of several if there is a limit for those.
+    let places: [ViewerPlaces]
+    private var peers: [SessionID: SendingPeer] = [:]
+    /// In the order in which the sessions were opened, from 1. A number is not used again.
+    private var numbers: [SessionID: Int] = [:]
+    private var opened = 0
+    /// The totals of ended sessions.
+    private(set) var past = ViewerTotals()
+
+    init(places: [ViewerPlaces]) { self.places = places }
+
+    var count: Int { peers.count }
+    /// Whether there is no place for another viewer.
+    var isFull: Bool { places.contains { $0.isFull } }
+    /// Without services and relays to which this host publishes.
+    var audience: Int { peers.values.count { !$0.description.isPublication } }
+    var all: some Collection<SendingPeer> { peers.values }
+    subscript(id: SessionID) -> SendingPeer? { peers[id] }
+
+    /// - Parameter end: ends the session at once; nil: it does not have to make room for others.
+    mutating func add(_ peer: SendingPeer, end: (() -> Void)? = nil) {
+        opened &+= 1
+        numbers[peer.id] = opened
+        peers[peer.id] = peer
+        let address = PeerAddress(peer.viewer.address).key
+        for places in places { places.add(peer.id, at: address, end: end) }
+    }
+
+    /// The sessions with their numbers, in that order.
+    var numbered: [(number: Int, peer: SendingPeer)] {
+        peers.values.map { (numbers[$0.id] ?? 0, $0) }.sorted { $0.0 < $1.0 }
+    }
+
+    /// - Returns: false if there is no such session (any more).
+    mutating func remove(_ peer: SendingPeer, now: MediaInstant) -> Bool {
+        guard peers.removeValue(forKey: peer.id) != nil else { return false }
+        numbers[peer.id] = nil
+        for places in places { places.remove(peer.id) }
+        past.add(peer, now: now)
+        return true
+    }
+
+    mutating func removeAll() -> [SendingPeer] {
+        defer {
+            for places in places { for id in peers.keys { places.remove(id) } }
+            peers.removeAll()
+            numbers.removeAll()
+        }
+        return Array(peers.values)
+    }
+
+    /// The sessions that have no connection yet.
+    func halfOpen(now: MediaInstant) -> [HalfOpenDisplacement.Session<SessionID, AddressKey>] {
+        peers.values.compactMap { peer in
+            peer.liveness.waiting(now).map {
+                .init(id: peer.id, address: PeerAddress(peer.viewer.address).key, waited: $0)
+            }
+        }
+    }
+
+    /// Returns the sessions that a viewer's new session replaces.
+    func replaced(by viewer: Viewer) -> [SendingPeer] { peers.values.filter { $0.isReplaced(by: viewer) } }
+
+    /// Whether more than one viewer gets this encoding, or is about to.
+    func isShared(_ encoding: EncodingID) -> Bool {
+        var count = 0
+        for peer in peers.values where peer.isReceiving && peer.uses(encoding) { count += 1 }
+        return count > 1
+    }
+
+    /// Returns what the decoders of an encoding's viewers can store. Allocates nothing.
+    func referencePolicy(of encoding: EncodingID, now: MediaInstant) -> LongTermReferencePolicy {
+        var policy = LongTermReferencePolicy(allowsRecoveryFrames: false, mayStore: true)
+        for peer in peers.values where peer.isConnected && peer.hasReferences && peer.uses(encoding) {
+            policy.allowsRecoveryFrames = true
+            policy.mayStore = policy.mayStore && !peer.awaitsAcknowledgement(now: now)
+        }
+        return policy
+    }
+}
+
+/// The totals of several sessions.
+struct ViewerTotals {
+    var packets = 0
+    var bytes = 0
+    var retransmissions = 0
+    var badPackets = 0
+    var keyframeRequests = 0
+    var freezes = 0
+    var freezeTime = MediaDuration.zero
+
+    mutating func add(_ peer: SendingPeer, now: MediaInstant) {
+        let statistics = peer.statistics
+        let held = peer.heldBack(now: now)
+        packets += statistics.packetsSent
+        bytes += statistics.bytesSent
+        retransmissions += statistics.retransmissions
+        badPackets += peer.badPackets
+        keyframeRequests += statistics.keyframeRequests
+        freezes += held.count
+        freezeTime = freezeTime + held.time
+    }
+}

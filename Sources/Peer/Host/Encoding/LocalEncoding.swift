@@ -1,0 +1,162 @@
+import LinuxRuntime
+public import MediaCore
+import MediaEngine
+
+/// Encodes a screen and its audio for sinks of this process, without a network: a recorder, a buffer for clips, or the
+/// program of an extension.
+///
+/// Call `start` once, and `stop` at the end. From any thread.
+public final class LocalEncoding: Sendable {
+    public enum Event: Sendable {
+        /// The screen cannot be captured any more.
+        case videoEnded(SourceFailure)
+        /// - Parameter summary: a description for people.
+        case audioStarted(_ track: String, summary: String)
+        case audioNotStarted(_ track: String, SourceFailure)
+        case audioEnded(_ track: String, SourceFailure)
+        case audioChanged(_ track: String, AudioSourceChange)
+    }
+
+    private struct Sinks {
+        /// The threads of video and audio call the sinks one at a time.
+        var receivers: [LocalReceiver] = []
+        var isStopped = false
+    }
+
+    private let pipelines: MediaPipelines
+    private let sinks = Monitor(Sinks())
+    private let target: Monitor<EncodingTarget>
+
+    /// - Parameter maximumBitrate: of video.
+    public init(
+        source: sending any ScreenSource, encoder: sending any VideoEncoder, audio inputs: [AudioInput],
+        framesPerSecond: Int, maximumBitrate: Bitrate
+    ) throws(CodecFailure) {
+        let frames = FrameQueues()
+        let packets = FrameQueue<AudioPacketInfo>(capacity: 32, bytes: 2_048)
+        pipelines = MediaPipelines(
+            frames: frames, packets: packets,
+            video: VideoPipeline(
+                source: source, encoder: encoder, limits: .init(framesPerSecond: framesPerSecond),
+                bitrate: maximumBitrate, frames: frames, clock: { MonotonicClock.now }),
+            audio: try inputs.enumerated().map { (track, input) throws(CodecFailure) in
+                AudioPipeline(
+                    track: track, kind: input.kind, source: input.source, encoder: try input.makeEncoder(),
+                    packets: packets)
+            })
+        target = Monitor(EncodingTarget(bitrate: maximumBitrate))
+        setBitrate(maximumBitrate)
+    }
+
+    /// Starts the threads.
+    /// - Parameter report: called on any of them.
+    public func start(_ report: @escaping @Sendable (Event) -> Void) {
+        pipelines.video.start(framesReady: { [self] in passFrames() }, failed: { report(.videoEnded($0)) })
+        for track in pipelines.audio {
+            let name = track.name
+            do throws(SourceFailure) {
+                try track.start(
+                    packetsReady: { [self] in passPackets() }, ended: { report(.audioEnded(name, $0)) },
+                    changed: { report(.audioChanged(name, $0)) })
+                if track.state.isCaptured { report(.audioStarted(name, summary: track.summary)) }
+            } catch {
+                report(.audioNotStarted(name, error))
+            }
+        }
+    }
+
+    /// Adds a sink, which gets all media from the next key frame on. `stop` closes it.
+    /// - Returns: false if the encoding has been stopped.
+    /// - Throws: if the sink takes no VP8. It is not added then.
+    @discardableResult
+    public func add(_ sink: any EncodedMediaSink) throws(MediaSinkFailure) -> Bool {
+        let pipelines = pipelines
+        try sink.start(EncodedMediaFormat(video: .vp8, audio: pipelines.audio.map(\.kind))) { _ in
+            pipelines.requestKeyframe(.main, isFirst: false)
+        }
+        let isAdded = sinks.with { sinks in
+            if !sinks.isStopped {
+                sinks.receivers.append(
+                    LocalReceiver(sink, demandsMedia: true, records: true, audioTracks: pipelines.audio.count))
+            }
+            return !sinks.isStopped
+        }
+        pipelines.requestKeyframe(.main, isFirst: true)
+        return isAdded
+    }
+
+    /// Removes a sink; it gets nothing from now on.
+    /// - Returns: how many sinks are left.
+    @discardableResult
+    public func remove(_ sink: any EncodedMediaSink) -> Int {
+        sinks.with { sinks in
+            sinks.receivers.removeAll { $0.sink === sink }
+            return sinks.receivers.count
+        }
+    }
+
+    /// Ends the threads and closes the sinks. May be called twice.
+    public func stop() async {
+        let audio = pipelines.audio
+        // Stopping a source blocks until its thread has ended.
+        if let ending = try? NamedThread.start("ending", { for track in audio { track.stop() } }) {
+            await ending.ended()
+        }
+        await pipelines.video.stop()
+        let open = sinks.with { sinks in
+            defer { sinks = Sinks(receivers: [], isStopped: true) }
+            return sinks.receivers.map(\.sink)
+        }
+        for sink in open { await sink.closed() }
+    }
+
+    // MARK: Control
+
+    public func setPaused(_ isPaused: Bool) {
+        pipelines.setPaused(isPaused)
+        if !isPaused { requestKeyframe() }
+    }
+
+    public func requestKeyframe() { pipelines.requestKeyframe(.main, isFirst: false) }
+
+    /// - Parameter bitrate: of video; nil: no frame is made now.
+    public func setBitrate(_ bitrate: Bitrate?) {
+        let target = target.with { target in
+            if let bitrate { target.bitrate = bitrate }
+            target.isBlocked = bitrate == nil
+            return target
+        }
+        pipelines.apply(EncoderPolicy.Decision(main: target))
+    }
+
+    public var statistics: VideoPipelineStatistics { pipelines.video.statistics }
+
+    /// In their order.
+    public var audioTracks: [AudioTrackState] { pipelines.audio.map(\.state) }
+
+    /// A muted track passes nothing.
+    /// - Returns: false if there is no track of this kind.
+    public func setAudioMuted(_ kind: MediaTrackKind, _ isMuted: Bool) -> Bool {
+        let tracks = pipelines.audio.filter { $0.kind == kind }
+        for track in tracks { _ = track.setMuted(isMuted) }
+        return !tracks.isEmpty
+    }
+
+    // MARK: Media
+
+    private func passFrames() {
+        sinks.with { sinks in
+            while pipelines.frames[.main].pop({ bytes, info in
+                for receiver in sinks.receivers { receiver.receive(bytes, info) }
+            }) {}
+        }
+    }
+
+    private func passPackets() {
+        sinks.with { sinks in
+            while pipelines.packets.pop({ bytes, info in
+                for receiver in sinks.receivers { receiver.receive(bytes, info) }
+            }) {}
+        }
+    }
+}

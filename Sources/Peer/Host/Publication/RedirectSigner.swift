@@ -1,0 +1,57 @@
+import Admission
+import Identifiers
+import Identity
+import LinuxRuntime
+import MediaCore
+
+/// Signs a host's orders to its viewers. What makes it sign comes over a relay, which may repeat it as often as it likes, so
+/// an order is used again for a while, and signatures are limited. Safe from any thread.
+final class RedirectSigner: Sendable {
+    private struct Order {
+        let redirect: SignedRedirect
+        let signed: ContinuousClock.Instant
+    }
+
+    private struct State {
+        var orders: [KnockID: Order] = [:]
+        /// Counts from `start`.
+        var budget = TokenBucket(burst: burst, rate: perSecond, now: MediaInstant(nanoseconds: 0))
+    }
+
+    private let broadcast: BroadcastID
+    private let identity: Identity
+    private let start: ContinuousClock.Instant
+    private let state = Monitor(State())
+
+    /// An order is valid for 30 s.
+    private static let reuseTime = Duration.seconds(5)
+    /// A host has 32 viewers.
+    private static let burst = 128.0
+    private static let perSecond = 8.0
+
+    /// - Parameter broadcast: the one that the viewers know.
+    init(of broadcast: BroadcastID, identity: Identity, now: ContinuousClock.Instant = .now) {
+        self.broadcast = broadcast
+        self.identity = identity
+        start = now
+    }
+
+    /// Returns an order for a viewer.
+    /// - Returns: nil if the viewer has not knocked or cannot check orders, or too many were signed.
+    func redirect(of viewer: Viewer, to link: Link, now: ContinuousClock.Instant = .now) -> SignedRedirect? {
+        guard let knock = viewer.knock, let origin = viewer.origin else { return nil }
+        return state.with { state in
+            state.orders = state.orders.filter { now - $0.value.signed < Self.reuseTime }
+            if let known = state.orders[knock]?.redirect, known.link == link.text { return known }
+            state.budget.refill(MediaInstant(nanoseconds: Int64((now - start) / .nanoseconds(1))))
+            guard state.budget.has() else { return nil }
+            state.budget.take()
+            guard
+                let redirect = try? SignedRedirect(
+                    to: link, of: broadcast, viewer: viewer.fingerprint, knock: origin, now: now, signedBy: identity)
+            else { return nil }
+            state.orders[knock] = Order(redirect: redirect, signed: now)
+            return redirect
+        }
+    }
+}

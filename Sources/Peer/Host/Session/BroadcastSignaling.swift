@@ -1,0 +1,184 @@
+package import Admission
+package import EventLoop
+package import Identifiers
+import Identity
+package import LinuxRuntime
+package import MediaCore
+import PeerConnection
+package import Signaling
+
+/// Connects a broadcast on the network loop with its signalling server. Passes the viewers' requests to the broadcast,
+/// and candidates, ends of sessions and the number of viewers to the server. Safe from any thread.
+package final class BroadcastSignaling: SignalingServerDelegate, BroadcastDelegate {
+    private let core: LoopBound<Broadcast>
+    let knocks: KnockHandler
+    private let onEvent: @Sendable (BroadcastEvent) -> Void
+    /// Called when the session of a viewer was opened.
+    let onOpen = Monitor<(@Sendable (SessionID, Viewer) -> Void)?>(nil)
+    /// Called when a viewer with these sessions has opened a stream of events.
+    let onStream = Monitor<(@Sendable ([SessionID]) -> Void)?>(nil)
+    /// Those that watch at a relay to which this host publishes, too.
+    let viewersElsewhere: Monitor<RelayViewerCount>
+    /// The server's handle of this broadcast.
+    private let served: Monitor<BroadcastHandle?>
+    /// Tells the viewers how many they are.
+    private let audience: Throttle<Audience>
+
+    package init(
+        core: LoopBound<Broadcast>, knocks: KnockHandler,
+        viewersElsewhere: Monitor<RelayViewerCount> = Monitor(.init()),
+        onEvent: @escaping @Sendable (BroadcastEvent) -> Void
+    ) {
+        self.core = core
+        self.viewersElsewhere = viewersElsewhere
+        self.knocks = knocks
+        self.onEvent = onEvent
+        let served = Monitor<BroadcastHandle?>(nil)
+        self.served = served
+        // How many recorders the viewers know of.
+        let recorders = Monitor(0)
+        audience = Throttle { audience in
+            guard let served = served.with({ $0 }) else { return }
+            served.send(.viewerCount(audience.viewers))
+            let isNew = recorders.with { recorders in
+                defer { recorders = audience.recorders }
+                return recorders != audience.recorders
+            }
+            if isNew { served.send(.recorderCount(audience.recorders)) }
+        }
+        core.perform { [weak self] in $0.delegate = self }
+    }
+
+    package func begin(_ broadcast: BroadcastHandle) {
+        served.with { $0 = broadcast }
+        broadcast.send(.active)
+    }
+
+    /// Tells viewers these STUN and TURN servers from now on.
+    func use(_ servers: [ICEServer]) { served.with { $0 }?.use(servers) }
+
+    /// Has viewers that are admitted from now on go elsewhere at once.
+    func redirect(by redirect: @escaping @Sendable (Viewer) -> SignedRedirect?) {
+        served.with { $0 }?.redirect(by: redirect)
+    }
+
+    /// Ends the broadcast for its viewers. The server then refuses all requests for it.
+    package func end(reason: String) async {
+        let broadcast = served.with { served in
+            defer { served = nil }
+            return served
+        }
+        await broadcast?.end(reason: reason)
+    }
+
+    /// Has the viewer of a session go on elsewhere; nil: not any more.
+    func send(redirect: SignedRedirect?, to session: SessionID) {
+        served.with { $0 }?.send(redirect: redirect, to: session)
+    }
+
+    /// Tells all viewers.
+    package func send(_ event: HostEvent) { served.with { $0 }?.send(event) }
+
+    /// Withdraws what a viewer was granted, and tells it that the host removed it.
+    func remove(_ viewer: Viewer) async {
+        if let identity = viewer.identity { knocks.noteRemoval(of: identity) }
+        await served.with { $0 }?.remove(viewer, reason: "the host removed you")
+    }
+
+    // MARK: The server's requests
+
+    package func decide(_ knock: Knock) async -> KnockDecision { await knocks.decide(knock) }
+
+    package func knockWithdrawn(_ knock: KnockID, because reason: KnockWithdrawal) async {
+        knocks.knockWithdrawn(knock, because: reason)
+    }
+
+    package func openSession(offer: String, viewer: Viewer) async throws(OfferRefusal) -> OpenedSession {
+        let words = viewer.words?.description ?? ""
+        let opened: OpenedSession = try await ask { broadcast, done in
+            broadcast.open(offer: offer, viewer: viewer, words: words, answer: done)
+        }
+        onOpen.with { $0 }?(opened.id, viewer)
+        if served.with({ $0 }) != nil { tell(await core.ifRunning { $0.audience } ?? Audience()) }
+        return opened
+    }
+
+    package func applyFragment(_ fragment: String, to session: SessionID) async throws(OfferRefusal)
+        -> RestartedSession?
+    {
+        try await ask { broadcast, done in broadcast.applyFragment(fragment, to: session, done: done) }
+    }
+
+    package func eventStreamChanged(isOpen: Bool, sessions: [SessionID]) async {
+        await core.ifRunning { $0.eventStreamChanged(isOpen: isOpen, sessions: sessions) }
+        if isOpen { onStream.with { $0 }?(sessions) }
+    }
+
+    package func select(_ layers: LayerSelection, for session: SessionID) async throws(OfferRefusal) {
+        try await ask { broadcast, done in
+            done(Result { () throws(OfferRefusal) in try broadcast.select(layers, for: session) })
+        }
+    }
+
+    package func closeSession(_ session: SessionID) async { await core.ifRunning { $0.close(session) } }
+
+    /// Runs a request on the network loop and waits for its answer.
+    private func ask<Answer: Sendable>(
+        _ request: @escaping @Sendable (Broadcast, @escaping @Sendable (Result<Answer, OfferRefusal>) -> Void) -> Void
+    ) async throws(OfferRefusal) -> Answer {
+        let result: Result<Answer, OfferRefusal> = await withCheckedContinuation { continuation in
+            let isRunning = core.perform { broadcast in request(broadcast) { continuation.resume(returning: $0) } }
+            if !isRunning {
+                continuation.resume(returning: .failure(OfferRefusal(.ended, "The broadcast has ended.")))
+            }
+        }
+        return try result.get()
+    }
+
+    // MARK: The broadcast's reports
+
+    package func broadcast(emitted event: BroadcastEvent) {
+        switch event {
+        case .broadcastPaused: served.with { $0 }?.send(.paused)
+        case .broadcastResumed: served.with { $0 }?.send(.resumed)
+        default: break
+        }
+        onEvent(event)
+    }
+
+    package func broadcast(foundCandidates fragment: String, of session: SessionID) {
+        served.with { $0 }?.send(candidates: fragment, of: session)
+    }
+
+    package func broadcast(ended session: SessionID, audience: Audience) {
+        guard let served = served.with({ $0 }) else { return }
+        served.forget(session)
+        tell(audience)
+    }
+
+    package func broadcast(changed audience: Audience) {
+        tell(audience)
+    }
+
+    package func broadcast(connected session: SessionID) { served.with { $0 }?.noteMedia(of: session) }
+
+    /// Its token would bring the viewer back at once.
+    package func broadcast(displaced viewer: Viewer) {
+        guard let served = served.with({ $0 }) else { return }
+        Task {
+            await served.remove(viewer, reason: "all places were taken, and your address had more than others")
+        }
+    }
+
+    package func broadcast(has layers: [VideoLayer], in line: Int, of sessions: [SessionID]) {
+        guard let served = served.with({ $0 }) else { return }
+        // Not on the network loop, as it may be for thousands.
+        Task { served.send(VideoLayers(line: line, layers: layers), of: sessions) }
+    }
+
+    private func tell(_ audience: Audience) {
+        var audience = audience
+        audience.add(viewersElsewhere.with { $0 })
+        self.audience.pass(audience, interval: .betweenAudienceReports(viewers: audience.viewers))
+    }
+}

@@ -1,0 +1,48 @@
+public import Admission
+public import Identifiers
+public import MediaCore
+public import PeerConnection
+
+/// A running broadcast as its user controls it, whoever receives it. From any thread; after the end everything returns
+/// nil, false or nothing.
+public protocol ControllableBroadcast: AnyObject, Sendable {
+    /// - Returns: false if it is paused already, or has ended.
+    @discardableResult func pause() async -> Bool
+    /// - Returns: false if it is not paused, or has ended.
+    @discardableResult func resume() async -> Bool
+    func isPaused() async -> Bool
+
+    /// The audio tracks, in their order.
+    var audioTracks: [AudioTrackState] { get }
+    /// - Returns: false if the broadcast has no track of this kind.
+    @discardableResult func setAudioMuted(_ kind: MediaTrackKind, _ isMuted: Bool) -> Bool
+
+    /// Tells who receives the broadcast which application it shows now. The newest one is told, also to who comes later.
+    func annotate(_ application: ApplicationInfo) async
+
+    /// The viewers, in the order in which they came; none for a broadcast to a service.
+    func viewers() async -> [ViewerSessionInfo]
+    /// - Returns: how many sessions ended; nil if there is no such viewer.
+    @discardableResult func remove(viewer id: SessionID) async -> Int?
+
+    /// Passes what is encoded to a sink of this process too, from the next key frame on. The end closes it.
+    /// - Parameters:
+    ///   - demandsMedia: the screen is captured and encoded for it also while nobody watches.
+    ///   - records: the viewers are told of a recorder.
+    /// - Throws: if there is nothing encoded that the sink can take.
+    func add(_ sink: any EncodedMediaSink, demandsMedia: Bool, records: Bool) async throws(MediaSinkFailure)
+    /// Ends what a sink gets, and closes it.
+    func remove(_ sink: any EncodedMediaSink) async
+
+    /// Nil after the end.
+    func statistics() async -> HostStatistics?
+
+    /// Ends the broadcast and frees everything. May be called twice.
+    func stop(_ reason: EndReason) async
+}
+
+extension HostSession: ControllableBroadcast {}
+
+extension ControllableBroadcast {
+    public func annotate(_ application: ApplicationInfo) async {}
+}

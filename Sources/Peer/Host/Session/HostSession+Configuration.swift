@@ -1,0 +1,91 @@
+import Identity
+public import MediaCore
+import MediaEngine
+import PeerConnection
+import SessionDescription
+public import Signaling
+
+extension HostSession {
+    public struct Configuration: Sendable {
+        /// The address to listen at, and the name or address in the link.
+        public var listenHost: String
+        public var listenPort: Int
+        /// How many ports after it are tried if it is in use.
+        public var furtherPorts = 0
+        /// The UDP ports for media, which a firewall lets in; nil for any free ones.
+        public var mediaPorts: ClosedRange<UInt16>?
+        public var linkHost: String
+        public var fixedToken: String?
+        public var framesPerSecond: Int
+        public var maximumBitrate: Bitrate
+        /// nil: detected from the screen's activity.
+        public var contentHint: ContentHint?
+        public var maximumViewers: Int
+        /// The broadcast's name that viewers see; nil for none.
+        public var name: String?
+        /// Returns the bitrate limit of one viewer, which applies if it is less than `maximumBitrate`; nil for none.
+        var viewerLimit: (@Sendable (ViewerDescription) -> Bitrate?)?
+        /// The relay over which viewers reach this host; nil: they reach it at `linkHost`.
+        public var tunnel: PairedService?
+        /// Of those who meet this host at a relay: how many it sends to itself. With more, it publishes to the relay, which
+        /// sends to all. Nil: it never does.
+        public var directViewers: Int?
+        /// How long few viewers have to be few until the host sends to all of them itself again.
+        package var calmTime = HandoverPolicy.calmTime
+        /// The flows by which a host with `directViewers` decides whether its line is the limit.
+        var viewerFlows: @Sendable (Broadcast) -> [SharedBottleneckDetector.Flow] = { $0.viewerFlows }
+        /// STUN and TURN servers for this host and its viewers, as its user has named them. Viewers get the credentials, too.
+        public var iceServers: [ICEServer] = []
+        /// Those of the relay or service that the host is paired with, beside `iceServers`.
+        public var grantedServers = GrantedServers.none
+        /// Asks the router to forward ports.
+        public var usesUPnP = false
+        /// Sends through TURN servers only, so that viewers do not learn an address of this machine.
+        public var usesOnlyRelays = false
+
+        /// The addresses for media; nil for all. A numeric listening address applies to media, too, unless it is
+        /// loopback: Firefox and GStreamer never use loopback for media, so viewers need this machine's other
+        /// addresses.
+        var mediaAddresses: [String]? {
+            guard let address = IPAddress(listenHost), address.isUnicast, !address.isLoopback else { return nil }
+            return [listenHost]
+        }
+
+        public init(
+            listenHost: String, listenPort: Int, linkHost: String, fixedToken: String?, framesPerSecond: Int,
+            maximumBitrate: Bitrate, contentHint: ContentHint?, maximumViewers: Int = 32, name: String? = nil
+        ) {
+            self.listenHost = listenHost
+            self.listenPort = listenPort
+            self.linkHost = linkHost
+            self.fixedToken = fixedToken
+            self.framesPerSecond = framesPerSecond
+            self.maximumBitrate = maximumBitrate
+            self.contentHint = contentHint
+            self.maximumViewers = maximumViewers
+            self.name = name
+        }
+    }
+}
+
+extension HostSession.Configuration {
+    func broadcastSettings(
+        _ identity: Identity, _ audio: [Broadcast.AudioTrack], _ descriptors: DescriptorPlan
+    ) -> Broadcast.Settings {
+        var settings = Broadcast.Settings(
+            identity: .init(identity),
+            fingerprint: identity.fingerprint, maximumBitrate: maximumBitrate,
+            audio: audio,
+            maximumViewers: maximumViewers,
+            // The agents of one viewer: the one in use, one of a restart, and one that is closing.
+            agents: .init(
+                agents: maximumViewers * 3, descriptors: descriptors.agents,
+                reserve: descriptors.reserve / 2),
+            localAddresses: mediaAddresses,
+            includesLoopback: mediaAddresses == nil, usesUPnP: usesUPnP,
+            usesOnlyRelays: usesOnlyRelays, name: name,
+            viewerLimit: viewerLimit)
+        settings.ports = mediaPorts
+        return settings
+    }
+}

@@ -1,0 +1,56 @@
+import EventLoop
+public import Identifiers
+import LinuxRuntime
+public import MediaCore
+
+/// Control of a running broadcast by its user. From any thread; after the end everything returns nil, false or nothing.
+extension HostSession {
+    // MARK: Pause
+
+    /// Pauses the broadcast: capturing and encoding stop, and nothing that is captured from now on is sent. The viewers
+    /// are told. They keep the last frame, their sessions and their reports.
+    /// - Returns: false if it is paused already, or has ended.
+    @discardableResult
+    public func pause() async -> Bool { await core.ifRunning { $0.pause() } ?? false }
+
+    /// Resumes a paused broadcast. The viewers get the next change of the screen, or a key frame.
+    /// - Returns: false if it is not paused, or has ended.
+    @discardableResult
+    public func resume() async -> Bool { await core.ifRunning { $0.resume() } ?? false }
+
+    public func isPaused() async -> Bool { await core.ifRunning { $0.isPaused } ?? false }
+
+    // MARK: Audio
+
+    /// The audio tracks, in their order.
+    public var audioTracks: [AudioTrackState] { pipelines.audio.map(\.state) }
+
+    /// Mutes the tracks of this kind, or ends that, without a negotiation. A muted track sends nothing, as in silence.
+    /// - Returns: false if the broadcast has no such track.
+    @discardableResult
+    public func setAudioMuted(_ kind: MediaTrackKind, _ isMuted: Bool) -> Bool {
+        let tracks = pipelines.audio.filter { $0.kind == kind }
+        let changed = tracks.filter { $0.setMuted(isMuted) }
+        if !changed.isEmpty { emit(.audioMuted(kind, isMuted: isMuted)) }
+        return !tracks.isEmpty
+    }
+
+    // MARK: Viewers
+
+    /// The sessions of all viewers, in the order in which they were opened.
+    public func viewers() async -> [ViewerSessionInfo] { await core.ifRunning { $0.watchingViewers } ?? [] }
+
+    /// Removes the viewer of this session: tells it so, ends all of its sessions and withdraws its tokens. It may knock
+    /// again; the knock then says that it was removed (`Knock.wasRemoved`). A player with the fixed token cannot join
+    /// again with the same certificate.
+    /// - Returns: how many sessions ended; nil if there is no such session.
+    @discardableResult
+    public func remove(viewer id: SessionID) async -> Int? {
+        guard let (viewer, description) = await core.ifRunning({ $0.viewer(of: id) }) ?? nil else { return nil }
+        let sessions = await core.ifRunning { $0.markRemoved(viewer) } ?? 0
+        await signaling.remove(viewer)
+        await core.ifRunning { $0.removeSessions(of: viewer) }
+        emit(.viewerRemoved(description, sessions: sessions))
+        return sessions
+    }
+}

@@ -1,0 +1,32 @@
+import EventLoop
+import Identifiers
+import LinuxRuntime
+import Signaling
+
+/// A met host that publishes to the relay, too, when it has many viewers.
+extension HostSession {
+    /// - Parameter limit: how many viewers are served directly.
+    func startHandover(to relay: PairedService, of broadcast: BroadcastID, beyond limit: Int) {
+        let (core, signaling, tunnel) = (core, signaling, tunnel)
+        let handover = RelayHandover(
+            core, of: broadcast, to: relay, identity: identity, limit: limit, calmTime: configuration.calmTime,
+            viewerFlows: configuration.viewerFlows, signaling: signaling,
+            moved: { [weak self] in self?.keepServersValid(of: $0, isAnother: true) },
+            emit: { [emit, servers] event in
+                emit(event)
+                servers.check(after: event)
+            },
+            noteRelayViewers: { [emit] elsewhere in
+                signaling.viewersElsewhere.with { $0 = elsewhere }
+                Task {
+                    guard var audience = await core.ifRunning({ $0.audience }) else { return }
+                    signaling.broadcast(changed: audience)
+                    audience.add(elsewhere)
+                    emit(.viewerCount(audience.viewers))
+                    await tunnel.with { $0 }?.note(viewers: audience.viewers)
+                }
+            })
+        self.handover.with { $0 = handover }
+        handover.start()
+    }
+}

@@ -1,0 +1,318 @@
+public import Admission
+import EventLoop
+import HTTP
+import ICETransport
+public import Identifiers
+public import Identity
+import LinuxRuntime
+package import Logging
+public import MediaCore
+import MediaEngine
+public import PeerConnection
+import SessionDescription
+import Signaling
+
+/// Publishes a screen. Owns the signalling server, the video and audio threads, and one connection for each viewer.
+///
+/// Call `start` once; events follow until `.ended`. `stop` frees everything and may be called twice.
+public final class HostSession: Sendable {
+    public typealias KnockPolicy = @Sendable (Knock) async -> KnockDecision
+
+    let configuration: Configuration
+    let identity: Identity
+    private let loop: EventLoop
+    let core: LoopBound<Broadcast>
+    let pipelines: MediaPipelines
+    let emit: @Sendable (BroadcastEvent) -> Void
+    let signaling: BroadcastSignaling
+    private let server = Monitor<SignalingServer?>(nil)
+    /// The publication to a service; nil for a broadcast with viewers of its own.
+    let publication = Monitor<ServicePublication?>(nil)
+    /// The tunnel at a relay; nil for a host that viewers reach themselves.
+    let tunnel = Monitor<TunnelClient?>(nil)
+    /// Moves viewers to the relay; nil for a host that sends to all of them itself.
+    let handover = Monitor<RelayHandover?>(nil)
+    /// How many watch, as the service or relay of the publication tells; nil while it has not told.
+    let viewersAtService = Monitor<Int?>(nil)
+    /// The likes and the newest comment that the service has told.
+    let serviceInfo = Monitor(ServiceInfo())
+    /// The application that is shown now, if its user lets others know.
+    let shownApplication = Monitor<ApplicationInfo?>(nil)
+    let isStopped = Monitor(false)
+    private let wakeups: LoopBound<MediaWakeups>
+    let servers: ICEServerMonitor
+    /// Of the servers of a relay or a service.
+    private let serverRenewal = Monitor<ICEServerRenewal?>(nil)
+    private let descriptors: DescriptorPlan
+    /// The recorders and clip buffers, which are closed at the end.
+    let sinks = Monitor<[any EncodedMediaSink]>([])
+
+    /// - Parameters:
+    ///   - source: used by the session's video thread from now on.
+    ///   - decide: answers knocks; called for several at a time.
+    ///   - emit: called from any thread.
+    public init(
+        configuration: Configuration, identity: Identity, source: sending any ScreenSource,
+        encoder: sending any VideoEncoder, audio inputs: [AudioInput], decide: @escaping KnockPolicy,
+        emit: @escaping @Sendable (BroadcastEvent) -> Void
+    ) throws(CodecFailure) {
+        self.configuration = configuration
+        self.identity = identity
+        self.emit = emit
+        let servers = ICEServerMonitor(configuration.iceServers, granted: configuration.grantedServers, emit: emit)
+        self.servers = servers
+        let descriptors = DescriptorPlan.ofThisProcess
+        self.descriptors = descriptors
+        let loop = EventLoop(name: "net-0")
+        self.loop = loop
+        let frames = FrameQueues()
+        let packets = FrameQueue<AudioPacketInfo>(capacity: 32, bytes: 2_048)
+        let settings = configuration.broadcastSettings(
+            identity, inputs.map { .init(kind: $0.kind, hasSilenceSuppression: $0.hasSilenceSuppression) }, descriptors)
+        pipelines = MediaPipelines(
+            frames: frames, packets: packets,
+            video: VideoPipeline(
+                source: source, encoder: encoder,
+                limits: .init(framesPerSecond: configuration.framesPerSecond, contentHint: configuration.contentHint),
+                bitrate: configuration.maximumBitrate, frames: frames, clock: { MonotonicClock.now }),
+            audio: try inputs.enumerated().map { (track, input) throws(CodecFailure) in
+                AudioPipeline(
+                    track: track, kind: input.kind, source: input.source, encoder: try input.makeEncoder(),
+                    packets: packets)
+            })
+        let pipelines = pipelines
+        let core = LoopBound(
+            loop, making: { Broadcast(loop: loop, settings: settings, source: pipelines) })
+        self.core = core
+        wakeups = LoopBound(
+            loop,
+            making: {
+                MediaWakeups(
+                    video: loop.makeWakeup { core.assumeIsolated { $0.videoFramesQueued() } },
+                    audio: loop.makeWakeup { core.assumeIsolated { $0.audioPacketsQueued() } })
+            })
+        // For the relay's directory.
+        let viewersElsewhere = Monitor(RelayViewerCount())
+        let audience = Throttle<Int> { [tunnel] viewers in
+            guard let tunnel = tunnel.with({ $0 }) else { return }
+            Task { await tunnel.note(viewers: viewersElsewhere.with { $0.total(viewers) }) }
+        }
+        signaling = BroadcastSignaling(
+            core: core, knocks: KnockHandler(decideKnock: decide, emit: emit), viewersElsewhere: viewersElsewhere
+        ) { event in
+            emit(event.adding(viewersElsewhere.with { $0 }))
+            if let viewers = event.viewers { audience.pass(viewers, interval: .seconds(2)) }
+            servers.check(after: event)
+        }
+    }
+
+    /// Opens the server and starts capturing.
+    public func start() async throws(EndReason) -> Link {
+        let configuration = configuration
+        var settings = SignalingServer.Configuration(host: configuration.listenHost, port: configuration.listenPort)
+        settings.furtherPorts = configuration.furtherPorts
+        settings.broadcastCapacity = 1
+        settings.limit(connections: descriptors.connections)
+        // The relay would see the token, which is valid for every certificate.
+        var broadcast = BroadcastConfiguration(
+            fixedToken: configuration.tunnel == nil ? configuration.fixedToken : nil)
+        // The broadcast itself limits the number of viewers. The server's limit is twice as high, so that dead sessions
+        // that nobody has noticed yet do not keep out viewers that join again.
+        broadcast.name = configuration.name
+        broadcast.videoCodec = .vp8
+        broadcast.sessionCapacity = configuration.maximumViewers * 2
+        broadcast.iceServers = servers.servers
+        broadcast.refusalTimeout = .seconds(KnockHandler.refusalSeconds)
+        warnOfLimits()
+        if let addresses = await servers.lookUp() {
+            core.perform { $0.servers = addresses }
+            // The check runs in the background, so that the user learns early of a server that does not work.
+            servers.check()
+        }
+        let server = SignalingServer(identity: identity, configuration: settings, logger: .silent)
+        let served: BroadcastHandle
+        let port: Int
+        do throws(SignalingServerError) {
+            served = try server.add(broadcast, delegate: signaling)
+            port = try await server.start()
+        } catch {
+            throw EndReason(.portUnavailable, error.description)
+        }
+        // If `stop` was called meanwhile, it found no server to stop.
+        let isRunning = isStopped.with { isStopped in
+            if !isStopped {
+                self.server.with { $0 = server }
+                signaling.begin(served)
+            }
+            return !isStopped
+        }
+        guard isRunning else {
+            await server.stop()
+            throw .hostStopped
+        }
+        if let paired = configuration.tunnel {
+            let link = try await meet(paired, served, server)
+            startPipelines()
+            return link
+        }
+        startPipelines()
+        return Link(
+            host: configuration.linkHost, port: port, id: served.id, secret: served.secret,
+            fingerprint: identity.fingerprint)
+    }
+
+    /// Lets viewers reach this host over a relay.
+    private func meet(
+        _ relay: PairedService, _ broadcast: BroadcastHandle, _ server: SignalingServer
+    ) async throws(EndReason) -> Link {
+        let link = Link(
+            host: relay.link.host, port: relay.link.port, id: broadcast.id, secret: broadcast.secret,
+            fingerprint: identity.fingerprint, relay: relay.link.fingerprint, flags: relay.link.flags)
+        let tunnel = TunnelClient(
+            .broadcast(broadcast.id), client: relay.client, server: server,
+            listing: relay.title.map { Listing(title: $0, link: link) },
+            isOwnAddress: {
+                ICEAgent.localInterfaceAddresses().contains($0)
+            }
+        ) { [emit] event in
+            switch event {
+            case .interrupted:
+                emit(.warning("the connection to \(relay.name) is interrupted: nobody can join meanwhile"))
+            case .connected: emit(.warning("connected to \(relay.name) again"))
+            case .ended(let reason, _): emit(.warning("nobody can join any more: \(reason)"))
+            case .notListed(let reason): emit(.warning("\(relay.name) does not list this broadcast: \(reason)"))
+            }
+        }
+        let isRunning = isStopped.with { isStopped in
+            if !isStopped { self.tunnel.with { $0 = tunnel } }
+            return !isStopped
+        }
+        guard isRunning else {
+            await tunnel.stop()
+            throw .hostStopped
+        }
+        keepServersValid(of: relay)
+        if let limit = configuration.directViewers { startHandover(to: relay, of: broadcast.id, beyond: limit) }
+        do throws(SignalingError) {
+            try await tunnel.start()
+        } catch {
+            throw EndReason(error, service: relay.name)
+        }
+        return link
+    }
+
+    /// Gets the servers of a relay, or of a service, anew before their credentials expire, beside this host's own.
+    /// - Parameter isAnother: this one has taken the place of the one whose servers are known.
+    func keepServersValid(of paired: PairedService, isAnother: Bool = false) {
+        let renewal: ICEServerRenewal? = isStopped.with { isStopped in
+            guard !isStopped else { return nil }
+            return serverRenewal.with { renewal in
+                let known = renewal ?? makeRenewal()
+                renewal = known
+                return known
+            }
+        }
+        renewal?.follow(paired.client, paired.grantedServers, usesThem: isAnother)
+    }
+
+    private func makeRenewal() -> ICEServerRenewal {
+        ICEServerRenewal { [servers, signaling, core, own = configuration.iceServers] granted in
+            servers.use(own, granted: granted)
+            signaling.use(servers.servers)
+            let addresses = await servers.lookUp()
+            // Those of another relay may be in use by now.
+            guard !Task.isCancelled else { return }
+            core.perform { $0.servers = addresses ?? .init() }
+        }
+    }
+
+    func warnOfLimits() {
+        if descriptors.connections < 128 {
+            emit(
+                .warning(
+                    "this process may open \(FileDescriptors.limit) files only, which limits viewers and connections: "
+                        + "raise the hard limit (ulimit -Hn)"))
+        }
+        if ICEAgent.localInterfaceAddresses().isEmpty {
+            emit(
+                .warning(
+                    "this machine has no address but loopback, which Firefox and GStreamer do not use for media: "
+                        + "watch with share join or Chromium"))
+        }
+    }
+
+    func startPipelines() {
+        let (video, audio) = wakeups.read { ($0.video, $0.audio) }
+        pipelines.video.start(framesReady: { video.signal() }) { [weak self] failure in
+            // A separate task is needed: stopping waits for the video thread, and failures are reported on that thread.
+            Task { await self?.stop(EndReason(.sourceGone, failure.message, remedy: failure.remedy)) }
+        }
+        for track in pipelines.audio {
+            let name = track.name
+            do throws(SourceFailure) {
+                try track.start(
+                    packetsReady: { audio.signal() },
+                    ended: { [emit] failure in emit(.warning("the \(name) has gone: \(failure.message)")) },
+                    changed: { [emit] change in emit(.audioSource(name, change)) })
+                if track.state.isCaptured { emit(.sharing(name + ": " + track.summary)) }
+            } catch {
+                emit(.warning("without \(name). \(error.message) \(error.remedy)"))
+            }
+        }
+    }
+
+    /// Ends the broadcast for its viewers, frees everything, and emits `.ended`.
+    public func stop(_ reason: EndReason) async {
+        guard
+            isStopped.with({ stopped in
+                defer { stopped = true }
+                return !stopped
+            })
+        else { return }
+        servers.stop()
+        serverRenewal.with { $0 }?.stop()
+        let server = server.with { $0 }
+        let sentence = reason.code == .stopped ? "the host ended the broadcast" : reason.sentence
+        await signaling.end(reason: sentence)
+        await handover.with { $0 }?.stop(reason)
+        await tunnel.with { $0 }?.stop()
+        await publication.with { $0 }?.close(reason)
+        // Stopping a source blocks until its thread ends, so it is done on another thread, or on this one if there is
+        // none.
+        let stopAudio: @Sendable () -> Void = { [pipelines] in for track in pipelines.audio { track.stop() } }
+        if let thread = try? NamedThread.start("ending", stopAudio) { await thread.ended() } else { stopAudio() }
+        await pipelines.video.stop()
+        await core.performAndWait { $0.end($1) }
+        await closeSinks()
+        await server?.stop()
+        await servers.close()
+        await wakeups.ifRunning { $0.close() }
+        await loop.stop()
+        emit(.ended(reason))
+    }
+
+    /// Nil after the end.
+    public func statistics() async -> HostStatistics? {
+        let video = pipelines.video.statistics
+        var statistics = await core.ifRunning { $0.statistics(video: video) }
+        statistics?.audio = audioTracks
+        if let publication = publication.with({ $0 }) {
+            let told = viewersAtService.with { $0 }
+            statistics?.viewers = told ?? 0
+            statistics?.destination = BroadcastReceiver(
+                name: publication.service.name, countsViewers: told != nil, serviceInfo.with { $0 })
+        } else if let handover = handover.with({ $0 }), var audience = await core.ifRunning({ $0.audience }) {
+            audience.add(signaling.viewersElsewhere.with { $0 })
+            statistics?.viewers = audience.viewers
+            if handover.commonLink != nil {
+                statistics?.destination = BroadcastReceiver(name: handover.relay.name, countsViewers: true)
+            }
+        }
+        return statistics
+    }
+}
+
+extension Logger {
+    /// A logger without output; the events already report what matters.
+    package static let silent = Logger(label: "share") { _ in SwiftLogNoOpLogHandler() }
+}

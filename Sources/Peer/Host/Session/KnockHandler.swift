@@ -1,0 +1,101 @@
+import Admission
+import Identifiers
+import Identity
+import LinuxRuntime
+import Signaling
+
+/// Asks the host's user about knocks and reports the decisions. Safe from any thread.
+package final class KnockHandler: Sendable {
+    private let decideKnock: HostSession.KnockPolicy
+    private let emit: @Sendable (BroadcastEvent) -> Void
+    /// The viewers that wait for an answer.
+    private let pending = Monitor<[KnockID: ViewerDescription]>([:])
+
+    /// The viewers that the host's user has removed and not accepted since; the oldest is first.
+    private let removed = Monitor<[ViewerIdentity]>([])
+    private static let removedLimit = 1_024
+    /// The viewers that this host has sent elsewhere, which knock there again, and whether they record; the oldest is first.
+    private let redirected = Monitor<[(identity: ViewerIdentity, records: Bool, isAdmittedByRule: Bool)]>([])
+    private static let redirectedLimit = 8_192
+
+    /// How long a refusal applies.
+    static let refusalSeconds = 60
+
+    package init(decideKnock: @escaping HostSession.KnockPolicy, emit: @escaping @Sendable (BroadcastEvent) -> Void) {
+        self.decideKnock = decideKnock
+        self.emit = emit
+    }
+
+    /// Marks the viewer's later knocks, until one is accepted.
+    func noteRemoval(of identity: ViewerIdentity) {
+        redirected.with { redirected in redirected.removeAll { $0.identity == identity } }
+        removed.with { removed in
+            removed.removeAll { $0 == identity }
+            if removed.count >= Self.removedLimit { removed.removeFirst() }
+            removed.append(identity)
+        }
+    }
+
+    /// Accepts the viewer's later knocks without a question, until it is removed.
+    func noteRedirect(of identity: ViewerIdentity, records: Bool, isAdmittedByRule: Bool = false) {
+        redirected.with { redirected in
+            redirected.removeAll { $0.identity == identity }
+            if redirected.count >= Self.redirectedLimit { redirected.removeFirst() }
+            redirected.append((identity, records, isAdmittedByRule))
+        }
+    }
+
+    /// The former decision about a viewer that was sent elsewhere and not removed since, and does nothing now that it did
+    /// not then; nil: there is none.
+    private func formerDecision(on knock: Knock) -> KnockDecision? {
+        // It may have been sent there by what had begun before it was removed.
+        guard !removed.with({ $0.contains(knock.identity) }) else { return nil }
+        let known = redirected.with { redirected in
+            redirected.first { $0.identity == knock.identity && ($0.records || !knock.records) }
+        }
+        return known.map { $0.isAdmittedByRule ? .acceptedByRule : .accepted }
+    }
+
+    func decide(_ knock: Knock) async -> KnockDecision {
+        if let decision = formerDecision(on: knock) { return decision }
+        var knock = knock
+        knock.wasRemoved = removed.with { $0.contains(knock.identity) }
+        let who = ViewerDescription(knock)
+        pending.with { $0[knock.id] = who }
+        emit(.knock(who))
+        let decision = await decideKnock(knock)
+        if [.accepted, .acceptedByRule, .remembered].contains(decision) {
+            removed.with { removed in removed.removeAll { $0 == knock.identity } }
+        }
+        switch decision {
+        case .accepted, .acceptedByRule: emit(.accepted(who, isRemembered: false))
+        case .remembered: emit(.accepted(who, isRemembered: true))
+        case .refused(let reason):
+            emit(.refused(who, reason: "\(reason ?? "refused"); they can ask again in \(Self.refusalSeconds) s"))
+        case .busy(let reason): emit(.refused(who, reason: reason))
+        case .unanswered where Task.isCancelled: break
+        case .unanswered: emit(.refused(who, reason: "nobody answered"))
+        }
+        pending.with { $0[knock.id] = decision == .unanswered ? who : nil }
+        return decision
+    }
+
+    func knockWithdrawn(_ knock: KnockID, because reason: KnockWithdrawal) {
+        guard let who = pending.with({ $0.removeValue(forKey: knock) }) else { return }
+        switch reason {
+        case .unanswered: emit(.refused(who, reason: "nobody answered"))
+        case .left: emit(.refused(who, reason: "they left before they were answered"))
+        case .replaced: emit(.refused(who, reason: "they asked again"))
+        case .displaced: emit(.refused(who, reason: "too many ask, most of them from the same address"))
+        case .ended: emit(.refused(who, reason: "the broadcast ended"))
+        }
+    }
+}
+
+extension ViewerDescription {
+    init(_ knock: Knock) {
+        self.init(
+            name: knock.name, kind: knock.kind, address: knock.address, words: knock.words.description,
+            records: knock.records)
+    }
+}

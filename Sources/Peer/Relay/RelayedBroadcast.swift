@@ -1,0 +1,362 @@
+import EventLoop
+import HTTP
+import Host
+import ICETransport
+import Identifiers
+import Identity
+import LinuxRuntime
+import MediaCore
+import MediaEngine
+import PeerConnection
+import Service
+import SessionDescription
+import Signaling
+import Viewer
+
+/// One broadcast of a relay: takes in what the publisher's session receives, and serves it to viewers without decoding
+/// it.
+///
+/// It is the sink of the publisher's session and the source of a ``Broadcast`` on the same network loop.
+/// - Isolation: as for `EncodedMediaSink` and `EncodedMediaSource`.
+final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
+    /// The settings and resources that all broadcasts of a relay share.
+    struct Environment: Sendable {
+        var session: ServiceSession
+        var identity: Identity
+        var linkHost: String
+        var linkFlags: LinkFlags
+        var maximumViewers: Int
+        var maximumBitrate: Bitrate
+        /// The ICE agents of the viewers of all broadcasts.
+        var agents: LoopBound<ICEAgentPool>
+        /// Of the viewers of all broadcasts.
+        var places: LoopBound<ViewerPlaces>
+        var fanOut: LoopBound<FanOut>
+        var decide: HostSession.KnockPolicy
+        var viewerLimit: (@Sendable (ViewerDescription) -> Bitrate?)?
+        /// Why the relay stops; nil while it runs.
+        let stopReason = Monitor<String?>(nil)
+    }
+
+    private struct Served: Sendable {
+        var core: LoopBound<Broadcast>
+        var signaling: BroadcastSignaling
+        var handle: BroadcastHandle
+        var audioTracks: Int
+        var keyframeRequests: LoopBound<KeyframeRequestAggregator>
+        var bandwidth: LoopBound<AudienceBandwidth>
+    }
+
+    private struct Video: Sendable {
+        var codec: VideoCodec
+        var packets: LoopBound<ForwardedVideo>
+    }
+
+    private struct State {
+        var requestKeyframe: (@Sendable (KeyframeRequest) -> Void)?
+        var limitBitrate: (@Sendable (Bitrate?) -> Void)?
+        var receivedBytes: (@Sendable () -> Int)?
+        var clock = RelayClock()
+        var video: Video?
+        /// The viewers are about to get packets.
+        var isForwarding = false
+        var served: Served?
+        var link: Link?
+        /// The publisher has paused it.
+        var isPaused = false
+        /// The connection to the publisher, or to the relay that it is fetched from, is not interrupted.
+        var isActive = true
+        /// Of relays that fetch it here.
+        var reports = SlowestBitrateReports()
+        var isClosed = false
+    }
+
+    let frames = FrameQueues()
+    let packets = FrameQueue<AudioPacketInfo>(capacity: 8, bytes: 1_500)
+    private let name: String?
+    private let configuration: BroadcastConfiguration
+    /// Nil after the end of the relay.
+    private let environment: Environment?
+    private let decide: HostSession.KnockPolicy
+    private let emit: @Sendable (BroadcastEvent) -> Void
+    private let reportSlowest: @Sendable (Bitrate?) -> Void
+    private let exceeded: @Sendable () -> Void
+    private let state = Monitor(State())
+
+    /// Of tracks in `RelayClock`; audio tracks follow.
+    private static let videoTrack = -1
+
+    /// - Parameters:
+    ///   - name: as viewers see it.
+    ///   - decide: answers viewers that knock.
+    ///   - reportSlowest: tells the publisher, or the relay that this one fetches from, what the slowest viewer can get,
+    ///     on the network loop.
+    ///   - exceeded: ends the broadcast of a publisher that sends too much, on the network loop.
+    init(
+        name: String?, _ configuration: BroadcastConfiguration, _ environment: Environment?,
+        decide: @escaping HostSession.KnockPolicy,
+        emit: @escaping @Sendable (BroadcastEvent) -> Void,
+        reportSlowest: @escaping @Sendable (Bitrate?) -> Void, exceeded: @escaping @Sendable () -> Void
+    ) {
+        self.reportSlowest = reportSlowest
+        self.exceeded = exceeded
+        self.name = name
+        self.configuration = configuration
+        self.environment = environment
+        self.decide = decide
+        self.emit = emit
+    }
+
+    /// The viewers' link; nil before media was negotiated.
+    var link: Link? { state.with { $0.link } }
+
+    /// Where it can be watched; nil before media was negotiated.
+    var served: ServedBroadcast? {
+        state.with { state in
+            state.link.map { ServedBroadcast(link: $0, codec: state.video?.codec) }
+        }
+    }
+
+    /// Tells all viewers. Lost before media was negotiated.
+    func send(_ event: HostEvent) { state.with { $0.served }?.signaling.send(event) }
+
+    /// Tells all viewers where they can go on.
+    func send(alternates links: [String]) {
+        guard let environment, let link,
+            let alternates = try? SignedAlternates(links, of: link.id, signedBy: environment.identity)
+        else { return }
+        send(.alternates(alternates))
+    }
+
+    /// Tells the viewers, also those who come later, that the publisher has paused the broadcast, or goes on with it.
+    func setPaused(_ isPaused: Bool) {
+        state.with { state in
+            guard state.isPaused != isPaused else { return }
+            state.isPaused = isPaused
+            // In the order of the changes.
+            state.served?.signaling.send(isPaused ? .paused : .resumed)
+        }
+    }
+
+    /// Tells the viewers that the connection to the publisher is interrupted, or that it is there again.
+    func setActive(_ isActive: Bool) {
+        state.with { state in
+            guard state.isActive != isActive else { return }
+            state.isActive = isActive
+            state.served?.signaling.send(isActive ? .active : .inactive)
+        }
+    }
+
+    /// A relay that fetches the broadcast here tells what its slowest viewer can get; nil: as much as its others.
+    func note(slowest: Bitrate?, at relay: String) {
+        state.with { $0.reports.note(slowest, from: relay, now: MonotonicClock.now) }
+    }
+
+    /// Forgets what relays have told that do not fetch the broadcast here any more.
+    func keepReports(of relays: Set<String>) { state.with { $0.reports.keep(relays) } }
+
+    var id: BroadcastID { configuration.id }
+
+    var secret: [UInt8] { configuration.secret }
+
+    /// Of the viewers' passes for other relays; nil: there are none.
+    var passKey: [UInt8]? { configuration.passKey }
+
+    /// For people.
+    var displayName: String { name ?? "" }
+
+    /// The codec (nil without video), and what was sent to the viewers; nil before media was negotiated.
+    func traffic() async -> (id: BroadcastID, codec: VideoCodec?, BroadcastTraffic)? {
+        let (served, codec) = state.with { ($0.served, $0.video?.codec) }
+        guard let served, let traffic = await served.core.ifRunning({ $0.traffic }) else { return nil }
+        return (served.handle.id, codec, traffic)
+    }
+
+    // MARK: The publisher's session
+
+    func start(
+        _ format: EncodedMediaFormat, requestKeyframe: @escaping @Sendable (KeyframeRequest) -> Void
+    ) throws(MediaSinkFailure) {
+        // A session that begins paused says so.
+        setPaused(false)
+        let isFirst = state.with { state in
+            state.requestKeyframe = requestKeyframe
+            state.clock = RelayClock()
+            return state.served == nil && !state.isClosed
+        }
+        guard let environment else { return }
+        guard isFirst else {
+            let codec = state.with { $0.video?.codec }
+            guard codec == format.video else {
+                let (old, new) = (codec?.rawValue ?? "audio alone", format.video?.rawValue ?? "audio alone")
+                throw MediaSinkFailure("the publisher has changed from \(old) to \(new)")
+            }
+            return
+        }
+        let loop = environment.session.loop
+        if let codec = format.video {
+            let packets = LoopBound(loop, ForwardedVideo(codec))
+            packets.assumeIsolated { $0.onPackets = { [weak self] in self?.forward() } }
+            state.with { $0.video = Video(codec: codec, packets: packets) }
+        }
+        var broadcast: Broadcast?
+        environment.agents.assumeIsolated {
+            broadcast = Broadcast(
+                loop: loop, settings: settings(format, environment), source: self, agents: $0,
+                places: environment.places.assumeIsolated { $0 })
+            broadcast?.servers = environment.session.iceServers
+        }
+        guard let broadcast else { return }
+        let core = LoopBound(loop, broadcast)
+        let signaling = BroadcastSignaling(
+            core: core, knocks: KnockHandler(decideKnock: decide, emit: emit), onEvent: emit)
+        do throws(SignalingServerError) {
+            var configuration = configuration
+            configuration.videoCodec = format.video
+            let (handle, port) = try environment.session.serve(configuration, delegate: signaling)
+            signaling.begin(handle)
+            let link = Link(
+                host: environment.linkHost, port: port, id: handle.id, secret: handle.secret,
+                fingerprint: environment.identity.fingerprint, flags: environment.linkFlags)
+            // Others go on watching until it comes.
+            let keyframeRequests = KeyframeRequestAggregator(loop) { [weak self] in
+                self?.state.with { $0.requestKeyframe }?(.wanted)
+            }
+            let bandwidth = AudienceBandwidth(
+                loop, maximum: environment.maximumBitrate,
+                received: { [weak self] in self?.state.with { $0.receivedBytes }?() ?? 0 },
+                estimates: { [weak self] in
+                    let behind = self?.state.with { $0.reports.bitrates(now: MonotonicClock.now) } ?? []
+                    return core.assumeIsolated { $0.audienceEstimates(behind: behind) }
+                },
+                limit: { [weak self] rate in self?.state.with { $0.limitBitrate }?(rate) },
+                reportSlowest: reportSlowest, exceeded: exceeded)
+            state.with { state in
+                state.served = Served(
+                    core: core, signaling: signaling, handle: handle, audioTracks: broadcast.settings.audio.count,
+                    keyframeRequests: LoopBound(loop, keyframeRequests), bandwidth: LoopBound(loop, bandwidth))
+                state.link = link
+            }
+        } catch {
+            broadcast.end {}
+            throw MediaSinkFailure("the relay takes no further broadcast")
+        }
+    }
+
+    func begin(
+        limitBitrate: @escaping @Sendable (Bitrate?) -> Void, receivedBytes: @escaping @Sendable () -> Int
+    ) {
+        state.with { state in
+            guard !state.isClosed else { return }
+            (state.limitBitrate, state.receivedBytes) = (limitBitrate, receivedBytes)
+        }
+    }
+
+    private func settings(_ format: EncodedMediaFormat, _ environment: Environment) -> Broadcast.Settings {
+        let kinds: [MediaTrackKind] = [.applicationAudio, .microphoneAudio]
+        let audio = zip(format.audio, kinds).map { known, usual in
+            Broadcast.AudioTrack(kind: known ?? usual, hasSilenceSuppression: false)
+        }
+        var result = Broadcast.Settings(
+            identity: .init(environment.identity), fingerprint: environment.identity.fingerprint,
+            maximumBitrate: environment.maximumBitrate, audio: audio, maximumViewers: environment.maximumViewers,
+            includesLoopback: true, usesUPnP: false, usesOnlyRelays: false, name: name,
+            viewerLimit: environment.viewerLimit)
+        result.socket = environment.session.socket
+        result.fanOut = environment.fanOut
+        result.capabilities = .forwarding(format.video, formatParameters: format.videoParameters)
+        return result
+    }
+
+    // MARK: Media
+
+    var videoCodecs: Set<VideoCodec> { Set(VideoCodec.allCases) }
+
+    var forwarded: LoopBound<ForwardedVideo>? { state.with { $0.video?.packets } }
+
+    /// Has all packets of one iteration of the loop sent at once.
+    private func forward() {
+        let served = state.with { state -> Served? in
+            guard !state.isForwarding, let served = state.served else { return nil }
+            state.isForwarding = true
+            return served
+        }
+        served?.core.perform { [weak self] in
+            self?.state.with { $0.isForwarding = false }
+            $0.packetsForwarded()
+        }
+    }
+
+    /// Takes the time and the kind of a frame, whose packets were forwarded already.
+    func receive(_ frame: EncodedVideoFrame) {
+        let now = MonotonicClock.now
+        let (served, video, captured) = state.with { state in
+            (
+                state.served, state.video,
+                state.clock.instant(
+                    track: Self.videoTrack, timestamp: frame.rtpTimestamp, rate: 90_000, captured: frame.captured,
+                    now: now)
+            )
+        }
+        video?.packets.assumeIsolated { $0.note(rtpTimestamp: frame.rtpTimestamp, captured: captured) }
+        guard frame.isKeyframe, let served else { return }
+        served.keyframeRequests.assumeIsolated { $0.noteKeyframe() }
+        if let size = frame.size { served.core.assumeIsolated { $0.note(forwardedSize: size) } }
+    }
+
+    func receive(_ packet: EncodedAudioPacket) {
+        let now = MonotonicClock.now
+        let (served, captured) = state.with { state in
+            (
+                state.served,
+                state.clock.instant(
+                    track: packet.track, timestamp: packet.rtpTimestamp, rate: Int64(AudioFormat.sampleRate),
+                    captured: packet.captured, now: now)
+            )
+        }
+        guard let served, packet.track < served.audioTracks else { return }
+        var info = AudioPacketInfo(track: packet.track, captured: captured)
+        if case .packet(let bytes) = packet.payload {
+            _ = packets.push(bytes, info)
+        } else {
+            // The viewers conceal it, or restore it from the next packet.
+            info.lostSamples = packet.samplesPerChannel
+            _ = packets.push(UnsafeRawBufferPointer(start: nil, count: 0), info)
+        }
+        served.core.assumeIsolated { $0.audioPacketsQueued() }
+    }
+
+    func close(_ done: @escaping @Sendable () -> Void) {
+        let served = state.with { state in
+            state.isClosed = true
+            state.requestKeyframe = nil
+            (state.limitBitrate, state.receivedBytes) = (nil, nil)
+            defer { state.served = nil }
+            return state.served
+        }
+        guard let served else { return done() }
+        served.keyframeRequests.perform { $0.close() }
+        served.bandwidth.perform { $0.close() }
+        let reason = environment?.stopReason.with { $0 } ?? "the publisher has left the relay"
+        Task {
+            await served.signaling.end(reason: reason)
+            await served.core.performAndWait { $0.end($1) }
+            await served.handle.remove(reason: reason)
+            done()
+        }
+    }
+
+    // MARK: The viewers' requests
+
+    /// The publisher follows its own line and the fastest viewer's; viewers with less get fewer layers or wait for a key
+    /// frame.
+    func apply(_ decision: EncoderPolicy.Decision) {}
+
+    func setReferences(_ policy: LongTermReferencePolicy, of encoding: EncodingID) {}
+
+    func requestRecovery(_ encoding: EncodingID, from number: UInt32) { requestKeyframe(encoding, isFirst: false) }
+
+    func requestKeyframe(_ encoding: EncodingID, isFirst: Bool) {
+        state.with { $0.video == nil ? nil : $0.served }?.keyframeRequests.assumeIsolated { $0.request() }
+    }
+}

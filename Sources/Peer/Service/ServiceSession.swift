@@ -1,0 +1,587 @@
+public import Admission
+package import EventLoop
+public import HTTP
+import Host
+package import ICETransport
+public import Identifiers
+public import Identity
+import LinuxRuntime
+public import MediaCore
+public import PeerConnection
+import SessionDescription
+public import Signaling
+public import Viewer
+
+/// An event of a ``ServiceSession``.
+public enum ServiceSessionEvent: Sendable {
+    /// A host has signed a pairing, and the service's user or policy is asked.
+    case pairing(PairingRequest)
+    case paired(PairingRequest)
+    case pairingRefused(PairingRequest, reason: String)
+    /// A broadcast was opened; media follows.
+    case opened(SessionID, Publisher)
+    case connected(SessionID, path: String)
+    /// No packets arrive from the publisher.
+    case interrupted(SessionID)
+    case resumed(SessionID)
+    case closed(SessionID, Publisher, EndReason)
+    /// A host, or another service, is reached over this service's server.
+    case tunnelOpened(SessionID, Publisher, TunnelID)
+    case tunnelClosed(SessionID, TunnelID)
+    /// A broadcast is in the directory from now on.
+    case listed(SessionID, DirectoryEntry)
+    /// A broadcast shows another application now.
+    case annotated(SessionID, ApplicationInfo)
+    case warning(String)
+}
+
+/// Takes broadcasts in under one service identifier: pairs with hosts, receives by WHIP, and passes the media of each
+/// broadcast to a sink of its own.
+///
+/// Call `start` once. `stop` frees everything and may be called twice.
+public final class ServiceSession: Sendable {
+    public struct Configuration: Sendable {
+        public var listenHost: String
+        public var listenPort: Int
+        /// How many ports after it are tried if it is in use.
+        public var furtherPorts = 0
+        /// The UDP ports for media, which a firewall lets in; nil for any free ones.
+        public var mediaPorts: ClosedRange<UInt16>?
+        /// The name or address in the link.
+        public var linkHost: String
+        public var service: ServiceConfiguration
+        /// The UDP port for the media of all peers; nil: each has ports of its own.
+        public var media: MediaPort?
+        /// For HTTPS, in place of the identity's own: `linkHost` is one of its names.
+        public var certificate: ServerCertificate?
+        /// How broadcasts that can be watched here are listed; nil: not at all.
+        public var directory: DirectorySettings?
+        /// The relay at which hosts meet this service; nil: they reach it at `linkHost`.
+        public var relay: ServiceLink?
+        /// With which the service pairs with the relay, where one identity has one place; nil: its own.
+        public var relayIdentity: Identity?
+        /// The codecs that the sinks take.
+        public var videoCodecs: Set<VideoCodec> = [.vp8]
+        /// Gets broadcasts of other relays.
+        package var finder: (any BroadcastFinder)?
+        /// Called when a broadcast is listed, with each change of that, and when it is not any more.
+        package var noteListing: (@Sendable (BroadcastID, DirectoryEntry?) -> Void)?
+        /// Called when a publisher says that its broadcast is paused, or goes on.
+        package var notePause: (@Sendable (SessionID, Bool) -> Void)?
+        /// Called when a publisher wants back the viewers that it has sent here.
+        package var returnViewers: (@Sendable (SessionID) -> Void)?
+        /// Paired hosts may be reached over this server, beside or instead of publishing.
+        package var takesTunnels = false
+        /// The sinks forward packets, and can make no use of long-term references.
+        package var forwardsPackets = false
+        /// Those that the server serves beside the publishers, at a time.
+        package var viewers = 0
+
+        package var linkFlags: LinkFlags { certificate == nil ? [] : .webPKI }
+
+        public init(listenHost: String, listenPort: Int, linkHost: String, service: ServiceConfiguration) {
+            self.listenHost = listenHost
+            self.listenPort = listenPort
+            self.linkHost = linkHost
+            self.service = service
+        }
+    }
+
+    let configuration: Configuration
+    let identity: Identity
+    private let decide: @Sendable (PairingRequest) async -> PairingDecision
+    private let makeSink: @Sendable (SessionID, Publisher) -> any EncodedMediaSink
+    let emit: @Sendable (ServiceSessionEvent) -> Void
+    let findServed: @Sendable (SessionID) -> ServedBroadcast?
+    package let loop = EventLoop(name: "net-0")
+
+    /// A viewer about which a publisher is asked.
+    struct ViewerQuestion {
+        let session: SessionID
+        let knock: Knock
+        let answer: CheckedContinuation<KnockDecision, Never>
+    }
+
+    struct State {
+        var server: SignalingServer?
+        var port = 0
+        var registration: RelayRegistration?
+        var handle: ServiceHandle?
+        var servers = ICEServerResolver.Addresses()
+        var socket: LoopBound<ICELiteSocket>?
+        var broadcasts: [SessionID: IncomingBroadcast] = [:]
+        /// Ends when the broadcast has been closed and reported.
+        var endings: [SessionID: Task<Void, Never>] = [:]
+        /// The publishers' decisions about viewers that are waited for.
+        var viewers: [KnockID: ViewerQuestion] = [:]
+        /// The hosts and services that are reached over the server.
+        var tunnels: [SessionID: TunnelID] = [:]
+        /// The broadcasts in the directory.
+        var listed: [SessionID: BroadcastID] = [:]
+        /// The application that each shows now, if its host has told.
+        var shown: [SessionID: ApplicationInfo] = [:]
+        /// The questions that wait for an answer.
+        var questions: [KnockID: PairingRequest] = [:]
+        /// Of the STUN and TURN servers.
+        var resolver: ICEServerResolver?
+        var isStopped = false
+        /// No further broadcast is taken.
+        var isFull = false
+        var takesSessions: Bool { !isStopped && !isFull }
+    }
+    let state = Monitor(State())
+
+    /// How often the server is told which publishers are heard.
+    private static let livenessInterval = Duration.seconds(1)
+
+    /// - Parameters:
+    ///   - decide: answers pairings; called for several at a time.
+    ///   - makeSink: called once for each broadcast; its session closes the sink.
+    ///   - findServed: where the broadcast of a session can be watched; nil: nowhere.
+    ///   - emit: called from any thread.
+    public init(
+        configuration: Configuration, identity: Identity,
+        decide: @escaping @Sendable (PairingRequest) async -> PairingDecision,
+        makeSink: @escaping @Sendable (SessionID, Publisher) -> any EncodedMediaSink,
+        findServed: @escaping @Sendable (SessionID) -> ServedBroadcast? = { _ in nil },
+        emit: @escaping @Sendable (ServiceSessionEvent) -> Void
+    ) {
+        self.findServed = findServed
+        self.configuration = configuration
+        self.identity = identity
+        self.decide = decide
+        self.makeSink = makeSink
+        self.emit = emit
+        if configuration.forwardsPackets { loop.perform { [loop] in loop.moderate(Self.moderation) } }
+    }
+
+    /// Of a relay's loop: thousands of viewers send feedback all the time, and each wake-up costs as much as reading it.
+    private static let moderation = MediaDuration.microseconds(500)
+
+    /// Opens the server.
+    /// - Returns: the service's link, which `share extension install` takes.
+    public func start() async throws(EndReason) -> ServiceLink {
+        var service = configuration.service
+        let own = service.iceServers
+        let registration = try await register(&service)
+        let granted = GrantedServers(
+            Array(service.iceServers.dropFirst(own.count)), by: configuration.relay?.host ?? configuration.linkHost)
+        let resolver = ICEServerResolver(
+            own, granted: granted, attempts: ConnectionAttempts(burst: service.sessionCapacity * 8))
+        state.with { $0.resolver = resolver }
+        if !resolver.servers.isEmpty {
+            let addresses = await resolver.addresses()
+            for complaint in addresses.complaints { emit(.warning(complaint)) }
+            state.with { $0.servers = addresses }
+        }
+        if let media = configuration.media {
+            let opened = try await media.open(on: loop)
+            state.with { $0.socket = opened }
+            if let port = await opened.ifRunning({ $0.port }),
+                let server = media.server(port: port, host: configuration.linkHost),
+                !service.iceServers.contains(where: \.isSTUN)
+            {
+                service.iceServers.append(server)
+            }
+        }
+        var settings = SignalingServer.Configuration(host: configuration.listenHost, port: configuration.listenPort)
+        settings.furtherPorts = configuration.furtherPorts
+        settings.certificate = configuration.certificate
+        settings.directory = configuration.directory
+        settings.finder = configuration.finder
+        settings.serve(viewers: configuration.viewers, broadcasts: service.sessionCapacity)
+        // Peers on one UDP port take no descriptors.
+        settings.limit(
+            connections: DescriptorPlan.ofThisProcess.connections(sharesPort: configuration.media != nil))
+        let server = SignalingServer(identity: identity, configuration: settings, logger: .silent)
+        let port: Int
+        do throws(SignalingServerError) {
+            let handle = try server.add(service, delegate: self)
+            state.with { $0.handle = handle }
+            port = try await server.start()
+        } catch {
+            await registration?.stop()
+            throw EndReason(.portUnavailable, error.description)
+        }
+        let isRunning = state.with { state in
+            if !state.isStopped { (state.server, state.port) = (server, port) }
+            return !state.isStopped
+        }
+        guard isRunning else {
+            await server.stop()
+            throw EndReason(.stopped, "the service has stopped")
+        }
+        if let registration {
+            do throws(SignalingError) {
+                try await registration.open(on: server)
+            } catch {
+                await stop()
+                throw EndReason(opening: error)
+            }
+            return registration.link
+        }
+        return ServiceLink(
+            host: configuration.linkHost, port: port, id: service.description.id,
+            fingerprint: identity.fingerprint, secret: service.linkSecret, flags: configuration.linkFlags)
+    }
+
+    /// Presents this certificate to connections that come from now on. There was another one at the start.
+    public func present(_ certificate: ServerCertificate) { state.with { $0.server }?.present(certificate) }
+
+    /// Serves a broadcast to viewers, beside the service.
+    /// - Returns: the broadcast, and the port of the server.
+    package func serve(
+        _ broadcast: BroadcastConfiguration, delegate: any SignalingServerDelegate
+    ) throws(SignalingServerError) -> (BroadcastHandle, port: Int) {
+        let (server, port) = state.with { ($0.server, $0.port) }
+        guard let server else { throw .stopped }
+        return (try server.add(broadcast, delegate: delegate), port)
+    }
+
+    /// The UDP port that all peers share; nil: each has ports of its own.
+    package var socket: LoopBound<ICELiteSocket>? { state.with { $0.socket } }
+
+    /// The addresses of the STUN and TURN servers.
+    package var iceServers: ICEServerResolver.Addresses { state.with { $0.servers } }
+
+    /// Sends viewers, likes or a comment to the publisher of a broadcast, or of all.
+    public func send(_ info: ServiceInfo, to session: SessionID? = nil) {
+        let (handle, sessions) = state.with { ($0.handle, session.map { [$0] } ?? Array($0.broadcasts.keys)) }
+        for session in sessions { handle?.send(.serviceInfo(info), to: session) }
+    }
+
+    /// Tells the publisher of a broadcast, or of all, where it can be watched.
+    public func send(url: String, to session: SessionID? = nil) {
+        let (handle, sessions) = state.with { ($0.handle, session.map { [$0] } ?? Array($0.broadcasts.keys)) }
+        for session in sessions { handle?.send(.broadcastURL(url), to: session) }
+    }
+
+    /// Sends an event to the publisher of a broadcast, or of all.
+    package func send(_ event: ServiceEvent, to session: SessionID? = nil) {
+        let (handle, sessions) = state.with { ($0.handle, session.map { [$0] } ?? Array($0.broadcasts.keys)) }
+        for session in sessions { handle?.send(event, to: session) }
+    }
+
+    /// Of the service.
+    package var id: ServiceID { configuration.service.description.id }
+
+    /// Ends a broadcast, or all, and tells its publisher why.
+    public func finish(_ session: SessionID? = nil, reason: String, nextStep: String? = nil) {
+        let (handle, broadcasts) = state.with { state in
+            (state.handle, session.map { id in state.broadcasts.filter { $0.key == id } } ?? state.broadcasts)
+        }
+        for (id, broadcast) in broadcasts {
+            handle?.finish(id, reason: reason, nextStep: nextStep)
+            broadcast.end(EndReason(.stopped, "you ended it: \(reason)"))
+        }
+    }
+
+    /// The most viewers of one broadcast about which its publisher is asked at a time.
+    private static let viewerQuestionLimit = 32
+
+    /// Asks the publisher of a broadcast about a viewer. Ends when the task is cancelled.
+    package func ask(_ knock: Knock, of session: SessionID) async -> KnockDecision {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let refusal: KnockDecision? = state.with { state in
+                    guard state.broadcasts[session] != nil, !Task.isCancelled else { return .unanswered }
+                    guard state.viewers.values.count(where: { $0.session == session }) < Self.viewerQuestionLimit else {
+                        return .refused("too many people ask the host")
+                    }
+                    state.viewers[knock.id] = ViewerQuestion(session: session, knock: knock, answer: continuation)
+                    // Before anything can withdraw it.
+                    state.handle?.send(.viewer(knock), to: session)
+                    return nil
+                }
+                if let refusal { continuation.resume(returning: refusal) }
+            }
+        } onCancel: {
+            let (handle, question) = state.with { ($0.handle, $0.viewers.removeValue(forKey: knock.id)) }
+            question?.answer.resume(returning: .unanswered)
+            if question != nil { handle?.send(.viewerWithdrawn(knock.id), to: session) }
+        }
+    }
+
+    /// Ends the questions about viewers of a broadcast that has ended.
+    private func endQuestions(of session: SessionID) {
+        let ended = state.with { state in
+            let ended = state.viewers.filter { $0.value.session == session }
+            for id in ended.keys { state.viewers[id] = nil }
+            return ended.values.map(\.answer)
+        }
+        for answer in ended { answer.resume(returning: .unanswered) }
+    }
+
+    /// Hosts and services that are reached over the server.
+    package var tunnelCount: Int { state.with { $0.tunnels.count } }
+
+    /// Whether hosts are reached over the server. Services, which have no end, do not count.
+    package var hasTunnels: Bool {
+        state.with { $0.tunnels.values.contains { if case .broadcast = $0 { true } else { false } } }
+    }
+
+    /// Takes no further broadcast from now on.
+    package func refuseBroadcasts() { state.change { $0.isFull = true } }
+
+    /// Of the server, since its start.
+    package var signalingStatistics: SignalingStatistics {
+        state.with { $0.server }?.statistics ?? SignalingStatistics()
+    }
+
+    public func statistics(of session: SessionID) async -> ViewerStatistics? {
+        await state.with { $0.broadcasts[session] }?.statistics()
+    }
+
+    /// Ends all broadcasts and frees everything.
+    public func stop(reason: String = "the service has stopped") async {
+        let (server, handle, isFirst) = state.with { state in
+            defer { state.isStopped = true }
+            return (state.server, state.handle, !state.isStopped)
+        }
+        guard isFirst else { return }
+        finish(reason: reason)
+        await handle?.end(reason: reason)
+        for ending in state.with({ Array($0.endings.values) }) { await ending.value }
+        // After the events of the end, which go over the relay.
+        await state.with { $0.registration }?.stop()
+        await server?.stop()
+        await state.with { $0.resolver }?.close()
+        state.with { $0.socket }?.perform { $0.close() }
+        await loop.stop()
+    }
+
+    // MARK: Broadcasts
+
+    /// Runs a broadcast to its end.
+    private func run(_ broadcast: IncomingBroadcast) {
+        let ending = Task {
+            let reason = await broadcast.run()
+            let handle = state.with { state in
+                state.broadcasts[broadcast.id] = nil
+                state.shown[broadcast.id] = nil
+                return state.handle
+            }
+            endQuestions(of: broadcast.id)
+            await unlist([broadcast.id])
+            handle?.forget(broadcast.id)
+            emit(.closed(broadcast.id, broadcast.publisher, reason))
+            state.with { $0.endings[broadcast.id] = nil }
+        }
+        // A broadcast that has ended already has nothing to wait for.
+        state.with { if $0.broadcasts[broadcast.id] != nil { $0.endings[broadcast.id] = ending } }
+        Task { [weak self] in
+            while let self, state.with({ $0.broadcasts[broadcast.id] != nil }) {
+                if await broadcast.isHeard() { state.with { $0.handle }?.mediaReceived(broadcast.id) }
+                try? await Task.sleep(for: Self.livenessInterval)
+            }
+        }
+    }
+
+    private func report(_ event: ViewerEvent, of session: SessionID) {
+        switch event {
+        case .connected(let path): emit(.connected(session, path: path))
+        case .interrupted: emit(.interrupted(session))
+        case .resumed: emit(.resumed(session))
+        case .warning(let sentence): emit(.warning(sentence))
+        case .knocking, .accepted, .named, .waiting, .viewerCount, .recorderCount, .layers,
+            .publisherInterrupted, .publisherResumed, .broadcastPaused, .broadcastResumed:
+            break
+        }
+    }
+}
+
+extension ServiceSession: ServiceDelegate {
+    public func decide(_ request: PairingRequest) async -> PairingDecision {
+        state.with { $0.questions[request.id] = request }
+        emit(.pairing(request))
+        let decision = await decide(request)
+        guard state.with({ $0.questions.removeValue(forKey: request.id) }) != nil else { return decision }
+        switch decision {
+        case .accepted, .acceptedByRule: emit(.paired(request))
+        case .refused(let reason): emit(.pairingRefused(request, reason: reason ?? "refused"))
+        case .unanswered: emit(.pairingRefused(request, reason: "nobody answered"))
+        case .busy: emit(.pairingRefused(request, reason: "the service is busy"))
+        }
+        return decision
+    }
+
+    public func pairingWithdrawn(_ id: KnockID) async {
+        guard let request = state.with({ $0.questions.removeValue(forKey: id) }) else { return }
+        emit(.pairingRefused(request, reason: "the host has gone"))
+    }
+
+    public func openSession(offer text: String, publisher: Publisher) async throws(OfferRefusal) -> OpenedSession {
+        let capabilities = capabilities(of: publisher)
+        let offer: Offer
+        do throws(OfferError) {
+            offer = try Offer(text, for: capabilities)
+        } catch {
+            guard error == .noCommonVideoCodec else { throw error.refusal }
+            let offered = Offer.videoEncodings(in: text).joined(separator: ", ")
+            let taken = VideoCodec.allCases.filter(capabilities.videoCodecs.contains).map(\.rawValue)
+            throw OfferRefusal(
+                .unsupportedCodec,
+                "The offer's video is \(offered), and what is taken here is \(taken.joined(separator: ", ")).")
+        }
+        // RFC 9725 section 4.4.3.
+        guard !offer.isAnsweredInPart else {
+            throw OfferRefusal(
+                .unprocessable,
+                "The offer has more media than is taken: one video section, and audio sections up to "
+                    + "\(capabilities.audioSections), each with a codec of this service.")
+        }
+        guard offer.fingerprint.bytes == publisher.fingerprint else {
+            throw OfferRefusal(.unprocessable, "The offer's certificate is not the one that was paired.")
+        }
+        // A sink may take the broadcast over from another session, so it is made for a session that can begin.
+        guard state.with({ $0.takesSessions }) else { throw refusal }
+        var publisher = publisher
+        let replaced = state.with { state in publisher.replaces.flatMap { state.broadcasts[$0] } }
+        if let replaced, replaced.format != EncodedMediaFormat(offer) { publisher.replaces = nil }
+        let id = SessionID.random()
+        let broadcast = IncomingBroadcast(
+            id: id, loop: loop, publisher: publisher, sink: makeSink(id, publisher),
+            format: EncodedMediaFormat(offer), emit: { [weak self] in self?.report($0, of: id) })
+        replaced?.end(.republished)
+        let servers: ICEServerResolver.Addresses? = state.with { state in
+            guard state.takesSessions else { return nil }
+            state.broadcasts[id] = broadcast
+            return state.servers
+        }
+        run(broadcast)
+        guard let servers else {
+            broadcast.end(EndReason(.stopped, "the service has stopped"))
+            throw refusal
+        }
+        emit(.opened(id, publisher))
+        let opened: OpenedSession
+        do throws(OfferRefusal) {
+            opened = try await broadcast.open(
+                offer, identity: identity, servers: servers, socket: socket, ports: configuration.mediaPorts)
+        } catch {
+            broadcast.end(EndReason(.failed, error.detail))
+            throw error
+        }
+        trickle(broadcast, id)
+        return opened
+    }
+
+    private var refusal: OfferRefusal {
+        state.with { $0.isStopped }
+            ? OfferRefusal(.ended, "The service has stopped.")
+            : OfferRefusal(.busy, "The service is about to stop, and takes no further broadcast.")
+    }
+
+    /// A publisher that runs sends at least a sender report each second.
+    private static let silenceOfRunning = MediaDuration.seconds(2)
+    /// Until the first packet comes, ICE and DTLS take their time.
+    private static let silenceOfConnecting = MediaDuration.seconds(5)
+
+    /// Packets that left before the offer may arrive so long after it.
+    private static let longestDelay = MediaDuration.milliseconds(200)
+
+    public func silentSessions(among sessions: [SessionID], for publisher: Publisher) async -> [SessionID] {
+        var waiting = state.with { state in sessions.compactMap { state.broadcasts[$0] } }
+        var silent: [(broadcast: IncomingBroadcast, silence: MediaDuration)] = []
+        let began = MonotonicClock.now
+        while true {
+            var next: [IncomingBroadcast] = []
+            let elapsed = MonotonicClock.now - began
+            for broadcast in waiting {
+                let silence = await broadcast.silence()
+                let limit = await broadcast.hasMedia() ? Self.silenceOfRunning : Self.silenceOfConnecting
+                if silence >= limit {
+                    silent.append((broadcast, silence))
+                } else if silence + Self.longestDelay >= elapsed, limit - silence <= Self.silenceOfRunning {
+                    // Nothing has left the other since the offer.
+                    next.append(broadcast)
+                }
+            }
+            guard !next.isEmpty, elapsed <= Self.silenceOfRunning + Self.longestDelay * 2 else { break }
+            waiting = next
+            try? await Task.sleep(for: .milliseconds(100))
+        }
+        return silent.sorted { one, other in
+            (one.broadcast.likeness(to: publisher), one.silence) > (
+                other.broadcast.likeness(to: publisher), other.silence
+            )
+        }.map(\.broadcast.id)
+    }
+
+    /// A host may send a microphone beside its application's audio; WHIP has one section of a kind.
+    private func capabilities(of publisher: Publisher) -> MediaCapabilities {
+        var result = MediaCapabilities.receiving(configuration.videoCodecs)
+        if publisher.pairing == nil { result.audioSections = 1 }
+        result.usesReferences = !configuration.forwardsPackets
+        result.limitsBitrate = configuration.forwardsPackets
+        return result
+    }
+
+    /// Sends the candidates that are found after an answer.
+    private func trickle(_ broadcast: IncomingBroadcast, _ id: SessionID) {
+        let handle = state.with { $0.handle }
+        Task { await broadcast.trickle { handle?.send(.candidates(fragment: $0), to: id) } }
+    }
+
+    public func applyFragment(
+        _ fragment: String, to session: SessionID
+    ) async throws(OfferRefusal) -> RestartedSession? {
+        guard let broadcast = state.with({ $0.broadcasts[session] }) else {
+            throw OfferRefusal(.unknownSession, "There is no such session.")
+        }
+        let restarted = try await broadcast.applyFragment(fragment)
+        if restarted != nil { trickle(broadcast, session) }
+        return restarted
+    }
+
+    public func openTunnel(_ session: SessionID, of id: TunnelID, publisher: Publisher) async -> Bool {
+        guard configuration.takesTunnels else { return false }
+        let isTaken = state.with { state in
+            guard state.takesSessions else { return false }
+            state.tunnels[session] = id
+            return true
+        }
+        if isTaken { emit(.tunnelOpened(session, publisher, id)) }
+        return isTaken
+    }
+
+    public func notePause(_ isPaused: Bool, by sessions: [SessionID]) async -> Bool {
+        let known = state.with { state in sessions.filter { state.broadcasts[$0] != nil } }
+        for session in known { configuration.notePause?(session, isPaused) }
+        return !known.isEmpty
+    }
+
+    public func returnViewers(by sessions: [SessionID]) async -> Bool {
+        guard let tell = configuration.returnViewers else { return false }
+        let known = state.with { state in sessions.filter { state.broadcasts[$0] != nil } }
+        for session in known { tell(session) }
+        return !known.isEmpty
+    }
+
+    /// A publisher that has lost its stream is asked again.
+    public func eventStreamChanged(isOpen: Bool, sessions: [SessionID]) async {
+        guard isOpen else { return }
+        let (handle, questions) = state.with { state in
+            (state.handle, state.viewers.values.filter { sessions.contains($0.session) })
+        }
+        for question in questions { handle?.send(.viewer(question.knock), to: question.session) }
+    }
+
+    public func decided(_ decision: KnockDecision, about knock: KnockID, by sessions: [SessionID]) async -> Bool {
+        let question = state.with { state in
+            state.viewers[knock].map { sessions.contains($0.session) } == true
+                ? state.viewers.removeValue(forKey: knock) : nil
+        }
+        question?.answer.resume(returning: decision)
+        return question != nil
+    }
+
+    public func closeSession(_ session: SessionID) async {
+        state.with { $0.shown[session] = nil }
+        if let id = state.with({ $0.tunnels.removeValue(forKey: session) }) {
+            await unlist([session])
+            return emit(.tunnelClosed(session, id))
+        }
+        state.with { $0.broadcasts[session] }?.end(EndReason(.hostEnded, "the host ended the broadcast"))
+    }
+}

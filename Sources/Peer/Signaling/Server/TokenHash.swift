@@ -1,9 +1,0 @@
-internal import Crypto
-
-/// The hash of a bearer token. Only hashes are stored and compared, so that the time taken reveals nothing about a
-/// token.
-typealias TokenHash = SHA256.Digest
-
-extension TokenHash {
-    init(of token: String) { self = SHA256.hash(data: Array(token.utf8)) }
-}

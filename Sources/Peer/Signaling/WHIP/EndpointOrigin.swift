@@ -1,0 +1,53 @@
+import FoundationEssentials
+import HTTP
+import SessionDescription
+
+/// The origin that the user has typed, and what its server may send this machine to.
+struct EndpointOrigin: Sendable {
+    /// All addresses of a name; for an address, the address itself.
+    typealias Lookup = @Sendable (_ host: String) async -> [String]
+
+    let url: URL
+    let lookup: Lookup
+
+    /// Scheme, host and port are those that the user has typed: the token is for them alone.
+    func has(_ other: URL) -> Bool { Self.text(url) == Self.text(other) }
+
+    /// An address of a place that the endpoint has named, to be connected to; nil: the place may not be used.
+    ///
+    /// An endpoint with a public address names no other: what listens in this machine's networks is not its business.
+    func address(of other: URL) async -> String? {
+        guard let host = Self.host(other), let own = Self.host(url) else { return nil }
+        let found = await lookup(host).compactMap { text in IPAddress(text).map { (text, $0) } }
+        let isPublic = await lookup(own).contains { IPAddress($0).map(Self.isPublic) ?? false }
+        return found.first { !isPublic || Self.isPublic($0.1) }?.0
+    }
+
+    private static func text(_ url: URL) -> String {
+        let scheme = url.scheme?.lowercased() ?? ""
+        return "\(scheme)://\(host(url)?.lowercased() ?? ""):\(url.port ?? (scheme == "https" ? 443 : 80))"
+    }
+
+    /// Without the brackets of an IPv6 address.
+    private static func host(_ url: URL) -> String? {
+        url.host.map { $0.hasPrefix("[") && $0.hasSuffix("]") ? String($0.dropFirst().dropLast()) : $0 }
+    }
+
+    /// Not loopback, link-local, private (RFC 1918, RFC 4193) or shared (RFC 6598), and no address of one of those in
+    /// another form.
+    static func isPublic(_ address: IPAddress) -> Bool {
+        guard address.isUnicast, !address.isLoopback, !address.isLinkLocal, !address.isInstanceMetadata else {
+            return false
+        }
+        switch address {
+        case .v4(let bytes):
+            return switch (bytes[0], bytes[1]) {
+            case (10, _), (172, 16...31), (192, 168), (100, 64...127): false
+            default: true
+            }
+        case .v6(let bytes):
+            guard bytes[0] & 0xFE != 0xFC, !(bytes[0] == 0xFE && bytes[1] & 0xC0 == 0xC0) else { return false }
+            return address.embeddedIPv4.allSatisfy(isPublic)
+        }
+    }
+}

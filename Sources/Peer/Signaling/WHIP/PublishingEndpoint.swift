@@ -1,0 +1,59 @@
+public import Admission
+public import HTTP
+public import Identifiers
+
+/// Where a broadcast is published: a service peer, or another WHIP endpoint (RFC 9725). One session at a time.
+public protocol PublishingEndpoint: Sendable {
+    /// For people; not verified.
+    var name: String { get }
+    /// A name or an address, without port.
+    var host: String { get }
+    /// SHA-256 of the certificate that the answer has to name; nil: the one that it names, as the connection over which
+    /// it came is trusted.
+    var fingerprint: [UInt8]? { get }
+    /// Whether candidates may be sent after the offer. Without it the offer waits for them.
+    var takesLateCandidates: Bool { get }
+
+    /// Whether a relay passes on what is said to the endpoint. What the relay could make up is not believed, and its own
+    /// outages do not end a session.
+    var isOverRelay: Bool { get }
+
+    /// STUN and TURN servers that came with the answer to the last offer (RFC 9725 section 4.6); untrusted.
+    var grantedServers: GrantedServers { get }
+
+    /// Sends the offer (RFC 9725 section 4.2).
+    func publish(_ sdp: String) async throws(SignalingError) -> OfferAnswer
+    /// Sends candidates that were found after the offer (RFC 8840).
+    func trickle(_ fragment: String) async throws(SignalingError)
+    /// Restarts ICE (RFC 9725 section 4.3.2).
+    /// - Throws: `.gone` if the endpoint does not have the session any more.
+    func restart(_ fragment: String, timeout: Duration) async throws(SignalingError) -> RestartAnswer
+    /// What the endpoint tells of the broadcast; nil if it tells nothing.
+    func events() async throws(SignalingError) -> AsyncThrowingStream<ServiceEvent, any Error>?
+    /// Sends the decision about a viewer, if the endpoint has asked.
+    func decide(_ decision: KnockDecision, about knock: KnockID) async
+    /// Has the broadcast listed, if its host wants that. Called when it can be watched.
+    func list() async throws(SignalingError)
+    /// Says that the broadcast is paused, or goes on. Endpoints that cannot be told are not.
+    func tell(isPaused: Bool) async throws(SignalingError)
+    /// Says which application the broadcast shows now. Endpoints that cannot be told are not.
+    func tell(application: ApplicationInfo) async throws(SignalingError)
+    /// Has the endpoint's viewers go back to the host, if it has sent them there.
+    /// - Throws: `.gone` if the endpoint cannot.
+    func returnViewers() async throws(SignalingError)
+    /// Ends the session, and closes all connections. May be called more than once.
+    func close() async
+}
+
+extension PublishingEndpoint {
+    public var isOverRelay: Bool { false }
+    public var grantedServers: GrantedServers { .none }
+
+    public func decide(_ decision: KnockDecision, about knock: KnockID) async {}
+    public func list() async throws(SignalingError) {}
+    public func tell(isPaused: Bool) async throws(SignalingError) {}
+    public func tell(application: ApplicationInfo) async throws(SignalingError) {}
+    public func returnViewers() async throws(SignalingError) {
+        throw SignalingError(.gone, "\(name) has no viewers that this host has sent there")
+    }
+}

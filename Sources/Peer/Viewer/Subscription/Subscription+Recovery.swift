@@ -1,0 +1,84 @@
+import EventLoop
+import ICETransport
+import LinuxRuntime
+package import MediaCore
+package import PeerConnection
+package import PeerEngine
+package import SessionDescription
+
+/// Recovers from outages: runs `OutageRecovery` with a timer and performs its actions, or requests them of signalling.
+extension Subscription {
+    /// A request to the owner of the signalling connection.
+    package enum RecoveryRequest: Sendable {
+        /// Make the attempt, then call `attemptEnded`.
+        case attempt(ReconnectionPolicy.Attempt, timeout: MediaDuration)
+        /// Close the connections from before the outage.
+        case closeConnections
+    }
+
+    /// The number of requests that may be queued: one to close connections and one attempt.
+    package static let recoveryRequestLimit = 2
+
+    /// - Parameter reason: returns the reason for the session's end, used if the attempt was the last.
+    package func attemptEnded(_ result: OutageRecovery.AttemptResult, reason: (OutageRecovery.End) -> EndReason) {
+        recover(.attemptEnded(result), reason: reason)
+    }
+
+    /// - Parameter reason: the reason for the session's end, used if recovery decides that the host is gone.
+    package func eventStreamRefused(_ reason: EndReason) {
+        recover(.eventStreamRefused(silence: connection?.silence ?? .seconds(2))) { _ in reason }
+    }
+
+    /// - Parameter reason: returns the reason for the session's end, used if recovery ends it.
+    func recover(
+        _ input: OutageRecovery.Input, reason: (OutageRecovery.End) -> EndReason = { _ in .hostIsSilent }
+    ) {
+        guard !isClosed else { return }
+        let actions = recovery.handle(input, now: MonotonicClock.now)
+        recoveryTimer.set(recovery.deadline)
+        for action in actions { perform(action, reason) }
+    }
+
+    func recoveryTimeout() {
+        let addressesChanged =
+            recovery.watchesAddresses && ICEAgent.localInterfaceAddresses() != addressesAtAttempt
+        recover(.timeout(addressesChanged: addressesChanged))
+    }
+
+    private func perform(_ action: OutageRecovery.Action, _ reason: (OutageRecovery.End) -> EndReason) {
+        switch action {
+        case .report(let outage): emit(.waiting(outage))
+        case .attempt(let attempt, let timeout):
+            addressesAtAttempt = ICEAgent.localInterfaceAddresses()
+            request(.attempt(attempt, timeout: timeout))
+        case .cleanUp:
+            connection?.path.dropUnansweredRestart()
+            request(.closeConnections)
+        case .end(let end): outcome.fulfil(reason(end))
+        }
+    }
+
+    // MARK: Attempts
+
+    /// The next restart uses these STUN and TURN servers.
+    package func use(_ servers: ICEServerResolver.Addresses) { connection?.path.use(servers) }
+
+    /// Begins an ICE restart. Call `initialCandidates` afterwards.
+    /// - Returns: false if this machine has no address.
+    package func restart() -> Bool {
+        guard !isClosed, let connection else { return false }
+        do throws(ICEFailure) {
+            try connection.path.restart()
+            candidates.begin(connection.path)
+            try connection.path.gather()
+            return true
+        } catch {
+            return false
+        }
+    }
+
+    package func applyRestartAnswer(_ credentials: ICECredentials, _ candidates: CandidateList, ended: Bool) {
+        hostCredentials = credentials
+        connection?.applyRestartAnswer(credentials, candidates, ended: ended)
+    }
+}

@@ -1,0 +1,254 @@
+import Admission
+import ClusterSupport
+import Identifiers
+import Identity
+import MediaCore
+import Synchronization
+import Testing
+
+@testable import Relay
+@testable import Signaling
+
+/// Relays on one bus: what each knows of the others, and their questions.
+@Suite(.timeLimit(.minutes(1))) struct ClusterMemberTests {
+    /// A relay, and what it was told.
+    private final class Relay: Sendable {
+        let member: ClusterMember
+        let bus: LocalBus.Connection
+        let directory: DirectoryTable
+        private let events: AsyncStream<ClusterMember.Event>
+        private let news: AsyncStream<ClusterMember.Event>.Continuation
+
+        init(
+            _ name: String, _ local: LocalBus,
+            decide: @escaping @Sendable (BroadcastID, Knock) async -> KnockDecision = { _, _ in .unanswered },
+            noteSlowest: @escaping @Sendable (Bitrate?, BroadcastID, String) -> Void = { _, _, _ in }
+        ) {
+            bus = local.connect()
+            directory = DirectoryTable(DirectorySettings())
+            let (events, news) = AsyncStream.makeStream(of: ClusterMember.Event.self)
+            (self.events, self.news) = (events, news)
+            member = ClusterMember(
+                ClusterNode(
+                    name: name, host: "\(name).example", port: 443,
+                    fingerprint: [UInt8](repeating: name.utf8.first ?? 0, count: 32), isWebPKI: false, region: nil),
+                bus: bus, directory: directory,
+                handlers: .init(decide: decide, noteSlowest: noteSlowest, emit: { news.yield($0) }))
+            member.start()
+        }
+
+        /// Waits until it is so, after each event.
+        func until(_ isSo: () -> Bool) async {
+            if isSo() { return }
+            for await _ in events where isSo() { return }
+        }
+
+        deinit { member.stop() }
+    }
+
+    private let bus = LocalBus()
+    private let id = BroadcastID(7)
+
+    private func link(_ id: BroadcastID, _ host: String) -> Link {
+        Link(
+            host: host, port: 443, id: id, secret: [UInt8](repeating: 1, count: 16),
+            fingerprint: [UInt8](repeating: host.utf8.first ?? 0, count: 32))
+    }
+
+    private func broadcast(_ id: BroadcastID, at relay: String, listed: Bool = false) throws -> ClusterBroadcast {
+        let link = link(id, "\(relay).example")
+        var result = ClusterBroadcast(link: link, path: [relay], name: "Budget", publisherDecides: true)
+        guard listed else { return result }
+        let application = ApplicationInfo(id: "org.example.budget", name: "Budget", icon: nil)
+        result.listing = DirectoryEntry(
+            link, title: "Budget \(id.text)", application: application, region: nil, viewers: 0, since: 1, codec: "vp8",
+            route: .relay)
+        return result
+    }
+
+    @Test func whatOneListsTheOthersListUnderTheirOwnAddress() async throws {
+        let (a, b) = (Relay("a", bus), Relay("b", bus))
+        a.member.announce(id, try broadcast(id, at: "a", listed: true))
+        await b.until { b.directory.with { $0.count } == 1 }
+        let entry = try #require(b.directory.with { $0.find(.init()).entries.first })
+        #expect(entry.title == "Budget \(id.text)")
+        #expect(entry.link == link(id, "b.example").text)
+        #expect(b.member.sources(of: id).map(\.node.name) == ["a"])
+        a.member.withdraw(id)
+        await b.until { b.directory.with { $0.count } == 0 }
+        #expect(b.member.sources(of: id).isEmpty)
+    }
+
+    /// Also one that comes late, and one that was cut off meanwhile.
+    @Test func whoComesLateGetsEverything() async throws {
+        let a = Relay("a", bus)
+        let count = 1_000
+        for number in 1...count {
+            let id = BroadcastID(UInt64(number))
+            a.member.announce(id, try broadcast(id, at: "a", listed: true))
+        }
+        let b = Relay("b", bus)
+        a.member.tick()
+        await b.until { b.directory.with { $0.count } == count }
+        b.bus.cut(true)
+        a.member.withdraw(BroadcastID(1))
+        a.member.announce(id, try broadcast(id, at: "a"))
+        b.bus.cut(false)
+        a.member.tick()
+        await b.until { b.directory.with { $0.count } == count - 2 }
+        #expect(b.member.sources(of: BroadcastID(1)).isEmpty)
+    }
+
+    /// Whoever has the identifier alone, and another certificate, publishes nothing under it.
+    @Test func aBroadcastGoesOnForItsPublisherAlone() async throws {
+        let (a, b) = (Relay("a", bus), Relay("b", bus))
+        let publisher = [UInt8](repeating: 3, count: 32)
+        var published = try broadcast(id, at: "a")
+        published.publisher = Base64URL.encode(publisher)
+        a.member.announce(id, published)
+        await b.until { !b.member.sources(of: id).isEmpty }
+        #expect(b.member.resumable(id, by: publisher)?.link == published.link)
+        #expect(b.member.resumable(id, by: [UInt8](repeating: 4, count: 32)) == nil)
+        #expect(b.member.resumable(BroadcastID(8), by: publisher) == nil)
+        #expect(b.member.isPublisher(publisher) && !b.member.isPublisher([UInt8](repeating: 4, count: 32)))
+        // Nor is one that names no publisher anybody's.
+        a.member.announce(BroadcastID(9), try broadcast(BroadcastID(9), at: "a"))
+        await b.until { !b.member.sources(of: BroadcastID(9)).isEmpty }
+        #expect(b.member.resumable(BroadcastID(9), by: publisher) == nil)
+    }
+
+    /// Not only when the others say again that they are there.
+    @Test func aNewcomerKnowsTheOthersAtOnce() async throws {
+        let a = Relay("a", bus)
+        a.member.announce(id, try broadcast(id, at: "a"))
+        let begin = ContinuousClock.now
+        let b = Relay("b", bus)
+        await b.until { !b.member.sources(of: id).isEmpty }
+        #expect(ContinuousClock.now - begin < ClusterState.interval)
+        withExtendedLifetime(a) {}
+    }
+
+    @Test func viewersAreCountedOnce() async throws {
+        let (a, b, c) = (Relay("a", bus), Relay("b", bus), Relay("c", bus))
+        a.member.announce(id, try broadcast(id, at: "a"))
+        for (relay, viewers) in [(b, 3), (c, 4)] {
+            var copy = try broadcast(id, at: relay.member.name)
+            (copy.path, copy.viewers) = (["a", relay.member.name], viewers)
+            relay.member.announce(id, copy)
+        }
+        await a.until { a.member.viewers(of: id) == 7 }
+        #expect(a.member.copies(of: id) == 2)
+        b.member.stop()
+        await a.until { a.member.viewers(of: id) == 4 }
+        #expect(a.member.copies(of: id) == 1)
+    }
+
+    /// Only a relay that gets the broadcast from this one is believed, and only a possible bitrate.
+    @Test func aRelayTellsItsSourceHowSlowItsSlowestViewerIs() async throws {
+        let (told, tell) = AsyncStream.makeStream(of: (kilobits: Int?, id: BroadcastID, node: String).self)
+        let a = Relay("a", bus, noteSlowest: { tell.yield(($0?.kilobitsPerSecond, $1, $2)) })
+        let (b, c, d) = (Relay("b", bus), Relay("c", bus), Relay("d", bus))
+        for (relay, path) in [(a, ["a"]), (b, ["a", "b"]), (c, ["a", "b", "c"])] {
+            var copy = try broadcast(id, at: relay.member.name)
+            copy.path = path
+            relay.member.announce(id, copy)
+        }
+        await a.until { a.member.fetchers(of: id) == ["b"] && a.member.sources(of: id).count == 0 }
+        let subject = "share.1.slowest-bitrate.a"
+        for text in ["{}", "[]", "", #"{"node":"b","broadcast":"7","bitrate":-1}"#] {
+            d.bus.publish(Array(text.utf8), to: subject, reply: nil)
+        }
+        for bitrate in ["0", "-5", "1e30", "\"900\"", "1.5"] {
+            let text = #"{"node":"b","broadcast":"\#(id.text)","bitrate":\#(bitrate)}"#
+            d.bus.publish(Array(text.utf8), to: subject, reply: nil)
+        }
+        for relay in [c, d, a] { relay.member.report(slowest: .kilobits(1), of: id, to: "a") }
+        b.member.report(slowest: .kilobits(2), of: BroadcastID(8), to: "a")
+        b.member.report(slowest: .kilobits(700), of: id, to: "a")
+        b.member.report(slowest: nil, of: id, to: "a")
+        var found: [Int?] = []
+        for await report in told {
+            #expect(report.id == id && report.node == "b")
+            found.append(report.kilobits)
+            if report.kilobits == nil { break }
+        }
+        #expect(found == [700, nil])
+    }
+
+    @Test func certificatesOfRelaysAreKnown() async throws {
+        let (a, b) = (Relay("a", bus), Relay("b", bus))
+        await a.until { a.member.others.map(\.name) == ["b"] }
+        #expect(a.member.isRelay([UInt8](repeating: UInt8(ascii: "b"), count: 32)))
+        #expect(!a.member.isRelay([UInt8](repeating: UInt8(ascii: "c"), count: 32)))
+        b.member.drain()
+        await a.until { a.member.others.isEmpty }
+    }
+
+    // MARK: Questions
+
+    private func knock(_ name: String) throws -> Knock {
+        let identity = try #require(ViewerIdentity(fingerprint: [UInt8](repeating: 9, count: 32)))
+        return Knock(
+            told: .random(), name: name, kind: "share", address: "192.0.2.1", identity: identity, records: false,
+            words: try #require(ShortAuthenticationString(words: ["basket", "cactus", "barrel", "carrot"])))
+    }
+
+    @Test func theFirstRelayDecidesAboutViewers() async throws {
+        let a = Relay("a", bus) { id, knock in
+            id == BroadcastID(7) && knock.name == "Ann" && knock.words.description == "basket cactus barrel carrot"
+                ? .accepted : .refused("no")
+        }
+        let b = Relay("b", bus)
+        #expect(await b.member.ask(try knock("Ann"), about: id, at: "a") == .accepted)
+        #expect(await b.member.ask(try knock("Bob"), about: id, at: "a") == .refused("no"))
+        // There is no such relay: that is known at once.
+        let begin = ContinuousClock.now
+        #expect(await b.member.ask(try knock("Ann"), about: id, at: "nowhere") == .unanswered)
+        #expect(ContinuousClock.now - begin < .seconds(5))
+        a.bus.cut(true)
+        b.bus.cut(true)
+        #expect(await b.member.ask(try knock("Ann"), about: id, at: "a") == .unanswered)
+    }
+
+    @Test func aViewerThatLeavesIsNotAskedAboutAnyMore() async throws {
+        let (asked, isAsked) = AsyncStream.makeStream(of: Void.self)
+        let (withdrawn, isWithdrawn) = AsyncStream.makeStream(of: Void.self)
+        let a = Relay("a", bus) { _, _ in
+            isAsked.yield()
+            await withTaskCancellationHandler {
+                try? await Task.sleep(for: .seconds(50))
+            } onCancel: {
+                isWithdrawn.yield()
+            }
+            return .unanswered
+        }
+        let b = Relay("b", bus)
+        let ann = try knock("Ann")
+        let question = Task { [id] in await b.member.ask(ann, about: id, at: "a") }
+        for await _ in asked { break }
+        question.cancel()
+        #expect(await question.value == .unanswered)
+        for await _ in withdrawn { break }
+        _ = a
+    }
+
+    /// Three relays with 10,000 broadcasts: whoever looks one up, or asks for what is live, gets it at once.
+    @Test func thousandsOfBroadcastsAreFoundAtOnce() async throws {
+        let relays = [Relay("a", bus), Relay("b", bus), Relay("c", bus)]
+        let count = 3_333
+        for (index, relay) in relays.enumerated() {
+            for number in 0..<count {
+                let id = BroadcastID(UInt64(index * count + number))
+                relay.member.announce(id, try broadcast(id, at: relay.member.name, listed: true))
+            }
+        }
+        for relay in relays {
+            let others = count * 2
+            await relay.until { relay.directory.with { $0.count } == others }
+        }
+        let begin = ContinuousClock.now
+        #expect(relays[0].member.sources(of: BroadcastID(UInt64(count * 2))).map(\.node.name) == ["c"])
+        // 5 ms in a release build (`share bench directory`); this one is not optimized.
+        #expect(ContinuousClock.now - begin < .milliseconds(50))
+    }
+}
