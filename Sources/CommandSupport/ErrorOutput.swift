@@ -1,6 +1,7 @@
 import Foundation
 import Host
 import LinuxRuntime
+import Synchronization
 
 /// Writes messages for people to stderr, in whole lines. Below them it redraws the bottom of the screen: a counted
 /// notice, and a question or the status.
@@ -23,12 +24,12 @@ package enum ErrorOutput {
         }
     }
 
-    private static let bottom = Monitor(Bottom())
+    private static let bottom = Mutex(Bottom())
     package static let isTerminal = isatty(STDERR_FILENO) == 1
     private static let style = TerminalStyle.current
 
     package static func writeLine(_ line: String) {
-        bottom.with { bottom in
+        bottom.withLock { bottom in
             let text = rows([line]).joined(separator: "\n") + "\n"
             guard style.canRedraw else {
                 write(STDERR_FILENO, (bottom.question.isEmpty || bottom.isCutIn ? "" : "\n") + text)
@@ -43,7 +44,7 @@ package enum ErrorOutput {
     /// Writes to stdout. Where that is the terminal of stderr, too, the bottom lines make room and follow.
     /// - Returns: why it cannot be written, as in `errno`; nil if all was written.
     static func writeData(_ text: String) -> Int32? {
-        bottom.with { bottom in
+        bottom.withLock { bottom in
             guard style.canRedraw, isatty(STDOUT_FILENO) == 1, !bottom.drawn.isEmpty else {
                 return write(STDOUT_FILENO, text)
             }
@@ -57,7 +58,7 @@ package enum ErrorOutput {
     /// Removes the bottom lines for good, so that the shell's prompt begins in a line of its own. Called at the process's
     /// end.
     private static func finish() {
-        bottom.with { bottom in
+        bottom.withLock { bottom in
             guard !bottom.isHidden else { return }
             bottom.isHidden = true
             write(STDERR_FILENO, erasing(bottom.drawn))
@@ -71,7 +72,7 @@ package enum ErrorOutput {
     package static func showStatus(_ line: String) {
         guard style.canRedraw else { return }
         _ = finishesAtExit
-        bottom.with { bottom in
+        bottom.withLock { bottom in
             guard line != bottom.status else { return }
             bottom.status = line
             if bottom.question.isEmpty { redraw(&bottom) }
@@ -82,7 +83,7 @@ package enum ErrorOutput {
     /// in a terminal.
     package static func showNotice(_ line: String) {
         guard style.canRedraw else { return }
-        bottom.with { bottom in
+        bottom.withLock { bottom in
             guard line != bottom.notice else { return }
             bottom.notice = line
             redraw(&bottom)
@@ -94,7 +95,7 @@ package enum ErrorOutput {
     /// Shows a question without a line break at its end. It stays complete below everything else until `answered` is
     /// called; another call replaces it.
     package static func ask(_ question: [String], ringing: Bool = false) {
-        bottom.with { bottom in
+        bottom.withLock { bottom in
             let bell = ringing && isTerminal ? "\u{7}" : ""
             guard style.canRedraw else {
                 let isNew = bottom.question.first != question.first
@@ -115,7 +116,7 @@ package enum ErrorOutput {
     /// - Parameter answer: the text typed; the question then stays in the terminal's history with it. Nil removes the
     ///   question.
     package static func answered(_ answer: String?) {
-        bottom.with { bottom in
+        bottom.withLock { bottom in
             let question = bottom.question
             bottom.question = []
             guard style.canRedraw else {
@@ -130,7 +131,7 @@ package enum ErrorOutput {
 
     /// Erases the bottom lines, because another program writes now.
     package static func hide() {
-        bottom.with { bottom in
+        bottom.withLock { bottom in
             guard style.canRedraw else { return }
             bottom.isHidden = true
             write(STDERR_FILENO, erasing(bottom.drawn))
@@ -140,7 +141,7 @@ package enum ErrorOutput {
 
     /// Draws the bottom lines again at the cursor.
     package static func showAgain() {
-        bottom.with { bottom in
+        bottom.withLock { bottom in
             // Without a call of `hide`, the content above the cursor is unknown.
             let start = bottom.isHidden || bottom.drawn.isEmpty ? "" : "\n"
             bottom.isHidden = false

@@ -4,6 +4,7 @@ import Host
 package import Identifiers
 import LinuxRuntime
 import Signaling
+import Synchronization
 
 /// Asks in the terminal, one question at a time, in their order: about knocks, about hosts that want to broadcast to a
 /// service, and whether a broadcast that was paused by the session's lock goes on.
@@ -65,7 +66,7 @@ package final class Prompt: Sendable {
     /// How long keys are ignored after a question is shown.
     package static let quietTime = Duration.seconds(1)
 
-    private let state = Monitor(State())
+    private let state = Mutex(State())
     /// Called with each new question, and with nil when none is left. Must not block.
     private let notify: @Sendable (Question?) -> Void
 
@@ -75,7 +76,7 @@ package final class Prompt: Sendable {
 
     /// Switches the terminal to single keys and starts to read it. Call after `Signals.handle`; a second call does nothing.
     package func start() {
-        let isFirst = state.with { state in
+        let isFirst = state.withLock { state in
             defer { state.isStarted = true }
             if !state.isStarted { TerminalMode.enter() }
             return !state.isStarted
@@ -95,7 +96,7 @@ package final class Prompt: Sendable {
     package func answer(to question: Question) async -> Answer? {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                state.with { state in
+                state.withLock { state in
                     state.entries.append(Entry(question: question, continuation: continuation))
                     show(&state)
                 }
@@ -108,10 +109,10 @@ package final class Prompt: Sendable {
     }
 
     /// Returns whether the question is queued or shown.
-    package func isWaiting(_ id: KnockID) -> Bool { state.with { $0.entries.contains { $0.question.id == id } } }
+    package func isWaiting(_ id: KnockID) -> Bool { state.withLock { $0.entries.contains { $0.question.id == id } } }
 
     private func withdraw(_ id: KnockID) {
-        let entry: Entry? = state.with { state in
+        let entry: Entry? = state.withLock { state in
             guard let index = state.entries.firstIndex(where: { $0.question.id == id }) else { return nil }
             let entry = state.entries.remove(at: index)
             if state.shown?.id == id {
@@ -126,7 +127,7 @@ package final class Prompt: Sendable {
 
     /// Handles a key. Called on the thread `terminal`.
     package func pressed(_ key: KeyPress, at instant: ContinuousClock.Instant) {
-        let answered: (Entry, Answer)? = state.with { state in
+        let answered: (Entry, Answer)? = state.withLock { state in
             guard let entry = state.entries.first, let shown = state.shown, shown.id == entry.question.id,
                 instant >= shown.since + Self.quietTime
             else { return nil }
@@ -157,7 +158,7 @@ package final class Prompt: Sendable {
     /// Called when the process continues after a stop. Keys pressed meanwhile were meant for the shell and are
     /// discarded.
     private func resumed() {
-        state.with { state in
+        state.withLock { state in
             TerminalMode.enter()
             state.shown?.since = .now
             ErrorOutput.showAgain()
@@ -213,7 +214,7 @@ package final class Prompt: Sendable {
             var goesOn = true
             while goesOn {
                 try? await Task.sleep(for: .seconds(1))
-                goesOn = self.state.with { state in
+                goesOn = self.state.withLock { state in
                     state.isTicking = !state.entries.isEmpty
                     if state.isTicking { show(&state) }
                     return state.isTicking

@@ -14,14 +14,14 @@ package enum Signals {
         var resumed: @Sendable () -> Void = {}
     }
 
-    private static let suspension = Monitor(Suspension())
+    private static let suspension = Mutex(Suspension())
 
     /// Calls `suspends` before Ctrl-Z stops the process, and `resumed` when it continues after any stop. Both are
     /// called on the thread `signals`. Call after `handle`.
     package static func onSuspension(
         _ suspends: @escaping @Sendable () -> Void, resumed: @escaping @Sendable () -> Void
     ) {
-        suspension.with { $0 = Suspension(suspends: suspends, resumed: resumed) }
+        suspension.withLock { $0 = Suspension(suspends: suspends, resumed: resumed) }
         install(SIGCONT)
         // An ignored SIGTSTP stays ignored: the parent process has no job control.
         if !StandardStreams.isIgnored(SIGTSTP) { install(SIGTSTP) }
@@ -38,14 +38,14 @@ package enum Signals {
 
     /// Stops the process with the default action of SIGTSTP. The kernel does not stop an orphaned process group.
     private static func suspend() {
-        suspension.with { $0 }.suspends()
+        suspension.withLock { $0 }.suspends()
         signal(SIGCONT, SIG_DFL)
         signal(SIGTSTP, SIG_DFL)
         // `raise` sends the signal to this thread; the kernel stops all threads before the call returns.
         raise(SIGTSTP)
         install(SIGTSTP)
         install(SIGCONT)
-        suspension.with { $0 }.resumed()
+        suspension.withLock { $0 }.resumed()
     }
 
     private static func name(of number: Int32) -> String {
@@ -87,7 +87,7 @@ package enum Signals {
                     suspend()
                     continue
                 case SIGCONT:
-                    suspension.with { $0 }.resumed()
+                    suspension.withLock { $0 }.resumed()
                     continue
                 default: break
                 }

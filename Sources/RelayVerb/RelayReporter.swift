@@ -12,20 +12,21 @@ import PeerConnection
 import Relay
 import Service
 import Signaling
+import Synchronization
 
 /// Reports the events of a relay on stderr and as JSON on stdout. Safe from any thread.
 final class RelayReporter: Sendable {
     private let output: DataOutput
     /// The secrets of links are not written: who reads a journal could watch, or publish.
     private let hidesSecrets: Bool
-    private let presented = Monitor<Int?>(nil)
+    private let presented = Mutex<Int?>(nil)
     /// What is live or met here, by the publisher's session.
-    private let published = Monitor<[SessionID: (name: String, broadcast: BroadcastID?)]>([:])
+    private let published = Mutex<[SessionID: (name: String, broadcast: BroadcastID?)]>([:])
     /// The pairings of the hosts that are met here. Their viewers keep the host's own link, also while the host publishes here.
-    private let metPairings = Monitor<[SessionID: KnockID]>([:])
+    private let metPairings = Mutex<[SessionID: KnockID]>([:])
     /// The events until `begin`, as the link comes first; nil afterwards.
-    private let early = Monitor<[(name: String, fields: [(String, JSONValue)])]?>([])
-    private let cluster = Monitor<Bool?>(nil)
+    private let early = Mutex<[(name: String, fields: [(String, JSONValue)])]?>([])
+    private let cluster = Mutex<Bool?>(nil)
 
     init(output: DataOutput, hidesSecrets: Bool) {
         self.output = output
@@ -50,7 +51,7 @@ final class RelayReporter: Sendable {
     func begin(_ link: ServiceLink, metrics: String?) throws(CommandError) {
         let file = try keep(link)
         let text = hidesSecrets ? link.redacted : link.text
-        let written: Result<Void, CommandError> = early.with { early in
+        let written: Result<Void, CommandError> = early.withLock { early in
             do throws(CommandError) {
                 try output.link(text, metrics.map { [("metrics", .string($0))] } ?? [])
             } catch {
@@ -71,7 +72,7 @@ final class RelayReporter: Sendable {
 
     /// Prints an event, after the link.
     private func emit(_ name: String, _ fields: [(String, JSONValue)]) {
-        early.with { early in
+        early.withLock { early in
             if early == nil {
                 output.event(name, fields)
             } else {
@@ -82,7 +83,7 @@ final class RelayReporter: Sendable {
 
     /// Reports the certificate of HTTPS, at the start and when it was renewed.
     func presents(_ certificate: ServerCertificate) {
-        presented.with { $0 = Int(certificate.expiry) }
+        presented.withLock { $0 = Int(certificate.expiry) }
         let date = Date(timeIntervalSince1970: Double(certificate.expiry)).formatted(.iso8601)
         if output.isJSON {
             emit(
@@ -95,10 +96,10 @@ final class RelayReporter: Sendable {
     }
 
     /// When the certificate of HTTPS expires, in seconds since 1970; nil before `presents`.
-    var expiry: Int? { presented.with { $0 } }
+    var expiry: Int? { presented.withLock { $0 } }
 
     /// Whether a NATS server is connected; nil: there was no attempt to connect.
-    var isClusterConnected: Bool? { cluster.with { $0 } }
+    var isClusterConnected: Bool? { cluster.withLock { $0 } }
 
     func warn(_ sentence: String) {
         emit("warning", [("text", .string(sentence))])
@@ -115,9 +116,9 @@ final class RelayReporter: Sendable {
         case .service(let event): report(event)
         case .live(let id, let publisher, let link):
             let name = publisher.application?.name ?? publisher.kind
-            published.with { $0[id] = (name, link.id) }
+            published.withLock { $0[id] = (name, link.id) }
             emit("live", broadcast(id) + [("name", .string(name)), ("link", .string(shown(link)))])
-            if let pairing = publisher.pairing, metPairings.with({ $0.values.contains(pairing) }) {
+            if let pairing = publisher.pairing, metPairings.withLock({ $0.values.contains(pairing) }) {
                 ErrorOutput.writeLine(
                     "share: \(UntrustedText.quote(name)) is sent from here now; viewers keep the link of its host")
             } else {
@@ -130,7 +131,7 @@ final class RelayReporter: Sendable {
 
     /// Reports that the connection to the NATS servers was made, was lost, or cannot be made.
     func report(_ change: NATSConnection.Change) {
-        cluster.with { $0 = change == .connected }
+        cluster.withLock { $0 = change == .connected }
         guard case .disconnected(let error) = change else {
             emit("cluster-connected", [])
             return ErrorOutput.writeLine("share: connected to the cluster")
@@ -177,19 +178,19 @@ final class RelayReporter: Sendable {
         case .interrupted(let id): emit("interrupted", broadcast(id))
         case .resumed(let id): emit("resumed", broadcast(id))
         case .closed(let id, let publisher, let reason):
-            let name = published.with { $0[id] }?.name ?? publisher.kind
+            let name = published.withLock { $0[id] }?.name ?? publisher.kind
             emit("closed", broadcast(id) + [("reason", .string(reason.sentence))])
-            published.with { $0[id] = nil }
+            published.withLock { $0[id] = nil }
             ErrorOutput.writeLine("share: \(UntrustedText.quote(name)) has ended: \(reason.sentence)")
         case .tunnelOpened(let id, let publisher, let met):
             let name = publisher.application?.name ?? publisher.kind
-            published.with { $0[id] = (name, nil) }
-            metPairings.with { $0[id] = publisher.pairing }
+            published.withLock { $0[id] = (name, nil) }
+            metPairings.withLock { $0[id] = publisher.pairing }
             emit("meeting-opened", [Self.field(met), ("name", .string(name))])
             ErrorOutput.writeLine("share: \(Self.guests(of: met)) of \(UntrustedText.quote(name)) meet it here")
         case .tunnelClosed(let id, let met):
-            let name = published.with { $0.removeValue(forKey: id) }?.name ?? ""
-            metPairings.with { $0[id] = nil }
+            let name = published.withLock { $0.removeValue(forKey: id) }?.name ?? ""
+            metPairings.withLock { $0[id] = nil }
             emit("meeting-closed", [Self.field(met)])
             ErrorOutput.writeLine(
                 "share: \(Self.guests(of: met)) of \(UntrustedText.quote(name)) meet it here no longer")
@@ -228,7 +229,7 @@ final class RelayReporter: Sendable {
 
     /// Names the broadcast of a session, if it was live.
     private func broadcast(_ id: SessionID) -> [(String, JSONValue)] {
-        published.with { $0[id]?.broadcast }.map { [("broadcast", .string($0.text))] } ?? []
+        published.withLock { $0[id]?.broadcast }.map { [("broadcast", .string($0.text))] } ?? []
     }
 
     func end(_ reason: EndReason) {

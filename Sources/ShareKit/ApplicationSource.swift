@@ -4,6 +4,7 @@ internal import InAppCapture
 internal import LinuxRuntime
 internal import MediaCore
 internal import PixelConversion
+import Synchronization
 
 /// What an app shows of itself: the frames and the audio that it hands in, and nothing else on the display.
 ///
@@ -33,7 +34,7 @@ public final class ApplicationSource: Sendable {
     let audio: InAppAudio?
     let camera: SourceCamera
     /// Whether a recorder captures. One does at a time.
-    private let isClaimed = Monitor(false)
+    private let isClaimed = Mutex(false)
     private let captured = StateChanges(false)
     let hidden = StateChanges(false)
 
@@ -91,11 +92,11 @@ public final class ApplicationSource: Sendable {
     /// Reserves the source for one capture.
     /// - Returns: false if there is one already.
     func claim() -> Bool {
-        isClaimed.with { isClaimed in
+        isClaimed.withLock { isClaimed in
             defer { isClaimed = true }
             return !isClaimed
         }
     }
 
-    func unclaim() { isClaimed.with { $0 = false } }
+    func unclaim() { isClaimed.withLock { $0 = false } }
 }

@@ -1,5 +1,6 @@
 internal import LinuxRuntime
 internal import MediaCore
+import Synchronization
 
 /// The microphone of one capture, which may be switched on and off. Devices open and close within 5 s, on a thread of
 /// their own.
@@ -11,7 +12,7 @@ final class MicrophoneInput: Sendable {
 
     private let meter = Monitor(AudioLevelMeter())
 
-    private let state = Monitor(State())
+    private let state = Mutex(State())
     private let makeSource: @Sendable () -> any AudioSource
     private let handler: @Sendable (UnsafeBufferPointer<Int16>, MediaInstant) -> Void
     private let gone: @Sendable (ShareKitError) -> Void
@@ -51,7 +52,7 @@ final class MicrophoneInput: Sendable {
     }
 
     private func open() -> ShareKitError? {
-        state.with { state in
+        state.withLock { state in
             guard !state.isClosed else { return nil }
             // One that has gone still has to be stopped.
             state.source?.stop()
@@ -73,7 +74,7 @@ final class MicrophoneInput: Sendable {
     }
 
     private func stopSource() -> ShareKitError? {
-        state.with { state in
+        state.withLock { state in
             state.source?.stop()
             state.source = nil
         }
@@ -82,7 +83,7 @@ final class MicrophoneInput: Sendable {
 
     /// Blocks for as long as a device opens or closes. Not to be called on the source's thread.
     func close() {
-        state.with { $0.isClosed = true }
+        state.withLock { $0.isClosed = true }
         _ = off()
     }
 }

@@ -6,6 +6,7 @@ package import Identity
 internal import LinuxRuntime
 internal import MediaCore
 package import PeerConnection
+import Synchronization
 
 /// Publishes an app's own frames to other peers, by a link: browsers, `share join`, or other instances of the app
 /// (``PeerViewer``). Each viewer is asked about.
@@ -54,7 +55,7 @@ public final class PeerBroadcast: Sendable {
     /// The events, in their order. One reader; the oldest are dropped beyond 256.
     public let events: AsyncStream<Event>
     private let session: HostSession
-    private let isStarted = Monitor(false)
+    private let isStarted = Mutex(false)
 
     /// - Parameters:
     ///   - source: what is shared.
@@ -109,7 +110,7 @@ public final class PeerBroadcast: Sendable {
     /// - Returns: the link for viewers. It is secret: who has it may ask to watch.
     /// - Throws: `.alreadyStarted` at a second call, also after the end; `.portUnavailable`; `.failed`.
     public func start() async throws(ShareKitError) -> String {
-        let isFirst = isStarted.with { isStarted in
+        let isFirst = isStarted.withLock { isStarted in
             defer { isStarted = true }
             return !isStarted
         }

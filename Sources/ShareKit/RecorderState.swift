@@ -1,4 +1,5 @@
 internal import LinuxRuntime
+import Synchronization
 
 /// What a recorder and the threads of its capture share: whether one runs, and what the user has allowed.
 final class RecorderState: Sendable {
@@ -20,20 +21,20 @@ final class RecorderState: Sendable {
         var hasCameraConsent = false
     }
 
-    private let state = Monitor(State())
+    private let state = Mutex(State())
     let changes = StateChanges(ScreenRecorder.State())
 
-    var current: ScreenRecorder.State { state.with { $0.visible } }
+    var current: ScreenRecorder.State { state.withLock { $0.visible } }
 
     /// The capture that runs.
     var capture: (any RunningCapture)? {
-        state.with { state in
+        state.withLock { state in
             if case .running(let capture) = state.phase { capture } else { nil }
         }
     }
 
     func update(_ body: (inout ScreenRecorder.State) -> Void) {
-        state.with { body(&$0.visible) }
+        state.withLock { body(&$0.visible) }
         report()
     }
 
@@ -45,7 +46,7 @@ final class RecorderState: Sendable {
     /// - Returns: why there can be none now.
     func begin(_ source: ApplicationSource) -> ShareKitError? {
         defer { report() }
-        return state.with { state in
+        return state.withLock { state in
             guard state.visible.isAvailable else { return .systemBroadcast }
             guard case .idle = state.phase, source.claim() else {
                 return ShareKitError(.alreadyStarted, "'\(source.name)' is being captured already")
@@ -61,7 +62,7 @@ final class RecorderState: Sendable {
     /// - Returns: why it has to end at once.
     func adopt(_ capture: any RunningCapture) -> ShareKitError? {
         defer { report() }
-        return state.with { state in
+        return state.withLock { state in
             if !state.visible.isAvailable { return .systemBroadcast }
             if state.isStopRequested {
                 return ShareKitError(.interrupted, "the capture was stopped before it began")
@@ -77,7 +78,7 @@ final class RecorderState: Sendable {
 
     /// - Returns: the capture to end, which may be ending already.
     func requestEnd() -> (any RunningCapture)? {
-        state.with { state in
+        state.withLock { state in
             switch state.phase {
             case .idle: return nil
             case .starting:
@@ -101,7 +102,7 @@ final class RecorderState: Sendable {
     }
 
     private func ending(_ failure: ShareKitError?) {
-        state.with { state in
+        state.withLock { state in
             if case .running(let capture) = state.phase { state.phase = .ending(capture) }
             state.visible.isRecording = false
             if let failure { state.visible.failure = failure }
@@ -111,7 +112,7 @@ final class RecorderState: Sendable {
 
     /// Another capture may begin.
     func over(_ source: ApplicationSource) {
-        state.with { state in
+        state.withLock { state in
             // The capture's thread may be here before what ended it is reported.
             if case .running(let capture) = state.phase, let failure = capture.failure {
                 state.visible.failure = failure
@@ -133,14 +134,14 @@ final class RecorderState: Sendable {
     // MARK: Consent
 
     func hasConsent(withMicrophone: Bool, withCamera: Bool) -> Bool {
-        state.with { state in
+        state.withLock { state in
             state.hasConsent && (!withMicrophone || state.hasMicrophoneConsent)
                 && (!withCamera || state.hasCameraConsent)
         }
     }
 
     func noteConsent(withMicrophone: Bool, withCamera: Bool) {
-        state.with { state in
+        state.withLock { state in
             state.hasConsent = true
             if withMicrophone { state.hasMicrophoneConsent = true }
             if withCamera { state.hasCameraConsent = true }

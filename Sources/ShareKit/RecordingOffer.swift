@@ -3,6 +3,7 @@ package import Identity
 internal import LinuxRuntime
 internal import MediaCore
 internal import RecordingPage
+import Synchronization
 
 /// A recording that other people get by a link: one of them once, or everybody for some time. The owner is asked about each
 /// browser. It is served by this process, over HTTPS with the user's own certificate, until `close`.
@@ -29,7 +30,7 @@ public final class RecordingOffer: Sendable {
     public let events: AsyncStream<Event>
     private let feed: AsyncStream<Event>.Continuation
     private let file: OfferedFile
-    private let timer = Monitor<Task<Void, Never>?>(nil)
+    private let timer = Mutex<Task<Void, Never>?>(nil)
 
     /// - Parameters:
     ///   - linkHost: the name or address in the link.
@@ -63,7 +64,7 @@ public final class RecordingOffer: Sendable {
                 .portUnavailable, "the recording cannot be offered: its file or the port cannot be opened")
         }
         url = "https://\(linkHost.contains(":") ? "[\(linkHost)]" : linkHost):\(file.port)\(file.path)"
-        timer.with { timer in
+        timer.withLock { timer in
             timer = Task { [weak self] in
                 try? await Task.sleep(for: duration)
                 if !Task.isCancelled { await self?.close() }
@@ -72,14 +73,14 @@ public final class RecordingOffer: Sendable {
     }
 
     deinit {
-        timer.with { $0 }?.cancel()
+        timer.withLock { $0 }?.cancel()
         let file = file
         Task { await file.stop() }
     }
 
     /// Ends the offer; who gets the recording now loses it. A second call does nothing.
     public func close() async {
-        timer.with { $0 }?.cancel()
+        timer.withLock { $0 }?.cancel()
         await file.stop()
         feed.yield(.ended)
         feed.finish()

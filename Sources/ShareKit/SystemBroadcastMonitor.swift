@@ -4,6 +4,7 @@ internal import Foundation
 internal import LinuxRuntime
 internal import MediaCore
 internal import SessionBus
+import Synchronization
 
 /// Knows whether the screen of the user's session is broadcast (`share host`): from the session bus, and from the lock and
 /// the control socket of the host where another program has its name on the bus, or where there is no bus.
@@ -48,7 +49,7 @@ package final class SystemBroadcastMonitor: Sendable {
     private static let interval = MediaDuration.seconds(1)
     private let shared = Monitor(Shared())
     /// Held from the question to the readers, so that an older state does not come after a newer one.
-    private let telling = Monitor(())
+    private let telling = Mutex(())
     private let folder: ControlSocketFolder
 
     /// Begins to observe; returns at once.
@@ -78,7 +79,7 @@ package final class SystemBroadcastMonitor: Sendable {
 
     /// Tells readers the state if it has changed.
     private func tell() {
-        telling.with { _ in
+        telling.withLock { _ in
             let state = state
             shared.with { shared in
                 guard shared.told != state else { return }

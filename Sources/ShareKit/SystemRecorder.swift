@@ -1,6 +1,7 @@
 internal import Foundation
 internal import LinuxRuntime
 internal import Recording
+import Synchronization
 
 /// Records the whole screen, or another source of the display, without a broadcast: no viewers, no port, no link.
 ///
@@ -24,7 +25,7 @@ public final class SystemRecorder: Sendable {
     private let program: String
     private let environment: [String: String]
     private let confirm: @Sendable (Request) async -> Bool
-    private let state = Monitor(State())
+    private let state = Mutex(State())
 
     /// - Parameters:
     ///   - program: `share`, to be found in PATH, or a path to it.
@@ -39,10 +40,10 @@ public final class SystemRecorder: Sendable {
         (self.program, self.environment, self.confirm) = (program, environment, confirm)
     }
 
-    deinit { state.with { $0.process }?.terminate() }
+    deinit { state.withLock { $0.process }?.terminate() }
 
     /// Whether it records now.
-    public var isRecording: Bool { state.with { $0.process.map { !$0.hasEnded } ?? false } }
+    public var isRecording: Bool { state.withLock { $0.process.map { !$0.hasEnded } ?? false } }
 
     /// Starts to record. Returns when the program runs; ``stopRecording()`` says what became of it.
     /// - Parameters:
@@ -53,13 +54,13 @@ public final class SystemRecorder: Sendable {
     public func startRecording(
         to path: String? = nil, source: String? = nil, withMicrophone: Bool = false
     ) async throws(ShareKitError) {
-        let isFree = state.with { state in
+        let isFree = state.withLock { state in
             guard !state.isStarting, state.process == nil else { return false }
             state.isStarting = true
             return true
         }
         guard isFree else { throw ShareKitError(.alreadyStarted, "the screen is being recorded already") }
-        defer { state.with { $0.isStarting = false } }
+        defer { state.withLock { $0.isStarting = false } }
         guard await confirm(Request(source: source, withMicrophone: withMicrophone)) else {
             throw ShareKitError(.declined, "the recording was not allowed")
         }
@@ -69,7 +70,7 @@ public final class SystemRecorder: Sendable {
         if let source { arguments.append("--source=\(source)") }
         if withMicrophone { arguments.append("--mic") }
         let process = try HostProcess(program, arguments, environment: environment)
-        state.with {
+        state.withLock {
             $0.process = process
             $0.path = file
         }
@@ -78,7 +79,7 @@ public final class SystemRecorder: Sendable {
     /// Ends the recording and completes its file; also of one that was stopped elsewhere.
     /// - Throws: `.notRunning`; `.alreadyBroadcasting` if the screen was broadcast or recorded besides; why there is none.
     public func stopRecording() async throws(ShareKitError) -> Recording {
-        let (process, path) = state.with { state in
+        let (process, path) = state.withLock { state in
             defer { state.process = nil }
             return (state.process, state.path)
         }

@@ -1,6 +1,7 @@
 import CommandSupport
 import Foundation
 import LinuxRuntime
+import Synchronization
 
 /// The screen that the demo shares: a virtual display with its processes, or the test video.
 final class DemoStage: @unchecked Sendable {
@@ -9,7 +10,7 @@ final class DemoStage: @unchecked Sendable {
     /// The environment for programs on the display.
     private(set) var environment: [String: String] = [:]
     private(set) var words = ""
-    private let children = Monitor<[DemoChild]>([])
+    private let children = Mutex<[DemoChild]>([])
 
     /// Starts a virtual display (Xvfb) with a test video. The display of the window is never shared, because the window
     /// would show itself.
@@ -54,10 +55,10 @@ final class DemoStage: @unchecked Sendable {
         throw missing
     }
 
-    func adopt(_ child: DemoChild) { children.with { $0.append(child) } }
+    func adopt(_ child: DemoChild) { children.withLock { $0.append(child) } }
 
     func close() {
-        let all = children.with { children in
+        let all = children.withLock { children in
             defer { children = [] }
             return children
         }

@@ -6,14 +6,15 @@ import LinuxRuntime
 import MediaCore
 import PeerConnection
 import Signaling
+import Synchronization
 
 /// Reports the host's events on stderr and as JSON on stdout.
 enum HostReporter {
-    private static let refusals = Monitor(RefusalCounter())
+    private static let refusals = Mutex(RefusalCounter())
 
     /// Prints the number of refusals that were counted, once no more arrive. Call it each second, and at the end.
     static func settle(isEnd: Bool = false) {
-        refusals.with { $0.settle(at: .now, isEnd: isEnd) }.report()
+        refusals.withLock { $0.settle(at: .now, isEnd: isEnd) }.report()
     }
 
     /// - Parameter isEnding: the broadcast ends, so that it says nothing of viewers that go with it.
@@ -27,7 +28,7 @@ enum HostReporter {
             if isRemembered { ErrorOutput.writeLine("share: \(title(who)) is known and was let in without a question") }
         case .refused(let who, let reason):
             output.event("refused", ["name": .string(who.name), "reason": .string(reason)])
-            refusals.with { $0.add("\(title(who)) was not let in: \(reason)", at: .now) }.report()
+            refusals.withLock { $0.add("\(title(who)) was not let in: \(reason)", at: .now) }.report()
         case .viewerJoined(let who, let viewers):
             output.event(
                 "viewer-joined",

@@ -5,6 +5,7 @@ import LinuxRuntime
 import MediaCore
 import Recording
 import ShareKit
+import Synchronization
 
 /// Enters what this process records into the catalogue of the user. A catalogue that cannot be used never disturbs a
 /// recording: one sentence says so.
@@ -14,7 +15,7 @@ final class RecordingLog: Sendable {
         var hasFailed = false
     }
 
-    private let state = Monitor(State())
+    private let state = Mutex(State())
 
     /// - Parameter title: the broadcast's name, when a file is begun.
     func note(_ event: RecordingEvent, title: String) {
@@ -49,7 +50,7 @@ final class RecordingLog: Sendable {
     private static func absolute(_ path: String) -> String { URL(fileURLWithPath: path).path }
 
     private func write(_ body: (RecordingCatalogue) throws(CatalogueFailure) -> Void) {
-        state.with { state in
+        state.withLock { state in
             guard !state.hasFailed else { return }
             do throws(CatalogueFailure) {
                 let catalogue = if let open = state.catalogue { open } else { try RecordingCatalogue.ofUser() }

@@ -3,6 +3,7 @@ import CommandSupport
 import Foundation
 import Identity
 import LinuxRuntime
+import Synchronization
 import WindowPlayout
 
 /// Asks a user who has come back whether to resume the broadcast: in the terminal, or else in a window.
@@ -13,7 +14,7 @@ final class ReturnQuestion: Sendable {
     }
 
     private let prompt: Prompt
-    private let state = Monitor(State())
+    private let state = Mutex(State())
 
     init(_ prompt: Prompt) { self.prompt = prompt }
 
@@ -24,11 +25,11 @@ final class ReturnQuestion: Sendable {
             let task = Task { [prompt] in
                 if let answer = await prompt.answer(to: .afterLock) { onAnswer(answer == .yes) }
             }
-            return state.with { $0.task = task }
+            return state.withLock { $0.task = task }
         }
         guard WindowQuestion.isPossible else { return Self.sayThatNobodyWasAsked() }
         let ticket = WindowPrompt.Ticket()
-        let former = state.with { state in
+        let former = state.withLock { state in
             defer { state.ticket = ticket }
             return state.ticket
         }
@@ -52,7 +53,7 @@ final class ReturnQuestion: Sendable {
 
     /// Takes the question back, if there is one.
     func withdraw() {
-        let ticket = state.with { state in
+        let ticket = state.withLock { state in
             state.task?.cancel()
             defer { state.ticket = nil }
             return state.ticket

@@ -10,6 +10,7 @@ import Recording
 import Service
 import ShareKit
 import Signaling
+import Synchronization
 import Viewer
 import WindowPlayout
 
@@ -30,7 +31,7 @@ final class ServiceReporter: Sendable {
     private let window: VideoWindow?
     /// The window's while there is no broadcast.
     private let ownTitle: String
-    private let state = Monitor(State())
+    private let state = Mutex(State())
     private let log = RecordingLog()
 
     init(
@@ -55,7 +56,7 @@ final class ServiceReporter: Sendable {
 
     func makeSink(_ id: SessionID, _ publisher: Publisher) -> any EncodedMediaSink {
         let frames = LatestFrameStore(isNeeded: snapshot != nil)
-        state.with {
+        state.withLock {
             $0.frames[id] = frames
             $0.publishers[id] = publisher
         }
@@ -73,7 +74,7 @@ final class ServiceReporter: Sendable {
     // MARK: Recordings
 
     /// What could not be recorded first; nil if everything was.
-    var recordingFailure: CommandError? { state.with { $0.recordingFailure } }
+    var recordingFailure: CommandError? { state.withLock { $0.recordingFailure } }
 
     private func makeRecorder(_ publisher: Publisher) -> Recorder? {
         guard let recordings else { return nil }
@@ -112,7 +113,7 @@ final class ServiceReporter: Sendable {
     }
 
     private func noteFailure(_ failure: RecordingFailure, _ publisher: Publisher) {
-        state.with { $0.recordingFailure = $0.recordingFailure ?? CommandError(failure) }
+        state.withLock { $0.recordingFailure = $0.recordingFailure ?? CommandError(failure) }
         output.event("recording-failed", [("reason", .string(failure.message))] + fields(publisher))
         ErrorOutput.writeLine("share: \(title(publisher)) is not recorded any more: \(failure.message)")
     }
@@ -176,7 +177,7 @@ final class ServiceReporter: Sendable {
     }
 
     private func close(_ id: SessionID, _ publisher: Publisher, _ reason: EndReason) {
-        let frames = state.with { state in
+        let frames = state.withLock { state in
             state.publishers[id] = nil
             return state.frames.removeValue(forKey: id)
         }
@@ -214,7 +215,7 @@ final class ServiceReporter: Sendable {
 
     func end(_ reason: EndReason) { output.ended(reason) }
 
-    private func publisher(_ id: SessionID) -> Publisher? { state.with { $0.publishers[id] } }
+    private func publisher(_ id: SessionID) -> Publisher? { state.withLock { $0.publishers[id] } }
 
     // MARK: Words and fields
 

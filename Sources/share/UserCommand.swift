@@ -1,6 +1,7 @@
 import CommandSupport
 import Foundation
 import LinuxRuntime
+import Synchronization
 
 /// A shell command of the user that is told of a broadcast, and not waited for. What it is told is in its environment alone, as
 /// other users of the machine can read arguments.
@@ -28,7 +29,7 @@ struct UserCommand: Sendable {
 final class LiveCommand: Sendable {
     private let command: UserCommand?
     private let title: String
-    private let hasRun = Monitor(false)
+    private let hasRun = Mutex(false)
 
     /// - Parameter command: nil: nothing is run.
     init(_ command: String?, title: String) {
@@ -37,7 +38,7 @@ final class LiveCommand: Sendable {
     }
 
     func live(at url: String) {
-        let isFirst = hasRun.with { hasRun in
+        let isFirst = hasRun.withLock { hasRun in
             defer { hasRun = true }
             return !hasRun
         }

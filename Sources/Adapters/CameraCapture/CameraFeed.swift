@@ -1,6 +1,7 @@
 internal import Glibc
 internal import LinuxRuntime
 package import MediaCore
+import Synchronization
 
 /// The pictures of one camera out of two, in the size and the form in which they are shown. A camera is open only while
 /// somebody wants pictures. What is lost is looked for until it is back.
@@ -37,7 +38,7 @@ package final class CameraFeed: Sendable {
     /// The picture is as large as the camera's, instead of a part of a frame.
     package let isWhole: Bool
     let state: Monitor<State>
-    private let thread = Monitor<NamedThread?>(nil)
+    private let thread = Mutex<NamedThread?>(nil)
 
     /// Opens nothing yet.
     /// - Parameter isWhole: the camera's own size is kept, and `Settings.size` does not count.
@@ -56,7 +57,7 @@ package final class CameraFeed: Sendable {
     package func close() {
         state.change { $0.isClosed = true }
         wakeup.signal()
-        let ending = thread.with { thread in
+        let ending = thread.withLock { thread in
             defer { thread = nil }
             return thread
         }
@@ -140,7 +141,7 @@ package final class CameraFeed: Sendable {
 
     /// A feed that nobody has wanted yet has no thread.
     private func startIfWanted() {
-        let failed = thread.with { thread in
+        let failed = thread.withLock { thread in
             guard thread == nil, state.with({ $0.isWanted }) else { return false }
             thread = try? NamedThread.start("camera") { [self] in CameraReader(self).run() }
             return thread == nil

@@ -1,6 +1,7 @@
 import Glibc
 import LinuxRuntime
 public import MediaCore
+import Synchronization
 
 /// Answers requests of this user's processes at a Unix stream socket: a line asks, a line answers.
 ///
@@ -93,24 +94,24 @@ final class ControlSocketInbox: Sendable {
     }
 
     let wakeup: Wakeup
-    private let contents = Monitor(Contents())
+    private let contents = Mutex(Contents())
 
     init(_ wakeup: Wakeup) { self.wakeup = wakeup }
 
     func deliver(_ answer: String, to connection: Int) {
-        contents.with { $0.answers.append((connection, answer)) }
+        contents.withLock { $0.answers.append((connection, answer)) }
         wakeup.signal()
     }
 
     func requestEnd() {
-        contents.with { $0.isEnding = true }
+        contents.withLock { $0.isEnding = true }
         wakeup.signal()
     }
 
     /// Empties the answers.
     func take() -> Contents {
         wakeup.consume()
-        return contents.with { contents in
+        return contents.withLock { contents in
             defer { contents.answers = [] }
             return contents
         }

@@ -1,6 +1,7 @@
 internal import Glibc
 internal import LinuxRuntime
 internal import MediaCore
+import Synchronization
 
 /// The loop of the thread `extension`: starts the program, reads its messages, watches it, and waits for its end.
 /// Confined to that thread.
@@ -15,14 +16,14 @@ struct ExtensionLoop {
     /// Finds what an upload program starts. What a setup program starts may stay: a browser to sign in with, say.
     private let mark: ProcessMark?
     private static let markName = "SHARE_EXTENSION"
-    private static let marks = Monitor(0)
+    private static let marks = Mutex(0)
 
     init(_ process: ExtensionProcess) {
         self.process = process
         let now = MonotonicClock.now
         lifecycle = ExtensionLifecycle(limits: process.limits, isSetup: process.program.isSetup, now: now)
         nextCheck = now + Self.checkInterval
-        let number = Self.marks.with { number in
+        let number = Self.marks.withLock { number in
             number += 1
             return number
         }

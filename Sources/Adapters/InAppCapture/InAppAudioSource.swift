@@ -1,12 +1,13 @@
 internal import LinuxRuntime
 public import MediaCore
+import Synchronization
 
 /// An app's audio for one consumer.
 public final class InAppAudioSource: AudioSource, Sendable {
     private let audio: InAppAudio
     private let capacity: MediaDuration
     private let buffer: Monitor<InAppAudioBuffer>
-    private let thread = Monitor<NamedThread?>(nil)
+    private let thread = Mutex<NamedThread?>(nil)
     public let summary: String
 
     init(_ audio: InAppAudio, summary: String, capacity: MediaDuration) {
@@ -22,7 +23,7 @@ public final class InAppAudioSource: AudioSource, Sendable {
         handler: @escaping @Sendable (UnsafeBufferPointer<Int16>, MediaInstant) -> Void,
         ended: @escaping @Sendable (SourceFailure) -> Void
     ) throws(SourceFailure) {
-        let failure = thread.with { thread -> NamedThread.Failure? in
+        let failure = thread.withLock { thread -> NamedThread.Failure? in
             guard thread == nil else { return nil }
             buffer.with { $0 = InAppAudioBuffer(capacity: capacity) }
             do throws(NamedThread.Failure) {
@@ -54,7 +55,7 @@ public final class InAppAudioSource: AudioSource, Sendable {
 
     public func stop() {
         audio.remove(buffer)
-        let ending = thread.with { thread in
+        let ending = thread.withLock { thread in
             defer { thread = nil }
             return thread
         }

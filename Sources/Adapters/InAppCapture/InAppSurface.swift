@@ -18,7 +18,7 @@ public final class InAppSurface: Sendable {
     let converter: any PixelConverter
     let state: Monitor<SurfaceState>
     private let isCapturedNow = Atomic(false)
-    private let captureChanged: Monitor<(@Sendable () -> Void)?> = Monitor(nil)
+    private let captureChanged: Mutex<(@Sendable () -> Void)?> = Mutex(nil)
 
     /// - Parameters:
     ///   - name: the app's name, for people.
@@ -142,7 +142,7 @@ public final class InAppSurface: Sendable {
 
     /// Sets the callback for changes of `isCaptured`, so that an app can hide what nobody else should see.
     /// Called on the video thread of a screen, before its next frame is read.
-    public func onCapture(_ body: (@Sendable () -> Void)?) { captureChanged.with { $0 = body } }
+    public func onCapture(_ body: (@Sendable () -> Void)?) { captureChanged.withLock { $0 = body } }
 
     /// Adds, changes or removes readers.
     func changeReaders(_ body: (inout SurfaceState) -> Void) {
@@ -151,6 +151,6 @@ public final class InAppSurface: Sendable {
             let isCaptured = state.readers.contains { $0.phase == .captured }
             return isCapturedNow.exchange(isCaptured, ordering: .acquiringAndReleasing) != isCaptured
         }
-        if hasChanged { captureChanged.with { $0 }?() }
+        if hasChanged { captureChanged.withLock { $0 }?() }
     }
 }

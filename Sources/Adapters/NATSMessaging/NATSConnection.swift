@@ -2,6 +2,7 @@ import CNATS
 import Glibc
 import LinuxRuntime
 import MediaCore
+import Synchronization
 
 /// A message of a ``NATSConnection``.
 public struct NATSMessage: Sendable {
@@ -62,7 +63,7 @@ public final class NATSConnection: Sendable {
 
     private let state = Monitor(State())
     private let context: Context
-    private let thread = Monitor<NamedThread?>(nil)
+    private let thread = Mutex<NamedThread?>(nil)
 
     /// The state of libnats' callbacks. It lives as long as the process: libnats does not say when its last callback returns.
     private final class Context: Sendable {
@@ -128,7 +129,7 @@ public final class NATSConnection: Sendable {
         nonisolated(unsafe) let settings = options
         let servers = configuration.servers.map { Self.withoutPassword($0) }.joined(separator: ", ")
         let isConnected = attempt(settings, servers)
-        thread.with {
+        thread.withLock {
             $0 = NamedThread("nats") { [self] in
                 run(settings, servers, isConnected: isConnected)
                 natsOptions_Destroy(settings)

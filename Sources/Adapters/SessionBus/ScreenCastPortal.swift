@@ -2,6 +2,7 @@ import CGIO
 import Glibc
 package import LinuxRuntime
 package import MediaCore
+import Synchronization
 
 /// The desktop portal for screen casts: org.freedesktop.portal.ScreenCast, versions 1 to 5, of xdg-desktop-portal.
 ///
@@ -33,7 +34,7 @@ package final class ScreenCastPortal: ScreenCast {
     private let tokens: TokenStore
     private let showsCursor: Bool
     private let client: Monitor<PortalClient?>
-    private let end = Monitor<End>(End())
+    private let end = Mutex<End>(End())
 
     private struct End {
         var isClosed = false
@@ -52,12 +53,12 @@ package final class ScreenCastPortal: ScreenCast {
 
     deinit { close() }
 
-    package func onEnd(_ body: @escaping @Sendable () -> Void) { end.with { $0.body = body } }
+    package func onEnd(_ body: @escaping @Sendable () -> Void) { end.withLock { $0.body = body } }
 
     package var isEnded: Bool { client.with { $0 }?.isSessionEnded ?? false }
 
     package func close() {
-        end.with { $0.isClosed = true }
+        end.withLock { $0.isClosed = true }
         take()?.close()
     }
 
@@ -71,9 +72,9 @@ package final class ScreenCastPortal: ScreenCast {
 
     package func open(usesRestoring: Bool) throws(SourceFailure) -> ScreenCastGrant {
         take()?.close()
-        let client = try PortalClient(address: address, onEnd: { [weak self] in self?.end.with { $0.body }() })
+        let client = try PortalClient(address: address, onEnd: { [weak self] in self?.end.withLock { $0.body }() })
         self.client.with { $0 = client }
-        if end.with({ $0.isClosed }) {
+        if end.withLock({ $0.isClosed }) {
             take()?.close()
             throw PortalClient.ended
         }

@@ -1,6 +1,7 @@
 internal import Glibc
 internal import LinuxRuntime
 public import MediaCore
+import Synchronization
 
 /// A synthetic audio source: sines of 440 Hz on the left and 660 Hz on the right (amplitude 3,000 of 32,767). In the
 /// first 100 ms of each whole second of the media clock both channels have 1,000 Hz instead (amplitude 12,000), as
@@ -39,7 +40,7 @@ public final class TestTone: AudioSource, Sendable {
     }
 
     private let table: [Int16]
-    private let run = Monitor<(run: Run, thread: NamedThread)?>(nil)
+    private let run = Mutex<(run: Run, thread: NamedThread)?>(nil)
 
     public init() {
         // Every frequency is an integer in hertz, so a table of one second repeats without a discontinuity.
@@ -62,7 +63,7 @@ public final class TestTone: AudioSource, Sendable {
         handler: @escaping @Sendable (UnsafeBufferPointer<Int16>, MediaInstant) -> Void,
         ended: @escaping @Sendable (SourceFailure) -> Void
     ) throws(SourceFailure) {
-        let failure = run.with { run -> NamedThread.Failure? in
+        let failure = run.withLock { run -> NamedThread.Failure? in
             guard run == nil else { return nil }
             let new = Run(table, handler)
             do throws(NamedThread.Failure) {
@@ -79,7 +80,7 @@ public final class TestTone: AudioSource, Sendable {
 
     /// Returns within about a millisecond, or once a running handler returns. Must not be called from the handler.
     public func stop() {
-        let ending = run.with { run in
+        let ending = run.withLock { run in
             defer { run = nil }
             return run
         }

@@ -6,6 +6,7 @@ import LinuxRuntime
 import MediaCore
 import Service
 import Signaling
+import Synchronization
 
 /// The broadcasts that are published to a relay, and what all of its broadcasts have in common: who may watch, and how
 /// many do. Safe from any thread.
@@ -25,7 +26,7 @@ final class PublishedBroadcasts: Sendable {
     let environment = Monitor<RelayedBroadcast.Environment?>(nil)
     let isDraining = Monitor(false)
     let cluster = ClusterAccess()
-    private let entries = Monitor<[SessionID: Entry]>([:])
+    private let entries = Mutex<[SessionID: Entry]>([:])
     /// Without identifier and secret.
     private let settings: BroadcastConfiguration
     private let hasCluster: Bool
@@ -48,7 +49,7 @@ final class PublishedBroadcasts: Sendable {
             self?.environment.with { $0 }?.session.send(ServiceInfo(viewers: viewers), to: session)
             self?.cluster.note(viewers: viewers, of: id)
         }
-        entries.with {
+        entries.withLock {
             $0[session] = Entry(broadcast: broadcast, publisher: publisher, viewers: viewers, audience: audience)
         }
         return SharedSink(broadcast, closesSink: true) { [weak self] in
@@ -59,7 +60,7 @@ final class PublishedBroadcasts: Sendable {
     /// The broadcast of a session that this one replaces.
     private func takenOver(_ publisher: Publisher) -> (RelayedBroadcast, viewers: Int)? {
         guard let old = publisher.replaces else { return nil }
-        return entries.with { $0.removeValue(forKey: old) }.map { ($0.broadcast, $0.viewers) }
+        return entries.withLock { $0.removeValue(forKey: old) }.map { ($0.broadcast, $0.viewers) }
     }
 
     private func new(_ publisher: Publisher) -> RelayedBroadcast {
@@ -132,7 +133,7 @@ final class PublishedBroadcasts: Sendable {
 
     /// Media of a publisher comes: its broadcast can be watched.
     func connected(_ session: SessionID) {
-        let live = entries.with { entries -> Entry? in
+        let live = entries.withLock { entries -> Entry? in
             guard let found = entries[session], !found.isLive else { return nil }
             entries[session]?.isLive = true
             return found
@@ -148,23 +149,23 @@ final class PublishedBroadcasts: Sendable {
     }
 
     func closed(_ session: SessionID) {
-        guard let ended = entries.with({ $0.removeValue(forKey: session) }) else { return }
+        guard let ended = entries.withLock({ $0.removeValue(forKey: session) }) else { return }
         // It may be published by another session already.
         if self.session(of: ended.broadcast.id) == nil { cluster.member?.withdraw(ended.broadcast.id) }
     }
 
-    func broadcast(of session: SessionID) -> RelayedBroadcast? { entries.with { $0[session]?.broadcast } }
+    func broadcast(of session: SessionID) -> RelayedBroadcast? { entries.withLock { $0[session]?.broadcast } }
 
     /// The session of the publisher; nil if it publishes to another relay.
     private func session(of id: BroadcastID) -> SessionID? {
-        entries.with { $0.first { $0.value.broadcast.id == id }?.key }
+        entries.withLock { $0.first { $0.value.broadcast.id == id }?.key }
     }
 
-    var isEmpty: Bool { entries.with { $0.isEmpty } }
+    var isEmpty: Bool { entries.withLock { $0.isEmpty } }
 
     /// All, in the order of their sessions.
     var all: [(session: SessionID, broadcast: RelayedBroadcast)] {
-        entries.with { $0.map { ($0.key, $0.value.broadcast) } }.sorted { $0.0.text < $1.0.text }
+        entries.withLock { $0.map { ($0.key, $0.value.broadcast) } }.sorted { $0.0.text < $1.0.text }
     }
 
     // MARK: Viewers
@@ -180,7 +181,7 @@ final class PublishedBroadcasts: Sendable {
         guard let environment = environment.with({ $0 }) else { return .unanswered }
         guard !isDraining.with({ $0 }) else { return .busy(Self.drainingText) }
         if let pass = knock.pass, !knock.wasRemoved { return pass == .ofPerson ? .accepted : .acceptedByRule }
-        if let published = entries.with({ $0.first { $0.value.broadcast.id == id } }) {
+        if let published = entries.withLock({ $0.first { $0.value.broadcast.id == id } }) {
             guard published.value.publisher.decidesOnViewers else { return await environment.decide(knock) }
             return await environment.session.ask(knock, of: published.key)
         }
@@ -204,13 +205,13 @@ final class PublishedBroadcasts: Sendable {
         }
         emit(.broadcast(session, event))
         guard let viewers else { return }
-        entries.with { $0[session]?.viewers = viewers }
+        entries.withLock { $0[session]?.viewers = viewers }
         noteAudience(of: id)
     }
 
     /// Counts the viewers at all relays.
     func noteAudience(of id: BroadcastID) {
-        guard let session = session(of: id), let entry = entries.with({ $0[session] }) else { return }
+        guard let session = session(of: id), let entry = entries.withLock({ $0[session] }) else { return }
         let viewers = cluster.audience(entry.viewers, of: id)
         environment.with { $0 }?.session.note(viewers: viewers, of: session)
         entry.audience.pass(viewers, interval: .betweenAudienceReports(viewers: viewers))

@@ -11,6 +11,7 @@ import PeerConnection
 import Service
 import SessionDescription
 import Signaling
+import Synchronization
 import Viewer
 
 /// One broadcast of a relay: takes in what the publisher's session receives, and serves it to viewers without decoding
@@ -81,7 +82,7 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
     private let emit: @Sendable (BroadcastEvent) -> Void
     private let reportSlowest: @Sendable (Bitrate?) -> Void
     private let exceeded: @Sendable () -> Void
-    private let state = Monitor(State())
+    private let state = Mutex(State())
 
     /// Of tracks in `RelayClock`; audio tracks follow.
     private static let videoTrack = -1
@@ -108,17 +109,17 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
     }
 
     /// The viewers' link; nil before media was negotiated.
-    var link: Link? { state.with { $0.link } }
+    var link: Link? { state.withLock { $0.link } }
 
     /// Where it can be watched; nil before media was negotiated.
     var served: ServedBroadcast? {
-        state.with { state in
+        state.withLock { state in
             state.link.map { ServedBroadcast(link: $0, codec: state.video?.codec) }
         }
     }
 
     /// Tells all viewers. Lost before media was negotiated.
-    func send(_ event: HostEvent) { state.with { $0.served }?.signaling.send(event) }
+    func send(_ event: HostEvent) { state.withLock { $0.served }?.signaling.send(event) }
 
     /// Tells all viewers where they can go on.
     func send(alternates links: [String]) {
@@ -130,7 +131,7 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
 
     /// Tells the viewers, also those who come later, that the publisher has paused the broadcast, or goes on with it.
     func setPaused(_ isPaused: Bool) {
-        state.with { state in
+        state.withLock { state in
             guard state.isPaused != isPaused else { return }
             state.isPaused = isPaused
             // In the order of the changes.
@@ -140,7 +141,7 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
 
     /// Tells the viewers that the connection to the publisher is interrupted, or that it is there again.
     func setActive(_ isActive: Bool) {
-        state.with { state in
+        state.withLock { state in
             guard state.isActive != isActive else { return }
             state.isActive = isActive
             state.served?.signaling.send(isActive ? .active : .inactive)
@@ -149,11 +150,11 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
 
     /// A relay that fetches the broadcast here tells what its slowest viewer can get; nil: as much as its others.
     func note(slowest: Bitrate?, at relay: String) {
-        state.with { $0.reports.note(slowest, from: relay, now: MonotonicClock.now) }
+        state.withLock { $0.reports.note(slowest, from: relay, now: MonotonicClock.now) }
     }
 
     /// Forgets what relays have told that do not fetch the broadcast here any more.
-    func keepReports(of relays: Set<String>) { state.with { $0.reports.keep(relays) } }
+    func keepReports(of relays: Set<String>) { state.withLock { $0.reports.keep(relays) } }
 
     var id: BroadcastID { configuration.id }
 
@@ -167,7 +168,7 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
 
     /// The codec (nil without video), and what was sent to the viewers; nil before media was negotiated.
     func traffic() async -> (id: BroadcastID, codec: VideoCodec?, BroadcastTraffic)? {
-        let (served, codec) = state.with { ($0.served, $0.video?.codec) }
+        let (served, codec) = state.withLock { ($0.served, $0.video?.codec) }
         guard let served, let traffic = await served.core.ifRunning({ $0.traffic }) else { return nil }
         return (served.handle.id, codec, traffic)
     }
@@ -179,14 +180,14 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
     ) throws(MediaSinkFailure) {
         // A session that begins paused says so.
         setPaused(false)
-        let isFirst = state.with { state in
+        let isFirst = state.withLock { state in
             state.requestKeyframe = requestKeyframe
             state.clock = RelayClock()
             return state.served == nil && !state.isClosed
         }
         guard let environment else { return }
         guard isFirst else {
-            let codec = state.with { $0.video?.codec }
+            let codec = state.withLock { $0.video?.codec }
             guard codec == format.video else {
                 let (old, new) = (codec?.rawValue ?? "audio alone", format.video?.rawValue ?? "audio alone")
                 throw MediaSinkFailure("the publisher has changed from \(old) to \(new)")
@@ -197,7 +198,7 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
         if let codec = format.video {
             let packets = LoopBound(loop, ForwardedVideo(codec))
             packets.assumeIsolated { $0.onPackets = { [weak self] in self?.forward() } }
-            state.with { $0.video = Video(codec: codec, packets: packets) }
+            state.withLock { $0.video = Video(codec: codec, packets: packets) }
         }
         var broadcast: Broadcast?
         environment.agents.assumeIsolated {
@@ -220,18 +221,18 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
                 fingerprint: environment.identity.fingerprint, flags: environment.linkFlags)
             // Others go on watching until it comes.
             let keyframeRequests = KeyframeRequestAggregator(loop) { [weak self] in
-                self?.state.with { $0.requestKeyframe }?(.wanted)
+                self?.state.withLock { $0.requestKeyframe }?(.wanted)
             }
             let bandwidth = AudienceBandwidth(
                 loop, maximum: environment.maximumBitrate,
-                received: { [weak self] in self?.state.with { $0.receivedBytes }?() ?? 0 },
+                received: { [weak self] in self?.state.withLock { $0.receivedBytes }?() ?? 0 },
                 estimates: { [weak self] in
-                    let behind = self?.state.with { $0.reports.bitrates(now: MonotonicClock.now) } ?? []
+                    let behind = self?.state.withLock { $0.reports.bitrates(now: MonotonicClock.now) } ?? []
                     return core.assumeIsolated { $0.audienceEstimates(behind: behind) }
                 },
-                limit: { [weak self] rate in self?.state.with { $0.limitBitrate }?(rate) },
+                limit: { [weak self] rate in self?.state.withLock { $0.limitBitrate }?(rate) },
                 reportSlowest: reportSlowest, exceeded: exceeded)
-            state.with { state in
+            state.withLock { state in
                 state.served = Served(
                     core: core, signaling: signaling, handle: handle, audioTracks: broadcast.settings.audio.count,
                     keyframeRequests: LoopBound(loop, keyframeRequests), bandwidth: LoopBound(loop, bandwidth))
@@ -246,7 +247,7 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
     func begin(
         limitBitrate: @escaping @Sendable (Bitrate?) -> Void, receivedBytes: @escaping @Sendable () -> Int
     ) {
-        state.with { state in
+        state.withLock { state in
             guard !state.isClosed else { return }
             (state.limitBitrate, state.receivedBytes) = (limitBitrate, receivedBytes)
         }
@@ -272,17 +273,17 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
 
     var videoCodecs: Set<VideoCodec> { Set(VideoCodec.allCases) }
 
-    var forwarded: LoopBound<ForwardedVideo>? { state.with { $0.video?.packets } }
+    var forwarded: LoopBound<ForwardedVideo>? { state.withLock { $0.video?.packets } }
 
     /// Has all packets of one iteration of the loop sent at once.
     private func forward() {
-        let served = state.with { state -> Served? in
+        let served = state.withLock { state -> Served? in
             guard !state.isForwarding, let served = state.served else { return nil }
             state.isForwarding = true
             return served
         }
         served?.core.perform { [weak self] in
-            self?.state.with { $0.isForwarding = false }
+            self?.state.withLock { $0.isForwarding = false }
             $0.packetsForwarded()
         }
     }
@@ -290,7 +291,7 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
     /// Takes the time and the kind of a frame, whose packets were forwarded already.
     func receive(_ frame: EncodedVideoFrame) {
         let now = MonotonicClock.now
-        let (served, video, captured) = state.with { state in
+        let (served, video, captured) = state.withLock { state in
             (
                 state.served, state.video,
                 state.clock.instant(
@@ -306,7 +307,7 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
 
     func receive(_ packet: EncodedAudioPacket) {
         let now = MonotonicClock.now
-        let (served, captured) = state.with { state in
+        let (served, captured) = state.withLock { state in
             (
                 state.served,
                 state.clock.instant(
@@ -327,7 +328,7 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
     }
 
     func close(_ done: @escaping @Sendable () -> Void) {
-        let served = state.with { state in
+        let served = state.withLock { state in
             state.isClosed = true
             state.requestKeyframe = nil
             (state.limitBitrate, state.receivedBytes) = (nil, nil)
@@ -357,6 +358,6 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
     func requestRecovery(_ encoding: EncodingID, from number: UInt32) { requestKeyframe(encoding, isFirst: false) }
 
     func requestKeyframe(_ encoding: EncodingID, isFirst: Bool) {
-        state.with { $0.video == nil ? nil : $0.served }?.keyframeRequests.assumeIsolated { $0.request() }
+        state.withLock { $0.video == nil ? nil : $0.served }?.keyframeRequests.assumeIsolated { $0.request() }
     }
 }

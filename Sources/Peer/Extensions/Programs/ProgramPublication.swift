@@ -8,6 +8,7 @@ import MediaCore
 import MediaEngine
 package import PeerConnection
 package import Signaling
+import Synchronization
 
 /// The upload program's side of a broadcast to an endpoint: publishes the samples of its host as they were encoded.
 ///
@@ -18,7 +19,7 @@ package final class ProgramPublication: Sendable {
     private let media: UploadedMedia
     private let publication: ServicePublication
     private let wakeups: LoopBound<MediaWakeups>
-    private let isStopped = Monitor(false)
+    private let isStopped = Mutex(false)
 
     /// - Parameters:
     ///   - tracks: what is published of the host's audio.
@@ -71,7 +72,7 @@ package final class ProgramPublication: Sendable {
 
     /// Ends the session at the endpoint and frees everything. May be called more than once.
     package func stop(_ reason: EndReason) async {
-        let isFirst = isStopped.with { isStopped in
+        let isFirst = isStopped.withLock { isStopped in
             defer { isStopped = true }
             return !isStopped
         }

@@ -3,6 +3,7 @@ import Host
 import LinuxRuntime
 import MediaCore
 import PeerConnection
+import Synchronization
 
 /// Passes frames as I420 and audio as PCM to a program. While the program has all slots of video, frames are dropped;
 /// the newest one follows.
@@ -26,7 +27,7 @@ final class RawUploader: SampleUploader, @unchecked Sendable {
     private let process: ExtensionProcess
     private let fail: @Sendable (EndReason) -> Void
     private let control = Monitor(Control())
-    private let thread = Monitor<NamedThread?>(nil)
+    private let thread = Mutex<NamedThread?>(nil)
     private let interval: MediaDuration
 
     init(
@@ -46,7 +47,7 @@ final class RawUploader: SampleUploader, @unchecked Sendable {
 
     func start(_ emit: @escaping @Sendable (BroadcastEvent) -> Void) {
         self.emit.with { $0 = emit }
-        thread.with { $0 = NamedThread("video") { self.run() } }
+        thread.withLock { $0 = NamedThread("video") { self.run() } }
         for (index, input) in audio.enumerated() {
             let track: SampleDescription.AudioTrack = input.kind == .microphoneAudio ? .microphone : .application
             let name = input.kind == .microphoneAudio ? "microphone" : "audio"
@@ -156,7 +157,7 @@ final class RawUploader: SampleUploader, @unchecked Sendable {
         if let ending = try? NamedThread.start("ending", { for input in audio { input.source.stop() } }) {
             await ending.ended()
         }
-        await thread.with { $0 }?.ended()
+        await thread.withLock { $0 }?.ended()
         await control.with { $0.tap }?.encoding.stop()
     }
 

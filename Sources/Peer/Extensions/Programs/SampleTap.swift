@@ -1,6 +1,7 @@
 import Host
 import LinuxRuntime
 import MediaCore
+import Synchronization
 
 /// Encodes the samples that a program gets raw once more, for sinks of this process.
 final class SampleTap: Sendable {
@@ -108,21 +109,21 @@ final class TappedAudio: AudioSource {
     typealias Handler = @Sendable (UnsafeBufferPointer<Int16>, MediaInstant) -> Void
 
     let summary: String
-    private let handler = Monitor<Handler?>(nil)
+    private let handler = Mutex<Handler?>(nil)
 
     init(summary: String) { self.summary = summary }
 
     /// Takes 10 ms.
     func pass(_ samples: UnsafeBufferPointer<Int16>, _ time: MediaInstant) {
         // With the lock held: no handler runs after `stop`.
-        handler.with { $0?(samples, time) }
+        handler.withLock { $0?(samples, time) }
     }
 
     func start(handler: @escaping Handler, ended: @escaping @Sendable (SourceFailure) -> Void) {
-        self.handler.with { $0 = handler }
+        self.handler.withLock { $0 = handler }
     }
 
-    func stop() { handler.with { $0 = nil } }
+    func stop() { handler.withLock { $0 = nil } }
 }
 
 extension I420Buffer {

@@ -3,6 +3,7 @@ package import Host
 package import LinuxRuntime
 import MediaCore
 package import MediaEngine
+import Synchronization
 
 /// The encoded samples that a host passes to the program of an extension, as the media of a broadcast of its own: nothing
 /// is encoded again. What the broadcast asks of the encoder goes back to the host.
@@ -27,7 +28,7 @@ package final class UploadedMedia: EncodedMediaSource {
     private let connection: ProgramConnection
     private let feedback = Monitor(Feedback())
     /// Frames up to the next key frame are dropped, as one before them was.
-    private let isDropping = Monitor(false)
+    private let isDropping = Mutex(false)
     private static let interval = MediaDuration.milliseconds(33)
 
     /// - Parameter tracks: of the host, which are published; the others are dropped.
@@ -46,7 +47,7 @@ package final class UploadedMedia: EncodedMediaSource {
         let time = MediaInstant(nanoseconds: sample.description.time)
         switch sample.description.format {
         case .vp8(_, let isKeyframe, let layer, _, _):
-            let isTaken = isDropping.with { isDropping in
+            let isTaken = isDropping.withLock { isDropping in
                 if isDropping, !isKeyframe { return false }
                 let isTaken = frames[.main].push(
                     byteCount: sample.bytes.count,

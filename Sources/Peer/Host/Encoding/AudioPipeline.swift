@@ -1,5 +1,6 @@
 package import LinuxRuntime
 package import MediaCore
+import Synchronization
 
 /// One audio track of a host: takes 10 ms at a time on the source's own thread, encodes 20 ms packets of Opus and
 /// queues them.
@@ -31,13 +32,13 @@ package final class AudioPipeline: @unchecked Sendable {
     private var pendingSince = MediaInstant(nanoseconds: 0)
     private let packet = UnsafeMutableRawBufferPointer.allocate(byteCount: 1_500, alignment: 16)
     private let activity = Monitor(Activity())
-    private let meter = Monitor(AudioLevelMeter())
-    private let loss = Monitor(0.0)
+    private let meter = Mutex(AudioLevelMeter())
+    private let loss = Mutex(0.0)
     private var appliedLoss = 0.0
     /// The encoder's bitrate when there is enough bandwidth.
     let normalBitrate: Bitrate
     /// The requested fraction of `normalBitrate`, 0...1.
-    private let bitrateFraction = Monitor(1.0)
+    private let bitrateFraction = Mutex(1.0)
     private var appliedFraction = 1.0
     /// The lower bound of the bitrate. Speech stays intelligible; it applies even if the path carries less.
     private static let leastBitrate = Bitrate.kilobits(16)
@@ -94,7 +95,7 @@ package final class AudioPipeline: @unchecked Sendable {
     /// The name that people see.
     package var name: String { kind == .microphoneAudio ? "microphone" : "audio" }
 
-    func setExpectedLoss(_ fraction: Double) { loss.with { $0 = fraction } }
+    func setExpectedLoss(_ fraction: Double) { loss.withLock { $0 = fraction } }
 
     /// Returns the fraction of its normal bitrate that all audio together may take.
     ///
@@ -111,7 +112,7 @@ package final class AudioPipeline: @unchecked Sendable {
     /// Requests a fraction of the normal bitrate, so that audio leaves room for video. The bitrate stays at 16 kbit/s
     /// or more.
     /// - Parameter fraction: of the normal bitrate; values over 1 count as 1.
-    func setBitrateFraction(_ fraction: Double) { self.bitrateFraction.with { $0 = min(max(fraction, 0), 1) } }
+    func setBitrateFraction(_ fraction: Double) { self.bitrateFraction.withLock { $0 = min(max(fraction, 0), 1) } }
 
     /// Sets whether anybody receives the track. Nothing is encoded while nobody does.
     func setWanted(_ wanted: Bool) { activity.with { $0.isWanted = wanted } }
@@ -128,7 +129,7 @@ package final class AudioPipeline: @unchecked Sendable {
     func setPaused(_ paused: Bool) { activity.with { $0.isPaused = paused } }
 
     package var state: AudioTrackState {
-        let level = meter.with { $0.decibels(at: MonotonicClock.now) }
+        let level = meter.withLock { $0.decibels(at: MonotonicClock.now) }
         return activity.with {
             AudioTrackState(kind: kind, isMuted: $0.isMuted, isCaptured: $0.isCaptured, level: level)
         }
@@ -139,7 +140,7 @@ package final class AudioPipeline: @unchecked Sendable {
     private func take(_ samples: UnsafeBufferPointer<Int16>, _ captured: MediaInstant) {
         let activity = activity.with { $0 }
         // A muted microphone shows its level, too: its owner may speak without knowing that it is muted.
-        if !activity.isPaused { meter.with { $0.add(samples, at: MonotonicClock.now) } }
+        if !activity.isPaused { meter.withLock { $0.add(samples, at: MonotonicClock.now) } }
         guard activity.isEncoding else {
             filled = 0
             return
@@ -155,7 +156,7 @@ package final class AudioPipeline: @unchecked Sendable {
         filled += samples.count
         guard filled == pending.count else { return }
         filled = 0
-        let loss = loss.with { $0 }
+        let loss = loss.withLock { $0 }
         if abs(loss - appliedLoss) >= 0.01 || (loss == 0) != (appliedLoss == 0) {
             appliedLoss = loss
             encoder.setExpectedLoss(loss)
@@ -168,7 +169,7 @@ package final class AudioPipeline: @unchecked Sendable {
     }
 
     private func applyBitrateFraction() {
-        let bitrateFraction = bitrateFraction.with { $0 }
+        let bitrateFraction = bitrateFraction.withLock { $0 }
         // Changes of an eighth or less are ignored, except the return to the full bitrate.
         guard abs(bitrateFraction - appliedFraction) > appliedFraction / 8 || bitrateFraction == 1,
             bitrateFraction != appliedFraction

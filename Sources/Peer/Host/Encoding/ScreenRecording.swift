@@ -2,6 +2,7 @@ public import Identifiers
 import LinuxRuntime
 public import MediaCore
 public import PeerConnection
+import Synchronization
 
 /// The own screen for sinks of this process alone: a recording without viewers, port and link.
 ///
@@ -16,7 +17,7 @@ public final class ScreenRecording: ControllableBroadcast {
 
     private let encoding: LocalEncoding
     private let emit: @Sendable (BroadcastEvent) -> Void
-    private let state = Monitor(State())
+    private let state = Mutex(State())
 
     /// - Parameter emit: called from any thread.
     public init(
@@ -31,8 +32,8 @@ public final class ScreenRecording: ControllableBroadcast {
 
     /// Starts to capture, once the sinks were added.
     public func start() {
-        guard state.with({ $0.reason == nil && !$0.hasStarted }) else { return }
-        state.with { $0.hasStarted = true }
+        guard state.withLock({ $0.reason == nil && !$0.hasStarted }) else { return }
+        state.withLock { $0.hasStarted = true }
         encoding.start { [weak self] event in self?.handle(event) }
     }
 
@@ -53,7 +54,7 @@ public final class ScreenRecording: ControllableBroadcast {
 
     @discardableResult
     public func pause() async -> Bool {
-        let isPaused = state.with { state in
+        let isPaused = state.withLock { state in
             guard state.reason == nil, state.pausedSince == nil else { return false }
             state.pausedSince = MonotonicClock.now
             return true
@@ -66,7 +67,7 @@ public final class ScreenRecording: ControllableBroadcast {
 
     @discardableResult
     public func resume() async -> Bool {
-        let since = state.with { state in
+        let since = state.withLock { state in
             defer { if state.reason == nil { state.pausedSince = nil } }
             return state.reason == nil ? state.pausedSince : nil
         }
@@ -76,7 +77,7 @@ public final class ScreenRecording: ControllableBroadcast {
         return true
     }
 
-    public func isPaused() async -> Bool { state.with { $0.pausedSince != nil } }
+    public func isPaused() async -> Bool { state.withLock { $0.pausedSince != nil } }
 
     public var audioTracks: [AudioTrackState] { encoding.audioTracks }
 
@@ -109,7 +110,7 @@ public final class ScreenRecording: ControllableBroadcast {
     }
 
     public func statistics() async -> HostStatistics? {
-        let (isRunning, isPaused) = state.with { ($0.reason == nil, $0.pausedSince != nil) }
+        let (isRunning, isPaused) = state.withLock { ($0.reason == nil, $0.pausedSince != nil) }
         guard isRunning else { return nil }
         var statistics = HostStatistics(video: encoding.statistics)
         statistics.destination = .file
@@ -121,7 +122,7 @@ public final class ScreenRecording: ControllableBroadcast {
     }
 
     public func stop(_ reason: EndReason) async {
-        let isFirst = state.with { state in
+        let isFirst = state.withLock { state in
             defer { state.reason = state.reason ?? reason }
             return state.reason == nil
         }

@@ -3,6 +3,7 @@ import Identifiers
 import Identity
 import LinuxRuntime
 import MediaCore
+import Synchronization
 
 /// Signs a host's orders to its viewers. What makes it sign comes over a relay, which may repeat it as often as it likes, so
 /// an order is used again for a while, and signatures are limited. Safe from any thread.
@@ -21,7 +22,7 @@ final class RedirectSigner: Sendable {
     private let broadcast: BroadcastID
     private let identity: Identity
     private let start: ContinuousClock.Instant
-    private let state = Monitor(State())
+    private let state = Mutex(State())
 
     /// An order is valid for 30 s.
     private static let reuseTime = Duration.seconds(5)
@@ -40,7 +41,7 @@ final class RedirectSigner: Sendable {
     /// - Returns: nil if the viewer has not knocked or cannot check orders, or too many were signed.
     func redirect(of viewer: Viewer, to link: Link, now: ContinuousClock.Instant = .now) -> SignedRedirect? {
         guard let knock = viewer.knock, let origin = viewer.origin else { return nil }
-        return state.with { state in
+        return state.withLock { state in
             state.orders = state.orders.filter { now - $0.value.signed < Self.reuseTime }
             if let known = state.orders[knock]?.redirect, known.link == link.text { return known }
             state.budget.refill(MediaInstant(nanoseconds: Int64((now - start) / .nanoseconds(1))))

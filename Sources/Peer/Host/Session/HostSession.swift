@@ -11,6 +11,7 @@ import MediaEngine
 public import PeerConnection
 import SessionDescription
 import Signaling
+import Synchronization
 
 /// Publishes a screen. Owns the signalling server, the video and audio threads, and one connection for each viewer.
 ///
@@ -42,7 +43,7 @@ public final class HostSession: Sendable {
     private let wakeups: LoopBound<MediaWakeups>
     let servers: ICEServerMonitor
     /// Of the servers of a relay or a service.
-    private let serverRenewal = Monitor<ICEServerRenewal?>(nil)
+    private let serverRenewal = Mutex<ICEServerRenewal?>(nil)
     private let descriptors: DescriptorPlan
     /// The recorders and clip buffers, which are closed at the end.
     let sinks = Monitor<[any EncodedMediaSink]>([])
@@ -206,7 +207,7 @@ public final class HostSession: Sendable {
     func keepServersValid(of paired: PairedService, isAnother: Bool = false) {
         let renewal: ICEServerRenewal? = isStopped.with { isStopped in
             guard !isStopped else { return nil }
-            return serverRenewal.with { renewal in
+            return serverRenewal.withLock { renewal in
                 let known = renewal ?? makeRenewal()
                 renewal = known
                 return known
@@ -270,7 +271,7 @@ public final class HostSession: Sendable {
             })
         else { return }
         servers.stop()
-        serverRenewal.with { $0 }?.stop()
+        serverRenewal.withLock { $0 }?.stop()
         let server = server.with { $0 }
         let sentence = reason.code == .stopped ? "the host ended the broadcast" : reason.sentence
         await signaling.end(reason: sentence)

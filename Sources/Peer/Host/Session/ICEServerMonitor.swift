@@ -2,6 +2,7 @@ import HTTP
 import LinuxRuntime
 import PeerConnection
 import Signaling
+import Synchronization
 
 /// Resolves and checks the STUN and TURN servers of a host, and warns of those that do not work. Safe from any thread.
 final class ICEServerMonitor: Sendable {
@@ -9,11 +10,11 @@ final class ICEServerMonitor: Sendable {
     private let emit: @Sendable (BroadcastEvent) -> Void
     private let isStopped = Monitor(false)
     /// What was said of the servers' names.
-    private let complaints = Monitor<Set<String>>([])
+    private let complaints = Mutex<Set<String>>([])
     /// A relay or service may name other servers each time.
     private static let complaintLimit = 256
     /// When the servers were last checked.
-    private let lastCheck = Monitor<ContinuousClock.Instant?>(nil)
+    private let lastCheck = Mutex<ContinuousClock.Instant?>(nil)
 
     /// Connections of a host for each of its viewers.
     private static let attempts = 256
@@ -38,7 +39,7 @@ final class ICEServerMonitor: Sendable {
         guard !servers.isEmpty else { return nil }
         let addresses = await resolver.addresses()
         for complaint in addresses.complaints
-        where complaints.with({ $0.count < Self.complaintLimit && $0.insert(complaint).inserted }) {
+        where complaints.withLock({ $0.count < Self.complaintLimit && $0.insert(complaint).inserted }) {
             emit(.warning(complaint))
         }
         return addresses
@@ -56,7 +57,7 @@ final class ICEServerMonitor: Sendable {
     /// Checks the servers and warns of those that do not work. Does nothing within 10 s of the last check.
     func check() {
         let now = ContinuousClock.now
-        let isDue = lastCheck.with { last in
+        let isDue = lastCheck.withLock { last in
             if let last, now - last < .seconds(10) { return false }
             last = now
             return true

@@ -3,19 +3,20 @@ import Identifiers
 import Identity
 import LinuxRuntime
 import Signaling
+import Synchronization
 
 /// Asks the host's user about knocks and reports the decisions. Safe from any thread.
 package final class KnockHandler: Sendable {
     private let decideKnock: HostSession.KnockPolicy
     private let emit: @Sendable (BroadcastEvent) -> Void
     /// The viewers that wait for an answer.
-    private let pending = Monitor<[KnockID: ViewerDescription]>([:])
+    private let pending = Mutex<[KnockID: ViewerDescription]>([:])
 
     /// The viewers that the host's user has removed and not accepted since; the oldest is first.
-    private let removed = Monitor<[ViewerIdentity]>([])
+    private let removed = Mutex<[ViewerIdentity]>([])
     private static let removedLimit = 1_024
     /// The viewers that this host has sent elsewhere, which knock there again, and whether they record; the oldest is first.
-    private let redirected = Monitor<[(identity: ViewerIdentity, records: Bool, isAdmittedByRule: Bool)]>([])
+    private let redirected = Mutex<[(identity: ViewerIdentity, records: Bool, isAdmittedByRule: Bool)]>([])
     private static let redirectedLimit = 8_192
 
     /// How long a refusal applies.
@@ -28,8 +29,8 @@ package final class KnockHandler: Sendable {
 
     /// Marks the viewer's later knocks, until one is accepted.
     func noteRemoval(of identity: ViewerIdentity) {
-        redirected.with { redirected in redirected.removeAll { $0.identity == identity } }
-        removed.with { removed in
+        redirected.withLock { redirected in redirected.removeAll { $0.identity == identity } }
+        removed.withLock { removed in
             removed.removeAll { $0 == identity }
             if removed.count >= Self.removedLimit { removed.removeFirst() }
             removed.append(identity)
@@ -38,7 +39,7 @@ package final class KnockHandler: Sendable {
 
     /// Accepts the viewer's later knocks without a question, until it is removed.
     func noteRedirect(of identity: ViewerIdentity, records: Bool, isAdmittedByRule: Bool = false) {
-        redirected.with { redirected in
+        redirected.withLock { redirected in
             redirected.removeAll { $0.identity == identity }
             if redirected.count >= Self.redirectedLimit { redirected.removeFirst() }
             redirected.append((identity, records, isAdmittedByRule))
@@ -49,8 +50,8 @@ package final class KnockHandler: Sendable {
     /// not then; nil: there is none.
     private func formerDecision(on knock: Knock) -> KnockDecision? {
         // It may have been sent there by what had begun before it was removed.
-        guard !removed.with({ $0.contains(knock.identity) }) else { return nil }
-        let known = redirected.with { redirected in
+        guard !removed.withLock({ $0.contains(knock.identity) }) else { return nil }
+        let known = redirected.withLock { redirected in
             redirected.first { $0.identity == knock.identity && ($0.records || !knock.records) }
         }
         return known.map { $0.isAdmittedByRule ? .acceptedByRule : .accepted }
@@ -59,13 +60,13 @@ package final class KnockHandler: Sendable {
     func decide(_ knock: Knock) async -> KnockDecision {
         if let decision = formerDecision(on: knock) { return decision }
         var knock = knock
-        knock.wasRemoved = removed.with { $0.contains(knock.identity) }
+        knock.wasRemoved = removed.withLock { $0.contains(knock.identity) }
         let who = ViewerDescription(knock)
-        pending.with { $0[knock.id] = who }
+        pending.withLock { $0[knock.id] = who }
         emit(.knock(who))
         let decision = await decideKnock(knock)
         if [.accepted, .acceptedByRule, .remembered].contains(decision) {
-            removed.with { removed in removed.removeAll { $0 == knock.identity } }
+            removed.withLock { removed in removed.removeAll { $0 == knock.identity } }
         }
         switch decision {
         case .accepted, .acceptedByRule: emit(.accepted(who, isRemembered: false))
@@ -76,12 +77,12 @@ package final class KnockHandler: Sendable {
         case .unanswered where Task.isCancelled: break
         case .unanswered: emit(.refused(who, reason: "nobody answered"))
         }
-        pending.with { $0[knock.id] = decision == .unanswered ? who : nil }
+        pending.withLock { $0[knock.id] = decision == .unanswered ? who : nil }
         return decision
     }
 
     func knockWithdrawn(_ knock: KnockID, because reason: KnockWithdrawal) {
-        guard let who = pending.with({ $0.removeValue(forKey: knock) }) else { return }
+        guard let who = pending.withLock({ $0.removeValue(forKey: knock) }) else { return }
         switch reason {
         case .unanswered: emit(.refused(who, reason: "nobody answered"))
         case .left: emit(.refused(who, reason: "they left before they were answered"))

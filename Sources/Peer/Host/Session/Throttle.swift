@@ -1,5 +1,6 @@
 import LinuxRuntime
 package import MediaCore
+import Synchronization
 
 /// Passes the newest of several values on: at once if the last one is long enough ago, else as soon as it is. Safe from
 /// any thread.
@@ -10,7 +11,7 @@ package final class Throttle<Value: Sendable>: Sendable {
         var isWaiting = false
     }
 
-    private let state = Monitor(State())
+    private let state = Mutex(State())
     private let send: @Sendable (Value) -> Void
 
     package init(_ send: @escaping @Sendable (Value) -> Void) { self.send = send }
@@ -18,7 +19,7 @@ package final class Throttle<Value: Sendable>: Sendable {
     /// - Parameter interval: until the value after this one.
     package func pass(_ value: Value, interval: MediaDuration) {
         let now = MonotonicClock.now
-        let wait = state.with { state -> MediaDuration? in
+        let wait = state.withLock { state -> MediaDuration? in
             guard !state.isWaiting, now < state.next else {
                 if state.isWaiting { state.newest = value } else { state.next = now + interval }
                 return state.isWaiting ? .zero : nil
@@ -31,7 +32,7 @@ package final class Throttle<Value: Sendable>: Sendable {
         guard wait > .zero else { return }
         Task {
             try? await Task.sleep(for: .nanoseconds(wait.nanoseconds))
-            let newest = state.with { state in
+            let newest = state.withLock { state in
                 defer {
                     state.newest = nil
                     state.isWaiting = false

@@ -2,6 +2,7 @@ import Host
 import Identifiers
 import LinuxRuntime
 import Signaling
+import Synchronization
 
 /// How a relay is one of several.
 public struct ClusterSettings: Sendable {
@@ -17,15 +18,15 @@ public struct ClusterSettings: Sendable {
 
 /// The cluster of a relay, for those parts that exist before the relay has joined it. Safe from any thread.
 final class ClusterAccess: BroadcastFinder {
-    private let joined = Monitor<(member: ClusterMember, broadcasts: ClusterBroadcasts)?>(nil)
+    private let joined = Mutex<(member: ClusterMember, broadcasts: ClusterBroadcasts)?>(nil)
 
     /// Nil before the relay has joined, and after it has left.
-    var member: ClusterMember? { joined.with { $0?.member } }
-    var broadcasts: ClusterBroadcasts? { joined.with { $0?.broadcasts } }
+    var member: ClusterMember? { joined.withLock { $0?.member } }
+    var broadcasts: ClusterBroadcasts? { joined.withLock { $0?.broadcasts } }
 
-    func begin(_ member: ClusterMember, _ broadcasts: ClusterBroadcasts) { joined.with { $0 = (member, broadcasts) } }
+    func begin(_ member: ClusterMember, _ broadcasts: ClusterBroadcasts) { joined.withLock { $0 = (member, broadcasts) } }
 
-    func end() { joined.with { $0 = nil } }
+    func end() { joined.withLock { $0 = nil } }
 
     func knows(_ id: BroadcastID) -> Bool { broadcasts?.knows(id) ?? false }
 

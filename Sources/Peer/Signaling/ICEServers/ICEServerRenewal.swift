@@ -1,6 +1,7 @@
 import FoundationEssentials
 import HTTP
 import LinuxRuntime
+import Synchronization
 
 /// Gets the STUN and TURN servers of a service or relay anew before their credentials expire, as long as the pairing
 /// lasts. Safe from any thread.
@@ -11,7 +12,7 @@ package final class ICEServerRenewal: Sendable {
     }
 
     private let use: @Sendable (GrantedServers) async -> Void
-    private let state = Monitor(State())
+    private let state = Mutex(State())
 
     /// After half of the time for which credentials are still valid they are got anew, but not earlier than this. The
     /// other side decides how long they are valid.
@@ -29,7 +30,7 @@ package final class ICEServerRenewal: Sendable {
     ///   - servers: as they were granted.
     ///   - usesThem: they are not in use yet.
     package func follow(_ client: ServiceClient, _ granted: GrantedServers, usesThem: Bool = false) {
-        state.with { state in
+        state.withLock { state in
             state.task?.cancel()
             state.task = nil
             guard !state.isStopped, usesThem || granted.servers.expiry != nil else { return }
@@ -48,7 +49,7 @@ package final class ICEServerRenewal: Sendable {
     }
 
     package func stop() {
-        state.with { state in
+        state.withLock { state in
             state.isStopped = true
             state.task?.cancel()
         }

@@ -7,6 +7,7 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 import NIOSSL
+import Synchronization
 
 /// Any WHIP endpoint (RFC 9725) that is reached by `https` with a certificate that the system trusts, or by `http`, which
 /// protects nothing.
@@ -42,10 +43,10 @@ public final class WHIPEndpoint: PublishingEndpoint {
     private let token: String?
     private let client: HTTPClient
     private let session = Monitor<Session?>(nil)
-    private let granted = Monitor(GrantedServers.none)
+    private let granted = Mutex(GrantedServers.none)
     /// No session is opened any more.
-    private let isClosing = Monitor(false)
-    private let isClosed = Monitor(false)
+    private let isClosing = Mutex(false)
+    private let isClosed = Mutex(false)
 
     private static let bodyLimit = 262_144
     private static let redirectLimit = 5
@@ -97,18 +98,18 @@ public final class WHIPEndpoint: PublishingEndpoint {
         return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     }
 
-    deinit { if !isClosed.with({ $0 }) { client.shutdown { _ in } } }
+    deinit { if !isClosed.withLock({ $0 }) { client.shutdown { _ in } } }
 
     private static func isHTTP(_ url: URL) -> Bool { ["https", "http"].contains(url.scheme?.lowercased() ?? "") }
 
     // MARK: The session
 
-    public var grantedServers: GrantedServers { granted.with { $0 } }
+    public var grantedServers: GrantedServers { granted.withLock { $0 } }
 
     /// Deletes a former session first.
     public func publish(_ sdp: String) async throws(SignalingError) -> OfferAnswer {
         await deleteSession()
-        guard !isClosing.with({ $0 }) else { throw Self.ended }
+        guard !isClosing.withLock({ $0 }) else { throw Self.ended }
         let answer = try await send(.POST, url, "application/sdp", sdp, extra: [("Accept", "application/sdp")])
         // Some endpoints answer 200 (RFC 9725 section 4.2 wants 201).
         guard [200, 201].contains(answer.status) else { throw refusal(answer) }
@@ -116,7 +117,7 @@ public final class WHIPEndpoint: PublishingEndpoint {
             throw SignalingError(.offerRefused, "its answer is no session description")
         }
         let servers = ICEServer.servers(in: LinkHeader.parse(answer.headers["Link"]))
-        granted.with { $0 = GrantedServers(servers, by: host, answer.url.host ?? host) }
+        granted.withLock { $0 = GrantedServers(servers, by: host, answer.url.host ?? host) }
         let place = answer.header("Location").flatMap { URL(string: $0, relativeTo: answer.url)?.absoluteURL }
         if let place {
             guard Self.isHTTP(place), place.scheme == "https" || answer.url.scheme == "http" else {
@@ -124,7 +125,7 @@ public final class WHIPEndpoint: PublishingEndpoint {
             }
             session.with { $0 = Session(url: place, etag: answer.header("ETag")) }
         }
-        if isClosing.with({ $0 }) {
+        if isClosing.withLock({ $0 }) {
             await deleteSession()
             throw Self.ended
         }
@@ -166,9 +167,9 @@ public final class WHIPEndpoint: PublishingEndpoint {
     }
 
     public func close() async {
-        isClosing.with { $0 = true }
+        isClosing.withLock { $0 = true }
         await deleteSession()
-        let isFirst = isClosed.with { isClosed in
+        let isFirst = isClosed.withLock { isClosed in
             defer { isClosed = true }
             return !isClosed
         }
@@ -185,7 +186,7 @@ public final class WHIPEndpoint: PublishingEndpoint {
         _ method: HTTPMethod, _ target: URL, _ type: String? = nil, _ body: String? = nil,
         extra: [(String, String)] = [], timeout: TimeAmount? = nil
     ) async throws(SignalingError) -> Answer {
-        guard !isClosed.with({ $0 }) else { throw Self.ended }
+        guard !isClosed.withLock({ $0 }) else { throw Self.ended }
         var url = target
         for _ in 0...Self.redirectLimit {
             var request = HTTPClientRequest(url: url.absoluteString)

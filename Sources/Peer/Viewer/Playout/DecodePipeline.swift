@@ -1,6 +1,7 @@
 import LinuxRuntime
 public import MediaCore
 import PeerConnection
+import Synchronization
 
 /// A destination of decoded frames: a window, a file.
 public protocol VideoSink: AnyObject, Sendable {
@@ -73,7 +74,7 @@ final class DecodePipeline: @unchecked Sendable {
     /// The frames for the decode thread. Its capacity covers a loss that is repaired late, and what a relay sends a new
     /// viewer at once (240 frames at most, see `ForwardedStream`).
     private let frames = FrameQueue<WaitingFrame>(capacity: 256, bytes: 2_048)
-    private let counters = Monitor(DecodeStatistics())
+    private let counters = Mutex(DecodeStatistics())
     private var thread: NamedThread?
     /// Frames are dropped until the next key frame. Used on the network thread only.
     private var waitsForKeyframe = false
@@ -103,7 +104,7 @@ final class DecodePipeline: @unchecked Sendable {
             colorSpace: frame.colorSpace)
         let isLate = !frame.isKeyframe && frames.oldest.map { info.arrived - $0.arrived > Self.longestDelay } ?? false
         guard !waitsForKeyframe, isLate || !push(frame.bytes, info) else { return }
-        if !waitsForKeyframe { counters.with { $0.overflows += 1 } }
+        if !waitsForKeyframe { counters.withLock { $0.overflows += 1 } }
         waitsForKeyframe = true
         requestKeyframe()
     }
@@ -114,7 +115,7 @@ final class DecodePipeline: @unchecked Sendable {
 
     /// Returns the statistics, and begins a new `longestGap`.
     func takeStatistics() -> DecodeStatistics {
-        counters.with { counters in
+        counters.withLock { counters in
             defer { counters.longestGap = nil }
             return counters
         }
@@ -138,7 +139,7 @@ final class DecodePipeline: @unchecked Sendable {
             if decoder.codec != info.codec { decoder = (info.codec, try decoders.make(info.codec)) }
             frame = try decoder.decoder.decode(bytes, colorSpace: info.colorSpace)
         } catch {
-            counters.with { $0.corrupt += 1 }
+            counters.withLock { $0.corrupt += 1 }
             requestKeyframe()
             return
         }
@@ -148,7 +149,7 @@ final class DecodePipeline: @unchecked Sendable {
         sink.show(frame, at: info.showAt)
         let now = clock()
         let shown = max(now, info.showAt ?? now)
-        let isFirst = counters.with { counters in
+        let isFirst = counters.withLock { counters in
             counters.frames += 1
             counters.decodeNanoseconds += (decoded - start).nanoseconds
             counters.size = frame.size

@@ -1,5 +1,6 @@
 import LinuxRuntime
 public import MediaCore
+import Synchronization
 
 /// Passes what a session receives to several sinks: a player and a recorder, for example.
 ///
@@ -10,7 +11,7 @@ public final class EncodedMediaFork: EncodedMediaSink {
     private let others: [any EncodedMediaSink]
     private let refused: @Sendable (MediaSinkFailure) -> Void
     /// The indices of the others that take media.
-    private let taking = Monitor<[Int]>([])
+    private let taking = Mutex<[Int]>([])
 
     /// - Parameter refused: called on the network thread when one of the others cannot take the format.
     public init(
@@ -37,17 +38,17 @@ public final class EncodedMediaFork: EncodedMediaSink {
                 refused(error)
             }
         }
-        taking.with { [started] in $0 = started }
+        taking.withLock { [started] in $0 = started }
     }
 
     public func receive(_ frame: EncodedVideoFrame) {
         first.receive(frame)
-        for index in taking.with({ $0 }) { others[index].receive(frame) }
+        for index in taking.withLock({ $0 }) { others[index].receive(frame) }
     }
 
     public func receive(_ packet: EncodedAudioPacket) {
         first.receive(packet)
-        for index in taking.with({ $0 }) { others[index].receive(packet) }
+        for index in taking.withLock({ $0 }) { others[index].receive(packet) }
     }
 
     public func close(_ done: @escaping @Sendable () -> Void) {

@@ -2,6 +2,7 @@ import LinuxRuntime
 public import MediaCore
 import MediaEngine
 import PeerConnection
+import Synchronization
 
 /// An event of a `PlaybackSink`.
 public enum PlaybackEvent: Sendable {
@@ -48,7 +49,7 @@ public final class PlaybackSink: EncodedMediaSink {
     /// Of the session that the sink gets its media from now.
     private let requestKeyframe = Monitor<(@Sendable (KeyframeRequest) -> Void)?>(nil)
     /// Pipelines are added and removed on the network thread only.
-    private let state = Monitor(State())
+    private let state = Mutex(State())
 
     /// - Parameters:
     ///   - decoders: of the video; their codecs are negotiated.
@@ -74,7 +75,7 @@ public final class PlaybackSink: EncodedMediaSink {
     public func start(
         _ format: EncodedMediaFormat, requestKeyframe: @escaping @Sendable (KeyframeRequest) -> Void
     ) throws(MediaSinkFailure) {
-        state.with { state in
+        state.withLock { state in
             state.lipSync = LipSync()
             state.audioAlone.hasVideo = format.video != nil
         }
@@ -84,7 +85,7 @@ public final class PlaybackSink: EncodedMediaSink {
             return emit(.warning("\(codec.rawValue) video cannot be shown here"))
         }
         // Frames say their codec, so that a session of another one goes on in the same pipeline.
-        guard state.with({ $0.video == nil }) else { return }
+        guard state.withLock({ $0.video == nil }) else { return }
         let video: DecodePipeline
         do throws(CodecFailure) {
             video = try DecodePipeline(
@@ -94,12 +95,12 @@ public final class PlaybackSink: EncodedMediaSink {
         } catch {
             throw MediaSinkFailure("there is no video decoder: \(error.message) (\(error.code))")
         }
-        state.with { $0.video = video }
+        state.withLock { $0.video = video }
     }
 
     public func receive(_ frame: EncodedVideoFrame) {
         let now = MonotonicClock.now
-        let (video, hold) = state.with { state in
+        let (video, hold) = state.withLock { state in
             state.audioAlone.noteFrame()
             return (state.video, frame.captured.map { state.lipSync.hold(captured: $0, now: now) } ?? .zero)
         }
@@ -108,7 +109,7 @@ public final class PlaybackSink: EncodedMediaSink {
 
     public func receive(_ packet: EncodedAudioPacket) {
         let now = MonotonicClock.now
-        let (isFirst, isAlone) = state.with { state in
+        let (isFirst, isAlone) = state.withLock { state in
             defer { state.hasAudio = true }
             return (!state.hasAudio, state.audioAlone.notePacket(now: now))
         }
@@ -118,17 +119,17 @@ public final class PlaybackSink: EncodedMediaSink {
         audio.push(packet)
         guard let captured = packet.captured else { return }
         let latency = audio.latency
-        state.with { $0.lipSync.noteAudio(captured: captured, latency: latency, now: now) }
+        state.withLock { $0.lipSync.noteAudio(captured: captured, latency: latency, now: now) }
     }
 
     private func playout(of track: Int) -> PlayoutPipeline? {
-        let (known, isWanted) = state.with { state in
+        let (known, isWanted) = state.withLock { state in
             // No device is opened while muted.
             (state.audio[track], !state.isMuted && !state.silentTracks.contains(track))
         }
         if known != nil || !isWanted { return known }
         let made = makePlayout()
-        state.with { state in
+        state.withLock { state in
             state.audio[track] = made
             if made == nil { state.silentTracks.insert(track) }
             made?.setMuted(state.isMuted)
@@ -153,7 +154,7 @@ public final class PlaybackSink: EncodedMediaSink {
     }
 
     public func setMuted(_ isMuted: Bool) {
-        state.with { state in
+        state.withLock { state in
             state.isMuted = isMuted
             for audio in state.audio.values { audio.setMuted(isMuted) }
         }
@@ -161,7 +162,7 @@ public final class PlaybackSink: EncodedMediaSink {
 
     /// Returns the statistics, and begins a new report.
     public func takeStatistics() -> PlaybackStatistics {
-        let (video, audio) = state.with { ($0.video, $0.audio) }
+        let (video, audio) = state.withLock { ($0.video, $0.audio) }
         var statistics = PlaybackStatistics()
         if let video { statistics.decode = video.takeStatistics() }
         for playout in audio.values {
@@ -172,7 +173,7 @@ public final class PlaybackSink: EncodedMediaSink {
     }
 
     public func close(_ done: @escaping @Sendable () -> Void) {
-        let (video, audio) = state.with { ($0.video, $0.audio) }
+        let (video, audio) = state.withLock { ($0.video, $0.audio) }
         let open = Monitor(audio.count + 1)
         let closed: @Sendable () -> Void = {
             let isLast = open.with { count in

@@ -1,5 +1,6 @@
 import LinuxRuntime
 import MediaCore
+import Synchronization
 
 /// One audio track of a `PlaybackSink`: takes packets from the network thread, decodes them on a thread of its own and
 /// plays them.
@@ -19,8 +20,8 @@ final class PlayoutPipeline: @unchecked Sendable {
     private let packets = FrameQueue<Info>(capacity: 32, bytes: 2_048)
     private var thread: NamedThread?
     private let samples = UnsafeMutableBufferPointer<Int16>.allocate(capacity: 5_760 * AudioFormat.channels)
-    private let isMuted = Monitor(false)
-    private let counters = Monitor((frames: 0, peak: 0))
+    private let isMuted = Mutex(false)
+    private let counters = Mutex((frames: 0, peak: 0))
 
     init(decoder: any AudioDecoder, sink: any AudioSink) {
         self.decoder = decoder
@@ -35,11 +36,11 @@ final class PlayoutPipeline: @unchecked Sendable {
 
     var latency: MediaDuration { sink.latency }
     /// The number of frames (of two samples) played.
-    var framesPlayed: Int { counters.with { $0.frames } }
+    var framesPlayed: Int { counters.withLock { $0.frames } }
 
     /// The loudest sample (0...32,768) since the last call.
     func takePeak() -> Int {
-        counters.with { counters in
+        counters.withLock { counters in
             defer { counters.peak = 0 }
             return counters.peak
         }
@@ -59,7 +60,7 @@ final class PlayoutPipeline: @unchecked Sendable {
         }
     }
 
-    func setMuted(_ muted: Bool) { isMuted.with { $0 = muted } }
+    func setMuted(_ muted: Bool) { isMuted.withLock { $0 = muted } }
 
     /// Ends the audio thread. May be called more than once.
     /// - Parameter done: called on the audio thread at its end; the sink is closed then.
@@ -78,11 +79,11 @@ final class PlayoutPipeline: @unchecked Sendable {
         let end = count * AudioFormat.channels
         var peak = 0
         for sample in samples[..<end] { peak = max(peak, abs(Int(sample))) }
-        counters.with {
+        counters.withLock {
             $0.frames += count
             $0.peak = max($0.peak, peak)
         }
-        guard !isMuted.with({ $0 }) else { return }
+        guard !isMuted.withLock({ $0 }) else { return }
         sink.play(UnsafeBufferPointer(rebasing: samples[..<end]))
     }
 }

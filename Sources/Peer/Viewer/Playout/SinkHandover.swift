@@ -2,6 +2,7 @@ package import EventLoop
 import LinuxRuntime
 package import MediaCore
 import MediaEngine
+import Synchronization
 
 /// Hands one sink from the session at one server to the session at the next without a gap: the sink gets the media of the
 /// former session until the next one has a frame to show (make-before-break).
@@ -16,14 +17,14 @@ package final class SinkHandover: Sendable {
 
     private let sink: any EncodedMediaSink
     /// Changed on the network loop only, but for the count.
-    private let state = Monitor(State())
+    private let state = Mutex(State())
 
     package init(_ sink: any EncodedMediaSink) { self.sink = sink }
 
     /// Makes the input of another session. The sink gets the media of the first at once. Call it on the network loop.
     /// - Parameter onTakeover: called on the loop when the sink begins to get this input's media in place of another's.
     package func makeInput(_ loop: EventLoop, onTakeover: @escaping () -> Void = {}) -> SinkInput {
-        let number = state.with { state in
+        let number = state.withLock { state in
             state.count += 1
             return state.count
         }
@@ -33,17 +34,17 @@ package final class SinkHandover: Sendable {
     fileprivate enum Turn { case waiting, active, over }
 
     fileprivate func turn(of number: Int) -> Turn {
-        state.with { state in
+        state.withLock { state in
             guard !state.isClosed else { return .over }
             return number == state.active ? .active : number > state.active ? .waiting : .over
         }
     }
 
-    fileprivate func begin(_ number: Int) { state.with { $0.active = number } }
+    fileprivate func begin(_ number: Int) { state.withLock { $0.active = number } }
 
     /// Closes the sink, if this input's media goes there.
     fileprivate func close(_ number: Int, _ done: @escaping @Sendable () -> Void) {
-        let isLast = state.with { state in
+        let isLast = state.withLock { state in
             guard !state.isClosed, number == state.active else { return false }
             state.isClosed = true
             return true

@@ -11,6 +11,7 @@ public import PeerConnection
 import PeerEngine
 import SessionDescription
 public import Signaling
+import Synchronization
 
 /// Watches a broadcast: knocks, connects, and passes received media to a sink. A viewer, a recorder and a service
 /// differ only in their sinks.
@@ -40,10 +41,10 @@ public final class ViewerSession: Sendable {
     let relays = Monitor(Relays())
     let followsAlternates: Bool
     /// Where the servers are that have named others to go on at. The user has named the first one.
-    private let namers = Monitor<Set<CandidatePolicy.Place>>([])
+    private let namers = Mutex<Set<CandidatePolicy.Place>>([])
     let hasLeft = Monitor(false)
     /// The highest temporal layer to ask for; nil: all.
-    private let layerLimit = Monitor<Int?>(nil)
+    private let layerLimit = Mutex<Int?>(nil)
     let recoveryRequests = Monitor<AsyncStream<Subscription.RecoveryRequest>.Continuation?>(nil)
     /// Hands the sink to the session at another server; nil for a sink that forwards packets.
     let sinks: SinkHandover?
@@ -180,7 +181,7 @@ public final class ViewerSession: Sendable {
     }
 
     /// Sets the highest temporal layer of the video to ask for, in sessions that begin from now on.
-    public func limitLayers(to layer: Int) { layerLimit.with { $0 = layer } }
+    public func limitLayers(to layer: Int) { layerLimit.withLock { $0 = layer } }
 
     public func statistics() async -> ViewerStatistics? { await core.ifRunning { $0.statistics } ?? nil }
 
@@ -246,14 +247,14 @@ public final class ViewerSession: Sendable {
         settings.sharesThreads = resources != nil
         settings.localAddress = resources?.localAddress
         settings.permits =
-            link == self.link ? resources?.permits : ServerAddressRule(namedAt: namers.with { $0 }).permits
+            link == self.link ? resources?.permits : ServerAddressRule(namedAt: namers.withLock { $0 }).permits
         return try SignalingClient(link: link, configuration: settings)
     }
 
     /// The server of this link has admitted the viewer, and may name others.
     func noteNamer(_ link: Link) {
         let place = CandidatePolicy.place(of: link.host, own: ICEAgent.localInterfaceAddresses())
-        namers.with { _ = $0.insert(place) }
+        namers.withLock { _ = $0.insert(place) }
     }
 
     /// Runs the session with the server of a link.
@@ -403,7 +404,7 @@ public final class ViewerSession: Sendable {
         }
         if let name = answer.name { emit(.named(UntrustedText.clean(name, fallback: "share"))) }
         await core.ifRunning { $0.begin(answer) }
-        if let layer = layerLimit.with({ $0 }) { Task { await select(layer, client) } }
+        if let layer = layerLimit.withLock({ $0 }) { Task { await select(layer, client) } }
         return found
     }
 
