@@ -3,21 +3,20 @@ import Foundation
 import LinuxRuntime
 package import NATSMessaging
 package import Relay
-import Synchronization
 
 /// NATS as the bus of a cluster. Safe from any thread.
 package final class NATSBus: MessageBus {
     private let connection: NATSConnection
-    private let connected = Mutex<@Sendable () -> Void>({})
-    private let isClosed = Mutex(false)
+    private let connected = Monitor<@Sendable () -> Void>({})
+    private let isClosed = Monitor(false)
 
     /// - Parameter report: called when the connection was made, when it was lost, and when it cannot be made.
     package init(report: @escaping NATSConnection.Report) {
         let (connected, isClosed) = (connected, isClosed)
         connection = NATSConnection {
-            guard !isClosed.withLock({ $0 }) else { return }
+            guard !isClosed.with({ $0 }) else { return }
             report($0)
-            if $0 == .connected { connected.withLock { $0 }() }
+            if $0 == .connected { connected.with { $0 }() }
         }
     }
 
@@ -27,7 +26,7 @@ package final class NATSBus: MessageBus {
     }
 
     /// - Parameter body: called each time the connection was made.
-    package func onConnect(_ body: @escaping @Sendable () -> Void) { connected.withLock { $0 = body } }
+    package func onConnect(_ body: @escaping @Sendable () -> Void) { connected.with { $0 = body } }
 
     /// Begins to connect. NATS may be down.
     /// - Parameters:
@@ -69,7 +68,7 @@ package final class NATSBus: MessageBus {
     }
 
     package func close() {
-        isClosed.withLock { $0 = true }
+        isClosed.with { $0 = true }
         connection.close()
     }
 }

@@ -2,6 +2,7 @@ internal import Foundation
 internal import LinuxRuntime
 internal import MediaCore
 internal import Recording
+import Synchronization
 
 /// A file that a ``ScreenRecorder`` has written, in WebM.
 ///
@@ -11,7 +12,7 @@ public final class Recording: Sendable {
     public let duration: Duration
     /// The size of the file.
     public let byteCount: Int
-    private let place: Monitor<String>
+    private let place: Mutex<String>
     /// Where it is listed when it is saved; nil: nowhere.
     private let list: UserRecordings?
     private let title: String
@@ -19,18 +20,18 @@ public final class Recording: Sendable {
     init(_ file: RecordedFile, list: UserRecordings? = nil, title: String = "") {
         self.list = list
         self.title = title
-        place = Monitor(file.path)
+        place = Mutex(file.path)
         duration = Duration(file.duration)
         byteCount = file.bytes
     }
 
     /// Where the file is.
-    public var path: String { place.with { $0 } }
+    public var path: String { place.withLock { $0 } }
 
     /// Moves the file, to keep it, and enters it in the user's list (``UserRecordings``). Nothing is overwritten.
     /// - Throws: `.badFile` if there is a file already, or if the folder cannot be written.
     public func save(to path: String) throws(ShareKitError) {
-        let moved = place.with { place -> ShareKitError? in
+        let moved = place.withLock { place -> ShareKitError? in
             do throws(ShareKitError) {
                 try RecordingStorage.move(place, to: path)
                 place = path

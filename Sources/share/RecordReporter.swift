@@ -4,7 +4,6 @@ import MediaCore
 import PeerConnection
 import Recording
 import ShareKit
-import Synchronization
 import Viewer
 
 /// Runs a session for `share record` and reports its events on stderr and as JSON.
@@ -22,7 +21,7 @@ final class RecordReporter: Sendable {
     let output: DataOutput
     /// In seconds of the recording; nil without a limit.
     private let duration: Double?
-    private let state = Mutex(State())
+    private let state = Monitor(State())
     private let log = RecordingLog()
 
     init(output: DataOutput, duration: Double?) {
@@ -31,18 +30,18 @@ final class RecordReporter: Sendable {
     }
 
     /// As the host names it, cleaned.
-    var broadcastName: String { state.withLock { $0.broadcastName } }
-    var hasRecorded: Bool { state.withLock { $0.files > 0 } }
-    var failure: RecordingFailure? { state.withLock { $0.failure } }
+    var broadcastName: String { state.with { $0.broadcastName } }
+    var hasRecorded: Bool { state.with { $0.files > 0 } }
+    var failure: RecordingFailure? { state.with { $0.failure } }
 
     func end(_ reason: EndReason) {
         state.change { $0.ending = $0.ending ?? reason }
-        state.withLock { $0.viewer }?.leave(reason)
+        state.with { $0.viewer }?.leave(reason)
     }
 
     /// Blocks until the session has ended and the files are complete.
     func run(_ viewer: PeerViewer, _ recorder: Recorder) -> EndReason {
-        let ending = state.withLock { state in
+        let ending = state.with { state in
             state.viewer = viewer
             return state.ending
         }
@@ -57,7 +56,7 @@ final class RecordReporter: Sendable {
             let pause = min(1, max(left ?? 1, 0.02))
             let deadline = MonotonicClock.now + MediaDuration(nanoseconds: Int64(pause * 1e9))
             if let result = state.wait(until: deadline, { $0.result }) { return result }
-            if output.isJSON, state.withLock({ $0.hasStarted }) { report(recorder.statistics) }
+            if output.isJSON, state.with({ $0.hasStarted }) { report(recorder.statistics) }
             if !output.isJSON { showStatus(recorder.statistics) }
         }
     }
@@ -78,7 +77,7 @@ final class RecordReporter: Sendable {
     }
 
     private func showStatus(_ statistics: RecordingStatistics) {
-        guard state.withLock({ $0.hasStarted && $0.failure == nil }) else { return ErrorOutput.showStatus("") }
+        guard state.with({ $0.hasStarted && $0.failure == nil }) else { return ErrorOutput.showStatus("") }
         let megabytes = (Double(statistics.bytes) / 1e5).rounded() / 10
         ErrorOutput.showStatus(
             "REC \(ClockText.text(Int(statistics.duration.inSeconds)))  \(megabytes) MB  \(broadcastName)")
@@ -90,11 +89,11 @@ final class RecordReporter: Sendable {
         log.note(event, title: broadcastName)
         switch event {
         case .started(let path):
-            state.withLock { $0.hasStarted = true }
+            state.with { $0.hasStarted = true }
             output.event("recording", ["file": .string(path)])
             ErrorOutput.writeLine("share: recording to \(UntrustedText.clean(path, limit: 4_096, fallback: "a file"))")
         case .finished(let file):
-            state.withLock { $0.files += 1 }
+            state.with { $0.files += 1 }
             output.event(
                 "recorded",
                 [
@@ -105,7 +104,7 @@ final class RecordReporter: Sendable {
                 "share: recorded \(UntrustedText.clean(file.path, limit: 4_096, fallback: "a file")): "
                     + ClockText.text(Int(file.duration.inSeconds)))
         case .failed(let failure):
-            state.withLock { $0.failure = failure }
+            state.with { $0.failure = failure }
             output.event("recording-failed", ["reason": .string(failure.message)])
             // Nothing is left to do for this session.
             end(EndReason(.stopped, "the recording has ended"))
@@ -121,7 +120,7 @@ final class RecordReporter: Sendable {
             output.event("knock", ["words": .string(words)])
             ErrorOutput.writeLine("share: waiting for the host to let you in; your words are: \(words)")
         case .accepted: output.event("accepted")
-        case .named(let name): state.withLock { $0.broadcastName = name }
+        case .named(let name): state.with { $0.broadcastName = name }
         case .connected(let path):
             output.event("connected", ["path": .string(path)])
             ErrorOutput.writeLine("share: connected (\(path))")

@@ -8,7 +8,6 @@ import PeerConnection
 import Recording
 import ShareKit
 import Signaling
-import Synchronization
 import Viewer
 
 /// Records one broadcast whenever it runs, for `share record --watch`: each session to a file of its own.
@@ -183,7 +182,7 @@ final class RecordWatch: Sendable {
 final class RecordWatches: Sendable {
     private let watches: [RecordWatch]
     private let reasons = Monitor<[EndReason]>([])
-    private let ending = Mutex<EndReason?>(nil)
+    private let ending = Monitor<EndReason?>(nil)
 
     init(_ watches: [RecordWatch]) { self.watches = watches }
 
@@ -208,7 +207,7 @@ final class RecordWatches: Sendable {
         }
         let all = reasons.wait { $0.count == count ? $0 : nil }
         for watch in watches { if let failure = watch.failure { throw CommandError(failure) } }
-        if let reason = ending.withLock({ $0 }) { return reason }
+        if let reason = ending.with({ $0 }) { return reason }
         throw CommandError(all.first ?? EndReason(.stopped, "ended"))
     }
 }

@@ -8,7 +8,6 @@ import LinuxRuntime
 import PeerConnection
 import SessionBus
 import ShareKit
-import Synchronization
 
 /// The broadcast of the session's screen, of which a user session has one: it holds the lock and the bus's name, shows an
 /// indicator, and pauses while the session is locked.
@@ -17,7 +16,7 @@ import Synchronization
 final class SystemBroadcast: Sendable {
     private let lock: SystemBroadcastLock?
     private let bus: BroadcastBus
-    private let pause: Mutex<LockPause?>
+    private let pause: Monitor<LockPause?>
     private let stop: @Sendable (EndReason) -> Void
 
     /// Whether a host of this display shows the screen of the user's session.
@@ -80,7 +79,7 @@ final class SystemBroadcast: Sendable {
         bus.begin(broadcast, service: service.map { "\($0.id.text) \($0.name)" } ?? "")
         let lockPause = LockPause(broadcast, prompt: prompt, output, stop: stop)
         lockPause.observe(ProcessInfo.processInfo.environment)
-        pause.withLock { $0 = lockPause }
+        pause.with { $0 = lockPause }
     }
 
     /// Shows the state anew, as when the service has told something. Does not block.
@@ -89,12 +88,12 @@ final class SystemBroadcast: Sendable {
     /// Takes note of an event of the broadcast. Does not block.
     func handle(_ event: BroadcastEvent) {
         bus.update()
-        if case .broadcastResumed = event { pause.withLock { $0 }?.resumed() }
+        if case .broadcastResumed = event { pause.with { $0 }?.resumed() }
     }
 
     /// Leaves the bus and releases the lock. Blocks until that is done, for a second at most.
     func close() {
-        pause.withLock { $0 }?.close()
+        pause.with { $0 }?.close()
         bus.close()
         lock?.close()
     }

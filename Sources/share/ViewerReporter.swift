@@ -6,7 +6,6 @@ import MediaCore
 import PeerConnection
 import PixelConversion
 import ShareKit
-import Synchronization
 import Viewer
 import WindowPlayout
 
@@ -27,16 +26,16 @@ final class ViewerReporter: Sendable {
     let frameStore: LatestFrameStore
     private let output: DataOutput
     private let reportsStatistics: Bool
-    private let ending = Mutex<EndReason?>(nil)
-    private let viewer = Mutex<PeerViewer?>(nil)
-    private let playback = Mutex<PlaybackSink?>(nil)
+    private let ending = Monitor<EndReason?>(nil)
+    private let viewer = Monitor<PeerViewer?>(nil)
+    private let playback = Monitor<PlaybackSink?>(nil)
     private let result = Monitor<EndReason?>(nil)
     /// The first frame was shown, or audio alone is played.
     private let hasFrame = Monitor(false)
     private let window = Monitor<VideoWindow?>(nil)
-    private let standing = Mutex(Standing())
+    private let standing = Monitor(Standing())
     /// Whether the window shows statistics.
-    private let showsStatistics = Mutex(false)
+    private let showsStatistics = Monitor(false)
 
     init(output: DataOutput, snapshot: Bool, reportsStatistics: Bool) {
         self.output = output
@@ -46,7 +45,7 @@ final class ViewerReporter: Sendable {
 
     func end(_ reason: EndReason) {
         ending.change { $0 = $0 ?? reason }
-        viewer.withLock { $0 }?.leave(reason)
+        viewer.with { $0 }?.leave(reason)
     }
 
     /// Ends the session because the user asks for it. Also closes a window that still shows the reason of an end.
@@ -56,11 +55,11 @@ final class ViewerReporter: Sendable {
     }
 
     func showStatistics(_ isShown: Bool) {
-        showsStatistics.withLock { $0 = isShown }
+        showsStatistics.with { $0 = isShown }
         guard isShown else { return }
         // Shows the first values at once; the others follow each second.
         Task.detached { [self] in
-            guard let viewer = viewer.withLock({ $0 }), let playback = playback.withLock({ $0 }),
+            guard let viewer = viewer.with({ $0 }), let playback = playback.with({ $0 }),
                 let statistics = await viewer.statistics()
             else { return }
             var line = StatisticsLine()
@@ -69,17 +68,17 @@ final class ViewerReporter: Sendable {
     }
 
     private func show(_ lines: [String]) {
-        guard showsStatistics.withLock({ $0 }), let window = window.with({ $0 }) else { return }
+        guard showsStatistics.with({ $0 }), let window = window.with({ $0 }) else { return }
         window.setStatistics(lines.joined(separator: "\n"))
     }
 
-    func setMuted(_ muted: Bool) { playback.withLock { $0 }?.setMuted(muted) }
+    func setMuted(_ muted: Bool) { playback.with { $0 }?.setMuted(muted) }
 
     func start(_ viewer: PeerViewer, _ playback: PlaybackSink, window: VideoWindow?, duration: Double?) {
         self.window.with { $0 = window }
-        self.playback.withLock { $0 = playback }
-        self.viewer.withLock { $0 = viewer }
-        if let reason = ending.withLock({ $0 }) { viewer.leave(reason) }
+        self.playback.with { $0 = playback }
+        self.viewer.with { $0 = viewer }
+        if let reason = ending.with({ $0 }) { viewer.leave(reason) }
         Task.detached { [self] in
             let reason = await viewer.watch()
             if reason.code == .refused { output.event("refused", ["reason": .string(reason.sentence)]) }
@@ -99,8 +98,8 @@ final class ViewerReporter: Sendable {
                     reports || window != nil ? 1 : .infinity, duration.map { max($0 - elapsed, 0.01) } ?? .infinity)
                 if waitForEnd(result, seconds: next) != nil { return }
                 // A frame that was still on its way has removed the sentence.
-                if standing.withLock({ $0.isPaused && !$0.isInterrupted }) { window?.setStatus(Self.pauseSentence) }
-                guard reports || showsStatistics.withLock({ $0 }), let statistics = blocking({ await viewer.statistics() })
+                if standing.with({ $0.isPaused && !$0.isInterrupted }) { window?.setStatus(Self.pauseSentence) }
+                guard reports || showsStatistics.with({ $0 }), let statistics = blocking({ await viewer.statistics() })
                 else { continue }
                 let played = playback.takeStatistics()
                 if reports { report(statistics, played) }
@@ -117,7 +116,7 @@ final class ViewerReporter: Sendable {
     /// The window's status while the connection is well.
     private func standingStatus(_ isMirror: Bool) -> String? {
         if isMirror { return Self.mirrorWarning }
-        let standing = standing.withLock { $0 }
+        let standing = standing.with { $0 }
         if standing.isPaused { return Self.pauseSentence }
         if standing.isPublisherInterrupted { return Self.interruptionSentence }
         return standing.hasAudioAlone ? Self.audioAloneSentence : nil
@@ -150,7 +149,7 @@ final class ViewerReporter: Sendable {
         switch event {
         case .firstFrame(let size):
             output.event("first-picture", ["width": .integer(size.width), "height": .integer(size.height)])
-            standing.withLock { $0.hasAudioAlone = false }
+            standing.with { $0.hasAudioAlone = false }
             window?.setStatus(standingStatus(isMirror))
             if isMirror {
                 ErrorOutput.writeLine("share: \(Self.mirrorWarning.replacingOccurrences(of: "\n", with: " "))")
@@ -158,7 +157,7 @@ final class ViewerReporter: Sendable {
             hasFrame.change { $0 = true }
         case .audio: window?.noteAudio()
         case .audioAlone:
-            standing.withLock { $0.hasAudioAlone = true }
+            standing.with { $0.hasAudioAlone = true }
             output.event("audio-alone")
             ErrorOutput.writeLine("share: \(Self.audioAloneSentence)")
             window?.setStatus(standingStatus(isMirror))
@@ -182,29 +181,29 @@ final class ViewerReporter: Sendable {
             output.event("connected", ["path": .string(path)])
             ErrorOutput.writeLine("share: connected (\(path))")
         case .interrupted:
-            standing.withLock { $0.isInterrupted = true }
+            standing.with { $0.isInterrupted = true }
             output.event("interrupted")
             ErrorOutput.writeLine("share: no packets from the host; reconnecting for 30 s")
         case .waiting(let silence):
             let seconds = silence.nanoseconds / 1_000_000_000
             window?.setStatus("connection lost, trying again ... \(seconds) s", isDimming: true)
         case .resumed(let path, let silence):
-            standing.withLock { $0.isInterrupted = false }
+            standing.with { $0.isInterrupted = false }
             output.event(
                 "resumed", ["path": .string(path), "afterMs": .init(milliseconds: silence.inMilliseconds)])
             ErrorOutput.writeLine("share: connected again (\(path))")
             window?.setStatus(standingStatus(isMirror))
         case .publisherInterrupted:
-            standing.withLock { $0.isPublisherInterrupted = true }
+            standing.with { $0.isPublisherInterrupted = true }
             report("publisher-interrupted", Self.interruptionSentence, standingStatus(isMirror), window)
         case .publisherResumed:
-            standing.withLock { $0.isPublisherInterrupted = false }
+            standing.with { $0.isPublisherInterrupted = false }
             report("publisher-resumed", Self.returnSentence, statusAfterPause(isMirror), window)
         case .broadcastPaused:
-            standing.withLock { $0.isPaused = true }
+            standing.with { $0.isPaused = true }
             report("paused", "the host has paused the broadcast", standingStatus(isMirror), window)
         case .broadcastResumed:
-            standing.withLock { $0.isPaused = false }
+            standing.with { $0.isPaused = false }
             report("resumed", "the host has resumed the broadcast", statusAfterPause(isMirror), window)
         case .layers(let layers): output.event("layers", ["layers": .list(layers.map(Self.json))])
         case .viewerCount(let count): output.event("viewers", ["viewers": .integer(count)])
@@ -262,7 +261,7 @@ final class LatestFrameStore: @unchecked Sendable {
 
     func keep(_ frame: I420Frame) {
         guard isNeeded, frame.size == frame.size.even, frame.size.width > 0 else { return }
-        last.withLock { canvas in
+        last.with { canvas in
             let target = canvas?.size == frame.size ? canvas ?? I420Buffer(frame.size) : I420Buffer(frame.size)
             converter.copy(PixelRect(frame.size), of: frame, to: target)
             canvas = target
@@ -271,7 +270,7 @@ final class LatestFrameStore: @unchecked Sendable {
 
     /// - Returns: false if there was no frame.
     func save(to file: String) throws -> Bool {
-        let outcome: Result<Bool, any Error> = last.withLock { canvas in
+        let outcome: Result<Bool, any Error> = last.with { canvas in
             guard let canvas else { return .success(false) }
             return Result { () throws -> Bool in
                 try ImageFile.write(canvas.frame, to: file, converter: converter)

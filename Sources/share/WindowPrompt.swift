@@ -1,7 +1,6 @@
 import CommandSupport
 import Foundation
 import LinuxRuntime
-import Synchronization
 import WindowPlayout
 
 /// Asks the user in windows, one at a time, in the order of the questions. Each window is a process of its own
@@ -14,9 +13,9 @@ final class WindowPrompt: Sendable {
             var process: Subprocess?
         }
 
-        fileprivate let state = Mutex(State())
+        fileprivate let state = Monitor(State())
 
-        var isWithdrawn: Bool { state.withLock { $0.isWithdrawn } }
+        var isWithdrawn: Bool { state.with { $0.isWithdrawn } }
 
         /// Takes the question back, at once: its window disappears, and it has no answer.
         func withdraw() {

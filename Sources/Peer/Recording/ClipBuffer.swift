@@ -1,5 +1,6 @@
 import LinuxRuntime
 public import MediaCore
+import Synchronization
 
 /// Keeps the last seconds of a session's media in memory, still encoded, so that they can be saved at any moment.
 ///
@@ -23,20 +24,20 @@ public final class ClipBuffer: EncodedMediaSink {
         var isClosed = false
     }
 
-    private let state: Monitor<State>
+    private let state: Mutex<State>
 
     /// - Parameters:
     ///   - length: what a clip can have at most.
     ///   - byteLimit: what is kept at most.
     public init(length: MediaDuration, byteLimit: Int = 64 << 20) {
-        state = Monitor(State(ring: ClipRing(length: length, byteLimit: byteLimit)))
+        state = Mutex(State(ring: ClipRing(length: length, byteLimit: byteLimit)))
     }
 
     /// The title of the clips that are saved from now on.
-    public func setTitle(_ title: String) { state.with { $0.title = title } }
+    public func setTitle(_ title: String) { state.withLock { $0.title = title } }
 
     public var status: Status {
-        state.with { state in
+        state.withLock { state in
             Status(
                 available: state.ring.available(at: MonotonicClock.now), length: state.ring.length,
                 bytes: state.ring.byteCount)
@@ -53,12 +54,12 @@ public final class ClipBuffer: EncodedMediaSink {
         last length: MediaDuration? = nil, to destination: RecordingDestination
     ) throws(RecordingFailure) -> RecordedFile {
         let now = MonotonicClock.now
-        let (ring, title) = state.with { ($0.ring, $0.title) }
+        let (ring, title) = state.withLock { ($0.ring, $0.title) }
         return try Clip(ring, last: length, at: now).write(to: destination, title: title)
     }
 
     /// Drops everything that is kept.
-    public func clear() { state.with { $0.ring.clear() } }
+    public func clear() { state.withLock { $0.ring.clear() } }
 
     // MARK: EncodedMediaSink
 
@@ -67,7 +68,7 @@ public final class ClipBuffer: EncodedMediaSink {
     public func start(
         _ format: EncodedMediaFormat, requestKeyframe: @escaping @Sendable (KeyframeRequest) -> Void
     ) throws(MediaSinkFailure) {
-        state.with { state in
+        state.withLock { state in
             state.requestKeyframe = requestKeyframe
             state.ring.start(format, at: MonotonicClock.now)
         }
@@ -75,7 +76,7 @@ public final class ClipBuffer: EncodedMediaSink {
 
     public func receive(_ frame: EncodedVideoFrame) {
         let now = MonotonicClock.now
-        let request = state.with { state -> (@Sendable (KeyframeRequest) -> Void)? in
+        let request = state.withLock { state -> (@Sendable (KeyframeRequest) -> Void)? in
             guard !state.isClosed else { return nil }
             return state.ring.push(frame, at: now) ? state.requestKeyframe : nil
         }
@@ -85,13 +86,13 @@ public final class ClipBuffer: EncodedMediaSink {
     public func receive(_ packet: EncodedAudioPacket) {
         guard case .packet(let bytes) = packet.payload else { return }
         let now = MonotonicClock.now
-        state.with { state in
+        state.withLock { state in
             if !state.isClosed { state.ring.push(bytes, packet, at: now) }
         }
     }
 
     public func close(_ done: @escaping @Sendable () -> Void) {
-        state.with { state in
+        state.withLock { state in
             state.isClosed = true
             state.ring.clear()
             state.requestKeyframe = nil

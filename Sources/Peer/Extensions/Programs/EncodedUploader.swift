@@ -3,6 +3,7 @@ import Host
 import LinuxRuntime
 import MediaCore
 import PeerConnection
+import Synchronization
 
 /// Passes frames as VP8 and audio as Opus to a program, encoded once.
 final class EncodedUploader: SampleUploader {
@@ -56,21 +57,21 @@ private final class ProgramSink: EncodedMediaSink {
 
     private let process: ExtensionProcess
     private let tracks: [MediaTrackKind]
-    private let video: Monitor<Video>
+    private let video: Mutex<Video>
 
     init(_ process: ExtensionProcess, tracks: [MediaTrackKind], size: PixelSize) {
         self.process = process
         self.tracks = tracks
-        video = Monitor(Video(size: size))
+        video = Mutex(Video(size: size))
     }
 
     func start(_ format: EncodedMediaFormat, requestKeyframe: @escaping @Sendable (KeyframeRequest) -> Void) {
-        video.with { $0.requestKeyframe = requestKeyframe }
+        video.withLock { $0.requestKeyframe = requestKeyframe }
     }
 
     func receive(_ frame: EncodedVideoFrame) {
         guard let captured = frame.captured else { return }
-        video.with { video in
+        video.withLock { video in
             if video.isDropping, !frame.isKeyframe { return }
             if let size = frame.size { video.size = size }
             let (bytes, size) = (frame.bytes, video.size)

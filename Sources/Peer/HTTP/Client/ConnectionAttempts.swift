@@ -1,18 +1,19 @@
 import LinuxRuntime
 package import MediaCore
+import Synchronization
 
 /// Limits how often this machine connects to servers that a peer has named: `burst` times at once, then once each 5 s. A
 /// connection over which the server speaks TURN does not count. Safe from any thread.
 public final class ConnectionAttempts: Sendable {
-    private let bucket: Monitor<TokenBucket>
+    private let bucket: Mutex<TokenBucket>
 
     public init(burst: Int = 16) {
-        bucket = Monitor(TokenBucket(burst: Double(burst), rate: 0.2, now: MonotonicClock.now))
+        bucket = Mutex(TokenBucket(burst: Double(burst), rate: 0.2, now: MonotonicClock.now))
     }
 
     /// Takes one attempt. Returns false if none is left now.
     package func take(now: MediaInstant = MonotonicClock.now) -> Bool {
-        bucket.with { bucket in
+        bucket.withLock { bucket in
             bucket.refill(now)
             guard bucket.has() else { return false }
             bucket.take()
@@ -21,5 +22,5 @@ public final class ConnectionAttempts: Sendable {
     }
 
     /// Gives an attempt back.
-    package func giveBack() { bucket.with { $0.take(-1) } }
+    package func giveBack() { bucket.withLock { $0.take(-1) } }
 }

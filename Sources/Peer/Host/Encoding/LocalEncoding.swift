@@ -1,6 +1,7 @@
 import LinuxRuntime
 public import MediaCore
 import MediaEngine
+import Synchronization
 
 /// Encodes a screen and its audio for sinks of this process, without a network: a recorder, a buffer for clips, or the
 /// program of an extension.
@@ -24,8 +25,8 @@ public final class LocalEncoding: Sendable {
     }
 
     private let pipelines: MediaPipelines
-    private let sinks = Monitor(Sinks())
-    private let target: Monitor<EncodingTarget>
+    private let sinks = Mutex(Sinks())
+    private let target: Mutex<EncodingTarget>
 
     /// - Parameter maximumBitrate: of video.
     public init(
@@ -44,7 +45,7 @@ public final class LocalEncoding: Sendable {
                     track: track, kind: input.kind, source: input.source, encoder: try input.makeEncoder(),
                     packets: packets)
             })
-        target = Monitor(EncodingTarget(bitrate: maximumBitrate))
+        target = Mutex(EncodingTarget(bitrate: maximumBitrate))
         setBitrate(maximumBitrate)
     }
 
@@ -74,7 +75,7 @@ public final class LocalEncoding: Sendable {
         try sink.start(EncodedMediaFormat(video: .vp8, audio: pipelines.audio.map(\.kind))) { _ in
             pipelines.requestKeyframe(.main, isFirst: false)
         }
-        let isAdded = sinks.with { sinks in
+        let isAdded = sinks.withLock { sinks in
             if !sinks.isStopped {
                 sinks.receivers.append(
                     LocalReceiver(sink, demandsMedia: true, records: true, audioTracks: pipelines.audio.count))
@@ -89,7 +90,7 @@ public final class LocalEncoding: Sendable {
     /// - Returns: how many sinks are left.
     @discardableResult
     public func remove(_ sink: any EncodedMediaSink) -> Int {
-        sinks.with { sinks in
+        sinks.withLock { sinks in
             sinks.receivers.removeAll { $0.sink === sink }
             return sinks.receivers.count
         }
@@ -103,7 +104,7 @@ public final class LocalEncoding: Sendable {
             await ending.ended()
         }
         await pipelines.video.stop()
-        let open = sinks.with { sinks in
+        let open = sinks.withLock { sinks in
             defer { sinks = Sinks(receivers: [], isStopped: true) }
             return sinks.receivers.map(\.sink)
         }
@@ -121,7 +122,7 @@ public final class LocalEncoding: Sendable {
 
     /// - Parameter bitrate: of video; nil: no frame is made now.
     public func setBitrate(_ bitrate: Bitrate?) {
-        let target = target.with { target in
+        let target = target.withLock { target in
             if let bitrate { target.bitrate = bitrate }
             target.isBlocked = bitrate == nil
             return target
@@ -145,7 +146,7 @@ public final class LocalEncoding: Sendable {
     // MARK: Media
 
     private func passFrames() {
-        sinks.with { sinks in
+        sinks.withLock { sinks in
             while pipelines.frames[.main].pop({ bytes, info in
                 for receiver in sinks.receivers { receiver.receive(bytes, info) }
             }) {}
@@ -153,7 +154,7 @@ public final class LocalEncoding: Sendable {
     }
 
     private func passPackets() {
-        sinks.with { sinks in
+        sinks.withLock { sinks in
             while pipelines.packets.pop({ bytes, info in
                 for receiver in sinks.receivers { receiver.receive(bytes, info) }
             }) {}
