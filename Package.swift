@@ -87,8 +87,11 @@ let imports = """
     share-relay: ProcessMemory CommandSupport RelayVerb ArgumentParser
     share: MediaCore Identifiers LinuxRuntime VPXCodec OpusCodec PixelConversion X11Capture PortalCapture \
         CameraCapture PulseAudio WindowPlayout ImageFile SessionBus TestSource ProcessMemory ControlSocket Identity \
-        HTTP Admission Signaling PeerConnection Host Viewer Service Relay Recording RecordingPage Extensions \
-        Control ShareKit CommandSupport RelayVerb ArgumentParser
+        HTTP Admission Signaling PeerConnection Host Viewer Service Recording RecordingPage Extensions Control \
+        ShareKit CommandSupport RelayVerb ArgumentParser
+    share-lab: MediaCore Identifiers LinuxRuntime PixelConversion WindowPlayout TestSource ProcessMemory Identity \
+        HTTP Admission Signaling PeerConnection Host Viewer Relay Extensions ShareKit CommandSupport RelayVerb \
+        ArgumentParser
     """
 
 /// What tests and benchmarks share; TestSupport is a package of its own too, for those outside of this one.
@@ -138,7 +141,7 @@ let layers: [Target] = {
         let dependencies = words.dropFirst().filter { $0 != "CIPSecMB" }
         let path = "Sources/\(layer)\(name)"
         targets.append(
-            ["share", "share-relay"].contains(name)
+            name.hasPrefix("share")
                 ? .executableTarget(name: name, dependencies: named(dependencies), path: path, swiftSettings: settings)
                 : .target(name: name, dependencies: named(dependencies), path: path, swiftSettings: settings))
     }
@@ -150,6 +153,7 @@ let package = Package(
     products: [
         .executable(name: "share", targets: ["share"]),
         .executable(name: "share-relay", targets: ["share-relay"]),
+        .executable(name: "share-lab", targets: ["share-lab"]),
         .library(name: "ShareKit", targets: ["ShareKit"]),
     ],
     dependencies: [
@@ -243,9 +247,9 @@ let package = Package(
             [
                 "MediaCore", "Identifiers", "SessionDescription", "LinuxRuntime", "ImageFile", "SessionBus",
                 "Identity", "HTTP", "Admission", "Signaling", "PeerConnection", "Host", "Control", "ShareKit",
-                "CommandSupport", "RelayVerb", "BusSupport", "TestSupport", "share", "share-relay", "probe-extension",
-                "ConferenceSetup", "ConferenceUpload", "SnapshotSetup", "SnapshotUpload", "portal-backend",
-                "test-camera", "ArgumentParser",
+                "CommandSupport", "RelayVerb", "BusSupport", "TestSupport", "share", "share-lab", "share-relay",
+                "probe-extension", "ConferenceSetup", "ConferenceUpload", "SnapshotSetup", "SnapshotUpload",
+                "portal-backend", "test-camera", "ArgumentParser",
             ]),
         tests("ControlSocketTests", ["MediaCore", "LinuxRuntime", "ControlSocket", "TestSupport"]),
         tests("ControlTests", ["MediaCore", "Identifiers", "Identity", "Host", "Control"]),
@@ -350,7 +354,10 @@ let package = Package(
         tests("WebMContainerTests", ["MediaCore", "Matroska", "WebMContainer", "TestSupport"]),
         tests("WindowPlayoutTests", ["MediaCore", "LinuxRuntime", "WindowPlayout", "CSDL", "TestSupport"]),
         tests(
-            "X11CaptureTests", ["MediaCore", "LinuxRuntime", "PixelConversion", "X11Capture", "CXCB", "TestSupport"]),
+            "X11CaptureTests",
+            [
+                "MediaCore", "LinuxRuntime", "PixelConversion", "X11Capture", "CXCB", "TestSupport",
+            ]),
     ]
 )
 

@@ -40,12 +40,11 @@ struct Share: ParsableCommand {
         version: ProgramVersion.text,
         subcommands: [
             HostCommand.self, JoinCommand.self, RecordCommand.self, ClipCommand.self, RecordingsCommand.self,
-            RelayCommand.self, ListCommand.self, SourcesCommand.self, DemoCommand.self,
-            DoctorCommand.self, BenchCommand.self,
-            KnownCommand.self,
-            ServiceCommand.self, ExtensionCommand.self, ServicesCommand.self, PairCommand.self, StatusCommand.self,
+            RelayCommand.self, ListCommand.self, SourcesCommand.self,
+            DoctorCommand.self, KnownCommand.self, ServiceCommand.self, ExtensionCommand.self, ServicesCommand.self,
+            PairCommand.self, StatusCommand.self,
             StopCommand.self, PauseCommand.self, ResumeCommand.self, MuteCommand.self,
-            UnmuteCommand.self, CameraCommand.self, ViewersCommand.self, RemoveCommand.self, PaintCommand.self,
+            UnmuteCommand.self, CameraCommand.self, ViewersCommand.self, RemoveCommand.self,
             UploadCommand.self, QuestionCommand.self, ControllerCommand.self,
         ])
 }

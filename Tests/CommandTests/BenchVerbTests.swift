@@ -2,12 +2,13 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `share bench`: the figures are those of real sessions.
+/// `share-lab bench`: the figures are those of real sessions.
 @Suite(.serialized, .timeLimit(.minutes(2)))
 struct BenchVerbTests {
     @Test func aRelayIsMeasured() throws {
         let folder = try TemporaryFolder()
-        let bench = try ShareProcess(["bench", "relay", "--viewers", "100", "--seconds", "2", "--json"], in: folder)
+        let bench = try ShareProcess(
+            ["bench", "relay", "--viewers", "100", "--seconds", "2", "--json"], in: folder, of: "share-lab")
         #expect(bench.exitCode(seconds: 60) == 0, "\(bench.errorText)")
         let line = try #require(bench.lines.last)
         let figures = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
@@ -22,7 +23,8 @@ struct BenchVerbTests {
     @Test func viewersJoinWhileStrangersFloodTheRelay() throws {
         let folder = try TemporaryFolder()
         let bench = try ShareProcess(
-            ["bench", "relay", "--viewers", "4", "--seconds", "2", "--attack", "datagrams", "--json"], in: folder)
+            ["bench", "relay", "--viewers", "4", "--seconds", "2", "--attack", "datagrams", "--json"], in: folder,
+            of: "share-lab")
         #expect(bench.exitCode(seconds: 60) == 0, "\(bench.errorText)")
         let line = try #require(bench.lines.last)
         let figures = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
@@ -35,7 +37,8 @@ struct BenchVerbTests {
     func viewersJoinWhileStrangersTakePlaces(attack: String, rate: String) throws {
         let folder = try TemporaryFolder()
         let bench = try ShareProcess(
-            ["bench", "relay", "--viewers", "4", "--seconds", "2", "--attack", attack, "--json"], in: folder)
+            ["bench", "relay", "--viewers", "4", "--seconds", "2", "--attack", attack, "--json"], in: folder,
+            of: "share-lab")
         #expect(bench.exitCode(seconds: 90) == 0, "\(bench.errorText)")
         let line = try #require(bench.lines.last)
         let figures = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
@@ -45,7 +48,8 @@ struct BenchVerbTests {
 
     @Test func itEndsWithItsRelayOnASignal() throws {
         let folder = try TemporaryFolder()
-        let bench = try ShareProcess(["bench", "relay", "--viewers", "2", "--seconds", "600"], in: folder)
+        let bench = try ShareProcess(
+            ["bench", "relay", "--viewers", "2", "--seconds", "600"], in: folder, of: "share-lab")
         #expect(bench.waitForError("2 viewers watch"))
         bench.interrupt()
         #expect(bench.exitCode(seconds: 20) != nil, "\(bench.errorText)")
@@ -54,7 +58,8 @@ struct BenchVerbTests {
     /// Figures of a process that has gone would be nonsense.
     @Test func aRelayThatIsKilledIsTold() throws {
         let folder = try TemporaryFolder()
-        let bench = try ShareProcess(["bench", "relay", "--viewers", "2", "--seconds", "3"], in: folder)
+        let bench = try ShareProcess(
+            ["bench", "relay", "--viewers", "2", "--seconds", "3"], in: folder, of: "share-lab")
         #expect(bench.waitForError("2 viewers watch"))
         let killer = try Program("pkill", ["-KILL", "-P", "\(bench.processID)", "-f", "share relay"])
         #expect(killer.exitCode(seconds: 20) == 0)
@@ -66,7 +71,8 @@ struct BenchVerbTests {
     @Test func tooFewOpenFilesAreTold() throws {
         let folder = try TemporaryFolder()
         let bench = try ShareProcess(
-            ["bench", "relay", "--viewers", "2000"], in: folder, launcher: ["prlimit", "--nofile=1000:1000"])
+            ["bench", "relay", "--viewers", "2000"], in: folder, launcher: ["prlimit", "--nofile=1000:1000"],
+            of: "share-lab")
         #expect(bench.exitCode() == 70)
         #expect(bench.errorText.contains("2000 viewers need 8256 open files"), "\(bench.errorText)")
     }
@@ -77,7 +83,7 @@ struct BenchVerbTests {
             (["--viewers", "0"], "--viewers is 1 to 2000"), (["--bitrate", "1"], "--bitrate"),
             (["--seconds", "0"], "--seconds"),
         ] {
-            let bench = try ShareProcess(["bench", "relay"] + arguments, in: folder)
+            let bench = try ShareProcess(["bench", "relay"] + arguments, in: folder, of: "share-lab")
             #expect(bench.exitCode() == 64 && bench.errorText.contains(words), "\(bench.errorText)")
         }
     }

@@ -315,7 +315,7 @@ struct ClusterVerbTests {
     }
 
     @Test func theDemoSaysWhatViewersNotice() throws {
-        let demo = try ShareProcess(["demo", "--relay", "--viewers", "6", "--for", "6s"])
+        let demo = try ShareProcess(["demo", "--relay", "--viewers", "6", "--for", "6s"], of: "share-lab")
         #expect(demo.exitCode(seconds: 90) == 0, "\(demo.errorText)")
         let lines = demo.lines
         #expect(lines.count == 12, "\(lines)")
@@ -323,7 +323,7 @@ struct ClusterVerbTests {
     }
 
     @Test func theDirectoriesOfThreeRelaysAgree() throws {
-        let bench = try ShareProcess(["bench", "directory", "--cluster", "--broadcasts", "300"])
+        let bench = try ShareProcess(["bench", "directory", "--cluster", "--broadcasts", "300"], of: "share-lab")
         #expect(bench.exitCode(seconds: 60) == 0, "\(bench.errorText)")
         let lines = bench.lines
         #expect(lines.first?.hasPrefix("known to all three    300 in ") == true, "\(lines)")

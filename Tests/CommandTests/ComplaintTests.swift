@@ -9,10 +9,10 @@ import Testing
 /// Errors before anything is shown. Each has a sentence and an exit code.
 @Suite(.timeLimit(.minutes(3)))
 struct ComplaintTests {
-    private func run(_ arguments: [String], environment: [String: String] = [:], input: String? = nil) throws
-        -> (code: Int32?, words: String)
-    {
-        let process = try ShareProcess(arguments, environment: environment, input: input)
+    private func run(
+        _ arguments: [String], environment: [String: String] = [:], input: String? = nil, of name: String = "share"
+    ) throws -> (code: Int32?, words: String) {
+        let process = try ShareProcess(arguments, environment: environment, input: input, of: name)
         let code = process.exitCode(seconds: 30)
         return (code, process.errorText)
     }
@@ -134,7 +134,7 @@ struct ComplaintTests {
         host.process.kill()
         // The host has ended, so a program that tried to connect would exit with 68.
         #expect(try run(["join", "--headless", "--snapshot", file, host.link]).code == 73)
-        let demo = try run(["demo", "--snapshot", file])
+        let demo = try run(["demo", "--snapshot", file], of: "share-lab")
         #expect(demo.code == 73)
         #expect(demo.words.contains(file) && !demo.words.contains("watching"))
     }

@@ -147,7 +147,8 @@ struct ExampleTests {
     @Test func theDemoOfPairingSavesWhatConferenceSaw() throws {
         let folder = try TemporaryFolder()
         let snapshot = folder.file("pairing.png")
-        let demo = try ShareProcess(["demo", "--pairing", "--for", "1s", "--snapshot", snapshot], in: folder)
+        let demo = try ShareProcess(
+            ["demo", "--pairing", "--for", "1s", "--snapshot", snapshot], in: folder, of: "share-lab")
         #expect(demo.exitCode(seconds: 60) == 0, "\(demo.errorText)")
         try expectHiddenNumber(in: snapshot)
         // The user's own folder has no service after it.

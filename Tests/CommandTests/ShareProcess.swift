@@ -8,10 +8,11 @@ final class ShareProcess {
 
     /// - Parameters:
     ///   - folder: the folder of its identity; nil for a new one.
-    ///   - launcher: a program, with its arguments, that executes `share`.
+    ///   - launcher: a program, with its arguments, that executes it.
+    ///   - name: the program beside these tests.
     init(
         _ arguments: [String], in folder: TemporaryFolder? = nil, environment: [String: String] = [:],
-        input: String? = nil, launcher: [String] = []
+        input: String? = nil, launcher: [String] = [], of name: String = "share"
     ) throws {
         self.folder = try folder ?? TemporaryFolder()
         let own: [String: String?] = [
@@ -20,7 +21,7 @@ final class ShareProcess {
             "DBUS_SESSION_BUS_ADDRESS": nil, "DBUS_SYSTEM_BUS_ADDRESS": "",
         ]
         let all = own.merging(self.folder.environment) { $1 }.merging(environment) { $1 }
-        let words = launcher + [try Program.share()] + arguments
+        let words = launcher + [try Program.built(name)] + arguments
         program = try Program(words[0], Array(words.dropFirst()), environment: all, input: input)
     }
 

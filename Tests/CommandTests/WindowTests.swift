@@ -74,7 +74,8 @@ struct WindowTests {
 
     @Test func theDemoSharesADisplayOfItsOwn() throws {
         let folder = try TemporaryFolder()
-        let demo = try ShareProcess(["demo", "--for", "2s"], in: folder, environment: ["DISPLAY": display.name])
+        let demo = try ShareProcess(
+            ["demo", "--for", "2s"], in: folder, environment: ["DISPLAY": display.name], of: "share-lab")
         #expect(demo.exitCode(seconds: 60) == 0, "\(demo.errorText)")
         #expect(!demo.errorText.contains("display \(display.name) "))
         #expect(demo.errorText.contains("virtual display"))

@@ -248,7 +248,7 @@ import Testing
         }
         let begin = ContinuousClock.now
         #expect(relays[0].member.sources(of: BroadcastID(UInt64(count * 2))).map(\.node.name) == ["c"])
-        // 5 ms in a release build (`share bench directory`); this one is not optimized.
+        // 5 ms in a release build (`share-lab bench directory`); this one is not optimized.
         #expect(ContinuousClock.now - begin < .milliseconds(50))
     }
 }

@@ -1,5 +1,5 @@
 // The least time in which a frame can be sent to many viewers over loopback: one sendmsg a viewer with UDP segmentation, and nothing
-// else. Nothing is encrypted, and there is no state of a viewer. Another process reads the packets, as the viewers of `share bench
+// else. Nothing is encrypted, and there is no state of a viewer. Another process reads the packets, as the viewers of `share-lab bench
 // relay` do, and throws them away.
 // usage: sendfloor VIEWERS THREADS PACKETS FRAMES SECONDS
 //     PACKETS of 1,200 bytes a frame, FRAMES a second. Prints from the beginning of a frame until a viewer's sendmsg has returned.

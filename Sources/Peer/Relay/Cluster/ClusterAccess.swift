@@ -24,7 +24,9 @@ final class ClusterAccess: BroadcastFinder {
     var member: ClusterMember? { joined.withLock { $0?.member } }
     var broadcasts: ClusterBroadcasts? { joined.withLock { $0?.broadcasts } }
 
-    func begin(_ member: ClusterMember, _ broadcasts: ClusterBroadcasts) { joined.withLock { $0 = (member, broadcasts) } }
+    func begin(_ member: ClusterMember, _ broadcasts: ClusterBroadcasts) {
+        joined.withLock { $0 = (member, broadcasts) }
+    }
 
     func end() { joined.withLock { $0 = nil } }
 

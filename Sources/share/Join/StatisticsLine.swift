@@ -1,3 +1,4 @@
+import CommandSupport
 import Host
 import MediaCore
 import Viewer
@@ -20,7 +21,7 @@ struct StatisticsLine {
             ]
         }
         if let last, elapsed > last.at {
-            parts.append("sent " + StatusLine.rate(Double(now.1 - last.bytes) * 8 / (elapsed - last.at)))
+            parts.append("sent " + RateText.text(Double(now.1 - last.bytes) * 8 / (elapsed - last.at)))
             parts.append("frames \(Self.perSecond(now.0 - last.frames, elapsed - last.at))/s")
         }
         parts += [
@@ -59,7 +60,7 @@ struct StatisticsLine {
             let (lost, got) = (now.3 - last.lost, now.2 - last.packets)
             parts += [
                 "loss " + Self.percent(lost + got > 0 ? Double(lost) / Double(lost + got) : 0),
-                "received " + StatusLine.rate(Double(now.1 - last.bytes) * 8 / (elapsed - last.at)),
+                "received " + RateText.text(Double(now.1 - last.bytes) * 8 / (elapsed - last.at)),
                 "frames \(Self.perSecond(now.0 - last.frames, elapsed - last.at))/s",
             ]
         }
@@ -82,7 +83,7 @@ struct StatisticsLine {
     }
 
     private static func rate(_ rate: Bitrate?) -> String {
-        rate.map { StatusLine.rate(Double($0.bitsPerSecond)) } ?? "-"
+        rate.map { RateText.text(Double($0.bitsPerSecond)) } ?? "-"
     }
 
     private static func milliseconds(_ value: Double?) -> String {

@@ -28,19 +28,3 @@ enum LinkArgument {
         }
     }
 }
-
-extension CommandError {
-    /// A text that is no link, or one of another kind.
-    init(_ error: LinkError) {
-        let remedy =
-            switch error {
-            case .isOfService:
-                "Install it with share extension install LINK, and broadcast to it with share host --preferred-extension ID."
-            case .isOfBroadcast:
-                "Watch it: share join LINK. A service's link is printed by share service or share relay."
-            case .unknownVersion, .unknownFlags: ""
-            default: "Copy it again, all of it."
-            }
-        self.init(sentence: error.description, remedy: remedy, status: .badLink)
-    }
-}

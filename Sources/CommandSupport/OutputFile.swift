@@ -1,10 +1,9 @@
-import CommandSupport
 import Foundation
 
 /// Checks for a file that will be written at the end.
-enum OutputFile {
+package enum OutputFile {
     /// - Throws: a complaint if the file cannot be written. Existing content stays unchanged.
-    static func check(_ file: String) throws(CommandError) {
+    package static func check(_ file: String) throws(CommandError) {
         let isNew = access(file, F_OK) != 0
         let descriptor = open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0o644)
         guard descriptor >= 0 else {

@@ -1,5 +1,6 @@
 import Admission
 import CommandSupport
+import Extensions
 import Host
 import MediaCore
 import PeerConnection
@@ -18,7 +19,8 @@ final class BenchPublisher {
     ///   - title: in the directory; nil: the broadcast is not listed.
     init(_ link: String, bitrate: Int, title: String? = nil) throws {
         let identity = try makeIdentity()
-        let manifest = try HostCommand.relay(at: link)
+        let (parsed, description) = try ServiceLookup.describe(link)
+        let manifest = ExtensionManifest(description, service: parsed)
         let application = ApplicationInfo(id: "io.sharekit.bench", name: "bench")
         do {
             var paired = try blocking(throwing: { () throws(BroadcastRefusal) in

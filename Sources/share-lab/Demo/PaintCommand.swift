@@ -7,7 +7,7 @@ import PixelConversion
 import TestSource
 import WindowPlayout
 
-/// The hidden command `share paint`: shows the test video in a window, on the virtual display of `share demo`.
+/// The hidden command `paint`: shows the test video in a window, on the virtual display of a demo.
 struct PaintCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "paint", abstract: "Show the test video in a window.", shouldDisplay: false)
@@ -16,7 +16,7 @@ struct PaintCommand: ParsableCommand {
         let stopped = Monitor(false)
         let window: VideoWindow
         do throws(SourceFailure) {
-            window = try VideoWindow(title: "share demo", converter: YUVConverter(), startsFullscreen: true)
+            window = try VideoWindow(title: "share-lab demo", converter: YUVConverter(), startsFullscreen: true)
         } catch {
             throw CommandError(sentence: error.message, remedy: error.remedy, status: .noDisplay).report()
         }

@@ -131,7 +131,7 @@ struct DemoCommand: ParsableCommand {
         if let median = last["latencyP50Ms"] as? Double, let high = last["latencyP95Ms"] as? Double {
             print("latency        \(median) ms (median), \(high) ms (95 %), capture to shown")
         }
-        print("bitrate        \(StatusLine.rate(bits))")
+        print("bitrate        \(RateText.text(bits))")
         print("host CPU       \(Int(hostCPU * 1_000)) ms a second")
     }
 }

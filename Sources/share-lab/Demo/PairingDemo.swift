@@ -14,7 +14,7 @@ struct PairingDemo {
     private static let patience = 20.0
 
     func run() throws {
-        let (budget, conference) = (try Self.program("Budget"), try Self.program("Conference"))
+        let (budget, conference) = (try LabProgram.beside("Budget"), try LabProgram.beside("Conference"))
         try OutputFile.check(snapshot)
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("share-demo-\(UUID().uuidString)")
         try FileManager.default.createDirectory(
@@ -58,17 +58,5 @@ struct PairingDemo {
         service.end()
         print("first frame    \(taken) ms after the start of Budget, pairing included")
         print("picture        \(snapshot): what Conference saw, without the number of the account")
-    }
-
-    /// The path of an example beside this program.
-    private static func program(_ name: String) throws -> String {
-        let own = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
-        let path = own.appendingPathComponent(name).path
-        guard access(path, X_OK) == 0 else {
-            throw CommandError(
-                sentence: "the example \(name) is not beside this program",
-                remedy: "In a checkout, Scripts/share demo --pairing builds the examples first.", status: .failed)
-        }
-        return path
     }
 }

@@ -22,7 +22,7 @@ final class DemoStage: @unchecked Sendable {
         }
         hostArguments = ["--display", name, "--audio", "none"]
         words = "a virtual display with a test video"
-        adopt(try DemoChild(["paint"], environment: environment))
+        adopt(try DemoChild(executable: LabProgram.beside("share-lab"), ["paint"], environment: environment))
     }
 
     /// Starts a virtual display.

@@ -157,25 +157,8 @@ extension HostCommand {
 
     /// The service of a relay, as it describes itself now.
     static func relay(at text: String) throws(CommandError) -> ExtensionManifest {
-        let (link, description) = try describeService(at: text)
+        let (link, description) = try ServiceLookup.describe(text)
         return ExtensionManifest(description, service: link)
-    }
-
-    /// Reads a service's link, and asks the service for its name, its fields and its terms.
-    static func describeService(at text: String) throws(CommandError) -> (ServiceLink, ServiceDescription) {
-        let link: ServiceLink
-        do throws(LinkError) {
-            link = try ServiceLink(parsing: text)
-        } catch {
-            throw CommandError(error)
-        }
-        do throws(PairingFailure) {
-            let client = try ServiceClient(link: link)
-            defer { blocking { await client.close() } }
-            return (link, try blocking(throwing: client.describe))
-        } catch {
-            throw CommandError(sentence: "\(error)", status: error.status)
-        }
     }
 
     private static func chosenExtension() throws -> ExtensionManifest {
@@ -229,40 +212,5 @@ enum ServiceEventReporter {
             ("likes", info.likes.map { .integer($0) } ?? .null),
             ("comment", info.comment.map { .object(["name": .string($0.name), "text": .string($0.text)]) } ?? .null),
         ]
-    }
-}
-
-extension PairingFailure {
-    /// The name of the case, in the events of `--json`.
-    var code: String {
-        switch self {
-        case .declined: "declined"
-        case .setup: "setup"
-        case .refused: "refused"
-        case .unanswered: "unanswered"
-        case .unknownService: "unknownService"
-        case .certificateChanged: "certificateChanged"
-        case .busy: "busy"
-        case .gone: "gone"
-        case .timedOut: "timedOut"
-        case .wrongSignature: "wrongSignature"
-        case .wrongSecret: "wrongSecret"
-        case .unreachable: "unreachable"
-        case .malformed: "malformed"
-        }
-    }
-
-    var status: ExitStatus {
-        switch self {
-        case .declined: .declined
-        case .setup: .usage
-        case .refused, .wrongSecret: .refused
-        case .unanswered, .timedOut: .unanswered
-        case .unknownService: .unknownService
-        case .certificateChanged, .wrongSignature, .malformed: .untrusted
-        case .busy: .serviceBusy
-        case .gone: .lost
-        case .unreachable: .unreachable
-        }
     }
 }

@@ -27,7 +27,7 @@ struct StatusLine {
             let rate = Int((Double(frames - last.frames) / seconds).rounded())
             parts.append(rate == 0 ? "still" : "\(rate) fps")
             // The program of an extension may get raw frames, of which nothing is sent from here.
-            if bytes > 0 { parts.append(Self.rate(Double(bytes - last.bytes) * 8 / seconds)) }
+            if bytes > 0 { parts.append(RateText.text(Double(bytes - last.bytes) * 8 / seconds)) }
             if let limit = statistics.qualityLimitationReason { parts.append("limited by \(limit)") }
         }
         if let comment = ReceiversText.comment(statistics.destination) { parts.append(comment) }
@@ -45,10 +45,5 @@ struct StatusLine {
         }
         guard track.kind == .microphoneAudio, track.isCaptured else { return nil }
         return "microphone " + (track.level.map { "\(Int($0.rounded())) dB" } ?? "silent")
-    }
-
-    static func rate(_ bitsPerSecond: Double) -> String {
-        if bitsPerSecond >= 1e6 { return "\((bitsPerSecond / 1e5).rounded() / 10) Mbit/s" }
-        return "\(Int((bitsPerSecond / 1e3).rounded())) kbit/s"
     }
 }

@@ -2,16 +2,15 @@ import CommandSupport
 import Foundation
 import LinuxRuntime
 
-/// A child process of `share demo` or `share bench`. Its stderr is kept for an error message.
+/// A child process of a demo or a benchmark. Its stderr is kept for an error message.
 final class DemoChild: Sendable {
     private let process: Subprocess
     private let output: FileHandle
     private let errors: FileHandle?
 
-    /// Starts this executable again with other arguments.
+    /// Starts `share`, which lies beside this program.
     convenience init(_ arguments: [String], environment: [String: String] = [:]) throws {
-        let program = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().path
-        try self.init(executable: program, arguments, environment: environment)
+        try self.init(executable: LabProgram.beside("share"), arguments, environment: environment)
     }
 
     /// - Parameters:

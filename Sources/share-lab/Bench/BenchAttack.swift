@@ -3,7 +3,7 @@ import Foundation
 import Identifiers
 import MediaCore
 
-/// What strangers send to the relay of `share bench relay --attack` while viewers watch and join.
+/// What strangers send to the relay of `share-lab bench relay --attack` while viewers watch and join.
 enum BenchAttack: String, ExpressibleByArgument, CaseIterable {
     /// 50,000 STUN requests a second that name no session.
     case stun

@@ -34,7 +34,7 @@ struct ExtensionCommand: ParsableCommand {
                 if FileManager.default.fileExists(atPath: link) {
                     return Self.report(try ExtensionStore().install(file: link))
                 }
-                let (parsed, description) = try HostCommand.describeService(at: link)
+                let (parsed, description) = try ServiceLookup.describe(link)
                 Self.report(try ExtensionStore().install(parsed, description))
             }
         }
