@@ -77,13 +77,14 @@ let imports = """
         Admission Signaling PeerConnection Host
     Control: MediaCore Identifiers ControlSocket PeerConnection Host
     # Commands
+    Wording: MediaCore Signaling PeerConnection
     ShareKit: MediaCore Identifiers LinuxRuntime VPXCodec FFmpegCodec DAV1DCodec OpusCodec PixelConversion \
         X11Capture CameraCapture InAppCapture PulseAudio SessionBus ControlSocket ExtensionChannel Identity HTTP \
-        Admission Signaling PeerConnection Host Viewer Service Recording RecordingPage Extensions Control
+        Admission Signaling PeerConnection Host Viewer Service Recording RecordingPage Extensions Control Wording
     CommandSupport: MediaCore Identifiers LinuxRuntime SessionBus Identity HTTP Admission Signaling PeerConnection \
-        Host ArgumentParser
+        Host Wording ArgumentParser
     RelayVerb: MediaCore Identifiers LinuxRuntime ProcessMemory NATSMessaging Identity HTTP Admission Signaling \
-        PeerConnection Host Service Relay CommandSupport ArgumentParser
+        PeerConnection Host Service Relay Wording CommandSupport ArgumentParser
     share-relay: ProcessMemory CommandSupport RelayVerb ArgumentParser
     share: MediaCore Identifiers LinuxRuntime VPXCodec OpusCodec PixelConversion X11Capture PortalCapture \
         CameraCapture PulseAudio WindowPlayout ImageFile SessionBus TestSource ProcessMemory ControlSocket Identity \
@@ -246,10 +247,10 @@ let package = Package(
             "CommandTests",
             [
                 "MediaCore", "Identifiers", "SessionDescription", "LinuxRuntime", "ImageFile", "SessionBus",
-                "Identity", "HTTP", "Admission", "Signaling", "PeerConnection", "Host", "Control", "ShareKit",
-                "CommandSupport", "RelayVerb", "BusSupport", "TestSupport", "share", "share-lab", "share-relay",
-                "probe-extension", "ConferenceSetup", "ConferenceUpload", "SnapshotSetup", "SnapshotUpload",
-                "portal-backend", "test-camera", "ArgumentParser",
+                "Identity", "HTTP", "Admission", "Signaling", "PeerConnection", "Host", "Control", "Wording",
+                "ShareKit", "CommandSupport", "RelayVerb", "BusSupport", "TestSupport", "share", "share-lab",
+                "share-relay", "probe-extension", "ConferenceSetup", "ConferenceUpload", "SnapshotSetup",
+                "SnapshotUpload", "portal-backend", "test-camera", "ArgumentParser",
             ]),
         tests("ControlSocketTests", ["MediaCore", "LinuxRuntime", "ControlSocket", "TestSupport"]),
         tests("ControlTests", ["MediaCore", "Identifiers", "Identity", "Host", "Control"]),
@@ -295,8 +296,8 @@ let package = Package(
             [
                 "MediaCore", "Identifiers", "SessionDescription", "MediaEngine", "PeerEngine", "LinuxRuntime",
                 "EventLoop", "ICETransport", "VPXCodec", "OpusCodec", "TestSource", "Identity", "HTTP", "Admission",
-                "Signaling", "PeerConnection", "Host", "Viewer", "Service", "Relay", "Control", "ClusterSupport",
-                "TestSupport", "Logging", "HummingbirdCore", "NIOCore", "HTTPTypes",
+                "Signaling", "PeerConnection", "Host", "Viewer", "Service", "Relay", "Control", "Wording",
+                "ClusterSupport", "TestSupport", "Logging", "HummingbirdCore", "NIOCore", "HTTPTypes",
             ]),
         tests("MatroskaTests", ["MediaCore", "Matroska", "TestSupport"]),
         tests("MediaCoreTests", ["MediaCore"]),

@@ -13,6 +13,7 @@ import Relay
 import Service
 import Signaling
 import Synchronization
+import Wording
 
 /// Reports the events of a relay on stderr and as JSON on stdout. Safe from any thread.
 final class RelayReporter: Sendable {
@@ -104,6 +105,12 @@ final class RelayReporter: Sendable {
     func warn(_ sentence: String) {
         emit("warning", [("text", .string(sentence))])
         ErrorOutput.writeLine("share: \(sentence)")
+    }
+
+    private func report(_ notice: Notice, _ fields: [(String, JSONValue)] = []) {
+        let words = notice.words
+        emit(words.event, fields + words.fields)
+        ErrorOutput.writeLine("share: \(words.sentence)")
     }
 
     func drains(_ time: Timespan) {
@@ -199,7 +206,7 @@ final class RelayReporter: Sendable {
             ErrorOutput.writeLine("share: \(UntrustedText.quote(entry.title)) is listed")
         case .annotated(let id, let application):
             emit("application", broadcast(id) + [("id", .string(application.id)), ("name", .string(application.name))])
-        case .warning(let sentence): warn(sentence)
+        case .notice(let notice): report(notice)
         case .pairing, .opened, .connected: break
         }
     }
@@ -208,7 +215,7 @@ final class RelayReporter: Sendable {
         switch event {
         case .viewerJoined(_, let viewers): emit("viewers", broadcast(id) + [("viewers", .integer(viewers))])
         case .viewerLeft(_, _, let viewers): emit("viewers", broadcast(id) + [("viewers", .integer(viewers))])
-        case .warning(let sentence): warn(sentence)
+        case .notice(let notice): report(notice, broadcast(id))
         default: break
         }
     }

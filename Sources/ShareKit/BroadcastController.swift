@@ -5,6 +5,7 @@ package import Identity
 internal import LinuxRuntime
 package import PeerConnection
 package import Signaling
+import Wording
 
 /// One broadcast of an app to the service that it is paired with: the counterpart of ReplayKit's
 /// `RPBroadcastController`.
@@ -243,7 +244,7 @@ extension BroadcastController.Event {
         case .connected: self = .started
         case .interrupted: self = .interrupted
         case .resumed: self = .resumed
-        case .warning(let sentence): self = .warning(sentence)
+        case .notice(let notice): self = .warning(notice.words.sentence)
         case .ended(let reason): self = .finished(reason.code == .stopped ? nil : ShareKitError(reason))
         default: return nil
         }

@@ -8,6 +8,7 @@ package import PeerConnection
 package import Service
 package import Signaling
 internal import Viewer
+import Wording
 
 /// A service that apps and hosts broadcast to, after they have paired with it.
 ///
@@ -272,7 +273,7 @@ extension PlaybackSink {
             videoSink: FrameHandler { frame in onFrame(broadcast, frame) },
             makeSpeaker: { onAudio.map { onAudio in AudioHandler { onAudio(broadcast, $0) } } },
             emit: { event in
-                if case .warning(let sentence) = event { warn(sentence) }
+                if case .notice(let notice) = event { warn(notice.words.sentence) }
             })
     }
 }
@@ -308,7 +309,7 @@ extension BroadcastService.Event {
             guard let broadcast = broadcast(id) else { return nil }
             self = .annotated(
                 broadcast, .init(id: application.id, name: application.name, icon: application.icon?.bytes))
-        case .warning(let sentence): self = .warning(sentence)
+        case .notice(let notice): self = .warning(notice.words.sentence)
         case .pairing, .paired, .connected, .tunnelOpened, .tunnelClosed, .listed: return nil
         }
     }

@@ -7,6 +7,7 @@ internal import LinuxRuntime
 internal import MediaCore
 package import PeerConnection
 import Synchronization
+import Wording
 
 /// Publishes an app's own frames to other peers, by a link: browsers, `share join`, or other instances of the app
 /// (``PeerViewer``). Each viewer is asked about.
@@ -140,7 +141,7 @@ extension PeerBroadcast.Event {
         case .viewerLeft(let viewer, _, let viewers): self = .viewerLeft(name: viewer.name, remaining: viewers)
         case .broadcastPaused: self = .paused
         case .broadcastResumed: self = .resumed
-        case .warning(let sentence): self = .warning(sentence)
+        case .notice(let notice): self = .warning(notice.words.sentence)
         case .ended(let reason): self = .ended(reason.code == .stopped ? nil : ShareKitError(reason))
         default: return nil
         }

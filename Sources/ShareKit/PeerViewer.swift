@@ -7,6 +7,7 @@ internal import PixelConversion
 internal import Recording
 package import Signaling
 package import Viewer
+import Wording
 
 /// Joins a broadcast by its link and hands its decoded frames and audio to the app.
 ///
@@ -91,7 +92,7 @@ public final class PeerViewer: Sendable {
                 let player = PlaybackSink(
                     videoSink: FrameHandler(onFrame), makeSpeaker: { onAudio.map { AudioHandler($0) } },
                     emit: { event in
-                        if case .warning(let sentence) = event { feed.yield(.warning(sentence)) }
+                        if case .notice(let notice) = event { feed.yield(.warning(notice.words.sentence)) }
                     })
                 guard let recorder else { return player }
                 return EncodedMediaFork(player, [recorder]) { feed.yield(.warning($0.message)) }
@@ -196,7 +197,7 @@ extension PeerViewer.Event {
         case .connected: self = .connected
         case .interrupted: self = .interrupted
         case .resumed: self = .resumed
-        case .warning(let sentence): self = .warning(sentence)
+        case .notice(let notice): self = .warning(notice.words.sentence)
         default: return nil
         }
     }

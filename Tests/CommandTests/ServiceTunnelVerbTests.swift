@@ -79,10 +79,12 @@ struct ServiceTunnelVerbTests {
 
         relay.process.kill()
         #expect(service.process.waitForError("the connection to Relay is interrupted: no host can pair meanwhile"))
+        #expect(service.process.event("relay-interrupted")?["relay"] as? String == "Relay")
         let again = try Relay(again: relay)
         #expect(again.link == relay.link)
         #expect(again.process.event("meeting-opened")?["service"] as? String == "com.example.conference")
         #expect(service.process.waitForError("registered at the relay again"))
+        #expect(service.process.event("registered") != nil)
         let other = try install(service.link)
         let second = try self.host(other)
         #expect(second.waitUntil { $0.hasSuffix("[n]o:") }, "\(second.screen())")

@@ -1,6 +1,7 @@
 import LinuxRuntime
 import MediaCore
 import Testing
+import Wording
 
 @testable import Viewer
 
@@ -139,7 +140,8 @@ import Testing
         #expect(stage.speakers.with { $0 } == 1)
         let warnings = stage.events.with { events in
             events.compactMap { event -> String? in
-                guard case .warning(let text) = event else { return nil }
+                guard case .notice(let notice) = event else { return nil }
+                let text = notice.words.sentence
                 return text
             }
         }

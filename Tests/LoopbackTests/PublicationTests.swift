@@ -6,6 +6,7 @@ import SessionDescription
 import TestSource
 import Testing
 import VPXCodec
+import Wording
 
 @testable import Admission
 @testable import Host
@@ -119,7 +120,7 @@ struct PublicationTests {
                     Subscription(
                         loop: loop, sink: sink,
                         emit: { event in
-                            if case .warning(let sentence) = event { warnings.change { $0.append(sentence) } }
+                            if case .notice(let notice) = event { warnings.change { $0.append(notice.words.sentence) } }
                         }, outcome: outcome, request: { _ in })
                 })
         }

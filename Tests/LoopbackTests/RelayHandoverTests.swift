@@ -6,6 +6,7 @@ import Signaling
 import TestSource
 import Testing
 import VPXCodec
+import Wording
 
 @testable import Admission
 @testable import Host
@@ -319,7 +320,7 @@ struct RelayHandoverTests {
             #expect(await viewer.seesMore())
         }
         let warnings = stage.hostEvents.with { events in
-            events.compactMap { if case .warning(let text) = $0 { text } else { nil } }
+            events.compactMap { if case .notice(let notice) = $0 { notice.words.sentence } else { nil } }
         }
         #expect(warnings == ["this machine's line is too slow for 2 viewers"])
         #expect(await stage.host.viewers().map(\.description.kind) == ["service"])
@@ -345,7 +346,7 @@ struct RelayHandoverTests {
         let viewer = try Watching(stage.link, name: "Ann")
         #expect(await viewer.seesMore())
         let warnings = viewer.events.with { events in
-            events.compactMap { if case .warning(let text) = $0 { text } else { nil } }
+            events.compactMap { if case .notice(let notice) = $0 { notice.words.sentence } else { nil } }
         }
         #expect(warnings.contains { $0.contains("no frame came within 10 s") }, "\(warnings)")
         #expect(await stage.host.viewers().map(\.description.name) == ["Ann"])

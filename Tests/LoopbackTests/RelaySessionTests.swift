@@ -6,6 +6,7 @@ import Signaling
 import TestSource
 import Testing
 import VPXCodec
+import Wording
 
 @testable import Admission
 @testable import Host
@@ -100,7 +101,9 @@ struct RelaySessionTests {
                 configuration: configuration, identity: identity,
                 source: TestVideoSource(size: size, framesPerSecond: 30), encoder: VP8Encoder(),
                 audio: withAudio ? [tone] : [], decide: { _ in .refused(nil) },
-                emit: { event in if case .warning(let text) = event { warnings.change { $0.append(text) } } })
+                emit: { event in
+                    if case .notice(let notice) = event { warnings.change { $0.append(notice.words.sentence) } }
+                })
             let told = told
             try await session.start(publishingTo: paired) { event in told.change { $0.append(event) } }
         }
@@ -124,7 +127,7 @@ struct RelaySessionTests {
             link: link, identity: try .ephemeral(), name: name, sink: playback(seen, speaker: nil),
             emit: { event in
                 if case .named(let name) = event { names.change { $0.append(name) } }
-                if case .warning(let text) = event { warnings.change { $0.append(text) } }
+                if case .notice(let notice) = event { warnings.change { $0.append(notice.words.sentence) } }
             })
         return (session, Task { await session.run() })
     }

@@ -9,6 +9,7 @@ import TestSupport
 import Testing
 import VPXCodec
 import Viewer
+import Wording
 
 @testable import Admission
 @testable import Identity
@@ -80,7 +81,7 @@ struct RelayTests {
         let relay = try LoopbackTURNServer(password: "another")
         let warnings = Monitor<[String]>([])
         let (host, link) = try await host([server(relay, "udp"), server(relay, "tcp")]) { event in
-            if case .warning(let sentence) = event { warnings.change { $0.append(sentence) } }
+            if case .notice(let notice) = event { warnings.change { $0.append(notice.words.sentence) } }
         }
         try await watchDirectly(link)
         let told = await waiting(warnings) { $0.count == 2 ? $0 : nil }

@@ -8,6 +8,7 @@ import SessionDescription
 import TestSource
 import Testing
 import VPXCodec
+import Wording
 
 @testable import Admission
 @testable import HTTP
@@ -106,7 +107,8 @@ private final class MetService: Sendable {
 
     /// Waits for a warning that begins so.
     func warning(_ begin: String) async -> Bool {
-        await wait { if case .warning(let text) = $0, text.hasPrefix(begin) { true } else { nil } } == true
+        await wait { if case .notice(let notice) = $0, notice.words.sentence.hasPrefix(begin) { true } else { nil } }
+            == true
     }
 }
 
@@ -301,7 +303,11 @@ struct MetServiceTests {
         _ = try await again.session.start()
         #expect(await service.warning(Self.isRefused))
         let said = await service.wait {
-            if case .warning(let text) = $0, text.hasPrefix(Self.isRefused) { text } else { nil }
+            if case .notice(let notice) = $0, notice.words.sentence.hasPrefix(Self.isRefused) {
+                notice.words.sentence
+            } else {
+                nil
+            }
         }
         #expect(said?.contains("no services here") == true, "\(said ?? "nothing")")
         #expect(try await service.hasGivenUp())
@@ -371,7 +377,11 @@ struct MetServiceTests {
         handle.finish(tunnel, reason: "of the test")
         #expect(await service.warning("no host can pair now"))
         let refused = await service.wait {
-            if case .warning(let text) = $0, text.hasPrefix("not registered yet") { text } else { nil }
+            if case .notice(let notice) = $0, notice.words.sentence.hasPrefix("not registered yet") {
+                notice.words.sentence
+            } else {
+                nil
+            }
         }
         #expect(refused?.contains("in use") == true, "\(refused ?? "no warning")")
         await other.remove(reason: "of the test")

@@ -6,6 +6,7 @@ import Signaling
 import TestSource
 import Testing
 import VPXCodec
+import Wording
 
 @testable import Admission
 @testable import Host
@@ -108,7 +109,7 @@ struct SessionTests {
         let warnings = Monitor<[String]>([])
         let seen = RecordedOutput()
         let third = try viewer(link, seen) { event in
-            if case .warning(let text) = event { warnings.change { $0.append(text) } }
+            if case .notice(let notice) = event { warnings.change { $0.append(notice.words.sentence) } }
         }
         let watching = Task { await third.run() }
         #expect(await waiting(warnings) { $0.isEmpty ? nil : true } == true)

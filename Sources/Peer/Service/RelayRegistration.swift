@@ -95,8 +95,8 @@ actor RelayRegistration {
         ) { [weak self, emit] event in
             switch event {
             case .interrupted:
-                emit(.warning("the connection to \(name) is interrupted: no host can pair meanwhile"))
-            case .connected: emit(.warning("connected to \(name) again"))
+                emit(.notice(.relay(.interrupted(relay: name, .host))))
+            case .connected: emit(.notice(.relay(.connected(relay: name))))
             case .ended(let reason, let isReplaced):
                 Task { await self?.handleEnd(reason, isReplaced: isReplaced, server) }
             case .notListed: break
@@ -127,12 +127,9 @@ actor RelayRegistration {
         guard !isStopped else { return }
         guard !isReplaced else {
             // Both programs would replace each other for ever.
-            return emit(
-                .warning(
-                    "no host can pair any more: another program with the same identity is met at the relay in its "
-                        + "place"))
+            return emit(.notice(.relay(.registrationReplaced)))
         }
-        emit(.warning("no host can pair now: \(reason); registering at the relay again"))
+        emit(.notice(.relay(.registrationLost(reason: reason))))
         renewal = Task { [weak self] in await self?.renew(server) }
     }
 
@@ -143,14 +140,14 @@ actor RelayRegistration {
             delay = min(delay * 2, Self.longestDelay)
             if let failure = await register(server) {
                 if case .refused(let reason) = failure {
-                    emit(.warning("no host can pair any more: the relay does not take this service: \(reason)"))
+                    emit(.notice(.relay(.registrationRefused(reason: reason))))
                     break
                 }
-                if failure != reported { emit(.warning("not registered yet: \(failure)")) }
+                if failure != reported { emit(.notice(.relay(.registrationFailed(reason: "\(failure)")))) }
                 reported = failure
             } else {
                 reported = nil
-                emit(.warning("registered at the relay again"))
+                emit(.notice(.relay(.registered)))
                 break
             }
         }

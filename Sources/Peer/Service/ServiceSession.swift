@@ -32,7 +32,7 @@ public enum ServiceSessionEvent: Sendable {
     case listed(SessionID, DirectoryEntry)
     /// A broadcast shows another application now.
     case annotated(SessionID, ApplicationInfo)
-    case warning(String)
+    case notice(Notice)
 }
 
 /// Takes broadcasts in under one service identifier: pairs with hosts, receives by WHIP, and passes the media of each
@@ -171,7 +171,7 @@ public final class ServiceSession: Sendable {
         state.with { $0.resolver = resolver }
         if !resolver.servers.isEmpty {
             let addresses = await resolver.addresses()
-            for complaint in addresses.complaints { emit(.warning(complaint)) }
+            for complaint in addresses.complaints { emit(.notice(.machine(.serverUnused(reason: complaint)))) }
             state.with { $0.servers = addresses }
         }
         if let media = configuration.media {
@@ -382,7 +382,7 @@ public final class ServiceSession: Sendable {
         case .connected(let path): emit(.connected(session, path: path))
         case .interrupted: emit(.interrupted(session))
         case .resumed: emit(.resumed(session))
-        case .warning(let sentence): emit(.warning(sentence))
+        case .notice(let notice): emit(.notice(notice))
         case .knocking, .accepted, .named, .waiting, .viewerCount, .recorderCount, .layers,
             .publisherInterrupted, .publisherResumed, .broadcastPaused, .broadcastResumed:
             break

@@ -90,7 +90,7 @@ enum HostReporter {
         case .audioMuted(let kind, let isMuted):
             output.event(isMuted ? "muted" : "unmuted", ["track": .string(kind.rawValue)])
             ErrorOutput.writeLine("share: the \(kind.audioName) is \(isMuted ? "muted" : "on again")")
-        case .warning(let sentence): ErrorOutput.writeLine("share: \(sentence)")
+        case .notice(let notice): output.notice(notice)
         case .ended: break
         }
     }

@@ -162,7 +162,7 @@ final class ViewerReporter: Sendable {
             ErrorOutput.writeLine("share: \(Self.audioAloneSentence)")
             window?.setStatus(standingStatus(isMirror))
             hasFrame.change { $0 = true }
-        case .warning(let sentence): ErrorOutput.writeLine("share: \(sentence)")
+        case .notice(let notice): output.notice(notice)
         }
     }
 
@@ -211,7 +211,7 @@ final class ViewerReporter: Sendable {
             output.event("recorders", ["recorders": .integer(count)])
             ErrorOutput.writeLine(
                 count > 0 ? "share: a viewer records this session" : "share: no viewer records any more")
-        case .warning(let sentence): ErrorOutput.writeLine("share: \(sentence)")
+        case .notice(let notice): output.notice(notice)
         }
     }
 

@@ -147,7 +147,7 @@ final class RecordReporter: Sendable {
         case .viewerCount(let count): output.event("viewers", ["viewers": .integer(count)])
         case .recorderCount(let count): output.event("recorders", ["recorders": .integer(count)])
         case .layers: break
-        case .warning(let sentence): ErrorOutput.writeLine("share: \(sentence)")
+        case .notice(let notice): output.notice(notice)
         }
     }
 }

@@ -172,7 +172,8 @@ final class RecordWatch: Sendable {
         switch event {
         case .knocking(let words): report("knock", "waiting for the host to let you in; your words are: \(words)")
         case .connected(let path): report("connected", "connected (\(path))")
-        case .warning(let sentence): ErrorOutput.writeLine("share: \(link.id): \(sentence)")
+        case .notice(let notice):
+            output.notice(notice, [("broadcast", .string(link.id.text))], subject: "\(link.id): ")
         default: break
         }
     }

@@ -130,7 +130,7 @@ final class ServiceReporter: Sendable {
             window?.setStatus(ViewerReporter.audioAloneSentence)
             output.event("audio-alone", fields(publisher))
             ErrorOutput.writeLine("share: \(ViewerReporter.audioAloneSentence)")
-        case .warning(let sentence): ErrorOutput.writeLine("share: \(sentence)")
+        case .notice(let notice): output.notice(notice, fields(publisher))
         }
     }
 
@@ -170,7 +170,7 @@ final class ServiceReporter: Sendable {
                 ])
             ErrorOutput.writeLine("share: \(title(publisher)) shows \(UntrustedText.quote(application.name))")
             show(application, of: publisher)
-        case .warning(let sentence): ErrorOutput.writeLine("share: \(sentence)")
+        case .notice(let notice): output.notice(notice)
         // Of relays.
         case .tunnelOpened, .tunnelClosed, .listed: break
         }

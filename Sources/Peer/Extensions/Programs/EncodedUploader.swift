@@ -26,8 +26,8 @@ final class EncodedUploader: SampleUploader {
             case .videoEnded(let failure): fail(EndReason(.sourceGone, failure.message, remedy: failure.remedy))
             case .audioStarted(let name, let summary): emit(.sharing(name + ": " + summary))
             case .audioNotStarted(let name, let failure):
-                emit(.warning("without \(name). \(failure.message) \(failure.remedy)"))
-            case .audioEnded(let name, let failure): emit(.warning("the \(name) has gone: \(failure.message)"))
+                emit(.notice(.media(.audioMissing(track: name, failure))))
+            case .audioEnded(let name, let failure): emit(.notice(.media(.audioEnded(track: name, failure))))
             case .audioChanged(let name, let change): emit(.audioSource(name, change))
             }
         }

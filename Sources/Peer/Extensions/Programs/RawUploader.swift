@@ -75,12 +75,12 @@ final class RawUploader: SampleUploader, @unchecked Sendable {
                     },
                     ended: { [control] failure in
                         control.with { $0.tracks[index].isCaptured = false }
-                        emit(.warning("the \(name) has gone: \(failure.message)"))
+                        emit(.notice(.media(.audioEnded(track: name, failure))))
                     })
                 if control.with({ $0.tracks[index].isCaptured }) { emit(.sharing(name + ": " + input.source.summary)) }
             } catch {
                 control.with { $0.tracks[index].isCaptured = false }
-                emit(.warning("without \(name). \(error.message) \(error.remedy)"))
+                emit(.notice(.media(.audioMissing(track: name, error))))
             }
         }
     }
@@ -135,7 +135,7 @@ final class RawUploader: SampleUploader, @unchecked Sendable {
         let emit = emit
         tap.encoding.start { event in
             if case .videoEnded(let failure) = event {
-                emit.with { $0 }?(.warning("nothing is recorded any more: \(failure.message)"))
+                emit.with { $0 }?(.notice(.media(.recordingEnded(failure))))
             }
         }
     }

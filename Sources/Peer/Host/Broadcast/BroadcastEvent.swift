@@ -27,19 +27,16 @@ public enum BroadcastEvent: Sendable {
     case broadcastResumed(after: MediaDuration)
     /// The host's user has muted a track, or ended that.
     case audioMuted(MediaTrackKind, isMuted: Bool)
-    /// A track or a device failed; the session goes on.
-    case warning(String)
+    case notice(Notice)
     case ended(EndReason)
 
     /// What has happened to an audio track's source.
     /// - Parameter name: of the track, for people.
     package static func audioSource(_ name: String, _ change: AudioSourceChange) -> BroadcastEvent {
         switch change {
-        case .interrupted(let failure):
-            let start = failure.code == .deviceGone ? "the \(name) has gone: " : "without \(name) for now. "
-            return .warning(start + failure.message + (failure.remedy.isEmpty ? "" : " " + failure.remedy))
+        case .interrupted(let failure): return .notice(.media(.audioInterrupted(track: name, failure)))
         case .resumed(let summary): return .sharing(name + ": " + summary)
-        case .notice(let sentence): return .warning(sentence)
+        case .notice(let sentence): return .notice(.media(.audioChanged(text: sentence)))
         }
     }
 }

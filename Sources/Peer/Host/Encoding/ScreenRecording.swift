@@ -44,8 +44,8 @@ public final class ScreenRecording: ControllableBroadcast {
             Task { await self.stop(reason) }
         case .audioStarted(let track, let summary): emit(.sharing(track + ": " + summary))
         case .audioNotStarted(let track, let failure):
-            emit(.warning("without \(track). \(failure.message) \(failure.remedy)"))
-        case .audioEnded(let track, let failure): emit(.warning("the \(track) has gone: \(failure.message)"))
+            emit(.notice(.media(.audioMissing(track: track, failure))))
+        case .audioEnded(let track, let failure): emit(.notice(.media(.audioEnded(track: track, failure))))
         case .audioChanged(let track, let change): emit(.audioSource(track, change))
         }
     }

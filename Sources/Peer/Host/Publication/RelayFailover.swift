@@ -24,7 +24,7 @@ struct RelayFailover: Sendable {
         while true {
             let reason = await publication.run()
             guard let place = publication.otherPlaces, isWanted() else { return reason }
-            emit(.warning("\(reason.sentence): trying other relays"))
+            emit(.notice(.relay(.publicationLost(reason))))
             // A relay that is about to stop goes on until another one has the broadcast.
             let isGone = !place.isAlive
             if isGone { await publication.abandon(reason) }
@@ -55,7 +55,7 @@ struct RelayFailover: Sendable {
                     await publication.close(.hostStopped)
                     return nil
                 }
-                emit(.warning("going on at the relay at \(link.authority)"))
+                emit(.notice(.relay(.publicationMoved(relay: link.authority))))
                 return (publication, paired)
             }
             guard (try? await Task.sleep(for: .seconds(1))) != nil else { return nil }

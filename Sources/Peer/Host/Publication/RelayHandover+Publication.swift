@@ -54,7 +54,7 @@ extension RelayHandover {
             return state.direct
         }
         guard let viewers else { return }
-        emit(.warning("this machine's line is too slow for \(viewers) viewers"))
+        emit(.notice(.relay(.lineLimit(viewers: viewers))))
         moveAll()
     }
 
@@ -119,7 +119,7 @@ extension RelayHandover {
         }
         audience.pass(RelayViewerCount(), interval: .zero)
         guard let pause else { return }
-        if isNews { emit(.warning("\(relay.name) does not send to the viewers: \(reason.sentence)")) }
+        if isNews { emit(.notice(.relay(.handoverFailed(relay: relay.name, reason)))) }
         if wasUsed {
             emit(.routeChanged(isOverRelay: false, relay: relay.name))
             for viewer in await core.ifRunning({ $0.watchingViewers }) ?? [] {

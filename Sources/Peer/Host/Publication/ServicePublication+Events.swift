@@ -104,7 +104,7 @@ extension ServicePublication {
                     defer { known = reason }
                     return known != reason
                 }
-                if isNews { onEvent(.warning("\(service.name) does not list this broadcast: \(reason)")) }
+                if isNews { onEvent(.notice(.relay(.notListed(by: service.name, reason: reason)))) }
             }
             try? await Task.sleep(for: listingInterval)
         }

@@ -178,10 +178,10 @@ public final class HostSession: Sendable {
         ) { [emit] event in
             switch event {
             case .interrupted:
-                emit(.warning("the connection to \(relay.name) is interrupted: nobody can join meanwhile"))
-            case .connected: emit(.warning("connected to \(relay.name) again"))
-            case .ended(let reason, _): emit(.warning("nobody can join any more: \(reason)"))
-            case .notListed(let reason): emit(.warning("\(relay.name) does not list this broadcast: \(reason)"))
+                emit(.notice(.relay(.interrupted(relay: relay.name, .viewer))))
+            case .connected: emit(.notice(.relay(.connected(relay: relay.name))))
+            case .ended(let reason, _): emit(.notice(.relay(.tunnelEnded(reason: reason))))
+            case .notListed(let reason): emit(.notice(.relay(.notListed(by: relay.name, reason: reason))))
             }
         }
         let isRunning = isStopped.with { isStopped in
@@ -228,18 +228,8 @@ public final class HostSession: Sendable {
     }
 
     func warnOfLimits() {
-        if descriptors.connections < 128 {
-            emit(
-                .warning(
-                    "this process may open \(FileDescriptors.limit) files only, which limits viewers and connections: "
-                        + "raise the hard limit (ulimit -Hn)"))
-        }
-        if ICEAgent.localInterfaceAddresses().isEmpty {
-            emit(
-                .warning(
-                    "this machine has no address but loopback, which Firefox and GStreamer do not use for media: "
-                        + "watch with share join or Chromium"))
-        }
+        if descriptors.connections < 128 { emit(.notice(.machine(.fewDescriptors(limit: FileDescriptors.limit)))) }
+        if ICEAgent.localInterfaceAddresses().isEmpty { emit(.notice(.machine(.loopbackOnly))) }
     }
 
     func startPipelines() {
@@ -253,11 +243,11 @@ public final class HostSession: Sendable {
             do throws(SourceFailure) {
                 try track.start(
                     packetsReady: { audio.signal() },
-                    ended: { [emit] failure in emit(.warning("the \(name) has gone: \(failure.message)")) },
+                    ended: { [emit] failure in emit(.notice(.media(.audioEnded(track: name, failure)))) },
                     changed: { [emit] change in emit(.audioSource(name, change)) })
                 if track.state.isCaptured { emit(.sharing(name + ": " + track.summary)) }
             } catch {
-                emit(.warning("without \(name). \(error.message) \(error.remedy)"))
+                emit(.notice(.media(.audioMissing(track: name, error))))
             }
         }
     }

@@ -40,7 +40,7 @@ final class ICEServerMonitor: Sendable {
         let addresses = await resolver.addresses()
         for complaint in addresses.complaints
         where complaints.withLock({ $0.count < Self.complaintLimit && $0.insert(complaint).inserted }) {
-            emit(.warning(complaint))
+            emit(.notice(.machine(.serverUnused(reason: complaint))))
         }
         return addresses
     }
@@ -65,7 +65,7 @@ final class ICEServerMonitor: Sendable {
         guard isDue, !servers.isEmpty else { return }
         Task { [resolver, emit, isStopped] in
             for (url, finding) in await resolver.findings() where !finding.isGood && !isStopped.with({ $0 }) {
-                emit(.warning("\(url) \(finding.words): \(finding.remedy)"))
+                emit(.notice(.machine(.serverFailed(url: url, finding))))
             }
         }
     }

@@ -1,7 +1,7 @@
 import LinuxRuntime
 public import MediaCore
 import MediaEngine
-import PeerConnection
+public import PeerConnection
 import Synchronization
 
 /// An event of a `PlaybackSink`.
@@ -13,7 +13,7 @@ public enum PlaybackEvent: Sendable {
     /// Audio comes, and no video: none was negotiated, or no frame has come for 5 s. Sent once, and not after a frame.
     case audioAlone
     /// A track cannot be played; the others go on.
-    case warning(String)
+    case notice(Notice)
 }
 
 /// The statistics of a `PlaybackSink` since its creation, unless a member says otherwise.
@@ -82,7 +82,7 @@ public final class PlaybackSink: EncodedMediaSink {
         self.requestKeyframe.with { $0 = requestKeyframe }
         guard let codec = format.video else { return }
         guard videoCodecs.contains(codec) else {
-            return emit(.warning("\(codec.rawValue) video cannot be shown here"))
+            return emit(.notice(.media(.videoUnsupported(codec))))
         }
         // Frames say their codec, so that a session of another one goes on in the same pipeline.
         guard state.withLock({ $0.video == nil }) else { return }
@@ -146,9 +146,9 @@ public final class PlaybackSink: EncodedMediaSink {
             guard let speaker = try makeSpeaker() else { return nil }
             return PlayoutPipeline(decoder: decoder, sink: speaker)
         } catch let failure as SourceFailure {
-            emit(.warning("no sound: \(failure.message) \(failure.remedy)"))
+            emit(.notice(.media(.soundMissing(reason: "\(failure.message) \(failure.remedy)"))))
         } catch {
-            emit(.warning("no sound: \(error)"))
+            emit(.notice(.media(.soundMissing(reason: "\(error)"))))
         }
         return nil
     }

@@ -1,5 +1,6 @@
 import Admission
 import HTTP
+import Identifiers
 import Identity
 import LinuxRuntime
 import PeerConnection
@@ -37,7 +38,7 @@ extension ViewerSession {
         var hasWaited = false
         while true {
             let wait: Int
-            let reason: String
+            let notice: Notice
             do throws(SignalingError) {
                 return try await client.knock(
                     name: name, identity: identity, records: records, pass: admission.with { $0 }?.pass,
@@ -46,12 +47,12 @@ extension ViewerSession {
                 guard ContinuousClock.now < deadline, !hasLeft.with({ $0 }) else { throw error }
                 switch (error.code, error.retryAfter) {
                 case (.queueFull, _):
-                    (wait, reason) = (3, "others are waiting for the host's answer; asking again until there is room")
+                    (wait, notice) = (3, .viewing(.knockQueueFull))
                 case (.tooMany, let seconds?) where seconds <= Self.longestWait:
-                    (wait, reason) = (seconds, Self.busy(link, error, seconds))
+                    (wait, notice) = (seconds, .viewing(.serverBusy(server: link.authority, error, seconds: seconds)))
                 default: throw error
                 }
-                if !hasWaited { emit(.warning(reason)) }
+                if !hasWaited { emit(.notice(notice)) }
                 hasWaited = true
                 // Those who were refused together do not come back together.
                 let pause = Duration.milliseconds(wait * 1_000 + Int.random(in: 0..<500))

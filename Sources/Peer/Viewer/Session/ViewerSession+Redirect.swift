@@ -141,12 +141,7 @@ extension ViewerSession {
 
     private func tellFailure(_ failure: EndReason, at link: Link) {
         guard failure.code != .stopped else { return }
-        emit(
-            .warning(
-                link == self.link
-                    ? "the host does not send itself (\(failure.sentence)): watching at the relay"
-                    : "the relay at \(link.authority) does not send (\(failure.sentence)): watching at the host itself")
-        )
+        emit(.notice(.viewing(.redirectFailed(relay: link == self.link ? nil : link.authority, failure))))
     }
 
     /// - Returns: nil if the session there has got the sink, else why not.
@@ -277,11 +272,7 @@ extension ViewerSession {
         admission.with { $0 = successor.admission }
         relays.with { $0 = Relays() }
         if hasLeft.with({ $0 }) { successor.outcome.fulfil(EndReason(.stopped, "you left")) }
-        emit(
-            .warning(
-                isHome
-                    ? "the host sends itself again from now on"
-                    : "the host sends over the relay at \(successor.link.authority) from now on"))
+        emit(.notice(.viewing(.redirected(relay: isHome ? nil : successor.link.authority))))
         formerCore.perform { $0.close {} }
         former.fulfil(.redirected)
     }
@@ -295,7 +286,7 @@ extension ViewerSession {
             relays = Relays()
             relays.formerEnd = reason
         }
-        if reason.code != .hostEnded { emit(.warning("\(reason.sentence): going back to the host")) }
+        if reason.code != .hostEnded { emit(.notice(.viewing(.returningToHost(reason)))) }
         return link
     }
 

@@ -210,7 +210,7 @@ public final class ViewerSession: Sendable {
                 return await close(former?.code == .hostEnded && reason.code != .stopped ? former ?? reason : reason)
             }
             if relays.with({ $0.isRoundOver }) { try? await Task.sleep(for: .milliseconds(500)) }
-            emit(.warning("\(reason.sentence): trying the relay at \(next.authority)"))
+            emit(.notice(.viewing(.sessionLost(reason, relay: next.authority))))
             link = next
             await begin()
         }
@@ -414,7 +414,7 @@ public final class ViewerSession: Sendable {
         } catch {
             // A session that has ended meanwhile gets nothing.
             guard ![.gone, .connectionLost].contains(error.code) else { return }
-            emit(.warning("all layers of the video come: \(error)"))
+            emit(.notice(.media(.layersUnlimited(error))))
         }
     }
 
@@ -431,15 +431,11 @@ public final class ViewerSession: Sendable {
                 guard timeout == nil, attempt < Self.offerLimit, let wait = error.retryAfter, wait <= Self.longestWait,
                     !relays.with({ $0.isMoving }), !hasLeft.with({ $0 })
                 else { throw EndReason(error) }
-                if attempt == 1 { emit(.warning(Self.busy(link, error, wait))) }
+                if attempt == 1 { emit(.notice(.viewing(.serverBusy(server: link.authority, error, seconds: wait)))) }
                 guard (try? await Task.sleep(for: .seconds(wait))) != nil else { throw EndReason(error) }
             }
         }
         throw .hostIsSilent
-    }
-
-    static func busy(_ link: Link, _ error: SignalingError, _ seconds: Int) -> String {
-        "\(link.authority) is busy (\(error)); asking again in \(seconds) s"
     }
 
     private static let offerLimit = 5
@@ -456,7 +452,7 @@ public final class ViewerSession: Sendable {
         await former?.close()
         // The time limit is short, because a person waits for the first frame.
         let addresses = await resolver.addresses(limit: .milliseconds(1_500))
-        for complaint in addresses.complaints { emit(.warning(complaint)) }
+        for complaint in addresses.complaints { emit(.notice(.machine(.serverUnused(reason: complaint)))) }
         return addresses
     }
 

@@ -53,10 +53,7 @@ extension Subscription: ReceivingPeerDelegate {
     }
 
     func hostSendsTooLongPackets(_ connection: ReceivingPeer) {
-        emit(
-            .warning(
-                "the sender's video packets are too long, and are left out: their payloads have more than "
-                    + "\(ForwardedVideo.largestPayload) bytes (1,200 are usual)"))
+        emit(.notice(.media(.tooLongPackets(limit: ForwardedVideo.largestPayload))))
     }
 
     func hostIsBack(_ connection: ReceivingPeer, after silence: MediaDuration) {

@@ -1,4 +1,5 @@
 public import MediaCore
+public import PeerConnection
 
 public enum ViewerEvent: Sendable {
     /// The knock waits for the host's answer; the words are for comparing.
@@ -25,5 +26,5 @@ public enum ViewerEvent: Sendable {
     /// The host has paused the broadcast: no media comes until it resumes it.
     case broadcastPaused
     case broadcastResumed
-    case warning(String)
+    case notice(Notice)
 }
