@@ -272,7 +272,7 @@ let package = Package(
             "HostTests",
             [
                 "MediaCore", "Identifiers", "SessionDescription", "MediaEngine", "LinuxRuntime", "OpusCodec",
-                "Identity", "Admission", "Signaling", "PeerConnection", "Host",
+                "Identity", "Admission", "Signaling", "PeerConnection", "Host", "Logging",
             ]),
         tests(
             "ICETransportTests",

@@ -97,7 +97,7 @@ struct ClusterSessionTests {
         let client = try SignalingClient(link: elsewhere)
         _ = try await admissionToken(for: .ephemeral(), named: "bob", from: client)
         let events = try await client.events()
-        let publication = try #require(host.session.publication.with { $0 })
+        let publication = try #require(host.session.state.with { $0.publication?.client })
         #expect(await publication.returnViewers())
         var isCalledBack = false
         for try await event in events where event == .returnToHost {

@@ -116,7 +116,7 @@ struct LocalSinkTests {
         await #expect(throws: MediaSinkFailure.self) {
             try await host.add(RefusingSink(), demandsMedia: true, records: true)
         }
-        #expect(host.sinks.with { $0.isEmpty })
+        #expect(host.state.with { $0.sinks.isEmpty })
         await host.stop(EndReason(.stopped, "done"))
         // After the end a sink is only closed.
         let late = RecordingSink()

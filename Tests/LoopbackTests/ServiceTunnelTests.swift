@@ -520,7 +520,7 @@ struct LyingRelayMediaTests {
         try await host.publish(to: stage.link)
         #expect(await stage.service.seen.wait { !$0.counters.isEmpty })
         await stage.client.leave(.service(stage.link.id))
-        let publication = try #require(host.session.publication.with { $0 })
+        let publication = try #require(host.session.state.with { $0.publication?.client })
         let viewer = ViewerDescription(name: "Conference", kind: "service", address: "127.0.0.1", words: "")
         publication.broadcast(emitted: .interrupted(viewer))
         let count = stage.service.seen.state.counters.count

@@ -7,7 +7,7 @@ extension HostSession {
     /// Tells a service, and a relay at which the broadcast is published or met.
     public func annotate(_ application: ApplicationInfo) async {
         shownApplication.with { $0 = application }
-        if let publication = publication.with({ $0 }) { return publication.noteApplication() }
+        if let publication = state.with({ $0.publication }) { return publication.client.noteApplication() }
         guard let tunnel = configuration.tunnel else { return }
         // A relay that cannot be told lists the host's own name.
         try? await tunnel.tell(application: application)

@@ -7,7 +7,7 @@ import Signaling
 extension HostSession {
     /// - Parameter limit: how many viewers are served directly.
     func startHandover(to relay: PairedService, of broadcast: BroadcastID, beyond limit: Int) {
-        let (core, signaling, tunnel) = (core, signaling, tunnel)
+        let (core, signaling, state) = (core, signaling, state)
         let handover = RelayHandover(
             core, of: broadcast, to: relay, identity: identity, limit: limit, calmTime: configuration.calmTime,
             viewerFlows: configuration.viewerFlows, signaling: signaling,
@@ -23,10 +23,10 @@ extension HostSession {
                     signaling.broadcast(changed: audience)
                     audience.add(elsewhere)
                     emit(.viewerCount(audience.viewers))
-                    await tunnel.with { $0 }?.note(viewers: audience.viewers)
+                    await state.with { $0.tunnel }?.note(viewers: audience.viewers)
                 }
             })
-        self.handover.with { $0 = handover }
+        state.with { $0.move(by: handover) }
         handover.start()
     }
 }

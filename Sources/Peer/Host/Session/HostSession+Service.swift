@@ -21,11 +21,7 @@ extension HostSession {
             core.perform { $0.servers = addresses }
             servers.check()
         }
-        let isRunning = isStopped.with { isStopped in
-            if !isStopped { self.publication.with { $0 = publication } }
-            return !isStopped
-        }
-        guard isRunning else {
+        guard state.with({ $0.reach(at: publication) }) else {
             await publication.close(.hostStopped)
             throw .hostStopped
         }
@@ -42,18 +38,15 @@ extension HostSession {
     private func publish(
         _ first: ServicePublication, of paired: PairedService, report: @escaping @Sendable (ServiceEvent) -> Void
     ) async -> EndReason {
-        let (isStopped, current) = (isStopped, publication)
+        let state = state
         return await RelayFailover(
             make: { self.makePublication($0, report: report) },
             take: { publication, paired in
-                let isWanted = isStopped.with { isStopped in
-                    if !isStopped { current.with { $0 = publication } }
-                    return !isStopped
-                }
+                let isWanted = state.with { $0.reach(at: publication) }
                 self.keepServersValid(of: paired, isAnother: true)
                 return isWanted
             },
-            isWanted: { !isStopped.with { $0 } }, emit: emit
+            isWanted: { !state.with { $0.isStopped } }, emit: emit
         ).run(first, of: paired)
     }
 
@@ -66,17 +59,11 @@ extension HostSession {
                 emit(event)
                 servers.check(after: event)
             },
-            report: { [emit, viewersAtService, serviceInfo] event in
-                if case .serviceInfo(let info) = event { serviceInfo.with { $0.take(info) } }
+            report: { [emit, state] event in
+                var viewers: Int?
+                if case .serviceInfo(let info) = event { viewers = state.with { $0.take(info) } }
                 report(event)
-                guard case .serviceInfo(let info) = event, let viewers = info.viewers.map({ max($0, 0) }) else {
-                    return
-                }
-                let isNew = viewersAtService.with { known in
-                    defer { known = viewers }
-                    return known != viewers
-                }
-                if isNew { emit(.viewerCount(viewers)) }
+                if let viewers { emit(.viewerCount(viewers)) }
             })
     }
 }

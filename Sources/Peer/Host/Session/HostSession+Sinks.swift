@@ -7,7 +7,7 @@ extension HostSession {
     public func add(
         _ sink: any EncodedMediaSink, demandsMedia: Bool, records: Bool
     ) async throws(MediaSinkFailure) {
-        sinks.with { $0.append(sink) }
+        state.with { $0.sinks.append(sink) }
         let outcome = await core.ifRunning { broadcast -> MediaSinkFailure? in
             do throws(MediaSinkFailure) {
                 try broadcast.add(sink, demandsMedia: demandsMedia, records: records)
@@ -25,15 +25,15 @@ extension HostSession {
     }
 
     public func remove(_ sink: any EncodedMediaSink) async {
-        sinks.with { $0.removeAll { $0 === sink } }
+        state.with { $0.sinks.removeAll { $0 === sink } }
         await core.ifRunning { $0.remove(sink) }
         await sink.closed()
     }
 
     func closeSinks() async {
-        let open = sinks.with { sinks in
-            defer { sinks = [] }
-            return sinks
+        let open = state.with { state in
+            defer { state.sinks = [] }
+            return state.sinks
         }
         for sink in open { await sink.closed() }
     }

@@ -26,27 +26,12 @@ public final class HostSession: Sendable {
     let pipelines: MediaPipelines
     let emit: @Sendable (BroadcastEvent) -> Void
     let signaling: BroadcastSignaling
-    private let server = Monitor<SignalingServer?>(nil)
-    /// The publication to a service; nil for a broadcast with viewers of its own.
-    let publication = Monitor<ServicePublication?>(nil)
-    /// The tunnel at a relay; nil for a host that viewers reach themselves.
-    let tunnel = Monitor<TunnelClient?>(nil)
-    /// Moves viewers to the relay; nil for a host that sends to all of them itself.
-    let handover = Monitor<RelayHandover?>(nil)
-    /// How many watch, as the service or relay of the publication tells; nil while it has not told.
-    let viewersAtService = Monitor<Int?>(nil)
-    /// The likes and the newest comment that the service has told.
-    let serviceInfo = Monitor(ServiceInfo())
+    let state = Monitor(HostSessionState())
     /// The application that is shown now, if its user lets others know.
     let shownApplication = Monitor<ApplicationInfo?>(nil)
-    let isStopped = Monitor(false)
     private let wakeups: LoopBound<MediaWakeups>
     let servers: ICEServerMonitor
-    /// Of the servers of a relay or a service.
-    private let serverRenewal = Mutex<ICEServerRenewal?>(nil)
     private let descriptors: DescriptorPlan
-    /// The recorders and clip buffers, which are closed at the end.
-    let sinks = Monitor<[any EncodedMediaSink]>([])
 
     /// - Parameters:
     ///   - source: used by the session's video thread from now on.
@@ -94,8 +79,8 @@ public final class HostSession: Sendable {
             })
         // For the relay's directory.
         let viewersElsewhere = Monitor(RelayViewerCount())
-        let audience = Throttle<Int> { [tunnel] viewers in
-            guard let tunnel = tunnel.with({ $0 }) else { return }
+        let audience = Throttle<Int> { [state] viewers in
+            guard let tunnel = state.with({ $0.tunnel }) else { return }
             Task { await tunnel.note(viewers: viewersElsewhere.with { $0.total(viewers) }) }
         }
         signaling = BroadcastSignaling(
@@ -140,12 +125,10 @@ public final class HostSession: Sendable {
             throw EndReason(.portUnavailable, error.description)
         }
         // If `stop` was called meanwhile, it found no server to stop.
-        let isRunning = isStopped.with { isStopped in
-            if !isStopped {
-                self.server.with { $0 = server }
-                signaling.begin(served)
-            }
-            return !isStopped
+        let isRunning = state.with { state in
+            let isRunning = state.open(server)
+            if isRunning { signaling.begin(served) }
+            return isRunning
         }
         guard isRunning else {
             await server.stop()
@@ -184,11 +167,7 @@ public final class HostSession: Sendable {
             case .notListed(let reason): emit(.notice(.relay(.notListed(by: relay.name, reason: reason))))
             }
         }
-        let isRunning = isStopped.with { isStopped in
-            if !isStopped { self.tunnel.with { $0 = tunnel } }
-            return !isStopped
-        }
-        guard isRunning else {
+        guard state.with({ $0.reach(over: tunnel) }) else {
             await tunnel.stop()
             throw .hostStopped
         }
@@ -205,14 +184,7 @@ public final class HostSession: Sendable {
     /// Gets the servers of a relay, or of a service, anew before their credentials expire, beside this host's own.
     /// - Parameter isAnother: this one has taken the place of the one whose servers are known.
     func keepServersValid(of paired: PairedService, isAnother: Bool = false) {
-        let renewal: ICEServerRenewal? = isStopped.with { isStopped in
-            guard !isStopped else { return nil }
-            return serverRenewal.withLock { renewal in
-                let known = renewal ?? makeRenewal()
-                renewal = known
-                return known
-            }
-        }
+        let renewal = state.with { $0.renewal(makeRenewal) }
         renewal?.follow(paired.client, paired.grantedServers, usesThem: isAnother)
     }
 
@@ -254,20 +226,18 @@ public final class HostSession: Sendable {
 
     /// Ends the broadcast for its viewers, frees everything, and emits `.ended`.
     public func stop(_ reason: EndReason) async {
-        guard
-            isStopped.with({ stopped in
-                defer { stopped = true }
-                return !stopped
-            })
-        else { return }
+        guard let (server, reachability, renewal) = state.with({ $0.stop() }) else { return }
         servers.stop()
-        serverRenewal.withLock { $0 }?.stop()
-        let server = server.with { $0 }
+        renewal?.stop()
         let sentence = reason.code == .stopped ? "the host ended the broadcast" : reason.sentence
         await signaling.end(reason: sentence)
-        await handover.with { $0 }?.stop(reason)
-        await tunnel.with { $0 }?.stop()
-        await publication.with { $0 }?.close(reason)
+        switch reachability {
+        case .direct: break
+        case .tunnel(let tunnel, let handover):
+            await handover?.stop(reason)
+            await tunnel.stop()
+        case .publication(let publication): await publication.client.close(reason)
+        }
         // Stopping a source blocks until its thread ends, so it is done on another thread, or on this one if there is
         // none.
         let stopAudio: @Sendable () -> Void = { [pipelines] in for track in pipelines.audio { track.stop() } }
@@ -287,12 +257,14 @@ public final class HostSession: Sendable {
         let video = pipelines.video.statistics
         var statistics = await core.ifRunning { $0.statistics(video: video) }
         statistics?.audio = audioTracks
-        if let publication = publication.with({ $0 }) {
-            let told = viewersAtService.with { $0 }
-            statistics?.viewers = told ?? 0
+        switch state.with({ $0.reachability }) {
+        case .direct, .tunnel(_, nil): break
+        case .publication(let publication):
+            statistics?.viewers = publication.viewers ?? 0
             statistics?.destination = BroadcastReceiver(
-                name: publication.service.name, countsViewers: told != nil, serviceInfo.with { $0 })
-        } else if let handover = handover.with({ $0 }), var audience = await core.ifRunning({ $0.audience }) {
+                name: publication.client.service.name, countsViewers: publication.viewers != nil, publication.info)
+        case .tunnel(_, let handover?):
+            guard var audience = await core.ifRunning({ $0.audience }) else { break }
             audience.add(signaling.viewersElsewhere.with { $0 })
             statistics?.viewers = audience.viewers
             if handover.commonLink != nil {
