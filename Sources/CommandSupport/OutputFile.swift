@@ -2,7 +2,7 @@ import Foundation
 
 /// Checks for a file that will be written at the end.
 package enum OutputFile {
-    /// - Throws: a complaint if the file cannot be written. Existing content stays unchanged.
+    /// - Throws: an error if the file cannot be written. Existing content stays unchanged.
     package static func check(_ file: String) throws(CommandError) {
         let isNew = access(file, F_OK) != 0
         let descriptor = open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0o644)

@@ -89,8 +89,8 @@ struct ConfigurationFile {
             let arguments = entry.values == [] ? ["--\(entry.key)"] : entry.arguments
             _ = try command.parse(arguments)
             guard entry.key != "config" else { throw flaw("a file names no other file") }
-        } catch let complaint as CommandError {
-            throw complaint
+        } catch let error as CommandError {
+            throw error
         } catch {
             let text = message(error, command)
             // "--help" ends with success.

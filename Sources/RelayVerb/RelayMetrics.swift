@@ -24,7 +24,8 @@ package struct RelayMetrics {
         add("share_relay_broadcasts", "Broadcasts that run.", isCounter: false, Double(broadcasts.count))
         add("share_relay_viewers", "Viewers of all broadcasts.", isCounter: false, sum(broadcasts) { $0.viewers })
         add(
-            "share_relay_meetings", "Hosts and services that are met.", isCounter: false, Double(statistics.tunnels))
+            "share_relay_meetings", "Hosts and services with a reverse tunnel.", isCounter: false,
+            Double(statistics.tunnels))
         if let cluster = statistics.cluster {
             add(
                 "share_cluster_connected", "1 if a NATS server is connected.", isCounter: false,

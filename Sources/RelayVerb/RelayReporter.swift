@@ -21,10 +21,10 @@ final class RelayReporter: Sendable {
     /// The secrets of links are not written: who reads a journal could watch, or publish.
     private let hidesSecrets: Bool
     private let presented = Mutex<Int?>(nil)
-    /// What is live or met here, by the publisher's session.
+    /// What is live or has a tunnel here, by the publisher's session.
     private let published = Mutex<[SessionID: (name: String, broadcast: BroadcastID?)]>([:])
-    /// The pairings of the hosts that are met here. Their viewers keep the host's own link, also while the host publishes here.
-    private let metPairings = Mutex<[SessionID: KnockID]>([:])
+    /// The pairings of the hosts that have a tunnel here. Their viewers keep the host's own link, also while the host publishes here.
+    private let tunnelPairings = Mutex<[SessionID: KnockID]>([:])
     /// The events until `begin`, as the link comes first; nil afterwards.
     private let early = Mutex<[(name: String, fields: [(String, JSONValue)])]?>([])
     private let cluster = Mutex<Bool?>(nil)
@@ -125,7 +125,7 @@ final class RelayReporter: Sendable {
             let name = publisher.application?.name ?? publisher.kind
             published.withLock { $0[id] = (name, link.id) }
             emit("live", broadcast(id) + [("name", .string(name)), ("link", .string(shown(link)))])
-            if let pairing = publisher.pairing, metPairings.withLock({ $0.values.contains(pairing) }) {
+            if let pairing = publisher.pairing, tunnelPairings.withLock({ $0.values.contains(pairing) }) {
                 ErrorOutput.writeLine(
                     "share: \(UntrustedText.quote(name)) is sent from here now; viewers keep the link of its host")
             } else {
@@ -189,18 +189,19 @@ final class RelayReporter: Sendable {
             emit("closed", broadcast(id) + [("reason", .string(reason.sentence))])
             published.withLock { $0[id] = nil }
             ErrorOutput.writeLine("share: \(UntrustedText.quote(name)) has ended: \(reason.sentence)")
-        case .tunnelOpened(let id, let publisher, let met):
+        case .tunnelOpened(let id, let publisher, let tunnel):
             let name = publisher.application?.name ?? publisher.kind
             published.withLock { $0[id] = (name, nil) }
-            metPairings.withLock { $0[id] = publisher.pairing }
-            emit("meeting-opened", [Self.field(met), ("name", .string(name))])
-            ErrorOutput.writeLine("share: \(Self.guests(of: met)) of \(UntrustedText.quote(name)) meet it here")
-        case .tunnelClosed(let id, let met):
-            let name = published.withLock { $0.removeValue(forKey: id) }?.name ?? ""
-            metPairings.withLock { $0[id] = nil }
-            emit("meeting-closed", [Self.field(met)])
+            tunnelPairings.withLock { $0[id] = publisher.pairing }
+            emit("meeting-opened", [Self.field(tunnel), ("name", .string(name))])
             ErrorOutput.writeLine(
-                "share: \(Self.guests(of: met)) of \(UntrustedText.quote(name)) meet it here no longer")
+                "share: \(Self.guests(of: tunnel)) of \(UntrustedText.quote(name)) reach it over this relay")
+        case .tunnelClosed(let id, let tunnel):
+            let name = published.withLock { $0.removeValue(forKey: id) }?.name ?? ""
+            tunnelPairings.withLock { $0[id] = nil }
+            emit("meeting-closed", [Self.field(tunnel)])
+            ErrorOutput.writeLine(
+                "share: \(Self.guests(of: tunnel)) of \(UntrustedText.quote(name)) reach it over this relay no longer")
         case .listed(_, let entry):
             emit("listed", [("broadcast", .string(entry.id)), ("title", .string(entry.title))])
             ErrorOutput.writeLine("share: \(UntrustedText.quote(entry.title)) is listed")
@@ -220,15 +221,15 @@ final class RelayReporter: Sendable {
         }
     }
 
-    private static func field(_ met: TunnelID) -> (String, JSONValue) {
-        switch met {
+    private static func field(_ tunnel: TunnelID) -> (String, JSONValue) {
+        switch tunnel {
         case .broadcast(let id): ("broadcast", .string(id.text))
         case .service(let id): ("service", .string(id.text))
         }
     }
 
-    private static func guests(of met: TunnelID) -> String {
-        switch met {
+    private static func guests(of tunnel: TunnelID) -> String {
+        switch tunnel {
         case .broadcast: "viewers"
         case .service: "hosts"
         }

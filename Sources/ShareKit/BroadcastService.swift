@@ -44,7 +44,7 @@ public final class BroadcastService: Sendable {
         public var port = 0
         /// The name or address in the link; nil for this machine's address.
         public var linkHost: String?
-        /// The link of a relay (`share relay`) at which apps meet this service; nil: they reach it at its own address.
+        /// The link of a relay (`share relay`) over which apps reach this service; nil: they reach it at its own address.
         /// The relay gets no media.
         public var relay: String?
         /// Only apps that have the service's link are asked about. The link then has a secret, which stays the same over
@@ -250,7 +250,7 @@ extension ServiceSession.Configuration {
         let place = LocalAddresses.place(of: options.listenAddress)
         let isAnyAddress = options.listenAddress == "0.0.0.0" || options.listenAddress == "::"
         self.init(
-            // Nobody has to reach the server of a service that is met at a relay.
+            // Nobody has to reach the server of a service that is reached over a relay.
             listenHost: relay != nil && isAnyAddress ? "127.0.0.1" : place.host, listenPort: options.port,
             linkHost: options.linkHost ?? place.link,
             service: configuration)

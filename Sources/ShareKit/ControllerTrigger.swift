@@ -113,8 +113,8 @@ private struct Watcher: Sendable {
         (self.input, self.output, self.errors) = (input, LineReader(output), errors)
         guard self.output.next() == "ready" else {
             try? input.close()
-            let complaint = errors.textToEnd()
-            let end = HostProcess.end(process.wait(), complaint)
+            let errorText = errors.textToEnd()
+            let end = HostProcess.end(process.wait(), errorText)
             throw ShareKitError(
                 .failed, end.sentence.isEmpty ? "controllers cannot be read" : end.sentence, remedy: end.remedy)
         }

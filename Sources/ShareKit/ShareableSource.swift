@@ -59,10 +59,10 @@ extension SystemBroadcastPicker {
         let process = try Subprocess(share: program, arguments, environment)
         // Errors are a few lines, less than a pipe holds, so they can be read afterwards.
         let text = FileHandle(end: process.output)?.textToEnd() ?? ""
-        let complaint = FileHandle(end: process.errors)?.textToEnd() ?? ""
+        let errorText = FileHandle(end: process.errors)?.textToEnd() ?? ""
         let code = process.wait()
         guard code == 0 else {
-            let end = HostProcess.end(code, complaint)
+            let end = HostProcess.end(code, errorText)
             throw ShareKitError(
                 .failed, end.sentence.isEmpty ? "share sources has ended with \(end.code)" : end.sentence,
                 remedy: end.remedy)

@@ -19,12 +19,12 @@ import Testing
         return try ConfigurationFile.configure(RelayCommand.self, from: file, arguments)
     }
 
-    private func complaint(_ text: String, _ arguments: [String] = []) -> String? {
+    private func problem(_ text: String, _ arguments: [String] = []) -> String? {
         do {
             _ = try configure(text, arguments)
             return nil
-        } catch let complaint as CommandError {
-            return complaint.sentence.replacing(folder.path + "/", with: "")
+        } catch let error as CommandError {
+            return error.sentence.replacing(folder.path + "/", with: "")
         } catch {
             return RelayCommand.message(for: error)
         }
@@ -126,9 +126,9 @@ import Testing
             ("--json = true", "relay.conf:1: a line is key = value"), ("=", "relay.conf:1: a line is key = value"),
             ("relay-only = true", "relay.conf:1: relay-only: --relay-only is for hosts"),
             ("config = \"other\"", "relay.conf:1: config: a file names no other file"),
-        ] { #expect(complaint(text)?.contains(words) == true, "\(text): \(complaint(text) ?? "none")") }
+        ] { #expect(problem(text)?.contains(words) == true, "\(text): \(problem(text) ?? "none")") }
         // The command line's own errors do not name the file.
-        #expect(complaint("json = true", ["--max-viewers", "0"])?.contains("relay.conf") == false)
+        #expect(problem("json = true", ["--max-viewers", "0"])?.contains("relay.conf") == false)
     }
 
     @Test func textThatIsNoFileIsTold() throws {

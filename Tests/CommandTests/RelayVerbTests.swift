@@ -126,7 +126,8 @@ struct RelayVerbTests {
             "host", "--relay", relay.link, "--route", "direct", "--source", "test", "--name", "Budget", "--accept",
             "ask",
         ])
-        #expect(host.waitUntil { $0.contains("\"Budget\" wants to be met at \"Relay\"") && $0.hasSuffix("[n]o:") })
+        #expect(
+            host.waitUntil { $0.contains("\"Budget\" wants to be reached over \"Relay\"") && $0.hasSuffix("[n]o:") })
         try host.type("y", "Enter")
         let opened = try #require(relay.process.event("meeting-opened"), "\(relay.process.errorText)")
         #expect(opened["name"] as? String == "Budget")

@@ -38,7 +38,7 @@ struct GrantedServersTests {
         let found = await addresses(of: host, namedBy: "203.0.113.5")
         guard host != "64:ff9b::10.1.2.3" else { return #expect(!found.isEmpty && found.areGranted) }
         #expect(found.isEmpty && !found.areGranted, "\(found)")
-        #expect(found.complaints.count == Self.schemes.count)
+        #expect(found.problems.count == Self.schemes.count)
     }
 
     /// Its services may be open to this machine alone.
@@ -60,7 +60,7 @@ struct GrantedServersTests {
         let own = ICEServerResolver(
             servers("127.0.0.1"), granted: GrantedServers(servers("127.0.0.1"), by: "elsewhere"))
         let found = await own.addresses()
-        #expect(!found.isEmpty && !found.areGranted && found.complaints.isEmpty)
+        #expect(!found.isEmpty && !found.areGranted && found.problems.isEmpty)
         await own.close()
     }
 

@@ -31,7 +31,7 @@ struct ICEServerResolverTests {
             resolver.use((0..<16).map { server(100 + round * 16 + $0, "x") })
             let addresses = await resolver.addresses()
             used.formUnion(addresses.turn.map(\.port))
-            #expect(addresses.complaints.count == (round < 2 ? 0 : 16), "\(addresses.complaints)")
+            #expect(addresses.problems.count == (round < 2 ? 0 : 16), "\(addresses.problems)")
         }
         #expect(!used.isEmpty)
         await resolver.close()

@@ -253,7 +253,7 @@ struct ServiceTunnelFixture {
         }
     }
 
-    /// All that is met at a relay has one origin, and only the identifier of a service may have dots.
+    /// All that is reached over a relay has one origin, and only the identifier of a service may have dots.
     @Test func aServiceCannotSendHostsElsewhere() async throws {
         try await ServiceTunnelFixture.with { stage in
             let path = stage.link.path

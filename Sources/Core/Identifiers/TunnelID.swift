@@ -1,4 +1,4 @@
-/// What is met at a relay: a broadcast, by its viewers, or a service, by its hosts.
+/// What is reached over a relay: a broadcast, by its viewers, or a service, by its hosts.
 public enum TunnelID: Hashable, Sendable, CustomStringConvertible {
     case broadcast(BroadcastID)
     case service(ServiceID)

@@ -5,7 +5,7 @@ import MediaCore
 /// The answer to a ``ControlRequest``: one line of JSON.
 public struct ControlAnswer: Codable, Sendable, Equatable {
     public var version = ControlRequest.version
-    /// Nil if the request was met.
+    /// Nil if the request was granted.
     public var error: ControlError.Code?
     /// A sentence for people that explains `error`.
     public var message: String?

@@ -101,7 +101,7 @@ public enum AudioTrackName: String, Codable, Sendable, CaseIterable {
     case system
 }
 
-/// Why a request was not met.
+/// Why a request was refused.
 public struct ControlError: Error, Sendable, Equatable {
     public enum Code: String, Codable, Sendable {
         case malformed

@@ -27,7 +27,7 @@ public actor ICEServerResolver {
         /// The URLs of all servers, including unusable ones.
         package var urls: [String]
         /// One sentence for each server that is not used.
-        package var complaints: [String]
+        package var problems: [String]
         /// Whether a peer elsewhere has named one of them.
         package var areGranted = false
         package var isEmpty: Bool { stun.isEmpty && turn.isEmpty }
@@ -40,12 +40,12 @@ public actor ICEServerResolver {
 
         package init(
             stun: [ICEAgent.Configuration.STUNServer] = [], turn: [ICEAgent.Configuration.TURNServer] = [],
-            urls: [String] = [], complaints: [String] = []
+            urls: [String] = [], problems: [String] = []
         ) {
             self.stun = stun
             self.turn = turn
             self.urls = urls
-            self.complaints = complaints
+            self.problems = problems
         }
     }
 
@@ -135,11 +135,11 @@ public actor ICEServerResolver {
                 guard let name = server.username, let password = server.credential, !name.isEmpty, !password.isEmpty,
                     name.utf8.count <= 508, password.utf8.count <= 508
                 else {
-                    result.complaints.append("\(url) comes without user name and credential, so it is not used")
+                    result.problems.append("\(url) comes without user name and credential, so it is not used")
                     continue
                 }
                 for address in addresses {
-                    result.turn += await places(endpoint, address, name, password, &result.complaints)
+                    result.turn += await places(endpoint, address, name, password, &result.problems)
                 }
             }
         }
@@ -167,7 +167,7 @@ public actor ICEServerResolver {
             } else {
                 "\(place), which nobody elsewhere may name"
             }
-        result.complaints.append("\(why), so \(url) is not used")
+        result.problems.append("\(why), so \(url) is not used")
         return []
     }
 
@@ -188,7 +188,7 @@ public actor ICEServerResolver {
     }
 
     private func places(
-        _ endpoint: Endpoint, _ address: String, _ name: String, _ password: String, _ complaints: inout [String]
+        _ endpoint: Endpoint, _ address: String, _ name: String, _ password: String, _ problems: inout [String]
     ) async -> [ICEAgent.Configuration.TURNServer] {
         func place(_ address: String, _ port: UInt16, _ transport: ICEAgent.Configuration.TURNServer.Transport)
             -> ICEAgent.Configuration.TURNServer
@@ -198,7 +198,7 @@ public actor ICEServerResolver {
         case .udp: return [place(address, url.port, .udp)]
         case .tcp, .tls:
             guard tunnels[url] != nil || tunnels.count < Self.tunnelLimit && failures < Self.failureLimit else {
-                complaints.append("\(url) is not used: there were too many other TURN servers before")
+                problems.append("\(url) is not used: there were too many other TURN servers before")
                 return []
             }
             do {
@@ -206,7 +206,7 @@ public actor ICEServerResolver {
                 return [place("127.0.0.1", tunnel.port, .tcp)] + (tunnel.port6.map { [place("::1", $0, .tcp)] } ?? [])
             } catch {
                 failures += 1
-                complaints.append("\(url) cannot be used: \(error)")
+                problems.append("\(url) cannot be used: \(error)")
                 return []
             }
         }

@@ -46,7 +46,7 @@ public final class RelaySession: Sendable {
         /// Nil: there are no other relays.
         public var cluster: ClusterSettings?
 
-        /// - Parameter service: its `media` is a free port on all addresses unless it has one. Whoever meets there has it as
+        /// - Parameter service: its `media` is a free port on all addresses unless it has one. Whoever comes over its tunnels has it as
         ///   STUN server, unless the service names one.
         public init(service: ServiceSession.Configuration) {
             self.service = service

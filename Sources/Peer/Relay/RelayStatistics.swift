@@ -55,7 +55,7 @@ public struct RelayStatistics: Sendable {
     }
 
     public var broadcasts: [Broadcast] = []
-    /// Hosts and services that are met here.
+    /// Hosts and services with a tunnel here.
     public var tunnels = 0
     /// Nil without a cluster.
     public var cluster: Cluster?

@@ -39,7 +39,7 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
         let stopReason = Monitor<String?>(nil)
     }
 
-    private struct Served: Sendable {
+    struct Served: Sendable {
         var core: LoopBound<Broadcast>
         var signaling: BroadcastSignaling
         var handle: BroadcastHandle
@@ -48,12 +48,12 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
         var bandwidth: LoopBound<AudienceBandwidth>
     }
 
-    private struct Video: Sendable {
+    struct Video: Sendable {
         var codec: VideoCodec
         var packets: LoopBound<ForwardedVideo>
     }
 
-    private struct State {
+    struct State {
         var requestKeyframe: (@Sendable (KeyframeRequest) -> Void)?
         var limitBitrate: (@Sendable (Bitrate?) -> Void)?
         var receivedBytes: (@Sendable () -> Int)?
@@ -74,18 +74,18 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
 
     let frames = FrameQueues()
     let packets = FrameQueue<AudioPacketInfo>(capacity: 8, bytes: 1_500)
-    private let name: String?
-    private let configuration: BroadcastConfiguration
+    let name: String?
+    let configuration: BroadcastConfiguration
     /// Nil after the end of the relay.
-    private let environment: Environment?
-    private let decide: HostSession.KnockPolicy
-    private let emit: @Sendable (BroadcastEvent) -> Void
-    private let reportSlowest: @Sendable (Bitrate?) -> Void
-    private let exceeded: @Sendable () -> Void
-    private let state = Mutex(State())
+    let environment: Environment?
+    let decide: HostSession.KnockPolicy
+    let emit: @Sendable (BroadcastEvent) -> Void
+    let reportSlowest: @Sendable (Bitrate?) -> Void
+    let exceeded: @Sendable () -> Void
+    let state = Mutex(State())
 
     /// Of tracks in `RelayClock`; audio tracks follow.
-    private static let videoTrack = -1
+    static let videoTrack = -1
 
     /// - Parameters:
     ///   - name: as viewers see it.
@@ -253,7 +253,7 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
         }
     }
 
-    private func settings(_ format: EncodedMediaFormat, _ environment: Environment) -> Broadcast.Settings {
+    func settings(_ format: EncodedMediaFormat, _ environment: Environment) -> Broadcast.Settings {
         let kinds: [MediaTrackKind] = [.applicationAudio, .microphoneAudio]
         let audio = zip(format.audio, kinds).map { known, usual in
             Broadcast.AudioTrack(kind: known ?? usual, hasSilenceSuppression: false)
@@ -270,62 +270,6 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
     }
 
     // MARK: Media
-
-    var videoCodecs: Set<VideoCodec> { Set(VideoCodec.allCases) }
-
-    var forwarded: LoopBound<ForwardedVideo>? { state.withLock { $0.video?.packets } }
-
-    /// Has all packets of one iteration of the loop sent at once.
-    private func forward() {
-        let served = state.withLock { state -> Served? in
-            guard !state.isForwarding, let served = state.served else { return nil }
-            state.isForwarding = true
-            return served
-        }
-        served?.core.perform { [weak self] in
-            self?.state.withLock { $0.isForwarding = false }
-            $0.packetsForwarded()
-        }
-    }
-
-    /// Takes the time and the kind of a frame, whose packets were forwarded already.
-    func receive(_ frame: EncodedVideoFrame) {
-        let now = MonotonicClock.now
-        let (served, video, captured) = state.withLock { state in
-            (
-                state.served, state.video,
-                state.clock.instant(
-                    track: Self.videoTrack, timestamp: frame.rtpTimestamp, rate: 90_000, captured: frame.captured,
-                    now: now)
-            )
-        }
-        video?.packets.assumeIsolated { $0.note(rtpTimestamp: frame.rtpTimestamp, captured: captured) }
-        guard frame.isKeyframe, let served else { return }
-        served.keyframeRequests.assumeIsolated { $0.noteKeyframe() }
-        if let size = frame.size { served.core.assumeIsolated { $0.note(forwardedSize: size) } }
-    }
-
-    func receive(_ packet: EncodedAudioPacket) {
-        let now = MonotonicClock.now
-        let (served, captured) = state.withLock { state in
-            (
-                state.served,
-                state.clock.instant(
-                    track: packet.track, timestamp: packet.rtpTimestamp, rate: Int64(AudioFormat.sampleRate),
-                    captured: packet.captured, now: now)
-            )
-        }
-        guard let served, packet.track < served.audioTracks else { return }
-        var info = AudioPacketInfo(track: packet.track, captured: captured)
-        if case .packet(let bytes) = packet.payload {
-            _ = packets.push(bytes, info)
-        } else {
-            // The viewers conceal it, or restore it from the next packet.
-            info.lostSamples = packet.samplesPerChannel
-            _ = packets.push(UnsafeRawBufferPointer(start: nil, count: 0), info)
-        }
-        served.core.assumeIsolated { $0.audioPacketsQueued() }
-    }
 
     func close(_ done: @escaping @Sendable () -> Void) {
         let served = state.withLock { state in

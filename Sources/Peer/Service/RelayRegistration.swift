@@ -58,7 +58,7 @@ actor RelayRegistration {
         self.emit = emit
     }
 
-    /// The link under which the service is met there.
+    /// The link of the service, with the relay's address.
     nonisolated var link: ServiceLink {
         ServiceLink(
             host: relay.host, port: relay.port, id: service.id, fingerprint: fingerprint,

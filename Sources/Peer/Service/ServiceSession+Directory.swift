@@ -27,13 +27,13 @@ extension ServiceSession {
         let (outcome, listed): (ListingOutcome, (SessionID, DirectoryEntry, isNew: Bool)?) = state.with { state in
             guard let directory = state.server?.directory else { return (.notLive, nil) }
             let (session, link, codec, route): (SessionID, Link, VideoCodec?, DirectoryEntry.Route)
-            if let met = sessions.first(where: { state.tunnels[$0] != nil }) {
-                guard let given = listing.link, .broadcast(given.id) == state.tunnels[met],
+            if let tunnelled = sessions.first(where: { state.tunnels[$0] != nil }) {
+                guard let given = listing.link, .broadcast(given.id) == state.tunnels[tunnelled],
                     given.relay == identity.fingerprint
                 else { return (.wrongLink, nil) }
                 // The host may know this relay by another name.
                 (session, link, codec, route) = (
-                    met, given.at(host: configuration.linkHost, port: state.port), nil, .direct
+                    tunnelled, given.at(host: configuration.linkHost, port: state.port), nil, .direct
                 )
             } else if let (id, served) = served, state.broadcasts[id] != nil {
                 (session, link, codec, route) = (id, served.link, served.codec, .relay)

@@ -4,9 +4,9 @@ import LinuxRuntime
 import PeerConnection
 import Signaling
 
-/// The service as it is met at a relay.
+/// The service as it is reached over a relay.
 extension ServiceSession {
-    /// Pairs with the relay at which hosts meet this service.
+    /// Pairs with the relay over which hosts reach this service.
     /// - Parameter service: gets the relay's STUN and TURN servers, and no fixed token, which the relay would see.
     func register(_ service: inout ServiceConfiguration) async throws(EndReason) -> RelayRegistration? {
         guard let relay = configuration.relay else { return nil }

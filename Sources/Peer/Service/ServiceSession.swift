@@ -12,85 +12,16 @@ import SessionDescription
 public import Signaling
 public import Viewer
 
-/// An event of a ``ServiceSession``.
-public enum ServiceSessionEvent: Sendable {
-    /// A host has signed a pairing, and the service's user or policy is asked.
-    case pairing(PairingRequest)
-    case paired(PairingRequest)
-    case pairingRefused(PairingRequest, reason: String)
-    /// A broadcast was opened; media follows.
-    case opened(SessionID, Publisher)
-    case connected(SessionID, path: String)
-    /// No packets arrive from the publisher.
-    case interrupted(SessionID)
-    case resumed(SessionID)
-    case closed(SessionID, Publisher, EndReason)
-    /// A host, or another service, is reached over this service's server.
-    case tunnelOpened(SessionID, Publisher, TunnelID)
-    case tunnelClosed(SessionID, TunnelID)
-    /// A broadcast is in the directory from now on.
-    case listed(SessionID, DirectoryEntry)
-    /// A broadcast shows another application now.
-    case annotated(SessionID, ApplicationInfo)
-    case notice(Notice)
-}
-
 /// Takes broadcasts in under one service identifier: pairs with hosts, receives by WHIP, and passes the media of each
 /// broadcast to a sink of its own.
 ///
 /// Call `start` once. `stop` frees everything and may be called twice.
 public final class ServiceSession: Sendable {
-    public struct Configuration: Sendable {
-        public var listenHost: String
-        public var listenPort: Int
-        /// How many ports after it are tried if it is in use.
-        public var furtherPorts = 0
-        /// The UDP ports for media, which a firewall lets in; nil for any free ones.
-        public var mediaPorts: ClosedRange<UInt16>?
-        /// The name or address in the link.
-        public var linkHost: String
-        public var service: ServiceConfiguration
-        /// The UDP port for the media of all peers; nil: each has ports of its own.
-        public var media: MediaPort?
-        /// For HTTPS, in place of the identity's own: `linkHost` is one of its names.
-        public var certificate: ServerCertificate?
-        /// How broadcasts that can be watched here are listed; nil: not at all.
-        public var directory: DirectorySettings?
-        /// The relay at which hosts meet this service; nil: they reach it at `linkHost`.
-        public var relay: ServiceLink?
-        /// With which the service pairs with the relay, where one identity has one place; nil: its own.
-        public var relayIdentity: Identity?
-        /// The codecs that the sinks take.
-        public var videoCodecs: Set<VideoCodec> = [.vp8]
-        /// Gets broadcasts of other relays.
-        package var finder: (any BroadcastFinder)?
-        /// Called when a broadcast is listed, with each change of that, and when it is not any more.
-        package var noteListing: (@Sendable (BroadcastID, DirectoryEntry?) -> Void)?
-        /// Called when a publisher says that its broadcast is paused, or goes on.
-        package var notePause: (@Sendable (SessionID, Bool) -> Void)?
-        /// Called when a publisher wants back the viewers that it has sent here.
-        package var returnViewers: (@Sendable (SessionID) -> Void)?
-        /// Paired hosts may be reached over this server, beside or instead of publishing.
-        package var takesTunnels = false
-        /// The sinks forward packets, and can make no use of long-term references.
-        package var forwardsPackets = false
-        /// Those that the server serves beside the publishers, at a time.
-        package var viewers = 0
-
-        package var linkFlags: LinkFlags { certificate == nil ? [] : .webPKI }
-
-        public init(listenHost: String, listenPort: Int, linkHost: String, service: ServiceConfiguration) {
-            self.listenHost = listenHost
-            self.listenPort = listenPort
-            self.linkHost = linkHost
-            self.service = service
-        }
-    }
 
     let configuration: Configuration
     let identity: Identity
-    private let decide: @Sendable (PairingRequest) async -> PairingDecision
-    private let makeSink: @Sendable (SessionID, Publisher) -> any EncodedMediaSink
+    let decidePairing: @Sendable (PairingRequest) async -> PairingDecision
+    let makeSink: @Sendable (SessionID, Publisher) -> any EncodedMediaSink
     let emit: @Sendable (ServiceSessionEvent) -> Void
     let findServed: @Sendable (SessionID) -> ServedBroadcast?
     package let loop = EventLoop(name: "net-0")
@@ -149,7 +80,7 @@ public final class ServiceSession: Sendable {
         self.findServed = findServed
         self.configuration = configuration
         self.identity = identity
-        self.decide = decide
+        decidePairing = decide
         self.makeSink = makeSink
         self.emit = emit
         if configuration.forwardsPackets { loop.perform { [loop] in loop.moderate(Self.moderation) } }
@@ -171,7 +102,7 @@ public final class ServiceSession: Sendable {
         state.with { $0.resolver = resolver }
         if !resolver.servers.isEmpty {
             let addresses = await resolver.addresses()
-            for complaint in addresses.complaints { emit(.notice(.machine(.serverUnused(reason: complaint)))) }
+            for problem in addresses.problems { emit(.notice(.machine(.serverUnused(reason: problem)))) }
             state.with { $0.servers = addresses }
         }
         if let media = configuration.media {
@@ -353,7 +284,7 @@ public final class ServiceSession: Sendable {
     // MARK: Broadcasts
 
     /// Runs a broadcast to its end.
-    private func run(_ broadcast: IncomingBroadcast) {
+    func run(_ broadcast: IncomingBroadcast) {
         let ending = Task {
             let reason = await broadcast.run()
             let handle = state.with { state in
@@ -377,7 +308,7 @@ public final class ServiceSession: Sendable {
         }
     }
 
-    private func report(_ event: ViewerEvent, of session: SessionID) {
+    func report(_ event: ViewerEvent, of session: SessionID) {
         switch event {
         case .connected(let path): emit(.connected(session, path: path))
         case .interrupted: emit(.interrupted(session))
@@ -387,201 +318,5 @@ public final class ServiceSession: Sendable {
             .publisherInterrupted, .publisherResumed, .broadcastPaused, .broadcastResumed:
             break
         }
-    }
-}
-
-extension ServiceSession: ServiceDelegate {
-    public func decide(_ request: PairingRequest) async -> PairingDecision {
-        state.with { $0.questions[request.id] = request }
-        emit(.pairing(request))
-        let decision = await decide(request)
-        guard state.with({ $0.questions.removeValue(forKey: request.id) }) != nil else { return decision }
-        switch decision {
-        case .accepted, .acceptedByRule: emit(.paired(request))
-        case .refused(let reason): emit(.pairingRefused(request, reason: reason ?? "refused"))
-        case .unanswered: emit(.pairingRefused(request, reason: "nobody answered"))
-        case .busy: emit(.pairingRefused(request, reason: "the service is busy"))
-        }
-        return decision
-    }
-
-    public func pairingWithdrawn(_ id: KnockID) async {
-        guard let request = state.with({ $0.questions.removeValue(forKey: id) }) else { return }
-        emit(.pairingRefused(request, reason: "the host has gone"))
-    }
-
-    public func openSession(offer text: String, publisher: Publisher) async throws(OfferRefusal) -> OpenedSession {
-        let capabilities = capabilities(of: publisher)
-        let offer: Offer
-        do throws(OfferError) {
-            offer = try Offer(text, for: capabilities)
-        } catch {
-            guard error == .noCommonVideoCodec else { throw error.refusal }
-            let offered = Offer.videoEncodings(in: text).joined(separator: ", ")
-            let taken = VideoCodec.allCases.filter(capabilities.videoCodecs.contains).map(\.rawValue)
-            throw OfferRefusal(
-                .unsupportedCodec,
-                "The offer's video is \(offered), and what is taken here is \(taken.joined(separator: ", ")).")
-        }
-        // RFC 9725 section 4.4.3.
-        guard !offer.isAnsweredInPart else {
-            throw OfferRefusal(
-                .unprocessable,
-                "The offer has more media than is taken: one video section, and audio sections up to "
-                    + "\(capabilities.audioSections), each with a codec of this service.")
-        }
-        guard offer.fingerprint.bytes == publisher.fingerprint else {
-            throw OfferRefusal(.unprocessable, "The offer's certificate is not the one that was paired.")
-        }
-        // A sink may take the broadcast over from another session, so it is made for a session that can begin.
-        guard state.with({ $0.takesSessions }) else { throw refusal }
-        var publisher = publisher
-        let replaced = state.with { state in publisher.replaces.flatMap { state.broadcasts[$0] } }
-        if let replaced, replaced.format != EncodedMediaFormat(offer) { publisher.replaces = nil }
-        let id = SessionID.random()
-        let broadcast = IncomingBroadcast(
-            id: id, loop: loop, publisher: publisher, sink: makeSink(id, publisher),
-            format: EncodedMediaFormat(offer), emit: { [weak self] in self?.report($0, of: id) })
-        replaced?.end(.republished)
-        let servers: ICEServerResolver.Addresses? = state.with { state in
-            guard state.takesSessions else { return nil }
-            state.broadcasts[id] = broadcast
-            return state.servers
-        }
-        run(broadcast)
-        guard let servers else {
-            broadcast.end(EndReason(.stopped, "the service has stopped"))
-            throw refusal
-        }
-        emit(.opened(id, publisher))
-        let opened: OpenedSession
-        do throws(OfferRefusal) {
-            opened = try await broadcast.open(
-                offer, identity: identity, servers: servers, socket: socket, ports: configuration.mediaPorts)
-        } catch {
-            broadcast.end(EndReason(.failed, error.detail))
-            throw error
-        }
-        trickle(broadcast, id)
-        return opened
-    }
-
-    private var refusal: OfferRefusal {
-        state.with { $0.isStopped }
-            ? OfferRefusal(.ended, "The service has stopped.")
-            : OfferRefusal(.busy, "The service is about to stop, and takes no further broadcast.")
-    }
-
-    /// A publisher that runs sends at least a sender report each second.
-    private static let silenceOfRunning = MediaDuration.seconds(2)
-    /// Until the first packet comes, ICE and DTLS take their time.
-    private static let silenceOfConnecting = MediaDuration.seconds(5)
-
-    /// Packets that left before the offer may arrive so long after it.
-    private static let longestDelay = MediaDuration.milliseconds(200)
-
-    public func silentSessions(among sessions: [SessionID], for publisher: Publisher) async -> [SessionID] {
-        var waiting = state.with { state in sessions.compactMap { state.broadcasts[$0] } }
-        var silent: [(broadcast: IncomingBroadcast, silence: MediaDuration)] = []
-        let began = MonotonicClock.now
-        while true {
-            var next: [IncomingBroadcast] = []
-            let elapsed = MonotonicClock.now - began
-            for broadcast in waiting {
-                let silence = await broadcast.silence()
-                let limit = await broadcast.hasMedia() ? Self.silenceOfRunning : Self.silenceOfConnecting
-                if silence >= limit {
-                    silent.append((broadcast, silence))
-                } else if silence + Self.longestDelay >= elapsed, limit - silence <= Self.silenceOfRunning {
-                    // Nothing has left the other since the offer.
-                    next.append(broadcast)
-                }
-            }
-            guard !next.isEmpty, elapsed <= Self.silenceOfRunning + Self.longestDelay * 2 else { break }
-            waiting = next
-            try? await Task.sleep(for: .milliseconds(100))
-        }
-        return silent.sorted { one, other in
-            (one.broadcast.likeness(to: publisher), one.silence) > (
-                other.broadcast.likeness(to: publisher), other.silence
-            )
-        }.map(\.broadcast.id)
-    }
-
-    /// A host may send a microphone beside its application's audio; WHIP has one section of a kind.
-    private func capabilities(of publisher: Publisher) -> MediaCapabilities {
-        var result = MediaCapabilities.receiving(configuration.videoCodecs)
-        if publisher.pairing == nil { result.audioSections = 1 }
-        result.usesReferences = !configuration.forwardsPackets
-        result.limitsBitrate = configuration.forwardsPackets
-        return result
-    }
-
-    /// Sends the candidates that are found after an answer.
-    private func trickle(_ broadcast: IncomingBroadcast, _ id: SessionID) {
-        let handle = state.with { $0.handle }
-        Task { await broadcast.trickle { handle?.send(.candidates(fragment: $0), to: id) } }
-    }
-
-    public func applyFragment(
-        _ fragment: String, to session: SessionID
-    ) async throws(OfferRefusal) -> RestartedSession? {
-        guard let broadcast = state.with({ $0.broadcasts[session] }) else {
-            throw OfferRefusal(.unknownSession, "There is no such session.")
-        }
-        let restarted = try await broadcast.applyFragment(fragment)
-        if restarted != nil { trickle(broadcast, session) }
-        return restarted
-    }
-
-    public func openTunnel(_ session: SessionID, of id: TunnelID, publisher: Publisher) async -> Bool {
-        guard configuration.takesTunnels else { return false }
-        let isTaken = state.with { state in
-            guard state.takesSessions else { return false }
-            state.tunnels[session] = id
-            return true
-        }
-        if isTaken { emit(.tunnelOpened(session, publisher, id)) }
-        return isTaken
-    }
-
-    public func notePause(_ isPaused: Bool, by sessions: [SessionID]) async -> Bool {
-        let known = state.with { state in sessions.filter { state.broadcasts[$0] != nil } }
-        for session in known { configuration.notePause?(session, isPaused) }
-        return !known.isEmpty
-    }
-
-    public func returnViewers(by sessions: [SessionID]) async -> Bool {
-        guard let tell = configuration.returnViewers else { return false }
-        let known = state.with { state in sessions.filter { state.broadcasts[$0] != nil } }
-        for session in known { tell(session) }
-        return !known.isEmpty
-    }
-
-    /// A publisher that has lost its stream is asked again.
-    public func eventStreamChanged(isOpen: Bool, sessions: [SessionID]) async {
-        guard isOpen else { return }
-        let (handle, questions) = state.with { state in
-            (state.handle, state.viewers.values.filter { sessions.contains($0.session) })
-        }
-        for question in questions { handle?.send(.viewer(question.knock), to: question.session) }
-    }
-
-    public func decided(_ decision: KnockDecision, about knock: KnockID, by sessions: [SessionID]) async -> Bool {
-        let question = state.with { state in
-            state.viewers[knock].map { sessions.contains($0.session) } == true
-                ? state.viewers.removeValue(forKey: knock) : nil
-        }
-        question?.answer.resume(returning: decision)
-        return question != nil
-    }
-
-    public func closeSession(_ session: SessionID) async {
-        state.with { $0.shown[session] = nil }
-        if let id = state.with({ $0.tunnels.removeValue(forKey: session) }) {
-            await unlist([session])
-            return emit(.tunnelClosed(session, id))
-        }
-        state.with { $0.broadcasts[session] }?.end(EndReason(.hostEnded, "the host ended the broadcast"))
     }
 }

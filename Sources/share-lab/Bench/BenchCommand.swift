@@ -106,9 +106,9 @@ struct BenchRelayCommand: ParsableCommand {
                     ("kilobytesPerViewer", .integer(max(relay.privateBytes - before.own, 0) / 1_000 / viewers)),
                     ("megabytes", .integer(relay.residentBytes / 1_000_000)),
                 ] + hostile)
-        } catch let complaint as CommandError {
+        } catch let error as CommandError {
             // After a signal the viewers end because the relay does.
-            throw (ending.with { $0 }.map { CommandError($0) } ?? complaint).report()
+            throw (ending.with { $0 }.map { CommandError($0) } ?? error).report()
         }
     }
 

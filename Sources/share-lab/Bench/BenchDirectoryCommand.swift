@@ -32,8 +32,8 @@ struct BenchDirectoryCommand: ParsableCommand {
         if cluster {
             do {
                 try BenchCluster(broadcasts: broadcasts).run()
-            } catch let complaint as CommandError {
-                throw complaint.report()
+            } catch let error as CommandError {
+                throw error.report()
             }
         } else {
             measure()

@@ -47,8 +47,8 @@ struct DemoCommand: ParsableCommand {
             } else {
                 try demo()
             }
-        } catch let complaint as CommandError {
-            throw complaint.report()
+        } catch let error as CommandError {
+            throw error.report()
         }
     }
 

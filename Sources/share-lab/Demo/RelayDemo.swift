@@ -29,9 +29,9 @@ struct RelayDemo {
         defer { stage.close() }
         do {
             try run(stage, ending)
-        } catch let complaint as CommandError {
+        } catch let error as CommandError {
             // After a signal the viewers end because the relays do.
-            throw ending.with { $0 }.map { CommandError($0) } ?? complaint
+            throw ending.with { $0 }.map { CommandError($0) } ?? error
         }
     }
 

@@ -46,7 +46,7 @@ struct CameraCommand: ParsableCommand {
     func run() throws {
         let request = try request()
         try complaining { () throws(CommandError) in
-            let answer = try control.one().meet(.camera(request))
+            let answer = try control.one().perform(.camera(request))
             ErrorOutput.writeLine("share: \(answer.camera?.sentence ?? "no camera")")
         }
     }

@@ -59,8 +59,8 @@ struct ControlOptions: ParsableArguments {
 
 extension RunningBroadcast {
     /// Sends a request that changes something.
-    /// - Returns: the answer to a request that was met.
-    func meet(_ command: ControlRequest.Command) throws(CommandError) -> ControlAnswer {
+    /// - Returns: the answer to a request that was granted.
+    func perform(_ command: ControlRequest.Command) throws(CommandError) -> ControlAnswer {
         let answer = try answer(to: command)
         guard let error = answer.error else { return answer }
         throw CommandError(
@@ -119,7 +119,7 @@ enum ClockText {
     }
 }
 
-/// Runs a verb, and reports a complaint.
+/// Runs a verb, and reports an error.
 func complaining(_ body: () throws(CommandError) -> Void) throws {
     do throws(CommandError) {
         try body()

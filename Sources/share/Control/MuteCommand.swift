@@ -41,7 +41,7 @@ struct UnmuteCommand: ParsableCommand {
 
 private func setMuted(_ isMuted: Bool, _ audio: AudioOptions, _ control: ControlOptions) throws {
     try complaining { () throws(CommandError) in
-        let answer = try control.one().meet(.setMuted(audio.tracks, isMuted))
+        let answer = try control.one().perform(.setMuted(audio.tracks, isMuted))
         let tracks = (answer.broadcast?.audio ?? []).map(\.sentence)
         ErrorOutput.writeLine("share: \(tracks.joined(separator: ", "))")
     }

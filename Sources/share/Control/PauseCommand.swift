@@ -11,7 +11,7 @@ struct PauseCommand: ParsableCommand {
 
     func run() throws {
         try complaining { () throws(CommandError) in
-            let isNew = try control.one().meet(.pause).changed == true
+            let isNew = try control.one().perform(.pause).changed == true
             ErrorOutput.writeLine("share: \(isNew ? "paused; share resume continues" : "it is paused already")")
         }
     }
@@ -26,7 +26,7 @@ struct ResumeCommand: ParsableCommand {
 
     func run() throws {
         try complaining { () throws(CommandError) in
-            let isNew = try control.one().meet(.resume).changed == true
+            let isNew = try control.one().perform(.resume).changed == true
             ErrorOutput.writeLine("share: \(isNew ? "resumed" : "it is not paused")")
         }
     }

@@ -18,7 +18,7 @@ struct ViewersCommand: ParsableCommand {
 
     func run() throws {
         try complaining { () throws(CommandError) in
-            let viewers = try control.one().meet(.viewers).viewers ?? []
+            let viewers = try control.one().perform(.viewers).viewers ?? []
             if viewers.isEmpty { ErrorOutput.writeLine("share: nobody watches") }
             for viewer in viewers { DataOutput(isJSON: false).line(json ? viewer.json.text : viewer.line) }
         }

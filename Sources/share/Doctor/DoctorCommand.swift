@@ -37,8 +37,8 @@ struct DoctorCommand: ParsableCommand {
     func run() throws {
         do {
             try examine()
-        } catch let complaint as CommandError {
-            throw complaint.report()
+        } catch let error as CommandError {
+            throw error.report()
         }
     }
 

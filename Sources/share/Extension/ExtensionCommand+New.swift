@@ -27,8 +27,8 @@ extension ExtensionCommand {
         func run() throws {
             do {
                 try write()
-            } catch let complaint as CommandError {
-                throw complaint.report()
+            } catch let error as CommandError {
+                throw error.report()
             }
         }
 

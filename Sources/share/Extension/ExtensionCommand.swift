@@ -137,8 +137,8 @@ private func reporting(_ body: () throws -> Void) throws {
         try body()
     } catch let error as ExtensionError {
         throw CommandError(sentence: error.description, status: error.status).report()
-    } catch let complaint as CommandError {
-        throw complaint.report()
+    } catch let error as CommandError {
+        throw error.report()
     }
 }
 

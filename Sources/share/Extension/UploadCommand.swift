@@ -51,8 +51,8 @@ final class ServicePeerSetup: BroadcastSetup {
     override func setUp(for application: SampleHandler.Application, values: [String: String]) -> [String: String]? {
         do {
             return try ask(for: application, values)
-        } catch let complaint as CommandError {
-            _ = complaint.report()
+        } catch let error as CommandError {
+            _ = error.report()
         } catch {
             ErrorOutput.writeLine("share: \(error)")
         }

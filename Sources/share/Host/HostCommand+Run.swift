@@ -19,8 +19,8 @@ extension HostCommand {
         do {
             try chooseSource()
             try host()
-        } catch let complaint as CommandError {
-            throw complaint.report()
+        } catch let error as CommandError {
+            throw error.report()
         }
     }
 

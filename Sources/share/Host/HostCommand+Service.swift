@@ -58,7 +58,7 @@ extension HostCommand {
             prompt, run, announce: {})
     }
 
-    /// Pairs with a relay, and broadcasts to viewers who meet this host there.
+    /// Pairs with a relay, and broadcasts to viewers who reach this host over it.
     func broadcastToViewers(
         overRelay manifest: ExtensionManifest, _ configuration: HostSession.Configuration, _ identity: Identity,
         _ run: HostRun

@@ -44,7 +44,8 @@ struct DestinationOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Share over this relay (share relay): its link is the place where viewers meet you.", valueName: "link"))
+            "Share over this relay (share relay): viewers reach you over it, and its address is in your link.",
+            valueName: "link"))
     var relay: String? = nil
 
     @Option(

@@ -80,8 +80,8 @@ struct JoinCommand: ParsableCommand {
     func run() throws {
         do {
             try join()
-        } catch let complaint as CommandError {
-            throw complaint.report()
+        } catch let error as CommandError {
+            throw error.report()
         }
     }
 

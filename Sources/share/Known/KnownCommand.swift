@@ -75,7 +75,7 @@ private func saying(_ body: () throws -> Void) throws {
         try body()
     } catch let error as KnownViewersError {
         throw CommandError(sentence: error.description, status: .cannotWrite).report()
-    } catch let complaint as CommandError {
-        throw complaint.report()
+    } catch let error as CommandError {
+        throw error.report()
     }
 }

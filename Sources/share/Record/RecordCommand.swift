@@ -69,8 +69,8 @@ struct RecordCommand: ParsableCommand {
     func run() throws {
         do {
             try record()
-        } catch let complaint as CommandError {
-            throw complaint.report()
+        } catch let error as CommandError {
+            throw error.report()
         }
     }
 

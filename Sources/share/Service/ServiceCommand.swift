@@ -59,7 +59,7 @@ struct ServiceCommand: ParsableCommand {
 
     @Option(
         help: .common(
-            "Let hosts meet this service at this relay (share relay): its link, which the service's link then names.",
+            "Let hosts reach this service over this relay (share relay): its link, which the service's link then names.",
             details: """
                 For a service that nobody can reach. The relay passes on what hosts and service \
                 say to each other; it gets none of their media.
@@ -131,8 +131,8 @@ struct ServiceCommand: ParsableCommand {
     func run() throws {
         do {
             try serve()
-        } catch let complaint as CommandError {
-            throw complaint.report()
+        } catch let error as CommandError {
+            throw error.report()
         }
     }
 
@@ -212,7 +212,7 @@ struct ServiceCommand: ParsableCommand {
         }
         guard link.relay == nil else {
             throw CommandError(
-                sentence: "this is the link of a service that is met at a relay, and not the relay's own",
+                sentence: "this is the link of a service that is reached over a relay, and not the relay's own",
                 remedy: "Give the link that share relay prints.", status: .badLink)
         }
         return link

@@ -16,7 +16,7 @@ struct ServicePrompt {
     enum Purpose {
         /// It gets everything that is shared.
         case broadcast
-        /// It is a relay at which viewers meet this host, and which sends to them if there are more than so many; nil: it
+        /// It is a relay over which viewers reach this host, and which sends to them if there are more than so many; nil: it
         /// never does.
         case tunnel(directViewers: Int?)
 
@@ -47,7 +47,7 @@ struct ServicePrompt {
         }
         let service = question.service
         let sentence =
-            "\(UntrustedText.quote(application.name)) wants to \(purpose.isTunnel ? "be met at" : "broadcast to") "
+            "\(UntrustedText.quote(application.name)) wants to \(purpose.isTunnel ? "be reached over" : "broadcast to") "
             + "\(UntrustedText.quote(service.name)) (\(service.id), \(address))."
         let details =
             [purpose.detail]

@@ -30,15 +30,6 @@ struct FrameAssembler {
         var colorSpace: ColorSpace?
     }
 
-    /// The sequence numbers of a complete frame, first to last, inclusive.
-    struct Span: Equatable {
-        var first: Int64
-        var last: Int64
-        var isKeyframe: Bool
-        /// It does not need the frame before it.
-        var isEntryPoint: Bool
-    }
-
     /// What became of a packet.
     enum Insertion { case taken, duplicate, tooOld, tooLong, overflow }
 
@@ -351,16 +342,4 @@ struct FrameAssembler {
             sequence &+= 1
         }
     }
-}
-
-/// Where the packets of one frame lie.
-private final class FrameSegments {
-    let memory: UnsafeMutableBufferPointer<UnsafeRawBufferPointer>
-
-    init(capacity: Int) {
-        memory = .allocate(capacity: capacity)
-        memory.initialize(repeating: UnsafeRawBufferPointer(start: nil, count: 0))
-    }
-
-    deinit { memory.deallocate() }
 }

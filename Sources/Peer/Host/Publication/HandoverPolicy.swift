@@ -3,7 +3,7 @@ import Identifiers
 import Identity
 import MediaCore
 
-/// Decides when the viewers of a met host are served over the relay, and when the host serves them itself again. A value
+/// Decides when the viewers of a tunnelled host are served over the relay, and when the host serves them itself again. A value
 /// without a clock.
 struct HandoverPolicy {
     private struct Unreachable {

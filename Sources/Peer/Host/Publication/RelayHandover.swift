@@ -8,7 +8,7 @@ import MediaEngine
 import PeerConnection
 import Signaling
 
-/// Serves the first viewers of a met broadcast directly. When there are more, publishes it to the relay, once, and sends
+/// Serves the first viewers of a tunnelled broadcast directly. When there are more, publishes it to the relay, once, and sends
 /// all viewers there (`--route auto`). It stays at the relay until that fails, or few viewers are left (``HandoverPolicy``).
 /// Without that, a viewer that no media reaches is sent there alone. Safe from any thread.
 ///
@@ -37,7 +37,7 @@ final class RelayHandover: BroadcastDelegate, Sendable {
     }
 
     let core: LoopBound<Broadcast>
-    /// Where viewers meet this host.
+    /// Where viewers reach this host.
     let relay: PairedService
     let signer: RedirectSigner
     let signaling: BroadcastSignaling

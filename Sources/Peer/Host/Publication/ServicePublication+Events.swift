@@ -66,7 +66,7 @@ extension ServicePublication {
     }
 
     /// A relay that passes on a service's events could make up other places for the broadcast, which would get it, and
-    /// questions about viewers. The services that are met there have neither.
+    /// questions about viewers. The services that are reached over it have neither.
     private func isBelieved(_ event: ServiceEvent) -> Bool {
         guard service.isOverRelay else { return true }
         switch event {

@@ -3,7 +3,7 @@ import HTTP
 import Identifiers
 import Signaling
 
-/// The WHIP endpoint of a relay for a host that is met there, under the pairing of the tunnel. The session alone ends with
+/// The WHIP endpoint of a relay for a host with a tunnel there, under the pairing of the tunnel. The session alone ends with
 /// it.
 struct TunnelPublication: PublishingEndpoint {
     private let relay: PairedService

@@ -27,7 +27,7 @@ extension HostSession {
         var viewerLimit: (@Sendable (ViewerDescription) -> Bitrate?)?
         /// The relay over which viewers reach this host; nil: they reach it at `linkHost`.
         public var tunnel: PairedService?
-        /// Of those who meet this host at a relay: how many it sends to itself. With more, it publishes to the relay, which
+        /// Of those who reach this host over a relay: how many it sends to itself. With more, it publishes to the relay, which
         /// sends to all. Nil: it never does.
         public var directViewers: Int?
         /// How long few viewers have to be few until the host sends to all of them itself again.

@@ -3,7 +3,7 @@ import Identifiers
 import LinuxRuntime
 import Signaling
 
-/// A met host that publishes to the relay, too, when it has many viewers.
+/// A tunnelled host that publishes to the relay, too, when it has many viewers.
 extension HostSession {
     /// - Parameter limit: how many viewers are served directly.
     func startHandover(to relay: PairedService, of broadcast: BroadcastID, beyond limit: Int) {

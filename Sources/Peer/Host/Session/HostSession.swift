@@ -135,7 +135,7 @@ public final class HostSession: Sendable {
             throw .hostStopped
         }
         if let paired = configuration.tunnel {
-            let link = try await meet(paired, served, server)
+            let link = try await openTunnel(paired, served, server)
             startPipelines()
             return link
         }
@@ -146,7 +146,7 @@ public final class HostSession: Sendable {
     }
 
     /// Lets viewers reach this host over a relay.
-    private func meet(
+    private func openTunnel(
         _ relay: PairedService, _ broadcast: BroadcastHandle, _ server: SignalingServer
     ) async throws(EndReason) -> Link {
         let link = Link(

@@ -10,9 +10,9 @@ final class ICEServerMonitor: Sendable {
     private let emit: @Sendable (BroadcastEvent) -> Void
     private let isStopped = Monitor(false)
     /// What was said of the servers' names.
-    private let complaints = Mutex<Set<String>>([])
+    private let problems = Mutex<Set<String>>([])
     /// A relay or service may name other servers each time.
-    private static let complaintLimit = 256
+    private static let problemLimit = 256
     /// When the servers were last checked.
     private let lastCheck = Mutex<ContinuousClock.Instant?>(nil)
 
@@ -38,9 +38,9 @@ final class ICEServerMonitor: Sendable {
     func lookUp() async -> ICEServerResolver.Addresses? {
         guard !servers.isEmpty else { return nil }
         let addresses = await resolver.addresses()
-        for complaint in addresses.complaints
-        where complaints.withLock({ $0.count < Self.complaintLimit && $0.insert(complaint).inserted }) {
-            emit(.notice(.machine(.serverUnused(reason: complaint))))
+        for problem in addresses.problems
+        where problems.withLock({ $0.count < Self.problemLimit && $0.insert(problem).inserted }) {
+            emit(.notice(.machine(.serverUnused(reason: problem))))
         }
         return addresses
     }

@@ -41,7 +41,7 @@ public final class ClusterMember: Sendable {
         }
     }
 
-    private struct State {
+    struct State {
         var cluster: ClusterState
         var own: ClusterNode
         /// What this relay has.
@@ -67,17 +67,17 @@ public final class ClusterMember: Sendable {
         }
     }
 
-    private let state: Mutex<State>
-    private let run = UInt64.random(in: 1 ... .max)
+    let state: Mutex<State>
+    let run = UInt64.random(in: 1 ... .max)
     /// Of this relay.
     public let name: String
-    private let bus: any MessageBus
-    private let directory: DirectoryTable?
-    private let handlers: Handlers
-    private let beat = Mutex<Task<Void, Never>?>(nil)
+    let bus: any MessageBus
+    let directory: DirectoryTable?
+    let handlers: Handlers
+    let beat = Mutex<Task<Void, Never>?>(nil)
 
     /// Questions of other relays at a time.
-    private static let questionLimit = 256
+    static let questionLimit = 256
 
     /// - Parameter directory: gets what the others list; nil: nobody reads it.
     public init(
@@ -92,10 +92,10 @@ public final class ClusterMember: Sendable {
 
     // MARK: Subjects
 
-    private static let prefix = "share.1"
-    private static let changes = prefix + ".changes"
-    private static func subject(_ what: String, of node: String) -> String { "\(prefix).\(what).\(node)" }
-    private var replies: String { "\(Self.prefix).reply.\(name).\(run)" }
+    static let prefix = "share.1"
+    static let changes = prefix + ".changes"
+    static func subject(_ what: String, of node: String) -> String { "\(prefix).\(what).\(node)" }
+    var replies: String { "\(Self.prefix).reply.\(name).\(run)" }
 
     /// Joins the cluster.
     public func start() {
@@ -121,7 +121,7 @@ public final class ClusterMember: Sendable {
         perform(state.withLock { $0.cluster.expire(now: .now) })
     }
 
-    private func sayAlive() { send { $0.isStopped ? nil : .alive($0.own) } }
+    func sayAlive() { send { $0.isStopped ? nil : .alive($0.own) } }
 
     /// Leaves the cluster.
     public func stop() {
@@ -168,80 +168,6 @@ public final class ClusterMember: Sendable {
 
     // MARK: What the others have
 
-    /// The relays that a broadcast can be got from, the best one first.
-    public func sources(of id: BroadcastID) -> [(node: ClusterNode, broadcast: ClusterBroadcast)] {
-        state.withLock { $0.cluster.sources(of: id.text) }
-    }
-
-    /// Whether this relay can get a broadcast from another one; nil: what that one has is not known, or not yet.
-    public func canFetch(_ id: BroadcastID, from node: String) -> Bool? {
-        state.withLock { $0.cluster.canFetch(id.text, from: node) }
-    }
-
-    /// How many other relays are heard.
-    public var relayCount: Int { state.withLock { $0.cluster.nodes.count } }
-
-    /// Whether another relay is heard.
-    public func knows(_ node: String) -> Bool { state.withLock { $0.cluster.nodes[node] != nil } }
-
-    /// A broadcast that its publisher may go on with here.
-    /// - Parameter publisher: SHA-256 of its certificate, 32 bytes.
-    public func resumable(_ id: BroadcastID, by publisher: [UInt8]) -> ClusterBroadcast? {
-        let broadcast = state.withLock { $0.cluster.published(id.text) }
-        return broadcast?.publisher == Base64URL.encode(publisher) ? broadcast : nil
-    }
-
-    /// Whether another relay has, or had a moment ago, a broadcast of this publisher.
-    /// - Parameter fingerprint: SHA-256 of its certificate, 32 bytes.
-    public func isPublisher(_ fingerprint: [UInt8]) -> Bool {
-        state.withLock { $0.cluster.isPublisher(Base64URL.encode(fingerprint)) }
-    }
-
-    /// The other relays that take viewers.
-    public var others: [ClusterNode] {
-        state.withLock { state in
-            state.cluster.nodes.values.map(\.node).filter { !$0.isDraining }.sorted { $0.name < $1.name }
-        }
-    }
-
-    /// The most links that viewers are told.
-    private static let alternates = 4
-
-    /// Where else a broadcast can be watched: at the other relays, which fetch it if they do not have it.
-    /// - Parameter known: its link at any relay.
-    public func links(of known: Link) -> [String] {
-        others.shuffled().prefix(Self.alternates).compactMap { $0.link(of: known)?.text }
-    }
-
-    /// The links of the other relays for publishers.
-    public func serviceLinks(_ id: ServiceID) -> [String] {
-        others.shuffled().prefix(Self.alternates).compactMap { $0.serviceLink(id)?.text }
-    }
-
-    /// Whether a certificate is that of another relay.
-    /// - Parameter fingerprint: SHA-256, 32 bytes.
-    public func isRelay(_ fingerprint: [UInt8]) -> Bool {
-        let text = Base64URL.encode(fingerprint)
-        return state.withLock { $0.cluster.nodes.values.contains { $0.node.fingerprint == text } }
-    }
-
-    /// The viewers of a broadcast at the other relays.
-    public func viewers(of id: BroadcastID) -> Int {
-        state.withLock { $0.cluster.nodes.values.reduce(0) { $0 + ($1.broadcasts[id.text]?.viewers ?? 0) } }
-    }
-
-    /// How many other relays get a broadcast from this one.
-    public func copies(of id: BroadcastID) -> Int {
-        state.withLock { state in state.cluster.nodes.values.count { $0.fetches(id.text, from: name) } }
-    }
-
-    /// The names of those relays.
-    public func fetchers(of id: BroadcastID) -> Set<String> {
-        state.withLock { state in
-            Set(state.cluster.nodes.values.filter { $0.fetches(id.text, from: name) }.map(\.node.name))
-        }
-    }
-
     // MARK: The slowest viewer
 
     /// Tells the relay that a broadcast is fetched from what the slowest viewer here can get; nil: as much as the others.
@@ -252,7 +178,7 @@ public final class ClusterMember: Sendable {
     }
 
     /// Of a relay alone that fetches the broadcast from this one.
-    private func receiveSlowest(_ message: BusMessage) {
+    func receiveSlowest(_ message: BusMessage) {
         guard let report = ClusterJSON.decode(SlowestBitrateDocument.self, message.bytes),
             let id = BroadcastID(report.broadcast), report.bitrate.map({ $0 > 0 }) ?? true,
             state.withLock({ $0.cluster.nodes[report.node]?.fetches(id.text, from: name) }) == true
@@ -277,7 +203,7 @@ public final class ClusterMember: Sendable {
     }
 
     /// - Returns: nil if nobody answers in time, or the task is cancelled.
-    private func request(_ subject: String, _ bytes: [UInt8], timeout: Duration) async -> [UInt8]? {
+    func request(_ subject: String, _ bytes: [UInt8], timeout: Duration) async -> [UInt8]? {
         let number = state.withLock { state in
             state.requestCount += 1
             return state.requestCount
@@ -302,11 +228,11 @@ public final class ClusterMember: Sendable {
         }
     }
 
-    private func answer(_ number: Int, _ bytes: [UInt8]?) {
+    func answer(_ number: Int, _ bytes: [UInt8]?) {
         state.withLock { $0.requests.removeValue(forKey: number) }?.resume(returning: bytes)
     }
 
-    private func receiveReply(_ message: BusMessage) {
+    func receiveReply(_ message: BusMessage) {
         guard let number = message.subject.split(separator: ".").last.flatMap({ Int($0) }) else { return }
         answer(number, message.hasNoResponder ? nil : message.bytes)
     }
@@ -314,7 +240,7 @@ public final class ClusterMember: Sendable {
     // MARK: Messages
 
     /// Sends a message in the order of the changes.
-    private func send(_ make: (inout State) -> ClusterMessage.Body?) {
+    func send(_ make: (inout State) -> ClusterMessage.Body?) {
         state.withLock { state in
             guard let body = make(&state) else { return }
             let message = ClusterMessage(node: name, run: run, change: state.change, body: body)
@@ -322,12 +248,12 @@ public final class ClusterMember: Sendable {
         }
     }
 
-    private func receive(_ message: BusMessage) {
+    func receive(_ message: BusMessage) {
         guard let message = ClusterJSON.decode(ClusterMessage.self, message.bytes) else { return }
         perform(state.withLock { $0.cluster.receive(message, now: .now) })
     }
 
-    private func perform(_ effects: [ClusterState.Effect]) {
+    func perform(_ effects: [ClusterState.Effect]) {
         for effect in effects {
             switch effect {
             case .joined(let node):
@@ -346,7 +272,7 @@ public final class ClusterMember: Sendable {
     }
 
     /// Brings the directory up to date with what a relay has.
-    private func list(_ id: String, of node: String) {
+    func list(_ id: String, of node: String) {
         guard let directory else { return }
         let (broadcast, own) = state.withLock { ($0.cluster.nodes[node]?.broadcasts[id], $0.own) }
         if var entry = broadcast?.listing, entry.id == id, let link = broadcast?.parsedLink {
@@ -360,7 +286,7 @@ public final class ClusterMember: Sendable {
     }
 
     /// Gets all that a relay has.
-    private func fetch(_ node: String) async {
+    func fetch(_ node: String) async {
         var after: String?
         while true {
             let request = ClusterJSON.encode(SnapshotRequest(after: after))
@@ -376,9 +302,9 @@ public final class ClusterMember: Sendable {
         }
     }
 
-    private static let snapshotPart = 200
+    static let snapshotPart = 200
 
-    private func sendSnapshot(_ message: BusMessage) {
+    func sendSnapshot(_ message: BusMessage) {
         guard let reply = message.reply, let request = ClusterJSON.decode(SnapshotRequest.self, message.bytes)
         else { return }
         let snapshot = state.withLock { state in
@@ -394,7 +320,7 @@ public final class ClusterMember: Sendable {
 
     // MARK: Questions of other relays
 
-    private func receiveQuestion(_ message: BusMessage) {
+    func receiveQuestion(_ message: BusMessage) {
         guard let reply = message.reply,
             let question = ClusterJSON.decode(ViewerQuestionDocument.self, message.bytes),
             let id = BroadcastID(question.broadcast), let knock = question.viewer.knock
@@ -418,7 +344,7 @@ public final class ClusterMember: Sendable {
         }
     }
 
-    private func withdrawQuestion(_ message: BusMessage) { withdraw(String(decoding: message.bytes, as: UTF8.self)) }
+    func withdrawQuestion(_ message: BusMessage) { withdraw(String(decoding: message.bytes, as: UTF8.self)) }
 
-    private func withdraw(_ question: String) { state.withLock { $0.questions[question] }?.cancel() }
+    func withdraw(_ question: String) { state.withLock { $0.questions[question] }?.cancel() }
 }

@@ -288,7 +288,7 @@ extension ServiceClient {
         // The service has gone since it was asked to pair.
         case 404: return .failed(.gone)
         case 429: return nil
-        // A service that is met at a relay may be connecting to it again.
+        // A service that is reached over a relay may be connecting to it again.
         case _ where answer.problem.flatMap({ Problem(rawValue: $0.type) }) == .unreachable: return nil
         default: return .failed(PairingFailure(answer))
         }

@@ -4,9 +4,9 @@ public import Identifiers
 public struct Listing: Sendable, Hashable {
     /// Empty: the application's name.
     public var title: String
-    /// The viewers' link of a host that is met at the relay; nil for a broadcast over the relay, which knows it.
+    /// The viewers' link of a host that is reached over the relay; nil for a broadcast over the relay, which knows it.
     public var link: Link?
-    /// How many watch, for a host that is met.
+    /// How many watch, for a host with a tunnel.
     public var viewers: Int?
 
     public init(title: String, link: Link? = nil, viewers: Int? = nil) {

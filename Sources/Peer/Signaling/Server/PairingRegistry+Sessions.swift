@@ -26,7 +26,7 @@ extension PairingRegistry {
     }
 
     /// A session's place, and the token of its pairing; nil with the fixed token, and for the publication of a host that
-    /// is met: the place is the tunnel's.
+    /// has a tunnel: the session is the tunnel's.
     struct Reservation: Sendable {
         let place: SessionTable.Reservation
         let token: String?
@@ -86,7 +86,7 @@ extension PairingRegistry {
             case .unknownToken: return (.ended, [])
             case .otherCertificate: return (.otherCertificate, [])
             case .taken:
-                // A host that is met may publish, too, once at a time.
+                // A host with a tunnel may publish, too, once at a time.
                 let taken = state.sessions.taken.count { $0.token == owner.token }
                 guard let session = state.sessions.oldest(of: owner.token), taken == 1, self.isTunnel(session) else {
                     return (.taken, [])

@@ -17,7 +17,7 @@ extension PairingRegistry {
     struct State {
         var table: PairingTable
         var sessions: SessionTable
-        /// The sessions of hosts that are met and publish, too. They end with the tunnel, and the tunnel not with them.
+        /// The sessions of hosts that have a tunnel and publish, too. They end with the tunnel, and the tunnel not with them.
         var publications: Set<SessionID> = []
         /// Sessions whose places are reserved for others, which replace them.
         var replaced: Set<SessionID> = []

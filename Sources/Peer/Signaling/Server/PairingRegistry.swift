@@ -199,7 +199,7 @@ final class PairingRegistry: Sendable {
             let unused = ServiceEvent.finished(
                 reason: "no media came within \(configuration.lease.components.seconds) s", nextStep: nil)
             state.setFinal(unused, of: owner)
-            // The publication of a host that was met has no lease of its own.
+            // The publication of a host that had a tunnel has no lease of its own.
             for session in state.sessions.sessions(of: owner) where state.publications.remove(session) != nil {
                 _ = state.sessions.remove(session)
                 effects.append(.close(session, because: .ended))

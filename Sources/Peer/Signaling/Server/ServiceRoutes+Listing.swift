@@ -20,7 +20,7 @@ extension ServiceRoutes {
         }
         guard
             let listing = server.document(ListingDocument.self, of: call, limit: ListingDocument.sizeLimit)?.listing
-        else { return server.malformed("a listing is JSON with title, and link for a host that is met") }
+        else { return server.malformed("a listing is JSON with title, and link for a host with a tunnel") }
         switch await service.delegate.list(listing, of: request.application, by: sessions) {
         case .listed: return RouteResponse(.noContent)
         case .notLive:

@@ -72,7 +72,7 @@ public actor SignalingServer {
 
         /// Makes room for an audience: each viewer holds a connection for events, and needs two more to join. One address may have an eighth of
         /// them, and all can come back within seconds.
-        /// - Parameter broadcasts: the publishers, who hold a connection for events, and one more if they are met.
+        /// - Parameter broadcasts: the publishers, who hold a connection for events, and one more if they have a tunnel.
         public mutating func serve(viewers: Int, broadcasts: Int = 0) {
             limits.connections = max(limits.connections, viewers * 3 + broadcasts * 2 + 64)
             limits.connectionsPerAddress = max(limits.connectionsPerAddress, viewers / 8)

@@ -50,7 +50,7 @@ public actor TunnelClient {
 
     /// - Parameters:
     ///   - client: with a granted pairing. `stop` closes it.
-    ///   - server: runs, and serves what is met.
+    ///   - server: runs, and serves what the tunnel leads to.
     ///   - listing: to be listed in the relay's directory; nil: not.
     ///   - isOwnAddress: whether a numeric address is one of this machine.
     public init(

@@ -2,7 +2,7 @@ import HTTP
 import Identifiers
 import Synchronization
 
-/// The tunnels of a server, by what is met and by the sessions that stand for them. Safe from any thread.
+/// The tunnels of a server, by what they lead to and by the sessions that stand for them. Safe from any thread.
 ///
 /// Bounded by the places of the service's registry, of which each tunnel holds one. Whose an identifier was is
 /// remembered after the end of its tunnel, so that nobody else gets the requests that are meant for its owner. Who has
@@ -45,7 +45,7 @@ final class TunnelTable: Sendable {
             owners[id]?.used = uses
         }
 
-        /// Forgets the identifier that was not met for longest, of those without a tunnel that fit.
+        /// Forgets the identifier that has had no tunnel for longest, of those that fit.
         /// - Returns: false if there is none.
         @discardableResult
         mutating func forgetOldest(where isMeant: (Owner) -> Bool) -> Bool {
@@ -58,7 +58,7 @@ final class TunnelTable: Sendable {
             return true
         }
 
-        /// Forgets one of the address that has most, and of all if that one's are met now.
+        /// Forgets one of the address that has most, and of all if that one's have tunnels now.
         mutating func makeRoom(for address: AddressKey) {
             let most = ofAddress.displaceable(ofAddress.addresses, by: address, always: true)
             if !forgetOldest(where: { most.contains($0.address) }) { forgetOldest { _ in true } }
@@ -79,7 +79,7 @@ final class TunnelTable: Sendable {
 
     subscript(id: TunnelID) -> ReverseTunnel? { state.withLock { $0.tunnels[id] } }
 
-    /// Whether the identifier is, or was, met by this certificate, or by nobody.
+    /// Whether the identifier's tunnel is, or was, this certificate's, or nobody's.
     func isOwner(_ fingerprint: [UInt8], of id: TunnelID) -> Bool {
         state.withLock { $0.owners[id].map { $0.fingerprint == fingerprint } ?? true }
     }

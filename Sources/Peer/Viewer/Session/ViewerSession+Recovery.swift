@@ -34,7 +34,7 @@ extension ViewerSession {
                         guard let fragment = try? TrickleFragment.parse(text) else { break }
                         await core.ifRunning { $0.add(fragment) }
                     case .alternates(let alternates):
-                        // A host that is met sends none: the relay that passes its events would have made them up.
+                        // A host with a tunnel sends none: the relay that passes its events would have made them up.
                         if followsAlternates, link.relay == nil { relays.with { $0.note(alternates.links(of: link)) } }
                     case .reconnect(let redirect?): follow(redirect, at: link)
                     case .reconnect(nil):

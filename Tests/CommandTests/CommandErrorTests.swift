@@ -8,7 +8,7 @@ import Testing
 
 /// Errors before anything is shown. Each has a sentence and an exit code.
 @Suite(.timeLimit(.minutes(3)))
-struct ComplaintTests {
+struct CommandErrorTests {
     private func run(
         _ arguments: [String], environment: [String: String] = [:], input: String? = nil, of name: String = "share"
     ) throws -> (code: Int32?, words: String) {

@@ -1,0 +1,23 @@
+import Admission
+import EventLoop
+import HTTP
+public import Identifiers
+import Identity
+import LinuxRuntime
+import MediaCore
+import MediaEngine
+public import PeerConnection
+import Signaling
+import Viewer
+
+/// What a relay reports of its cluster.
+public enum ClusterEvent: Sendable {
+    case joined(ClusterNode)
+    case left(ClusterNode)
+    case nameIsTaken
+    /// A broadcast comes from another relay from now on.
+    case fetched(BroadcastID, from: String)
+    case lost(BroadcastID, from: String, EndReason)
+    /// A broadcast of another relay has gone, or its publisher sends to this relay.
+    case released(BroadcastID)
+}
