@@ -60,7 +60,8 @@ let imports = """
         NIOCore NIOPosix NIOTLS NIOHTTP1 HTTPTypes
     Admission: MediaCore Identifiers SessionDescription Identity HTTP Crypto
     Signaling: MediaCore Identifiers SessionDescription LinuxRuntime ViewerPage Identity HTTP Admission Crypto \
-        Logging HummingbirdCore NIOSSL NIOCore NIOPosix NIOHTTP1 HTTPTypes AsyncHTTPClient
+        Logging HummingbirdCore NIOSSL NIOCore NIOPosix NIOHTTP1 HTTPTypes
+    WHIP: MediaCore SessionDescription LinuxRuntime HTTP Signaling NIOSSL NIOCore NIOPosix NIOHTTP1 AsyncHTTPClient
     PeerConnection: MediaCore RTPWire SessionDescription PeerEngine LinuxRuntime EventLoop ICETransport \
         DTLSTransport SRTPTransport Identity HTTP Signaling
     Host: MediaCore Identifiers RTPWire SessionDescription MediaEngine PeerEngine LinuxRuntime EventLoop \
@@ -80,7 +81,7 @@ let imports = """
     Wording: MediaCore Signaling PeerConnection
     ShareKit: MediaCore Identifiers LinuxRuntime VPXCodec FFmpegCodec DAV1DCodec OpusCodec PixelConversion \
         X11Capture CameraCapture InAppCapture PulseAudio SessionBus ControlSocket ExtensionChannel Identity HTTP \
-        Admission Signaling PeerConnection Host Viewer Service Recording RecordingPage Extensions Control Wording
+        Admission Signaling WHIP PeerConnection Host Viewer Service Recording RecordingPage Extensions Control Wording
     CommandSupport: MediaCore Identifiers LinuxRuntime SessionBus Identity HTTP Admission Signaling PeerConnection \
         Host Wording ArgumentParser
     RelayVerb: MediaCore Identifiers LinuxRuntime ProcessMemory NATSMessaging Identity HTTP Admission Signaling \
@@ -341,8 +342,8 @@ let package = Package(
             "SignalingTests",
             [
                 "MediaCore", "Identifiers", "SessionDescription", "LinuxRuntime", "Identity", "HTTP", "Admission",
-                "Signaling", "Host", "TestSupport", "Crypto", "Logging", "HummingbirdCore", "NIOSSL", "NIOCore",
-                "NIOPosix", "NIOHTTP1", "HTTPTypes",
+                "Signaling", "TestSupport", "Crypto", "Logging", "HummingbirdCore", "NIOSSL", "NIOCore", "NIOPosix",
+                "NIOHTTP1", "HTTPTypes",
             ]),
         tests("SimulationTests", ["MediaCore", "RTPWire", "MediaEngine", "TestSupport"]),
         tests("TestSourceTests", ["MediaCore", "TestSource"]),
@@ -351,6 +352,11 @@ let package = Package(
             "VideoDecoderTests",
             [
                 "MediaCore", "VideoBitstream", "VPXCodec", "FFmpegCodec", "DAV1DCodec", "TestSupport",
+            ]),
+        tests(
+            "WHIPTests",
+            [
+                "SessionDescription", "LinuxRuntime", "HTTP", "Signaling", "WHIP", "NIOCore", "NIOPosix", "NIOHTTP1",
             ]),
         tests("WebMContainerTests", ["MediaCore", "Matroska", "WebMContainer", "TestSupport"]),
         tests("WindowPlayoutTests", ["MediaCore", "LinuxRuntime", "WindowPlayout", "CSDL", "TestSupport"]),

@@ -2,13 +2,13 @@ package import PeerConnection
 package import Wording
 
 extension DataOutput {
-    /// Prints a notice: an event with its values, and a sentence on stderr.
+    /// Prints a notice: an event with its values, after the link if there is one, and a sentence on stderr at once.
     /// - Parameters:
     ///   - fields: what the session is, for programs.
     ///   - subject: what the session is, for people.
     package func notice(_ notice: Notice, _ fields: [(String, JSONValue)] = [], subject: String = "") {
         let words = notice.words
-        event(words.event, fields + words.fields)
+        self.notice(words.event, fields + words.fields)
         ErrorOutput.writeLine("share: \(subject)\(words.sentence)")
     }
 }

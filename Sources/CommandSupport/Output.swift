@@ -2,12 +2,26 @@ import Foundation
 import HTTP
 package import PeerConnection
 import Signaling
+import Synchronization
 
 /// Writes data for programs to stdout: the link alone, or one JSON object a line.
 package struct DataOutput: Sendable {
     package let isJSON: Bool
+    /// Notices that come before the link; nil: nothing is held back.
+    private let early: EarlyEvents?
 
-    package init(isJSON: Bool) { self.isJSON = isJSON }
+    /// - Parameter beginsWithLink: the link is the first event: notices that come before follow it.
+    package init(isJSON: Bool, beginsWithLink: Bool = false) {
+        self.isJSON = isJSON
+        early = beginsWithLink ? EarlyEvents() : nil
+    }
+
+    /// Writes an event, but none before the link.
+    func notice(_ name: String, _ fields: [(String, JSONValue)]) {
+        if early?.hold(name, fields) != true { event(name, fields) }
+    }
+
+    private func writeEarlyEvents() { for (name, fields) in early?.release() ?? [] { event(name, fields) } }
 
     /// - Returns: false if the line could not be written, which was said then.
     @discardableResult
@@ -26,10 +40,12 @@ package struct DataOutput: Sendable {
                 sentence: "the link is lost, as it cannot be written to stdout",
                 remedy: "Give stdout a place: a terminal, a file or a pipe that is read.", status: .cannotWrite)
         }
+        writeEarlyEvents()
     }
 
     /// Writes the last event. It has the candidates and servers if no network path was found.
     package func ended(_ reason: EndReason) {
+        writeEarlyEvents()
         var fields: [(String, JSONValue)] = [
             ("reason", .string(reason.sentence)), ("code", .string(reason.code.rawValue)),
         ]
@@ -68,6 +84,27 @@ package struct DataOutput: Sendable {
         var text = "{\"event\":\(JSONValue.string(name).text)"
         for (key, value) in fields { text += ",\(JSONValue.string(key).text):\(value.text)" }
         return line(text + "}")
+    }
+}
+
+/// Events that wait for the link. Safe from any thread.
+private final class EarlyEvents: Sendable {
+    private let events = Mutex<[(String, [(String, JSONValue)])]?>([])
+
+    /// - Returns: false if the link was written already.
+    func hold(_ name: String, _ fields: [(String, JSONValue)]) -> Bool {
+        events.withLock { events in
+            guard events != nil else { return false }
+            events?.append((name, fields))
+            return true
+        }
+    }
+
+    func release() -> [(String, [(String, JSONValue)])] {
+        events.withLock { events in
+            defer { events = nil }
+            return events ?? []
+        }
     }
 }
 

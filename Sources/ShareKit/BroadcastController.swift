@@ -5,7 +5,7 @@ package import Identity
 internal import LinuxRuntime
 package import PeerConnection
 package import Signaling
-import Wording
+internal import Wording
 
 /// One broadcast of an app to the service that it is paired with: the counterpart of ReplayKit's
 /// `RPBroadcastController`.

@@ -8,7 +8,7 @@ package import PeerConnection
 package import Service
 package import Signaling
 internal import Viewer
-import Wording
+internal import Wording
 
 /// A service that apps and hosts broadcast to, after they have paired with it.
 ///

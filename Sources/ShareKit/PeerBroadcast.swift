@@ -7,7 +7,7 @@ internal import LinuxRuntime
 internal import MediaCore
 package import PeerConnection
 import Synchronization
-import Wording
+internal import Wording
 
 /// Publishes an app's own frames to other peers, by a link: browsers, `share join`, or other instances of the app
 /// (``PeerViewer``). Each viewer is asked about.

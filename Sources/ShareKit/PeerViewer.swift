@@ -7,7 +7,7 @@ internal import PixelConversion
 internal import Recording
 package import Signaling
 package import Viewer
-import Wording
+internal import Wording
 
 /// Joins a broadcast by its link and hands its decoded frames and audio to the app.
 ///

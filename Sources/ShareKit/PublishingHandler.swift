@@ -9,6 +9,7 @@ internal import LinuxRuntime
 internal import MediaCore
 internal import PeerConnection
 internal import Signaling
+internal import WHIP
 
 /// An upload program that publishes what its host has encoded, without encoding it again: to a service peer, or to any
 /// WHIP endpoint (RFC 9725). The receiver's bandwidth sets the bitrate of the host.

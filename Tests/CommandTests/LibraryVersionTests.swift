@@ -54,7 +54,7 @@ struct LibraryVersionTests {
 
     @Test func allNameTheSameVersion() throws {
         for file in [
-            "Scripts/setup", "Scripts/relay/Containerfile", "SECURITY.md", "Sources/share/DoctorCommand.swift",
+            "Scripts/setup", "Scripts/relay/Containerfile", "SECURITY.md", "Sources/share/Doctor/DoctorCommand.swift",
         ] {
             let text = try String(contentsOfFile: Self.root + "/" + file, encoding: .utf8)
             #expect(text.contains(Self.required), "\(file)")

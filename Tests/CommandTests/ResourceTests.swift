@@ -8,6 +8,16 @@ import Testing
 struct ResourceTests {
     private static let source = ["--source", "test", "--audio", "none"]
 
+    /// Programs read the link from the first event, whatever goes wrong at the start.
+    @Test func noticesOfTheStartFollowTheLink() throws {
+        let host = try ShareProcess(
+            ["host", "--accept", "any", "--listen", "127.0.0.1:0", "--json"] + Self.source,
+            launcher: ["prlimit", "--nofile=160:160"])
+        #expect(host.event("few-descriptors")?["limit"] as? Int == 160, "\(host.errorText)")
+        #expect(host.lines.first?.hasPrefix("{\"event\":\"link\"") == true, "\(host.lines)")
+        #expect(host.errorText.contains("this process may open 160 files only"))
+    }
+
     /// The host has few descriptors, and a crowd opens sessions, restarts and idle connections. The previous viewer
     /// continues to watch, and another can join when the crowd has left.
     @Test func lackOfFileDescriptorsEndsNoSession() async throws {

@@ -98,6 +98,26 @@ struct ServiceSessionTests {
         await service.session.stop()
     }
 
+    /// An app may broadcast again and again.
+    @Test func aPublicationThatHasEndedIsReleased() async throws {
+        let service = try await Service { _ in .accepted }
+        let identity = try Identity.ephemeral()
+        let paired = try await pair(service, identity) { _ in ["title": "Accounts"] }
+        weak var publication: ServicePublication?
+        do {
+            let host = try host(identity)
+            try await host.start(publishingTo: paired) { _ in }
+            publication = host.state.with { $0.publication?.client }
+            #expect(publication != nil)
+            await host.stop(EndReason(.stopped, "done"))
+        }
+        // The task that ran it may be about to end.
+        let deadline = ContinuousClock.now + .seconds(10)
+        while publication != nil, ContinuousClock.now < deadline { try await Task.sleep(for: .milliseconds(5)) }
+        #expect(publication == nil)
+        await service.session.stop()
+    }
+
     @Test func theServiceEndsABroadcastWithAReasonAndANextStep() async throws {
         let service = try await Service { _ in .accepted }
         let identity = try Identity.ephemeral()

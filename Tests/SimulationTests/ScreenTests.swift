@@ -4,7 +4,7 @@ import Testing
 
 /// Typical screen content over narrow paths with a one-way delay of 50 ms and a drop-tail queue of 300 ms, with audio.
 /// The encoder is `SimulatedScreen`: a page is readable after 40 kB and sharp after 290 kB. Prints rows of
-/// Docs/internals/performance.md.
+/// Benchmarks/Results/simulated-networks.md.
 @Suite struct ScreenTests {
     static let readable = 40_000
     static let sharp = 290_000

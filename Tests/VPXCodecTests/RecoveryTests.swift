@@ -157,7 +157,7 @@ import VPXCodec
     }
 
     /// Prints the cost of recoverable encoding, and of a recovery frame in relation to a key frame, for
-    /// Docs/internals/performance.md.
+    /// Benchmarks/Results/simulated-networks.md.
     @Test func aRecoveryOfASmallChangeCostsAFractionOfAKeyFrame() throws {
         let size = PixelSize(width: 1280, height: 720)
         var bytes: [Bool: Int] = [:]

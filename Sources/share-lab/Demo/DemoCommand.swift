@@ -66,7 +66,9 @@ struct DemoCommand: ParsableCommand {
             environment: showsWindow ? [:] : ["DISPLAY": "none"])
         defer { host.end() }
         stage.adopt(host)
-        guard let first = host.readEvent(), let link = first["link"] as? String else {
+        var first = host.readEvent()
+        while let event = first, event["event"] as? String != "link" { first = host.readEvent() }
+        guard let link = first?["link"] as? String else {
             throw CommandError(sentence: "the host did not start: \(host.errorText)", status: .failed)
         }
         let begin = ContinuousClock.now

@@ -5,7 +5,7 @@ import Synchronization
 
 /// The screen that the demo shares: a virtual display with its processes, or the test video.
 final class DemoStage: @unchecked Sendable {
-    // SAFETY: `children` is in a Monitor; the rest is set once, in `open`.
+    // SAFETY: `children` is in a Mutex; the rest is set once, in `open`.
     private(set) var hostArguments: [String] = []
     /// The environment for programs on the display.
     private(set) var environment: [String: String] = [:]

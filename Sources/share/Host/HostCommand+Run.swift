@@ -51,7 +51,9 @@ extension HostCommand {
                 remedy: "Choose who may join: --accept known or --accept any.", status: .usage)
         }
         FileDescriptors.raiseLimit()
-        let output = DataOutput(isJSON: json)
+        // A broadcast to a service has no link.
+        let hasLink = preferredExtension == nil && (relay == nil || route != .relay)
+        let output = DataOutput(isJSON: json, beginsWithLink: hasLink)
         let ending = Monitor<EndReason?>(nil)
         Signals.handle { name in
             ending.change { $0 = $0 ?? EndReason(.stopped, "ended by \(name)") }

@@ -311,13 +311,16 @@ private struct OutputPipe {
     mutating func read() {
         guard let descriptor else { return }
         var state = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-        guard poll(&state, 1, 0) > 0 else { return }
+        var ready = poll(&state, 1, 0)
+        while ready < 0, errno == EINTR { ready = poll(&state, 1, 0) }
+        guard ready > 0 else { return }
         // The size of a pipe.
         var buffer = [UInt8](repeating: 0, count: 65_536)
-        let count = Glibc.read(descriptor, &buffer, buffer.count)
+        var count = Glibc.read(descriptor, &buffer, buffer.count)
+        while count < 0, errno == EINTR { count = Glibc.read(descriptor, &buffer, buffer.count) }
         if count > 0 {
             data += buffer[..<count]
-        } else if count == 0 || errno != EINTR {
+        } else {
             self.descriptor = nil
         }
     }

@@ -7,7 +7,7 @@ import Signaling
 extension HostSession {
     /// - Parameter limit: how many viewers are served directly.
     func startHandover(to relay: PairedService, of broadcast: BroadcastID, beyond limit: Int) {
-        let (core, signaling, state) = (core, signaling, state)
+        let (core, signaling) = (core, signaling)
         let handover = RelayHandover(
             core, of: broadcast, to: relay, identity: identity, limit: limit, calmTime: configuration.calmTime,
             viewerFlows: configuration.viewerFlows, signaling: signaling,
@@ -16,17 +16,16 @@ extension HostSession {
                 emit(event)
                 servers.check(after: event)
             },
-            noteRelayViewers: { [emit] elsewhere in
+            noteRelayViewers: { [emit, weak state] elsewhere in
                 signaling.viewersElsewhere.with { $0 = elsewhere }
                 Task {
                     guard var audience = await core.ifRunning({ $0.audience }) else { return }
                     signaling.broadcast(changed: audience)
                     audience.add(elsewhere)
                     emit(.viewerCount(audience.viewers))
-                    await state.with { $0.tunnel }?.note(viewers: audience.viewers)
+                    await state?.with { $0.tunnel }?.note(viewers: audience.viewers)
                 }
             })
-        state.with { $0.move(by: handover) }
-        handover.start()
+        if state.with({ $0.move(by: handover) }) { handover.start() }
     }
 }

@@ -59,9 +59,9 @@ extension HostSession {
                 emit(event)
                 servers.check(after: event)
             },
-            report: { [emit, state] event in
+            report: { [emit, weak state] event in
                 var viewers: Int?
-                if case .serviceInfo(let info) = event { viewers = state.with { $0.take(info) } }
+                if case .serviceInfo(let info) = event { viewers = state?.with { $0.take(info) } }
                 report(event)
                 if let viewers { emit(.viewerCount(viewers)) }
             })

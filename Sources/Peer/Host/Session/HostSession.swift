@@ -79,8 +79,8 @@ public final class HostSession: Sendable {
             })
         // For the relay's directory.
         let viewersElsewhere = Monitor(RelayViewerCount())
-        let audience = Throttle<Int> { [state] viewers in
-            guard let tunnel = state.with({ $0.tunnel }) else { return }
+        let audience = Throttle<Int> { [weak state] viewers in
+            guard let tunnel = state?.with({ $0.tunnel }) else { return }
             Task { await tunnel.note(viewers: viewersElsewhere.with { $0.total(viewers) }) }
         }
         signaling = BroadcastSignaling(

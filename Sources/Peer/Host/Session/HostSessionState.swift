@@ -46,8 +46,11 @@ struct HostSessionState {
         return !isStopped
     }
 
-    mutating func move(by handover: RelayHandover) {
-        if case .tunnel(let tunnel, _) = reachability { reachability = .tunnel(tunnel, handover) }
+    /// - Returns: false if the session has stopped meanwhile; the handover must not be started then.
+    mutating func move(by handover: RelayHandover) -> Bool {
+        guard !isStopped, case .tunnel(let tunnel, _) = reachability else { return false }
+        reachability = .tunnel(tunnel, handover)
+        return true
     }
 
     /// - Parameter client: the first publication, or the one that follows it at another relay.

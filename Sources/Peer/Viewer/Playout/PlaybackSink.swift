@@ -146,7 +146,8 @@ public final class PlaybackSink: EncodedMediaSink {
             guard let speaker = try makeSpeaker() else { return nil }
             return PlayoutPipeline(decoder: decoder, sink: speaker)
         } catch let failure as SourceFailure {
-            emit(.notice(.media(.soundMissing(reason: "\(failure.message) \(failure.remedy)"))))
+            let reason = failure.remedy.isEmpty ? failure.message : "\(failure.message) \(failure.remedy)"
+            emit(.notice(.media(.soundMissing(reason: reason))))
         } catch {
             emit(.notice(.media(.soundMissing(reason: "\(error)"))))
         }

@@ -1,11 +1,11 @@
 import HTTP
-import Host
 import NIOCore
 import NIOHTTP1
 import SessionDescription
+import Signaling
 import Testing
 
-@testable import Signaling
+@testable import WHIP
 
 /// A WHIP client against servers that behave in every way (RFC 9725).
 @Suite struct WHIPEndpointTests {

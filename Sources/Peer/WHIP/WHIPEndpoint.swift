@@ -7,6 +7,7 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 import NIOSSL
+public import Signaling
 import Synchronization
 
 /// Any WHIP endpoint (RFC 9725) that is reached by `https` with a certificate that the system trusts, or by `http`, which
