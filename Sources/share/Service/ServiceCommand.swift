@@ -164,7 +164,8 @@ struct ServiceCommand: ParsableCommand {
         let ending = Monitor<EndReason?>(nil)
         let window = try headless ? nil : makeWindow(service.description)
         let reporter = ServiceReporter(
-            output: DataOutput(isJSON: json, beginsWithLink: true), snapshot: snapshot, recordings: record, command: onBroadcast,
+            output: DataOutput(isJSON: json, beginsWithLink: true), snapshot: snapshot, recordings: record,
+            command: onBroadcast,
             window: window, title: Self.windowTitle(service.description))
         Signals.handle { name in
             ending.change { $0 = $0 ?? EndReason(.stopped, "ended by \(name)") }
