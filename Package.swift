@@ -85,7 +85,7 @@ let imports = """
     CommandSupport: MediaCore Identifiers LinuxRuntime SessionBus Identity HTTP Admission Signaling PeerConnection \
         Host Wording ArgumentParser
     RelayVerb: MediaCore Identifiers LinuxRuntime ProcessMemory NATSMessaging Identity HTTP Admission Signaling \
-        PeerConnection Host Service Relay Wording CommandSupport ArgumentParser
+        PeerConnection Host Service Relay CommandSupport ArgumentParser
     share-relay: ProcessMemory CommandSupport RelayVerb ArgumentParser
     share: MediaCore Identifiers LinuxRuntime VPXCodec OpusCodec PixelConversion X11Capture PortalCapture \
         CameraCapture PulseAudio WindowPlayout ImageFile SessionBus TestSource ProcessMemory ControlSocket Identity \

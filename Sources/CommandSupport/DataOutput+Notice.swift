@@ -8,7 +8,7 @@ extension DataOutput {
     ///   - subject: what the session is, for people.
     package func notice(_ notice: Notice, _ fields: [(String, JSONValue)] = [], subject: String = "") {
         let words = notice.words
-        self.notice(words.event, fields + words.fields)
+        eventAfterLink(words.event, fields + words.fields)
         ErrorOutput.writeLine("share: \(subject)\(words.sentence)")
     }
 }

@@ -7,21 +7,36 @@ import Synchronization
 /// Writes data for programs to stdout: the link alone, or one JSON object a line.
 package struct DataOutput: Sendable {
     package let isJSON: Bool
-    /// Notices that come before the link; nil: nothing is held back.
+    /// Events that come before the link; nil: nothing is held back.
     private let early: EarlyEvents?
 
-    /// - Parameter beginsWithLink: the link is the first event: notices that come before follow it.
+    /// - Parameter beginsWithLink: the link is the first event: `eventAfterLink` holds back what comes before.
     package init(isJSON: Bool, beginsWithLink: Bool = false) {
         self.isJSON = isJSON
         early = beginsWithLink ? EarlyEvents() : nil
     }
 
-    /// Writes an event, but none before the link.
-    func notice(_ name: String, _ fields: [(String, JSONValue)]) {
-        if early?.hold(name, fields) != true { event(name, fields) }
+    /// Writes an event, but none before the link, and none out of order.
+    package func eventAfterLink(_ name: String, _ fields: [(String, JSONValue)]) {
+        guard let early else {
+            event(name, fields)
+            return
+        }
+        early.held.withLock { held in
+            if held == nil { event(name, fields) } else { held?.append((name, fields)) }
+        }
     }
 
-    private func writeEarlyEvents() { for (name, fields) in early?.release() ?? [] { event(name, fields) } }
+    /// Writes what was held back after what `write` writes, unless that fails.
+    private func release(after write: () -> Bool) -> Bool {
+        guard let early else { return write() }
+        return early.held.withLock { held in
+            guard write() else { return false }
+            for (name, fields) in held ?? [] { event(name, fields) }
+            held = nil
+            return true
+        }
+    }
 
     /// - Returns: false if the line could not be written, which was said then.
     @discardableResult
@@ -34,18 +49,19 @@ package struct DataOutput: Sendable {
     /// Writes the link, for which a person or a program waits: alone, or as the event `link`.
     /// - Throws: if it cannot be written, as nobody could join.
     package func link(_ link: String, _ fields: [(String, JSONValue)] = []) throws(CommandError) {
-        let isWritten = isJSON ? event("link", [("link", .string(link))] + fields) : line(link)
+        let isWritten = release {
+            isJSON ? event("link", [("link", .string(link))] + fields) : line(link)
+        }
         guard isWritten else {
             throw CommandError(
                 sentence: "the link is lost, as it cannot be written to stdout",
                 remedy: "Give stdout a place: a terminal, a file or a pipe that is read.", status: .cannotWrite)
         }
-        writeEarlyEvents()
     }
 
     /// Writes the last event. It has the candidates and servers if no network path was found.
     package func ended(_ reason: EndReason) {
-        writeEarlyEvents()
+        _ = release { true }
         var fields: [(String, JSONValue)] = [
             ("reason", .string(reason.sentence)), ("code", .string(reason.code.rawValue)),
         ]
@@ -87,25 +103,9 @@ package struct DataOutput: Sendable {
     }
 }
 
-/// Events that wait for the link. Safe from any thread.
+/// Events that wait for the link, in their order; nil once it was written. Copies of an output share them.
 private final class EarlyEvents: Sendable {
-    private let events = Mutex<[(String, [(String, JSONValue)])]?>([])
-
-    /// - Returns: false if the link was written already.
-    func hold(_ name: String, _ fields: [(String, JSONValue)]) -> Bool {
-        events.withLock { events in
-            guard events != nil else { return false }
-            events?.append((name, fields))
-            return true
-        }
-    }
-
-    func release() -> [(String, [(String, JSONValue)])] {
-        events.withLock { events in
-            defer { events = nil }
-            return events ?? []
-        }
-    }
+    let held = Mutex<[(name: String, fields: [(String, JSONValue)])]?>([])
 }
 
 /// The JSON values that events need. Objects keep the order of their keys.

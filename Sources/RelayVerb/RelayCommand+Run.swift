@@ -37,7 +37,8 @@ extension RelayCommand {
         let policy = PairingPolicy(
             accept == .ask && !hasTerminal ? .known : accept, known: KnownViewers(file: "known-hosts"), prompt: prompt)
         let reporter = RelayReporter(
-            output: DataOutput(isJSON: json), hidesSecrets: hideLinks || RelayReporter.isJournal())
+            output: DataOutput(isJSON: json, beginsWithLink: true), hidesSecrets: hideLinks || RelayReporter.isJournal()
+        )
         let ending = Monitor<EndReason?>(nil)
         let drains = Monitor(false)
         // A second signal ends a drain: publishers and viewers are told that the relay stops, which an exit would not tell.

@@ -13,7 +13,6 @@ import Relay
 import Service
 import Signaling
 import Synchronization
-import Wording
 
 /// Reports the events of a relay on stderr and as JSON on stdout. Safe from any thread.
 final class RelayReporter: Sendable {
@@ -25,8 +24,6 @@ final class RelayReporter: Sendable {
     private let published = Mutex<[SessionID: (name: String, broadcast: BroadcastID?)]>([:])
     /// The pairings of the hosts that have a tunnel here. Their viewers keep the host's own link, also while the host publishes here.
     private let tunnelPairings = Mutex<[SessionID: KnockID]>([:])
-    /// The events until `begin`, as the link comes first; nil afterwards.
-    private let early = Mutex<[(name: String, fields: [(String, JSONValue)])]?>([])
     private let cluster = Mutex<Bool?>(nil)
 
     init(output: DataOutput, hidesSecrets: Bool) {
@@ -52,17 +49,7 @@ final class RelayReporter: Sendable {
     func begin(_ link: ServiceLink, metrics: String?) throws(CommandError) {
         let file = try keep(link)
         let text = hidesSecrets ? link.redacted : link.text
-        let written: Result<Void, CommandError> = early.withLock { early in
-            do throws(CommandError) {
-                try output.link(text, metrics.map { [("metrics", .string($0))] } ?? [])
-            } catch {
-                return .failure(error)
-            }
-            for (name, fields) in early ?? [] { output.event(name, fields) }
-            early = nil
-            return .success(())
-        }
-        try written.get()
+        try output.link(text, metrics.map { [("metrics", .string($0))] } ?? [])
         if let metrics { ErrorOutput.writeLine("share: metrics: \(metrics)/metrics") }
         if hidesSecrets, let file {
             ErrorOutput.writeLine("share: publish here: share host --relay LINK, with the link in \(file)")
@@ -72,15 +59,7 @@ final class RelayReporter: Sendable {
     }
 
     /// Prints an event, after the link.
-    private func emit(_ name: String, _ fields: [(String, JSONValue)]) {
-        early.withLock { early in
-            if early == nil {
-                output.event(name, fields)
-            } else {
-                early?.append((name, fields))
-            }
-        }
-    }
+    private func emit(_ name: String, _ fields: [(String, JSONValue)]) { output.eventAfterLink(name, fields) }
 
     /// Reports the certificate of HTTPS, at the start and when it was renewed.
     func presents(_ certificate: ServerCertificate) {
@@ -105,12 +84,6 @@ final class RelayReporter: Sendable {
     func warn(_ sentence: String) {
         emit("warning", [("text", .string(sentence))])
         ErrorOutput.writeLine("share: \(sentence)")
-    }
-
-    private func report(_ notice: Notice, _ fields: [(String, JSONValue)] = []) {
-        let words = notice.words
-        emit(words.event, fields + words.fields)
-        ErrorOutput.writeLine("share: \(words.sentence)")
     }
 
     func drains(_ time: Timespan) {
@@ -207,7 +180,7 @@ final class RelayReporter: Sendable {
             ErrorOutput.writeLine("share: \(UntrustedText.quote(entry.title)) is listed")
         case .annotated(let id, let application):
             emit("application", broadcast(id) + [("id", .string(application.id)), ("name", .string(application.name))])
-        case .notice(let notice): report(notice)
+        case .notice(let notice): output.notice(notice)
         case .pairing, .opened, .connected: break
         }
     }
@@ -216,7 +189,7 @@ final class RelayReporter: Sendable {
         switch event {
         case .viewerJoined(_, let viewers): emit("viewers", broadcast(id) + [("viewers", .integer(viewers))])
         case .viewerLeft(_, _, let viewers): emit("viewers", broadcast(id) + [("viewers", .integer(viewers))])
-        case .notice(let notice): report(notice, broadcast(id))
+        case .notice(let notice): output.notice(notice, broadcast(id))
         default: break
         }
     }
