@@ -3,7 +3,7 @@ import HTTP
 package import Identifiers
 import Signaling
 
-/// What a service says of itself.
+/// Asks a service for its own description.
 package enum ServiceLookup {
     /// Reads a service's link, and asks the service for its name, its fields and its terms.
     package static func describe(_ text: String) throws(CommandError) -> (ServiceLink, ServiceDescription) {

@@ -2,7 +2,7 @@ public import HTTP
 public import MediaCore
 public import Signaling
 
-/// What somebody should know of a session that goes on. Programs get the case and its values; Wording has the words.
+/// An occurrence in a session that goes on. Programs get the case and its values; Wording has the words.
 public enum Notice: Sendable {
     /// Of a relay that a session uses.
     case relay(Relay)
@@ -13,7 +13,7 @@ public enum Notice: Sendable {
     /// Of a viewer's way to the broadcast.
     case viewing(Viewing)
 
-    /// Who cannot come while a relay is not reached.
+    /// The peers that cannot come while a relay is not reached.
     public enum Guest: Sendable, Equatable {
         case viewer
         /// A host that wants to pair with this service.

@@ -1,7 +1,7 @@
 import MediaCore
 import Signaling
 
-/// What a host session has opened, as one value: where viewers reach it, and what is closed at its end.
+/// The state of a host session, as one value: where viewers reach it, and all that its end closes.
 struct HostSessionState {
     /// Where viewers reach the broadcast.
     enum Reachability {
@@ -32,7 +32,6 @@ struct HostSessionState {
 
     var publication: Publication? { if case .publication(let publication) = reachability { publication } else { nil } }
     var tunnel: TunnelClient? { if case .tunnel(let tunnel, _) = reachability { tunnel } else { nil } }
-    var handover: RelayHandover? { if case .tunnel(_, let handover) = reachability { handover } else { nil } }
 
     /// - Returns: false if the session has stopped meanwhile; the caller then closes what it has opened.
     mutating func open(_ server: SignalingServer) -> Bool {

@@ -4,7 +4,7 @@ import MediaCore
 import Signaling
 import Synchronization
 
-/// What the others have.
+/// Queries about the broadcasts that the other relays have.
 extension ClusterMember {
     /// The relays that a broadcast can be got from, the best one first.
     public func sources(of id: BroadcastID) -> [(node: ClusterNode, broadcast: ClusterBroadcast)] {
