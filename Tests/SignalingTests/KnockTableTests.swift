@@ -14,14 +14,14 @@ import Testing
     /// Opens a knock of `browser` in `table`. Returns its ticket, too.
     private func open(
         _ browser: BrowserKey, in table: inout KnockTable, address: UInt32 = 1, at seconds: Double = 0,
-        hasPass: Bool = false
+        hasPass: Bool = false, records: Bool = false
     ) throws -> (ticket: KnockID, opening: KnockTable.Opening, signature: [UInt8]) {
         let challenge = KnockChallenge(
             id: id, host: host, identity: try browser.identity, nonce: randomBytes(KnockChallenge.nonceLength))
         let ticket = KnockID.random()
         let request = KnockTable.Request(
-            name: "x", kind: "test", address: PeerAddress("192.0.2.\(address)"), pass: hasPass ? .ofPerson : nil,
-            challenge: challenge)
+            name: "x", kind: "test", address: PeerAddress("192.0.2.\(address)"), records: records,
+            pass: hasPass ? .ofPerson : nil, challenge: challenge)
         let (opening, _) = table.open(request, ticket: ticket, now: start + .seconds(seconds))
         return (ticket, opening, try browser.sign(challenge.signedBytes))
     }
@@ -29,9 +29,9 @@ import Testing
     /// Opens a knock and signs its challenge.
     private func ask(
         _ browser: BrowserKey, in table: inout KnockTable, address: UInt32 = 1, at seconds: Double = 0,
-        hasPass: Bool = false
+        hasPass: Bool = false, records: Bool = false
     ) throws -> (ticket: KnockID, question: KnockID, signing: KnockTable.Signing) {
-        let knock = try open(browser, in: &table, address: address, at: seconds, hasPass: hasPass)
+        let knock = try open(browser, in: &table, address: address, at: seconds, hasPass: hasPass, records: records)
         let question = KnockID.random()
         let (signing, _) = table.sign(
             knock.ticket, knock.signature, certificate: nil, question: question, now: start + .seconds(seconds))
@@ -61,6 +61,22 @@ import Testing
         }
         #expect(try open(BrowserKey(), in: &table).opening == .full && table.questionCount == 2)
         #expect(try ask(BrowserKey(), in: &table, address: 2).signing == .accepted)
+    }
+
+    /// `share join` and `share record` of one person, started together.
+    @Test func watchingAndRecordingAreTwoQuestionsOfOneIdentity() throws {
+        var table = KnockTable(limits: .init())
+        let person = BrowserKey()
+        let watching = try ask(person, in: &table)
+        let recording = try ask(person, in: &table, records: true)
+        #expect(table.questionCount == 2)
+        // Both count for their address.
+        #expect(try open(BrowserKey(), in: &table).opening == .full)
+        // Each replaces the one of its purpose alone.
+        #expect(try ask(person, in: &table, records: true).signing == .accepted)
+        #expect(table.questionCount == 2)
+        #expect(table.beginPoll(recording.ticket, question: .random(), now: start).0 == .outcome(.replaced))
+        #expect(table.beginPoll(watching.ticket, question: .random(), now: start).0 == .waiting)
     }
 
     /// Viewers of a relay that has gone come to the others all at once.

@@ -57,7 +57,7 @@ extension KnockTable {
         case unanswered
         case ended
         case withdrawn
-        /// The same identity has knocked again.
+        /// The same identity has knocked again for the same purpose.
         case replaced
         /// The queue was full, and a knock of an address with fewer questions displaced this one.
         case displaced
@@ -113,6 +113,10 @@ extension KnockTable {
         /// Nil if the viewer has sent no nonce.
         package var origin: KnockOrigin?
         package var identity: ViewerIdentity { challenge.identity }
+
+        /// Whether both are of the same identity, and for the same purpose: `share join` and `share record` of one
+        /// person may ask at the same time.
+        func isReplaced(by newer: Request) -> Bool { identity == newer.identity && records == newer.records }
 
         package init(
             name: String, kind: String, address: PeerAddress, records: Bool = false, pass: AdmissionPassKind? = nil,

@@ -5,8 +5,8 @@ import Identity
 /// The state machine of knocks, from the challenge to the answer, as a value without a clock or randomness.
 ///
 /// Only the ticket gives access to a knock. The host is asked only after the identity has signed the challenge. An
-/// identity has one open question at a time, and its newer knock replaces the older one. A refusal applies to the
-/// identity for ``Limits/refusal``.
+/// identity has one open question for watching and one for recording, and its newer knock replaces the older one of
+/// that kind. A refusal applies to the identity for ``Limits/refusal``.
 package struct KnockTable: Sendable {
     package typealias Instant = ContinuousClock.Instant
 
@@ -232,13 +232,13 @@ package struct KnockTable: Sendable {
         case none
     }
 
-    /// Returns whether there is room for a question of this request. An open question of the same identity does not
+    /// Returns whether there is room for a question of this request. An open question that the request replaces does not
     /// count, as it is replaced. Neither do those with a pass: they need nobody's answer, and only viewers who were
     /// admitted have one.
     private func room(for request: Request) -> Room {
         guard request.pass == nil else { return .free }
         let others = entries.filter {
-            $0.value.question != nil && $0.value.request.pass == nil && $0.value.request.identity != request.identity
+            $0.value.question != nil && $0.value.request.pass == nil && !$0.value.request.isReplaced(by: request)
         }
         let shares = AddressShares(others.values.map(\.request.address.key))
         let address = request.address.key
@@ -258,7 +258,7 @@ package struct KnockTable: Sendable {
     private mutating func ask(_ ticket: KnockID, _ question: KnockID, _ now: Instant) -> [Action] {
         guard var entry = entries[ticket] else { return [] }
         var actions: [Action] = []
-        for (other, older) in entries where older.request.identity == entry.request.identity && other != ticket {
+        for (other, older) in entries where older.request.isReplaced(by: entry.request) && other != ticket {
             guard older.question != nil else { continue }
             actions += cancelQuestion(older, .replaced) + finish(other, .replaced, now)
         }
