@@ -108,6 +108,9 @@ struct PageStage: Sendable {
     let server: SignalingServer
     let broadcast: BroadcastHandle
     let link: Link
+    /// A page of the same server: a browser that goes there runs `pagehide`. Firefox at times does not if the next page,
+    /// `about:blank` for example, has another process.
+    var frontPage: String { "https://\(link.host):\(link.port)/" }
 
     static func with(
         answerFingerprint: [UInt8]? = nil, address: String = "127.0.0.1",

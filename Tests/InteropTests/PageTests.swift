@@ -147,7 +147,7 @@ extension InteropTests {
                 try await Browser.with(.chromium) { browser in
                     try await browser.watch(stage.link.text)
                     try await browser.waitForState("waiting")
-                    try await browser.open("about:blank")
+                    try await browser.open(stage.frontPage)
                     #expect(await stage.delegate.withdrawals.next() == .left)
                 }
             }
@@ -159,7 +159,7 @@ extension InteropTests {
                 try await Browser.with(kind) { browser in
                     try await browser.watch(stage.link.text)
                     _ = await stage.delegate.fragments.next()
-                    try await browser.open("about:blank")
+                    try await browser.open(stage.frontPage)
                     #expect(await stage.delegate.closed.next() != nil)
                 }
             }

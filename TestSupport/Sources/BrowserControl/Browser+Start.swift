@@ -20,13 +20,18 @@ extension Browser {
         return (process, try await address(process, after: "DevTools listening on "))
     }
 
-    static func openChromiumTab(_ socket: DebugSocket) async throws -> String {
-        let target = try await socket.call("Target.createTarget", ["url": "about:blank"])
+    /// - Returns: the attached session and the browser context.
+    static func openChromiumTab(_ socket: DebugSocket) async throws -> (tab: String, container: String) {
+        let container = try await socket.call("Target.createBrowserContext")["browserContextId"]
+        let target = try await socket.call(
+            "Target.createTarget", ["url": "about:blank", "browserContextId": container])
         let attached = try await socket.call(
             "Target.attachToTarget", ["targetId": target["targetId"], "flatten": true])
-        guard let session = attached["sessionId"].string else { throw Failure(description: "Chromium gave no tab") }
+        guard let session = attached["sessionId"].string, let container = container.string else {
+            throw Failure(description: "Chromium gave no tab")
+        }
         _ = try await socket.call("Page.enable", session: session)
-        return session
+        return (session, container)
     }
 
     /// - Returns: the process and the address of its BiDi socket, which it prints on standard error.
@@ -54,13 +59,14 @@ extension Browser {
         return (process, try await address(process, after: "WebDriver BiDi listening on ") + "/session")
     }
 
-    static func openFirefoxTab(_ socket: DebugSocket) async throws -> String {
-        _ = try await socket.call("session.new", ["capabilities": ["alwaysMatch": ["acceptInsecureCerts": true]]])
-        let tree = try await socket.call("browsingContext.getTree")
-        guard let context = tree["contexts"][0]["context"].string else {
+    /// - Returns: the browsing context and the user context.
+    static func openFirefoxTab(_ socket: DebugSocket) async throws -> (tab: String, container: String) {
+        let container = try await socket.call("browser.createUserContext")["userContext"]
+        let created = try await socket.call("browsingContext.create", ["type": "tab", "userContext": container])
+        guard let tab = created["context"].string, let container = container.string else {
             throw Failure(description: "Firefox gave no tab")
         }
-        return context
+        return (tab, container)
     }
 
     private static func address(_ process: Program, after words: String) async throws -> String {

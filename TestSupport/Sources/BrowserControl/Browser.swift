@@ -1,11 +1,11 @@
 package import Foundation
 import Glibc
 package import NetworkBed
-import TestSupport
 
-/// A headless browser with its own profile and one tab, controlled over its debugging port.
+/// A tab of a headless browser with cookies and storage of its own, controlled over the browser's debugging port.
 ///
-/// It accepts any certificate, gathers loopback candidates and plays audio without a click.
+/// The browser accepts any certificate, gathers loopback candidates and plays audio without a click. Values that do not
+/// exist at the same time share one process (``BrowserProcess``).
 package final class Browser: Sendable {
     package enum Kind: String, CaseIterable, Sendable {
         case chromium, firefox
@@ -17,27 +17,21 @@ package final class Browser: Sendable {
     }
 
     package let kind: Kind
-    private let process: Program
-    private let socket: DebugSocket
+    private let process: BrowserProcess
     /// Chromium: the attached session; Firefox: the browsing context.
     private let tab: String
-    private let profile: TemporaryFolder
+    /// What separates its storage. Chromium: the browser context; Firefox: the user context.
+    private let container: String
+    private var socket: DebugSocket { process.socket }
 
-    /// Starts the browser and waits until it listens.
-    /// - Parameter node: a node of an emulated network; nil for this machine's own network.
-    package init(_ kind: Kind, in node: NetworkNode? = nil, environment: [String: String] = [:]) async throws {
-        self.kind = kind
-        profile = try TemporaryFolder()
-        let address: String
-        switch kind {
-        case .chromium: (process, address) = try await Self.startChromium(profile, node, environment)
-        case .firefox: (process, address) = try await Self.startFirefox(profile, node, environment)
-        }
-        socket = try await DebugSocket.connect(address, in: node)
-        switch kind {
-        case .chromium: tab = try await Self.openChromiumTab(socket)
-        case .firefox: tab = try await Self.openFirefoxTab(socket)
-        }
+    private init(_ process: BrowserProcess) async throws {
+        self.process = process
+        kind = process.kind
+        (tab, container) =
+            switch kind {
+            case .chromium: try await Self.openChromiumTab(process.socket)
+            case .firefox: try await Self.openFirefoxTab(process.socket)
+            }
     }
 
     /// Loads a page and waits until it is loaded.
@@ -101,7 +95,8 @@ package final class Browser: Sendable {
                 "Page.addScriptToEvaluateOnNewDocument", ["source": .string(script)], session: tab)
         case .firefox:
             _ = try await socket.call(
-                "script.addPreloadScript", ["functionDeclaration": .string("() => { \(script) }")])
+                "script.addPreloadScript",
+                ["functionDeclaration": .string("() => { \(script) }"), "contexts": [.string(tab)]])
         }
     }
 
@@ -132,25 +127,40 @@ package final class Browser: Sendable {
         return data
     }
 
-    /// Ends the browser; its profile is removed with the value.
-    package func close() async {
-        socket.close()
-        process.kill()
-        _ = await process.exitCode()
+    /// Closes the tab, and removes its storage.
+    private func close() async throws {
+        switch kind {
+        case .chromium:
+            _ = try await socket.call("Target.disposeBrowserContext", ["browserContextId": .string(container)])
+        case .firefox:
+            _ = try await socket.call("browsingContext.close", ["context": .string(tab)])
+            _ = try await socket.call("browser.removeUserContext", ["userContext": .string(container)])
+        }
     }
 
-    /// Runs `body` with a browser, which is closed in any case.
+    /// Runs `body` with a browser, which is closed in any case. After an error, no other one gets its process.
+    /// - Parameters:
+    ///   - node: a node of an emulated network; nil for this machine's own network.
+    ///   - environment: of a process for `body` alone, like `node`.
     package static func with<Value: Sendable>(
         _ kind: Kind, in node: NetworkNode? = nil, environment: [String: String] = [:],
         _ body: (Browser) async throws -> Value
     ) async throws -> Value {
-        let browser = try await Browser(kind, in: node, environment: environment)
+        let isShared = node == nil && environment.isEmpty
+        let process =
+            if isShared, let idle = BrowserProcess.takeIdle(kind) {
+                idle
+            } else {
+                try await BrowserProcess(kind, in: node, environment: environment)
+            }
         do {
+            let browser = try await Browser(process)
             let value = try await body(browser)
-            await browser.close()
+            if isShared, (try? await browser.close()) != nil, BrowserProcess.giveBack(process) { return value }
+            await process.end()
             return value
         } catch {
-            await browser.close()
+            await process.end()
             throw error
         }
     }

@@ -104,6 +104,8 @@ final class DebugSocket: Sendable {
         }
     }
 
+    var isOpen: Bool { state.withLock { !$0.isClosed } }
+
     func close() { channel.close(promise: nil) }
 
     fileprivate func receive(_ text: String) {
