@@ -80,7 +80,7 @@ let imports = """
     # Commands
     Wording: MediaCore Signaling PeerConnection
     ShareKit: MediaCore Identifiers LinuxRuntime VPXCodec FFmpegCodec DAV1DCodec OpusCodec PixelConversion \
-        X11Capture CameraCapture InAppCapture PulseAudio SessionBus ControlSocket ExtensionChannel Identity HTTP \
+        X11Capture CameraCapture InAppCapture PulseAudio ImageFile SessionBus ControlSocket ExtensionChannel Identity HTTP \
         Admission Signaling WHIP PeerConnection Host Viewer Service Recording RecordingPage Extensions Control Wording
     CommandSupport: MediaCore Identifiers LinuxRuntime SessionBus Identity HTTP Admission Signaling PeerConnection \
         Host Wording ArgumentParser

@@ -19,14 +19,18 @@ struct SystemBroadcastPickerTests {
     }
 
     /// - Parameter script: what `share` does, as a shell script; its arguments are in the file "arguments".
-    private func picker(_ service: String? = nil, _ script: String) throws -> SystemBroadcastPicker {
+    private func picker(
+        _ service: String? = nil, _ script: String,
+        environment: [String: String] = ProcessInfo.processInfo.environment
+    ) throws -> SystemBroadcastPicker {
         let path = folder.file("share")
         let text =
             "#!/bin/sh\necho \"$@\" > '\(folder.file("new"))'\nmv '\(folder.file("new"))' '\(folder.file("arguments"))'\n\(script)\n"
         try Data(text.utf8).write(to: URL(fileURLWithPath: path))
         try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: path)
         return SystemBroadcastPicker(
-            preferredExtension: service, program: path, monitor: SystemBroadcastMonitor(busAddress: bus.address))
+            preferredExtension: service, program: path, monitor: SystemBroadcastMonitor(busAddress: bus.address),
+            environment: environment)
     }
 
     private func object(
@@ -54,33 +58,33 @@ struct SystemBroadcastPickerTests {
     }
 
     @Test func theSourcesAreListedAndOneIsBroadcast() async throws {
-        let lines = [
-            #"{"id": "monitor:1", "kind": "monitor", "name": "DP-1", "application": null, "width": 800, "height": 600}"#,
-            #"{"id": "window:0x3c", "kind": "window", "name": "It is -- fine", "application": "XTerm", "width": 9, "height": 7, "picture": "p.png"}"#,
-            #"{"id": "system", "kind": "output", "name": "Speakers", "width": null}"#, "nonsense",
-        ]
-        var listing = try picker("com.example.conference", lines.map { "echo '\($0)'" }.joined(separator: "\n"))
-        let found = try await listing.sources(pictures: "/p q")
-        #expect(found.map(\.id) == ["monitor:1", "window:0x3c"])
-        #expect(found[0].kind == .monitor && found[0].application == nil && found[0].width == 800)
-        #expect(found[1].application == "XTerm" && found[1].picture == "p.png" && found[1].name == "It is -- fine")
-        let arguments = try String(contentsOfFile: folder.file("arguments"), encoding: .utf8)
-        #expect(arguments == "sources --json --pictures /p q\n")
-        listing.source = found[1].id
+        let display = try VirtualDisplay(width: 800, height: 600)
+        var listing = try picker("com.example.conference", "exit 1", environment: ["DISPLAY": display.name])
+        let pictures = folder.file("p q")
+        let monitor = try #require(try await listing.sources(pictures: pictures).first)
+        #expect(monitor.id == "monitor:1" && monitor.kind == .monitor && monitor.application == nil)
+        #expect(monitor.width == 800 && monitor.height == 600)
+        #expect(monitor.picture == pictures + "/monitor-1.png")
+        #expect(try Data(contentsOf: URL(fileURLWithPath: pictures + "/monitor-1.png")).starts(with: [0x89, 0x50]))
+        // No program was needed for that.
+        #expect(!FileManager.default.fileExists(atPath: folder.file("arguments")))
+        listing.source = monitor.id
         try? await listing.startBroadcast()
         let started = try String(contentsOfFile: folder.file("arguments"), encoding: .utf8)
-        #expect(started == "host --preferred-extension com.example.conference --source=window:0x3c\n")
+        #expect(started == "host --preferred-extension com.example.conference --source=monitor:1\n")
     }
 
     @Test func aListThatFailsSaysWhy() async throws {
-        let words = try picker(nil, "echo 'share: cannot open display :9' >&2; echo '  Set DISPLAY.' >&2; exit 3")
-        await #expect(throws: ShareKitError(.failed, "cannot open display :9", remedy: "Set DISPLAY.")) {
-            try await words.sources()
+        let nowhere = try picker(nil, "exit 1", environment: [:])
+        await #expect { try await nowhere.sources() } throws: {
+            let error = $0 as? ShareKitError
+            return error?.code == .sourceGone && error?.message.isEmpty == false && error?.remedy.isEmpty == false
         }
-        let missing = SystemBroadcastPicker(
-            preferredExtension: nil, program: folder.file("nothing"),
-            monitor: SystemBroadcastMonitor(busAddress: bus.address))
-        await #expect(throws: ShareKitError.self) { try await missing.sources() }
+        let display = try VirtualDisplay(width: 64, height: 64)
+        let shown = try picker(nil, "exit 1", environment: ["DISPLAY": display.name])
+        await #expect(throws: ShareKitError(.failed, "the folder /dev/null/x cannot be made")) {
+            try await shown.sources(pictures: "/dev/null/x")
+        }
     }
 
     @Test(arguments: [

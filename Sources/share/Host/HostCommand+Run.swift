@@ -34,7 +34,7 @@ extension HostCommand {
         guard source == nil, chosenSource == .screen, !json,
             hasTerminal || isFromDesktop && WindowQuestion.isPossible,
             let found = try? DesktopSources(display: display),
-            let picker = SourcePicker(found, cameras: { SourceLine.cameras })
+            let picker = SourcePicker(found, cameras: { ShareableSource.cameras })
         else { return }
         guard let choice = picker.pick() else {
             throw CommandError(sentence: "nothing was chosen to be shared", status: .declined)

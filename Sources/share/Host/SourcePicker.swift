@@ -1,6 +1,7 @@
 import CommandSupport
 import Foundation
 import MediaCore
+import ShareKit
 import WindowPlayout
 import X11Capture
 
@@ -12,12 +13,12 @@ struct SourcePicker {
     /// The whole screen, each monitor if there are several, the windows, and the cameras.
     /// - Parameter cameras: finds them; only called if there is a choice.
     /// - Returns: nil if there is only the screen.
-    init?(_ found: DesktopSources, cameras: () -> [SourceLine]) {
-        var monitors = found.monitors.map(SourceLine.init)
+    init?(_ found: DesktopSources, cameras: () -> [ShareableSource]) {
+        var monitors = found.monitors.map { ShareableSource($0) }
         if monitors.count < 2 { monitors = [] }
-        let all = monitors + found.windows.map(SourceLine.init)
+        let all = monitors + found.windows.map { ShareableSource($0) }
         guard !all.isEmpty else { return nil }
-        choices = [SourceLine(wholeScreen: found.monitors)] + all + cameras()
+        choices = [SourceLine(wholeScreen: found.monitors)] + (all + cameras()).map { SourceLine($0) }
     }
 
     /// - Returns: nil if the user has ended the input, or wants nothing.

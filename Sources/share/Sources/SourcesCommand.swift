@@ -1,12 +1,7 @@
-import Admission
 import ArgumentParser
-import CameraCapture
 import CommandSupport
 import Foundation
-import ImageFile
-import LinuxRuntime
 import MediaCore
-import PixelConversion
 import ShareKit
 import X11Capture
 
@@ -35,15 +30,11 @@ struct SourcesCommand: ParsableCommand {
     func run() throws {
         try complaining { () throws(CommandError) in
             if let pictures { try makeFolder(pictures) }
-            var lines: [SourceLine] = []
-            var failure: SourceFailure?
-            do throws(SourceFailure) {
-                lines = try screens()
-            } catch {
-                failure = error
+            let (sources, failure) = ShareableSource.all(display: display)
+            var (lines, areWritten) = (sources.map { SourceLine($0) }, true)
+            if let pictures {
+                for index in lines.indices where !writePicture(of: &lines[index], in: pictures) { areWritten = false }
             }
-            lines += SourceLine.cameras
-            let areWritten = writePictures(&lines)
             let sound = blocking { try? await SoundSource.available() } ?? []
             lines += sound.map(SourceLine.init)
             if let failure {
@@ -68,87 +59,37 @@ struct SourcesCommand: ParsableCommand {
         }
     }
 
-    private func screens() throws(SourceFailure) -> [SourceLine] {
-        let found = try DesktopSources(display: display)
-        return found.monitors.map(SourceLine.init) + found.windows.map(SourceLine.init)
-    }
-
-    /// - Returns: false if a picture could not be written.
-    private func writePictures(_ lines: inout [SourceLine]) -> Bool {
-        guard let pictures else { return true }
-        var areWritten = true
-        for index in lines.indices {
-            guard let source = lines[index].source else { continue }
-            let path = "\(pictures)/\(source.text.replacing(":", with: "-")).png"
-            do throws(SourceFailure) {
-                if try writePicture(of: source, to: path) {
-                    lines[index].picture = path
-                } else {
-                    areWritten = false
-                }
-            } catch {
-                ErrorOutput.writeLine("share: no picture of \(source.text): \(error.message)")
-            }
-        }
-        return areWritten
-    }
-
-    private func open(_ source: CaptureSource, _ converter: YUVConverter) throws(SourceFailure) -> any ScreenSource {
-        guard case .camera(let camera) = source else {
-            return try X11Screen(
-                display: display, source: source, options: CaptureOptions(cursor: .no), converter: converter)
-        }
-        return try CameraScreen(
-            CameraFeed(.init(front: camera), isWhole: true, converter: converter, report: { _ in }))
-    }
-
-    /// - Returns: false if the file cannot be written.
-    private func writePicture(of source: CaptureSource, to path: String) throws(SourceFailure) -> Bool {
-        let converter = YUVConverter()
-        let screen = try open(source, converter)
-        defer { screen.close() }
-        let canvas = I420Buffer(screen.size)
-        var changed = BlockMap(screen.size)
-        screen.damageEverything()
-        _ = try screen.read(into: canvas, changed: &changed)
-        do throws(ImageFileFailure) {
-            try ImageFile.write(thumbnail(canvas, converter).frame, to: path, converter: converter)
+    /// - Returns: false if the picture could not be written.
+    private func writePicture(of line: inout SourceLine, in folder: String) -> Bool {
+        do throws(ShareableSource.PictureFailure) {
+            try line.shareable?.writePicture(in: folder, display: display)
             return true
         } catch {
-            ErrorOutput.writeLine("share: \(error.message)")
-            return false
+            switch error {
+            case .notRead(let failure):
+                ErrorOutput.writeLine("share: no picture of \(line.id): \(failure.message)")
+                return true
+            case .notWritten(let reason):
+                ErrorOutput.writeLine("share: \(reason)")
+                return false
+            }
         }
     }
-}
-
-/// The picture with at most 320 pixels a side.
-private func thumbnail(_ picture: I420Buffer, _ converter: YUVConverter) -> I420Buffer {
-    let full = picture.size
-    let longest = max(full.width, full.height)
-    guard longest > 320 else { return picture }
-    let scaled = I420Buffer(
-        PixelSize(
-            width: max(full.width * 320 / longest & ~1, 2), height: max(full.height * 320 / longest & ~1, 2)))
-    converter.scale(picture.frame, to: scaled)
-    return scaled
 }
 
 /// One source of the list.
 struct SourceLine {
-    /// The cameras; none if they cannot be listed.
-    static var cameras: [SourceLine] { ((try? CameraDevice.all()) ?? []).map { SourceLine($0) } }
-
     /// What `share host` takes.
     let id: String
-    /// Of a monitor, a window or a camera.
-    var source: CaptureSource?
+    /// Of the whole screen, a monitor, a window or a camera.
+    let source: CaptureSource?
+    /// Nil for the whole screen and for sound.
+    var shareable: ShareableSource?
     let kind: String
     let name: String
-    let application: String?
     let size: PixelSize?
     /// For people: "primary", "minimised".
     let note: String?
-    var picture: String?
 
     /// The whole display.
     init(wholeScreen monitors: [DesktopMonitor]) {
@@ -156,44 +97,22 @@ struct SourceLine {
         id = CaptureSource.screen.text
         kind = "screen"
         name = monitors.count > 1 ? "the whole screen, all \(monitors.count) monitors" : "the whole screen"
-        application = nil
         size = PixelSize(
             width: monitors.map { $0.rect.x + $0.rect.width }.max() ?? 0,
             height: monitors.map { $0.rect.y + $0.rect.height }.max() ?? 0)
         note = nil
     }
 
-    init(_ monitor: DesktopMonitor) {
-        let source = CaptureSource.monitor(.number(monitor.number))
-        self.source = source
-        id = source.text
-        kind = "monitor"
-        name = UntrustedText.clean(monitor.name, limit: 80, fallback: "monitor")
-        application = nil
-        size = PixelSize(width: monitor.rect.width, height: monitor.rect.height)
-        note = monitor.isPrimary ? "primary" : nil
-    }
-
-    init(_ window: DesktopWindow) {
-        let source = CaptureSource.window(.id(window.id))
-        self.source = source
-        id = source.text
-        kind = "window"
-        name = UntrustedText.clean(window.title, limit: 80, fallback: "without a title")
-        application = UntrustedText.clean(window.application, limit: 40, fallback: "unknown")
-        size = window.size
-        note = window.isHidden ? "minimised or hidden" : nil
-    }
-
-    init(_ camera: CameraDevice) {
-        let source = CaptureSource.camera(.number(camera.number))
-        self.source = source
-        id = source.text
-        kind = "camera"
-        name = UntrustedText.clean(camera.name, limit: 80, fallback: "camera")
-        application = nil
-        size = nil
-        note = nil
+    init(_ shareable: ShareableSource) {
+        self.shareable = shareable
+        source = shareable.source
+        id = shareable.id
+        kind = shareable.kind.rawValue
+        name = shareable.name
+        size = shareable.width.flatMap { width in
+            shareable.height.map { PixelSize(width: width, height: $0) }
+        }
+        note = shareable.isPrimary ? "primary" : shareable.isHidden ? "minimised or hidden" : nil
     }
 
     init(_ sound: SoundSource) {
@@ -210,7 +129,7 @@ struct SourceLine {
             kind = "microphone"
         }
         name = cleanName
-        application = nil
+        source = nil
         size = nil
         note =
             switch sound.kind {
@@ -224,8 +143,9 @@ struct SourceLine {
         let width: JSONValue = size.map { .integer($0.width) } ?? .null
         let height: JSONValue = size.map { .integer($0.height) } ?? .null
         return .object([
-            "id": .string(id), "kind": .string(kind), "name": .string(name), "application": value(application),
-            "width": width, "height": height, "note": value(note), "picture": value(picture),
+            "id": .string(id), "kind": .string(kind), "name": .string(name),
+            "application": value(shareable?.application),
+            "width": width, "height": height, "note": value(note), "picture": value(shareable?.picture),
         ])
     }
 
@@ -234,7 +154,7 @@ struct SourceLine {
     /// Without its id.
     var description: String {
         var text = kind == "monitor" ? "monitor \(name)" : name
-        if let application, application != name { text += " (\(application))" }
+        if let application = shareable?.application, application != name { text += " (\(application))" }
         if let size { text += ", \(size.width) x \(size.height)" }
         if let note { text += ", \(UntrustedText.clean(note, limit: 80, fallback: ""))" }
         return text
