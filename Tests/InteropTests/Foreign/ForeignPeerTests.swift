@@ -24,18 +24,20 @@ extension InteropTests {
             defer { tone.kill() }
             try await ForeignBed.with(["--mic", "screen.monitor"], environment: sound.environment) { bed in
                 let cases = peer.cases.filter { !$0.isOfStillScreen }
-                for (each, run) in try await bed.play(cases.filter { !$0.isLossy }, with: peer) {
-                    expect(run, each, peer)
-                }
+                try await play(cases.filter { !$0.isLossy }, in: bed, with: peer)
                 try bed.link.set(ForeignBed.lossy)
-                for (each, first) in try await bed.play(cases.filter(\.isLossy), with: peer) {
-                    var run = first
-                    for _ in 0..<peer.furtherAttempts(each) where !isFluent(run, each, peer) {
-                        print("interop: again, as \(peer) \(each.rawValue) was \(run.summary)")
-                        run = try await bed.play([each], with: peer).first?.1 ?? run
-                    }
-                    expect(run, each, peer)
+                try await play(cases.filter(\.isLossy), in: bed, with: peer)
+            }
+        }
+
+        private func play(_ cases: [PlayerCase], in bed: ForeignBed, with peer: ForeignPeer) async throws {
+            for (each, first) in try await bed.play(cases, with: peer) {
+                var run = first
+                for _ in 0..<peer.furtherAttempts(each) where !isFluent(run, each, peer) {
+                    print("interop: again, as \(peer) \(each.rawValue) was \(run.summary)")
+                    run = try await bed.play([each], with: peer).first?.1 ?? run
                 }
+                expect(run, each, peer)
             }
         }
 
