@@ -40,8 +40,9 @@ enum ForeignPeer: String, CaseIterable, Sendable, CustomTestStringConvertible {
     }
 
     /// How often a session may be repeated until one plays without a long gap: once, as the machine may be busy for a
-    /// moment; twice over a lossy link with some. aiortc requests a lost packet only once, and then shows no frame for five seconds. Pion loses its first frame if one of its packets was
-    /// lost, until the host has detected that Pion drops RTX packets.
+    /// moment; twice over a lossy link with some. aiortc requests a lost packet only once, and then shows no frame for
+    /// five seconds. Pion loses its first frame if one of its packets was lost, until the host has detected that Pion
+    /// drops RTX packets.
     func furtherAttempts(_ playerCase: PlayerCase) -> Int {
         playerCase.isLossy && (self == .aiortc || self == .pion || self == .gstreamer) ? 2 : 1
     }
