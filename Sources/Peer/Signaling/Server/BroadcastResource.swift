@@ -39,8 +39,8 @@ final class BroadcastResource: Sendable {
         }
         eventStreams = EventStreams(capacity: configuration.eventStreamCapacity, makeMark: makeMark)
         knocks = KnockRegistry(
-            delegate: delegate, admissions: admissions, limits: configuration.knockLimits, poll: pollTimeout
-        ) { counters.count($0) }
+            KnockHandler(delegate: delegate, admissions: admissions, counters: counters),
+            KnockHandler.State(table: KnockTable(limits: configuration.knockLimits)), poll: pollTimeout)
         let rate = configuration.knockRate
         knockBucket = Mutex(TokenBucket(burst: rate.burst, rate: rate.perSecond, now: .now))
     }
@@ -108,7 +108,7 @@ final class BroadcastResource: Sendable {
 
     /// Sends `ended` to every viewer, and waits 1 s at most until it is written. Withdraws all knocks.
     func end(reason: String) async {
-        await knocks.end()
+        knocks.end()
         await eventStreams.end(HostEvent.ended(reason: reason), limit: .seconds(1))
     }
 }

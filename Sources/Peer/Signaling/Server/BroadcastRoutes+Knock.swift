@@ -125,7 +125,7 @@ extension BroadcastRoutes {
             id: configuration.id, host: server.identity.fingerprint, identity: identity,
             nonce: randomBytes(KnockChallenge.nonceLength))
         let ticket = KnockID.random()
-        let opening = await broadcast.knocks.open(
+        let opening = broadcast.knocks.open(
             tableRequest(
                 request, kind: UntrustedText.kind(userAgent: call.headers[.userAgent]), call.address, challenge, origin),
             ticket: ticket)
@@ -154,7 +154,7 @@ extension BroadcastRoutes {
     /// - Returns: nil if the request with its signature can be answered.
     func take(_ knock: UnfetchedKnocks.Entry, _ ticket: KnockID) async -> RouteResponse? {
         let request = tableRequest(knock.request, kind: knock.kind, knock.address, knock.challenge, knock.origin)
-        switch await broadcast.knocks.open(request, ticket: ticket) {
+        switch broadcast.knocks.open(request, ticket: ticket) {
         case .opened: return nil
         case .full: return tooManyKnocks
         case .ended: return hasEnded
@@ -169,34 +169,28 @@ extension BroadcastRoutes {
         switch call.method {
         case .get: return await poll(call, ticket)
         case .put: return await sign(call, ticket)
-        default: return await broadcast.knocks.withdraw(ticket) ? RouteResponse(.noContent) : .unknownKnock
+        default: return broadcast.knocks.withdraw(ticket) ? RouteResponse(.noContent) : .unknownKnock
         }
     }
 
     private func sign(_ call: RouteRequest, _ ticket: KnockID) async -> RouteResponse {
         guard let (signature, certificate) = server.signature(of: call) else { return server.malformedSignature }
-        switch await broadcast.knocks.sign(ticket, signature, certificate: certificate) {
+        switch broadcast.knocks.sign(ticket, signature, certificate: certificate) {
         case .accepted: return RouteResponse(.noContent)
         case .wrong:
             return await server.wrongSignature(call)
         case .refusedBefore(let reason, let seconds): return refused(reason, seconds)
         case .full: return tooManyKnocks
         case .crowded: return crowded
-        case .ended: return hasEnded
         case .unknown: return .unknownKnock
         }
     }
 
     private func poll(_ call: RouteRequest, _ ticket: KnockID) async -> RouteResponse {
-        let knocks = broadcast.knocks
-        let connection = call.connection
-        let look = await knocks.wait(ticket) { waiter in
-            connection.closed.whenComplete { _ in Task { await knocks.dropped(ticket, waiter: waiter) } }
-        }
-        switch look {
+        switch await broadcast.knocks.wait(ticket, closed: call.connection.closed) {
         case .waiting: return RouteResponse(.accepted)
         case .unknown: return .unknownKnock
-        case .outcome(.accepted(let token)):
+        case .outcome(.granted(let token)):
             return RouteResponse(
                 .ok,
                 json: AdmissionDocument(
@@ -204,11 +198,12 @@ extension BroadcastRoutes {
                     reconnect: broadcast.admissions.admission(token: token)?.1.viewer.flatMap(broadcast.redirect)))
         case .outcome(.refused(let reason)):
             return refused(reason, Int(configuration.refusalTimeout / .seconds(1)))
-        case .outcome(.busy(let reason)): return RouteResponse(problem: .busy, .serviceUnavailable, reason)
+        case .outcome(.busy(let reason)):
+            return RouteResponse(problem: .busy, .serviceUnavailable, reason ?? "no viewer is taken at present")
         case .outcome(.unanswered):
             return RouteResponse(problem: .unanswered, .gone, "nobody answered: the host's owner may be away")
         case .outcome(.ended): return hasEnded
-        case .outcome(.withdrawn): return .unknownKnock
+        case .outcome(.withdrawn), .outcome(.expired): return .unknownKnock
         case .outcome(.replaced):
             return RouteResponse(
                 problem: .replaced, .gone,

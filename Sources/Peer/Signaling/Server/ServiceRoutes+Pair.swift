@@ -92,12 +92,7 @@ extension ServiceRoutes {
     }
 
     private func poll(_ call: RouteRequest, _ ticket: KnockID) async -> RouteResponse {
-        let pairings = service.pairings
-        let connection = call.connection
-        let result = await pairings.wait(ticket) { poll in
-            connection.closed.whenComplete { _ in pairings.dropped(ticket, poll: poll) }
-        }
-        switch result {
+        switch await service.pairings.wait(ticket, closed: call.connection.closed) {
         case .waiting: return RouteResponse(.accepted)
         case .unknown: return gone
         case .outcome(let outcome): return response(to: outcome)
@@ -114,7 +109,7 @@ extension ServiceRoutes {
             return RouteResponse(
                 problem: .refused, .forbidden, reason ?? "the service said no", retryAfter: max(1, seconds))
         case .unanswered: return RouteResponse(problem: .unanswered, .gone, "nobody answered at the service")
-        case .busy: return busy
+        case .busy, .crowded: return busy
         case .ended: return ended(nil)
         case .withdrawn: return gone
         case .replaced:
