@@ -158,15 +158,14 @@ extension PairingRegistry {
         withState { state in state.finals.first { $0.owner == owner }?.event }
     }
 
-    func sessions(of owner: TokenHash) -> [SessionID] { withState { $0.sessions.sessions(of: owner) } }
-
-    func lasting(of owner: TokenHash) -> [String] {
-        withState { state in state.sessions.sessions(of: owner).flatMap { state.sessions.lasting(of: $0) } }
-    }
 }
 
 extension PairingRegistry: SessionRegistry {
-    func session(_ id: SessionID) -> SessionTable.Session? { withState { $0.sessions[id] } }
+    static var mediaPath: String { "/whip" }
+
+    func withSessions<Value: Sendable>(_ body: (inout SessionTable) -> Value) -> Value {
+        withState { body(&$0.sessions) }
+    }
 
     func add(_ session: OpenedSession, _ reservation: Reservation) -> Bool {
         change { state in
@@ -202,8 +201,6 @@ extension PairingRegistry: SessionRegistry {
         }
     }
 
-    func setETag(_ etag: String, of id: SessionID) { withState { $0.sessions.setETag(etag, of: id) } }
-
     @discardableResult
     func remove(_ id: SessionID) -> Bool {
         endTunnel(id, reason: "the host has left")
@@ -216,13 +213,6 @@ extension PairingRegistry: SessionRegistry {
     }
 
     func end(_ id: SessionID) { finish(id, .finished(reason: "the service ended the broadcast", nextStep: nil)) }
-
-    func keep(_ event: some StreamEvent, of id: SessionID) -> TokenHash? {
-        let kept = event.kept
-        return withState { $0.sessions.keep(kept, of: id) }
-    }
-
-    func lasting(of id: SessionID) -> [String] { withState { $0.sessions.lasting(of: id) } }
 }
 
 extension ServiceEvent {
