@@ -131,6 +131,6 @@ import Testing
     /// The service still knows a pairing when the host's user has no more time.
     @Test func theHostsLimitsAreWithinTheServices() {
         let (client, table) = (PairingClient.Limits(), PairingTable.Limits())
-        #expect(client.prompt + client.request <= table.signature && client.answer > table.answer)
+        #expect(client.prompt + client.request <= table.approvals.signature && client.answer > table.approvals.answer)
     }
 }

@@ -39,7 +39,7 @@ import Testing
     }
 
     private func ended(_ actions: [PairingTable.Action]) -> [SessionID] {
-        actions.compactMap { if case .endSession(let session, _) = $0 { session } else { nil } }
+        actions.compactMap { if case .effect(.endSession(let session, _)) = $0 { session } else { nil } }
     }
 
     @Test func anAddressLosesItsNewestPlacesBeyondAQuarter() throws {
@@ -103,7 +103,7 @@ import Testing
         #expect(try pair(3, at: "192.0.2.3", in: &table, &actions) == nil)
         table.idleSessions = [second, first]
         #expect(try pair(4, at: "192.0.2.4", in: &table, &actions) != nil)
-        #expect(actions.contains(.endSession(second, because: .idle)) && !ended(actions).contains(first))
+        #expect(actions.contains(.effect(.endSession(second, because: .idle))) && !ended(actions).contains(first))
     }
 
     @Test func placesOfToolsWithTheFixedTokenCount() throws {

@@ -46,7 +46,7 @@ import Testing
     private func poll(_ number: Int, in table: inout PairingTable, at seconds: Double = 0) throws
         -> PairingTable.PollResult
     {
-        let result = table.beginPoll(ticket(number), now: at(seconds))
+        let result = table.beginPoll(ticket(number), question: question(number), now: at(seconds)).0
         table.endPoll(ticket(number), now: at(seconds))
         return result
     }
@@ -120,7 +120,7 @@ import Testing
     @Test func otherAnswersArePolled() throws {
         for (decision, outcome) in [
             (PairingDecision.refused("no"), PairingTable.Outcome.refused("no")), (.unanswered, .unanswered),
-            (.busy, .busy),
+            (.busy, .busy(nil)),
         ] {
             var table = try table()
             try open(1, in: &table)
@@ -150,7 +150,7 @@ import Testing
         try open(2, in: &table)
         try sign(2, in: &table)
         #expect(table.nextDeadline == at(5) && table.advance(now: at(4)).isEmpty)
-        #expect(table.beginPoll(ticket(1), now: at(4)) == .waiting)
+        #expect(table.beginPoll(ticket(1), question: question(1), now: at(4)).0 == .waiting)
         let actions = table.advance(now: at(5))
         #expect(actions == [.withdraw(question: question(2), because: .left), .count(.withdrawn)])
         #expect(try poll(2, in: &table, at: 5) == .unknown)
@@ -165,7 +165,9 @@ import Testing
         var table = try table()
         try open(1, in: &table)
         try open(2, in: &table)
-        for number in 1...2 { #expect(table.beginPoll(ticket(number), now: start) == .waiting) }
+        for number in 1...2 {
+            #expect(table.beginPoll(ticket(number), question: question(number), now: start).0 == .waiting)
+        }
         try sign(2, in: &table, at: 100)
         let unanswered = PairingTable.Outcome.unanswered
         #expect(
@@ -218,7 +220,7 @@ import Testing
         var table = try table()
         let openings = try (1...80).map { try open($0, in: &table).0 }
         #expect(openings.count { $0 == .opened } == 64 && openings.last == .full)
-        #expect(table.entries.count == 64)
+        #expect(table.approvals.entries.count == 64)
     }
 
     @Test func outcomesAndRefusalsAreFew() throws {
@@ -228,7 +230,7 @@ import Testing
             try sign(number, in: &table, at: Double(number) / 10)
             _ = table.decide(question(number), .refused(nil), token: "", now: at(Double(number) / 10))
         }
-        #expect(table.entries.count == 8 && table.refusals.count == 4)
+        #expect(table.approvals.entries.count == 8 && table.approvals.refusals.count == 4)
         #expect(try poll(1, in: &table) == .unknown && poll(20, in: &table) == .outcome(.refused(nil)))
     }
 
@@ -267,7 +269,7 @@ import Testing
         }
         for number in 1...3 { _ = table.decide(question(number), .accepted, token: "token \(number)", now: start) }
         #expect(table.broadcastCount == 2 && table.pairing(token: "token 3") == nil)
-        #expect(try poll(3, in: &table) == .outcome(.busy) && open(4, in: &table).0 == .busy)
+        #expect(try poll(3, in: &table) == .outcome(.busy(nil)) && open(4, in: &table).0 == .busy)
         _ = table.advance(now: at(10))
         #expect(table.broadcastCount == 0 && table.pairing(token: "token 1") == nil)
         #expect(try poll(1, in: &table, at: 10) == .outcome(.expired))
@@ -315,7 +317,7 @@ import Testing
             table.mediaReceived(session(1), now: at(second))
         }
         let actions = table.advance(now: at(43))
-        #expect(actions.first == .endSession(session(1), because: .silent) && table.broadcastCount == 0)
+        #expect(actions.first == .effect(.endSession(session(1), because: .silent)) && table.broadcastCount == 0)
         table.mediaReceived(session(1), now: at(44))
         #expect(table.broadcastCount == 0)
     }
@@ -328,7 +330,7 @@ import Testing
         try sign(2, in: &table)
         #expect(table.broadcastCount == 1 && table.pairing(token: "token 1") != nil)
         let actions = table.decide(question(2), .accepted, token: "token 2", now: start)
-        #expect(actions.first == .endSession(session(1), because: .replaced))
+        #expect(actions.first == .effect(.endSession(session(1), because: .replaced)))
         #expect(table.broadcastCount == 1 && table.pairing(token: "token 1") == nil)
         #expect(try poll(1, in: &table) == .outcome(.replaced))
     }
@@ -340,7 +342,7 @@ import Testing
         try begin(2, in: &table)
         for number in 1...2 {
             let actions = table.withdraw(ticket(number), now: start)
-            #expect(actions.contains(.endSession(session(number), because: .left)) == (number == 2))
+            #expect(actions.contains(.effect(.endSession(session(number), because: .left))) == (number == 2))
             #expect(try poll(number, in: &table) == .outcome(.withdrawn))
         }
         #expect(table.broadcastCount == 0)
@@ -356,7 +358,7 @@ import Testing
         try begin(4, in: &table)
         let actions = table.end(now: start)
         #expect(actions.contains(.withdraw(question: question(2), because: .ended)))
-        #expect(actions.contains(.endSession(session(4), because: .ended)) && table.broadcastCount == 0)
+        #expect(actions.contains(.effect(.endSession(session(4), because: .ended))) && table.broadcastCount == 0)
         for number in 1...4 { #expect(try poll(number, in: &table) == .outcome(.ended)) }
         #expect(try open(5, in: &table).0 == .ended)
     }

@@ -123,7 +123,7 @@ import Testing
             table.sign(ticket, signature, setup: acceptance.setup ?? [:], question: question, now: now).0 == .accepted)
         #expect(table.request(asked: question)?.setup == ["title": "All hands"])
         _ = table.decide(question, .accepted, token: "0123456789abcdef0123456789abcdef", now: now)
-        guard case .outcome(.granted(let grant)) = table.beginPoll(ticket, now: now) else {
+        guard case .outcome(.granted(let grant)) = table.beginPoll(ticket, question: question, now: now).0 else {
             Issue.record("nothing is granted")
             return
         }

@@ -258,7 +258,7 @@ struct PairingWorld {
                 }
                 if opening.isAnswerSeen { steps.append(.published(number)) }
             }
-            guard let entry = table.entries[ticket(number)] else {
+            guard let entry = table.approvals.entries[ticket(number)] else {
                 steps.append(.poll(number, isAnswered: true))
                 continue
             }
@@ -408,7 +408,7 @@ struct PairingWorld {
     }
 
     private mutating func poll(_ number: Int, isAnswered: Bool) throws(Violation) {
-        switch table.beginPoll(ticket(number), now: now) {
+        switch table.beginPoll(ticket(number), question: question(number), now: now).0 {
         case .waiting:
             table.endPoll(ticket(number), now: now)
             openings[number].unpolledFor = 0
@@ -452,7 +452,7 @@ struct PairingWorld {
             switch action {
             case .ask(let request): questions.insert(request.id)
             case .withdraw(let question, _): questions.remove(question)
-            case .endSession(let session, _): sessions.remove(session)
+            case .effect(.endSession(let session, _)): sessions.remove(session)
             case .endPolls, .count: break
             }
         }
@@ -461,7 +461,8 @@ struct PairingWorld {
     /// The service's user and its sessions know of everything that the table has ended.
     private func checkActions() throws(Violation) {
         for number in openings.indices {
-            guard (table.entries[ticket(number)]?.question != nil) == questions.contains(question(number)) else {
+            guard (table.approvals.entries[ticket(number)]?.question != nil) == questions.contains(question(number))
+            else {
                 throw Violation(description: "the service's user is asked something else than the table waits for")
             }
             let isOpen = lease(number)?.state == .open(session(number))
@@ -513,7 +514,7 @@ struct PairingWorld {
             } else {
                 openings[number].aloneFor = 0
             }
-            guard table.entries[ticket(number)]?.question != nil else {
+            guard table.approvals.entries[ticket(number)]?.question != nil else {
                 openings[number].unpolledFor = 0
                 continue
             }
@@ -565,10 +566,10 @@ extension PairingWorld {
             for host in 0..<bounds.hosts { add(opening.signedBy.contains(host), opening.acceptedBy.contains(host)) }
             add(opening.aloneFor)
             add(opening.unpolledFor)
-            if let entry = table.entries[ticket(number)] {
+            if let entry = table.approvals.entries[ticket(number)] {
                 switch entry.state {
                 case .unsigned: add(1)
-                case .asked: add(2)
+                case .asked, .abandoned: add(2)
                 case .finished(let outcome):
                     switch outcome {
                     case .granted: add(3)
@@ -588,7 +589,11 @@ extension PairingWorld {
                 add(0)
             }
         }
-        if let refusal = table.refusals[Self.hostPrint], refusal.until > now { add(refusal.until) } else { add(0) }
+        if let refusal = table.approvals.refusals[Self.hostPrint], refusal.until > now {
+            add(refusal.until)
+        } else {
+            add(0)
+        }
         return key
     }
 }

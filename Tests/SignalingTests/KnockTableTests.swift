@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test func unsignedKnocksTakeNoPlaceInTheQueue() throws {
-        var table = KnockTable(limits: .init())
+        var table = KnockTable(limits: .knocks())
         for address in 1...40 as ClosedRange<UInt32> {
             #expect(try open(BrowserKey(), in: &table, address: address).opening == .opened)
         }
@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test func oneAddressHasTwoPlacesInTheQueue() throws {
-        var table = KnockTable(limits: .init())
+        var table = KnockTable(limits: .knocks())
         let knocks = try (0..<2).map { _ in try open(BrowserKey(), in: &table) }
         for _ in 0..<6 { #expect(try open(BrowserKey(), in: &table).opening == .opened) }
         for knock in knocks {
@@ -65,7 +65,7 @@ import Testing
 
     /// `share join` and `share record` of one person, started together.
     @Test func watchingAndRecordingAreTwoQuestionsOfOneIdentity() throws {
-        var table = KnockTable(limits: .init())
+        var table = KnockTable(limits: .knocks())
         let person = BrowserKey()
         let watching = try ask(person, in: &table)
         let recording = try ask(person, in: &table, records: true)
@@ -81,7 +81,7 @@ import Testing
 
     /// Viewers of a relay that has gone come to the others all at once.
     @Test func whoHasAPassWaitsInNoQueue() throws {
-        var table = KnockTable(limits: .init())
+        var table = KnockTable(limits: .knocks())
         for _ in 0..<30 { #expect(try ask(BrowserKey(), in: &table, hasPass: true).signing == .accepted) }
         // They take no place from others.
         for address in 1...8 as ClosedRange<UInt32> {
@@ -92,7 +92,7 @@ import Testing
     }
 
     @Test func aFullQueueTakesTheNewestFromWhoHoldsMost() throws {
-        var table = KnockTable(limits: .init(questions: 5))
+        var table = KnockTable(limits: .knocks(questions: 5))
         var knocks: [(ticket: KnockID, question: KnockID, signing: KnockTable.Signing)] = []
         for address: UInt32 in [1, 1, 2, 2, 3] {
             knocks.append(try ask(BrowserKey(), in: &table, address: address))
@@ -121,7 +121,7 @@ import Testing
     }
 
     @Test func theOldestUnsignedKnockOfAnAddressMakesRoomForItsNext() throws {
-        var table = KnockTable(limits: .init(unsignedOfAddress: 8))
+        var table = KnockTable(limits: .knocks(unsignedOfAddress: 8))
         let other = try open(BrowserKey(), in: &table, address: 2)
         let first = try open(BrowserKey(), in: &table)
         for _ in 0..<8 { #expect(try open(BrowserKey(), in: &table).opening == .opened) }
@@ -133,7 +133,7 @@ import Testing
     }
 
     @Test func unsignedKnocksAreFewInAll() throws {
-        var table = KnockTable(limits: .init(unsigned: 16))
+        var table = KnockTable(limits: .knocks(unsigned: 16))
         var openings: [KnockTable.Opening] = []
         for address in 1...20 as ClosedRange<UInt32> {
             openings.append(try open(BrowserKey(), in: &table, address: address).opening)
@@ -145,7 +145,7 @@ import Testing
     }
 
     @Test func aWrongSignatureAfterTheRightOneChangesNothing() throws {
-        var table = KnockTable(limits: .init())
+        var table = KnockTable(limits: .knocks())
         let knock = try ask(BrowserKey(), in: &table)
         let (signing, actions) = table.sign(
             knock.ticket, Array(repeating: 3, count: 64), certificate: nil, question: .random(), now: start)
@@ -153,7 +153,7 @@ import Testing
     }
 
     @Test func aRefusalIsForgottenAfterItsTime() throws {
-        var table = KnockTable(limits: .init())
+        var table = KnockTable(limits: .knocks())
         let browser = BrowserKey()
         let knock = try ask(browser, in: &table)
         _ = table.answer(knock.question, .refused("no"), now: start)
@@ -163,7 +163,7 @@ import Testing
     }
 
     @Test func refusalsAreFew() throws {
-        var table = KnockTable(limits: .init(refusals: 4))
+        var table = KnockTable(limits: .knocks(refusals: 4))
         for second in 0..<10 {
             let knock = try ask(BrowserKey(), in: &table, at: Double(second) / 10)
             _ = table.answer(knock.question, .refused(nil), now: start + .milliseconds(100 * second))
@@ -175,7 +175,7 @@ import Testing
     }
 
     @Test func aQuestionEndsUnansweredEvenIfItIsPolled() throws {
-        var table = KnockTable(limits: .init())
+        var table = KnockTable(limits: .knocks())
         let knock = try ask(BrowserKey(), in: &table)
         #expect(table.beginPoll(knock.ticket, question: .random(), now: start).0 == .waiting)
         #expect(table.nextDeadline == start + .seconds(60))
@@ -188,7 +188,7 @@ import Testing
     }
 
     @Test func anAbandonedKnockComesBackSomeTimesOnly() throws {
-        var table = KnockTable(limits: .init(asks: 3))
+        var table = KnockTable(limits: .knocks(asks: 3))
         let knock = try ask(BrowserKey(), in: &table)
         var now = start
         var results: [KnockTable.PollResult] = []
@@ -204,7 +204,7 @@ import Testing
 
     /// An identity abandons a knock, knocks again and is refused. Its old ticket must not bypass the refusal.
     @Test func anAbandonedKnockOfARefusedIdentityDoesNotComeBack() throws {
-        var table = KnockTable(limits: .init())
+        var table = KnockTable(limits: .knocks())
         let browser = BrowserKey()
         let old = try ask(browser, in: &table)
         _ = table.advance(now: start + .seconds(5))
@@ -214,16 +214,16 @@ import Testing
     }
 
     @Test func anAnswerToAQuestionThatIsOverChangesNothing() throws {
-        var table = KnockTable(limits: .init())
+        var table = KnockTable(limits: .knocks())
         let knock = try ask(BrowserKey(), in: &table)
         _ = table.withdraw(knock.ticket, now: start)
         #expect(table.request(asked: knock.question) == nil)
-        #expect(table.answer(knock.question, .accepted(token: "x"), now: start).isEmpty)
+        #expect(table.answer(knock.question, .granted("x"), now: start).isEmpty)
         #expect(table.beginPoll(knock.ticket, question: .random(), now: start).0 == .outcome(.withdrawn))
     }
 
     @Test func theEndEndsEveryKnock() throws {
-        var table = KnockTable(limits: .init())
+        var table = KnockTable(limits: .knocks())
         let asked = try ask(BrowserKey(), in: &table)
         let unsigned = try open(BrowserKey(), in: &table)
         _ = table.end(now: start)

@@ -12,7 +12,7 @@ import Testing
     private func six(_ number: Int) -> PeerAddress { PeerAddress("2001:db8:0:\(String(number, radix: 16))::1") }
 
     @Test func knocksThatWaitForASignatureMakeRoom() throws {
-        var knocks = KnockTable(limits: .init())
+        var knocks = KnockTable(limits: .knocks())
         func open(_ address: PeerAddress) throws -> KnockTable.Opening {
             let challenge = KnockChallenge(
                 id: BroadcastID(1), host: randomBytes(32), identity: try BrowserKey().identity, nonce: randomBytes(16))

@@ -7,7 +7,7 @@ public struct Knock: Sendable, Equatable {
     public static let answerTime: Duration = .seconds(60)
 
     /// Identifies the question to the host's user. It differs from the viewer's ticket, which stays within the server.
-    public let id: KnockID
+    public package(set) var id: KnockID
     /// The name that the viewer chose: at most 64 scalars, no control characters, no direction overrides. Not verified.
     public let name: String
     /// "share", "Firefox", "Chromium", "Safari", "browser", or the program's own name. Not verified.

@@ -2,12 +2,12 @@ public import Identifiers
 import MediaCore
 
 /// A host that wants to broadcast to a service, as the service's user or policy is asked.
-public struct PairingRequest: Hashable, Sendable {
+public struct PairingRequest: Hashable, Sendable, ApprovalQuestion {
     /// Time limit for the answer.
     public static let answerTime: Duration = .seconds(60)
 
     /// Identifies the question. It differs from the host's ticket, which stays within the server.
-    public let id: KnockID
+    public package(set) var id: KnockID
     public let application: ApplicationInfo
     /// SHA-256 of the host's certificate, 32 bytes. The host has proven that it has the certificate's key.
     public let fingerprint: [UInt8]

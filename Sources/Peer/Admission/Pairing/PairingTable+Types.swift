@@ -3,56 +3,44 @@ package import Identity
 
 extension PairingTable {
     package struct Limits: Hashable, Sendable {
-        /// Until a pairing that its host does not sign is forgotten: how long the host's user may take.
-        package var signature: Duration
-        /// Until a signed pairing counts as unanswered.
-        package var answer: Duration
-        /// Until a pairing that nobody polls is withdrawn.
-        package var abandoned: Duration
+        /// Unsigned pairings are polled, too, and have their places among the questions. They are not revived.
+        package var approvals: ApprovalLimits
         /// How long a grant waits for its session.
         package var lease: Duration
         /// Until a session without media ends.
         package var silence: Duration
-        /// How long an outcome can be fetched.
-        package var kept: Duration
-        /// How long a refused host is refused again without a question.
-        package var refusal: Duration
-        /// Pairings that are unsigned or wait for an answer. When they are full, a new one displaces the newest one of
-        /// the address with the most, if its own address would still have fewer.
-        package var pairings: Int
-        /// Such pairings of one address (IPv6: /64).
-        package var pairingsOfAddress: Int
         /// Grants and sessions at a time.
         package var broadcasts: Int
         /// Those of one address while others want one.
         var broadcastsOfAddress: Int { max(1, broadcasts / 4) }
-        /// Outcomes and refusals that are remembered. Beyond that, the oldest are removed.
-        package var outcomes: Int
-        package var refusals: Int
 
+        /// - Parameters:
+        ///   - signature: how long the host's user may take.
+        ///   - pairings: that are unsigned or wait for an answer.
         package init(
             signature: Duration = .seconds(180), answer: Duration = PairingRequest.answerTime,
             abandoned: Duration = .seconds(5), lease: Duration = .seconds(10), silence: Duration = .seconds(10),
             kept: Duration = .seconds(60), refusal: Duration = .seconds(60), pairings: Int = 64,
             pairingsOfAddress: Int = 4, broadcasts: Int = 4, outcomes: Int = 256, refusals: Int = 256
         ) {
-            self.signature = signature
-            self.answer = answer
-            self.abandoned = abandoned
-            self.lease = lease
-            self.silence = silence
-            self.kept = kept
-            self.refusal = refusal
-            self.pairings = pairings
-            self.pairingsOfAddress = pairingsOfAddress
-            self.broadcasts = broadcasts
-            self.outcomes = outcomes
-            self.refusals = refusals
+            approvals = ApprovalLimits(
+                signature: signature, answer: answer, abandoned: abandoned, kept: kept, refusal: refusal,
+                questions: .init(all: pairings, ofAddress: pairingsOfAddress), unsigned: nil, outcomes: outcomes,
+                refusals: refusals, asks: 1)
+            (self.lease, self.silence, self.broadcasts) = (lease, silence, broadcasts)
         }
     }
 
     /// A request to pair as it was received, with the transcript that both sides sign.
-    package struct Request: Hashable, Sendable {
+    package struct Request: ApprovalRequest {
+        package typealias Question = PairingRequest
+        package typealias Grant = PairingGrant
+
+        package enum Effect: Hashable, Sendable {
+            /// Closes a session. The table has forgotten it.
+            case endSession(SessionID, because: SessionEnd)
+        }
+
         package let transcript: PairingTranscript
         /// The host's certificate, DER.
         package let certificate: [UInt8]
@@ -61,6 +49,9 @@ extension PairingTable {
         package var application: ApplicationInfo { transcript.application }
         /// SHA-256 of the host's certificate, 32 bytes. A claim until the host has signed.
         package var fingerprint: [UInt8] { transcript.hostFingerprint }
+        package var requester: [UInt8] { fingerprint }
+
+        package func isReplaced(by newer: Request) -> Bool { fingerprint == newer.fingerprint }
 
         init(transcript: PairingTranscript, certificate: [UInt8], address: PeerAddress) {
             self.transcript = transcript
@@ -112,28 +103,6 @@ extension PairingTable {
         case unknown
     }
 
-    package enum Outcome: Hashable, Sendable {
-        case granted(PairingGrant)
-        case refused(String?)
-        case unanswered
-        case busy
-        case ended
-        /// The host has left.
-        case withdrawn
-        /// The same host pairs again.
-        case replaced
-        /// There were too many pairings, and this one's address had the most.
-        case displaced
-        /// The grant's time is over: no session was published, or it has ended.
-        case expired
-    }
-
-    package enum PollResult: Hashable, Sendable {
-        case waiting
-        case outcome(Outcome)
-        case unknown
-    }
-
     package enum SessionStart: Hashable, Sendable {
         /// `sessionOpened` or `sessionFailed` has to follow.
         case opening(PairingRequest)
@@ -143,16 +112,6 @@ extension PairingTable {
         case otherCertificate
         /// The token has a session.
         case taken
-    }
-
-    /// Why a question is not needed any more.
-    package enum Withdrawal: Hashable, Sendable {
-        case unanswered
-        /// The host has left.
-        case left
-        case replaced
-        case displaced
-        case ended
     }
 
     package enum SessionEnd: Hashable, Sendable {
@@ -167,17 +126,5 @@ extension PairingTable {
         /// Another host wants the place, and nobody came for some time.
         case idle
         case ended
-    }
-
-    /// An action for the caller. Actions are performed in order.
-    package enum Action: Hashable, Sendable {
-        case ask(PairingRequest)
-        /// The question is not needed any more.
-        case withdraw(question: KnockID, because: Withdrawal)
-        /// Ends all polls of this ticket with the given result.
-        case endPolls(ticket: KnockID, PollResult)
-        /// Closes a session. The table has forgotten it.
-        case endSession(SessionID, because: SessionEnd)
-        case count(Outcome)
     }
 }

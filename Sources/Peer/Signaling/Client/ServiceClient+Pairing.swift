@@ -1,12 +1,10 @@
 public import Admission
 internal import Crypto
-import FoundationEssentials
 import HTTP
 import Identifiers
 public import Identity
 import LinuxRuntime
 import MediaCore
-import NIOCore
 import NIOHTTP1
 
 extension ServiceClient {
@@ -158,7 +156,7 @@ extension ServiceClient {
     private func request(_ document: PairingRequestDocument) async -> PairingClient.Input {
         let answer: HTTPAnswer
         do throws(SignalingError) {
-            answer = try await post(document, .POST, path("/pair"))
+            answer = try await send(document, .POST, path("/pair"))
         } catch {
             return .failed(PairingFailure(error))
         }
@@ -193,10 +191,10 @@ extension ServiceClient {
             do throws(SignalingError) {
                 let answer: HTTPAnswer
                 do throws(SignalingError) {
-                    answer = try await post(document, .PUT, place)
+                    answer = try await send(document, .PUT, place)
                 } catch  where error.code == .connectionLost {
                     // It may be sent again, as the response may have been lost.
-                    answer = try await post(document, .PUT, place)
+                    answer = try await send(document, .PUT, place)
                 }
                 // The poll tells the reason if the service has ended the pairing meanwhile.
                 guard answer.status != 204, answer.status != 404, answer.status != 410 else { return }
@@ -231,15 +229,6 @@ extension ServiceClient {
     private func sendWithdrawal() -> Task<Void, Never>? {
         guard let place = pairing?.place else { return nil }
         return Task { [http] in _ = try? await http.ask(.DELETE, place, timeout: .seconds(1)) }
-    }
-
-    private func post(
-        _ document: some Encodable & Sendable, _ method: HTTPMethod, _ path: String
-    ) async throws(SignalingError) -> HTTPAnswer {
-        guard let body = try? JSONEncoder().encode(document) else {
-            throw SignalingError(.offerRefused, "the request cannot be written as JSON")
-        }
-        return try await http.ask(method, path, type: "application/json", body: ByteBuffer(bytes: body))
     }
 
     /// Polls until the machine has what it waits for.

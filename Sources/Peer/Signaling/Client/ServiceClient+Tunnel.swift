@@ -1,8 +1,6 @@
 import Admission
-import FoundationEssentials
-package import HTTP
+import HTTP
 import Identifiers
-import NIOCore
 import NIOHTTP1
 
 extension ServiceClient {
@@ -23,21 +21,12 @@ extension ServiceClient {
     func respond(
         _ part: ForwardedResponse, to number: Int, of id: TunnelID
     ) async throws(SignalingError) -> Bool {
-        guard let body = try? JSONEncoder().encode(part) else { return false }
-        return try await http.ask(
-            .POST, tunnelPath(id) + "/\(number)", type: "application/json", body: ByteBuffer(bytes: body)
-        ).status == 204
+        try await send(part, .POST, tunnelPath(id) + "/\(number)").status == 204
     }
 
     /// Ends a tunnel, and the pairing. Errors are ignored, because the relay may have gone.
     func leave(_ id: TunnelID) async {
         _ = try? await http.ask(.DELETE, tunnelPath(id), timeout: .seconds(1))
-    }
-
-    /// The STUN and TURN servers of the service to which there is a pairing, with credentials from now on.
-    /// - Throws: `.gone` if it does not tell them.
-    package func iceServers() async throws(SignalingError) -> [ICEServer] {
-        try await http.iceServers(path("/servers"))
     }
 
     private nonisolated func tunnelPath(_ id: TunnelID) -> String { path("/meeting/\(id.text)") }

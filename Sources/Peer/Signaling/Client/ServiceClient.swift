@@ -1,9 +1,7 @@
 public import Admission
-import FoundationEssentials
 public import HTTP
 import HTTPTypes
 public import Identifiers
-import NIOCore
 import NIOHTTP1
 
 /// What a service gives to a host that may broadcast to it. The token stays in the ``ServiceClient``.
@@ -21,11 +19,11 @@ public struct ServiceGrant: Sendable, Equatable {
 /// The order of a pairing is `pair`, then the host's user is asked, `accept`, `waitForGrant`, `publish`. The service is
 /// polled from `pair` on; so it learns within 5 s that this process has gone, and `waitForGrant` may be called beside
 /// the question, to learn at once that the service has. Call `close` at the end.
-public actor ServiceClient {
+public actor ServiceClient: EndpointClient {
     public typealias Configuration = SignalingClient.Configuration
 
     let link: ServiceLink
-    let http: PinnedHTTPClient
+    public nonisolated let http: PinnedHTTPClient
     /// The present pairing, also one that has ended.
     var pairing: Pairing?
 
@@ -44,8 +42,7 @@ public actor ServiceClient {
         http = try PinnedHTTPClient(to: PinnedServer(link), configuration: Configuration())
     }
 
-    /// The path of `item` of the service, which begins with a slash or is empty.
-    nonisolated func path(_ item: String) -> String { link.path + item }
+    public nonisolated func path(_ item: String) -> String { link.path + item }
 
     /// Requests what the service says of itself, without pairing. Over a relay, which could change it, a pairing is begun
     /// and withdrawn for that, as the service signs what it says there.
@@ -92,22 +89,9 @@ public actor ServiceClient {
         return session
     }
 
-    /// Sends a trickle fragment (RFC 8840) for the session that `publish` opened.
-    public func trickle(_ fragment: String) async throws(SignalingError) { try await http.trickle(fragment) }
-
-    /// Sends the credentials and candidates of an ICE restart (RFC 9725 section 4.4) on a new connection, because
-    /// existing ones may have died in the outage without notice.
-    /// - Parameter timeout: time limit for the connection, and again for the answer.
-    /// - Throws: `.gone` if the service does not have the session any more. The host has to pair again then.
-    public func restart(_ fragment: String, timeout: Duration) async throws(SignalingError) -> RestartAnswer {
-        try await http.restart(fragment, timeout: timeout)
-    }
-
     /// Sends the decision about a viewer that knocks at the relay. Errors are ignored: the relay's question ends by itself.
     public func decide(_ decision: KnockDecision, about knock: KnockID) async {
-        guard let body = try? JSONEncoder().encode(ViewerDecisionDocument(decision)) else { return }
-        _ = try? await http.ask(
-            .PUT, path("/viewers/\(knock.text)"), type: "application/json", body: ByteBuffer(bytes: body))
+        _ = try? await send(ViewerDecisionDocument(decision), .PUT, path("/viewers/\(knock.text)"))
     }
 
     /// Opens the service's stream of events. The stream ends after `.finished`, and throws `.connectionLost` when the
@@ -117,14 +101,6 @@ public actor ServiceClient {
     ) async throws(SignalingError) -> AsyncThrowingStream<ServiceEvent, any Error> {
         try await http.events(ServiceEvent.self, path("/events"), timeout: timeout)
     }
-
-    /// Deletes the session at the service, which ends the pairing. Errors are ignored, because the service may have
-    /// gone.
-    public func leave() async { await http.leave() }
-
-    /// Closes all connections after an outage, so that later requests use new ones. Event streams end with
-    /// `.connectionLost`.
-    public func closeConnections() async { await http.closeConnections() }
 
     /// Closes every connection. A pairing without a grant is withdrawn first. May be called more than once.
     public func close() async {

@@ -1,10 +1,8 @@
 import Admission
-import FoundationEssentials
 public import HTTP
 import Identifiers
 public import Identity
 public import MediaCore
-import NIOCore
 import NIOHTTP1
 import SessionDescription
 
@@ -58,10 +56,7 @@ extension SignalingClient {
             proof: Base64URL.encode(proof.viewer(fingerprint: identity.fingerprint)),
             key: identity.key.map { Base64URL.encode($0) }, records: records ? true : nil, pass: pass,
             nonce: origin.text)
-        guard let body = try? JSONEncoder().encode(request) else {
-            throw SignalingError(.offerRefused, "the name cannot be sent")
-        }
-        let answer = try await http.ask(.POST, path("/knock"), type: "application/json", body: ByteBuffer(bytes: body))
+        let answer = try await send(request, .POST, path("/knock"))
         if answer.status == 404 { throw .oldLink }
         guard answer.status == 202 else { throw http.failure(answer) }
         guard let place = answer.headers.first(name: "Location"), place.hasPrefix(path("/knock/")),
@@ -73,15 +68,13 @@ extension SignalingClient {
             throw .unsupported(video)
         }
         let challenge = KnockChallenge(id: link.id, host: link.fingerprint, identity: identity, nonce: nonce)
-        guard let signature = sign(challenge),
-            let proof = try? JSONEncoder().encode(
-                SignatureRequest(
-                    signature: Base64URL.encode(signature), certificate: certificate.map { Base64URL.encode($0) }))
-        else {
+        guard let signature = sign(challenge) else {
             await withdraw(place)
             throw SignalingError(.offerRefused, "this machine's key does not sign")
         }
-        let signed = try await http.ask(.PUT, place, type: "application/json", body: ByteBuffer(bytes: proof))
+        let proof = SignatureRequest(
+            signature: Base64URL.encode(signature), certificate: certificate.map { Base64URL.encode($0) })
+        let signed = try await send(proof, .PUT, place)
         guard signed.status == 204 else { throw http.failure(signed) }
         return KnockTicket(path: place, words: challenge.words)
     }

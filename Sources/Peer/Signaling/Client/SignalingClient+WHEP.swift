@@ -1,10 +1,8 @@
 public import Admission
-import FoundationEssentials
 public import HTTP
 import HTTPTypes
 import Identifiers
 import Identity
-import NIOCore
 import NIOHTTP1
 import SessionDescription
 
@@ -40,30 +38,10 @@ extension SignalingClient {
     /// Limits the video layers of the session that `offer` opened, or lifts the limit (WHEP's layer selection).
     /// - Throws: `.offerRefused` if the host has no such layer, or takes no selection.
     public func select(_ layers: LayerSelection) async throws(SignalingError) {
-        guard let path = layerResource, let body = try? JSONEncoder().encode(layers) else {
+        guard let path = layerResource else {
             throw SignalingError(.offerRefused, "the host does not let viewers choose layers")
         }
-        let answer = try await http.ask(.POST, path, type: "application/json", body: ByteBuffer(bytes: body))
+        let answer = try await send(layers, .POST, path)
         guard answer.status == 200 else { throw http.failure(answer) }
     }
-
-    /// Sends a trickle fragment (RFC 8840) for the session that `offer` opened.
-    public func trickle(_ fragment: String) async throws(SignalingError) { try await http.trickle(fragment) }
-
-    /// Sends the credentials and candidates of an ICE restart (RFC 9725 section 4.4) on a new connection, because
-    /// existing ones may have died in the outage without notice.
-    /// - Parameter timeout: time limit for the connection, and again for the answer.
-    /// - Throws: `.gone` if the host does not have the session any more.
-    public func restart(_ fragment: String, timeout: Duration) async throws(SignalingError) -> RestartAnswer {
-        try await http.restart(fragment, timeout: timeout)
-    }
-
-    /// The STUN and TURN servers of the host, with credentials from now on. After `offer`.
-    /// - Throws: `.gone` if it does not tell them.
-    package func iceServers() async throws(SignalingError) -> [ICEServer] {
-        try await http.iceServers(path("/servers"))
-    }
-
-    /// Deletes the session at the host. Errors are ignored, because the host may have gone.
-    public func leave() async { await http.leave() }
 }

@@ -10,7 +10,7 @@ import NIOHTTP1
 ///
 /// An idle connection is reused for the next request. Each event stream has a connection of its own. Call `close` at
 /// the end.
-public actor SignalingClient {
+public actor SignalingClient: EndpointClient {
     public typealias Configuration = PinnedHTTPClient.Configuration
 
     let link: Link
@@ -18,7 +18,7 @@ public actor SignalingClient {
     /// Sent as `Share-Visit`. It lets the host distinguish a new session of this program, which replaces the previous
     /// one, from a session of another program with the same certificate.
     let clientInstance = ClientInstanceID.random()
-    let http: PinnedHTTPClient
+    public nonisolated let http: PinnedHTTPClient
     var fingerprint: [UInt8]?
     /// Where layers of the present session are selected; nil: the host takes no selection.
     var layerResource: String?
@@ -35,8 +35,7 @@ public actor SignalingClient {
         http = try PinnedHTTPClient(to: PinnedServer(link), configuration: configuration)
     }
 
-    /// The path of `item` of the broadcast, which begins with a slash or is empty.
-    func path(_ item: String) -> String { "/\(link.id.text)\(item)" }
+    public nonisolated func path(_ item: String) -> String { "/\(link.id.text)\(item)" }
 
     /// Requests the broadcast's page without knocking, and returns its HTTP status. Checks the certificate.
     public func pageStatus() async throws(SignalingError) -> Int { Int(try await http.ask(.GET, path("")).status) }
@@ -48,10 +47,6 @@ public actor SignalingClient {
     ) async throws(SignalingError) -> AsyncThrowingStream<HostEvent, any Error> {
         try await http.events(HostEvent.self, path("/events"), timeout: timeout)
     }
-
-    /// Closes all connections after an outage, so that later requests use new ones. Event streams end with
-    /// `.connectionLost`.
-    public func closeConnections() async { await http.closeConnections() }
 
     /// Closes every connection. May be called more than once.
     public func close() async { await http.close() }

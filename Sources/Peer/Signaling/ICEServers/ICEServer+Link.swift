@@ -1,34 +1,4 @@
-import FoundationEssentials
 package import HTTP
-import Identifiers
-import Identity
-
-extension BroadcastResource {
-    /// The servers for one viewer.
-    /// - Parameters:
-    ///   - owner: the viewer's token.
-    ///   - isListed: the link is in a directory, so that its secret proves nothing. A viewer whom no person has accepted
-    ///     gets credentials for the time in which its media has to begin.
-    func issuedServers(to owner: TokenHash, isListed: Bool) -> [ICEServer] {
-        servers.issued(
-            with: configuration.turnSecret, to: RandomName.random().text, at: Date(),
-            lifetime: isListed && !admissions.isProven(owner) ? .ofStranger : nil)
-    }
-}
-
-extension ServiceResource {
-    /// The servers for one publisher. A stranger gets credentials for the time in which its media has to come.
-    func issuedServers(to owner: TokenHash) -> [ICEServer] {
-        servers.issued(
-            with: configuration.turnSecret, to: RandomName.random().text, at: Date(),
-            lifetime: pairings.isTrusted(owner) ? nil : .ofStranger)
-    }
-}
-
-extension TimeInterval {
-    /// Of TURN credentials, in seconds.
-    fileprivate static var ofStranger: TimeInterval { 60 }
-}
 
 extension ICEServer {
     /// The servers among the links of an endpoint's answer (RFC 9725 section 4.6).

@@ -139,14 +139,15 @@ final class AdmissionRegistry: Sendable {
         }
     }
 
-    func sessions(of token: TokenHash) -> [SessionID] { state.withLock { $0.sessions.sessions(of: token) } }
-
-    func lasting(of owner: TokenHash) -> [String] {
-        state.withLock { state in state.sessions.sessions(of: owner).flatMap { state.sessions.lasting(of: $0) } }
-    }
 }
 
 extension AdmissionRegistry: SessionRegistry {
+    static var mediaPath: String { "/whep" }
+
+    func withSessions<Value: Sendable>(_ body: (inout SessionTable) -> Value) -> Value {
+        state.withLock { body(&$0.sessions) }
+    }
+
     func release(_ reservation: Reservation) {
         state.withLock { state in
             guard let owner = state.sessions.release(reservation) else { return }
@@ -174,17 +175,6 @@ extension AdmissionRegistry: SessionRegistry {
         }
     }
 
-    /// Stores the lasting part of an event of sessions, for event streams that open later.
-    /// - Returns: the sessions that are known, with their tokens.
-    func keep(_ event: some StreamEvent, of ids: [SessionID]) -> [SessionID: TokenHash] {
-        let kept = event.kept
-        return state.withLock { state in
-            ids.reduce(into: [:]) { owners, id in owners[id] = state.sessions.keep(kept, of: id) }
-        }
-    }
-
-    func lasting(of id: SessionID) -> [String] { state.withLock { $0.sessions.lasting(of: id) } }
-
     /// Withdraws what a viewer was granted, also for sessions that are still being opened. With the fixed token, which
     /// all its users share, its certificate is refused.
     /// - Returns: the withdrawn tokens.
@@ -209,10 +199,6 @@ extension AdmissionRegistry: SessionRegistry {
 
     /// Whether the host has removed this certificate while it used the fixed token.
     func hasRemoved(certificate: [UInt8]) -> Bool { state.withLock { $0.removedCertificates.contains(certificate) } }
-
-    func session(_ id: SessionID) -> Session? { state.withLock { $0.sessions[id] } }
-
-    func setETag(_ etag: String, of id: SessionID) { state.withLock { $0.sessions.setETag(etag, of: id) } }
 
     @discardableResult
     func remove(_ id: SessionID) -> Bool { state.withLock { $0.remove(id) } }

@@ -60,7 +60,7 @@ public struct BroadcastConfiguration: Sendable {
     }
 
     var knockLimits: KnockTable.Limits {
-        KnockTable.Limits(
+        .knocks(
             answer: knockTimeout, abandoned: abandonTimeout, signature: signatureTimeout, refusal: refusalTimeout,
             questions: pendingKnocks, questionsOfAddress: pendingKnocksPerAddress)
     }

@@ -18,7 +18,7 @@ public struct BroadcastHandle: Sendable {
     public var secret: [UInt8] { broadcast.configuration.secret }
 
     /// Tells viewers these STUN and TURN servers from now on, in place of those of the configuration.
-    public func use(_ servers: [ICEServer]) { broadcast.servers = servers }
+    public func use(_ servers: [ICEServer]) { broadcast.endpoint.use(servers) }
 
     /// Sends an event on every viewer's event stream. Never waits; a stream with 64 unread events is closed.
     public func send(_ event: HostEvent) { broadcast.send(event) }

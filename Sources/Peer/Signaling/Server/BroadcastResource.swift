@@ -14,10 +14,7 @@ final class BroadcastResource: Sendable {
     let proof: Proof
     let admissions: AdmissionRegistry
     let knocks: KnockRegistry
-    let eventStreams: EventStreams
-    private let knockBucket: Mutex<TokenBucket>
-    private let counters: SignalingCounters
-    private let iceServers: Mutex<[ICEServer]>
+    let endpoint: Endpoint
     /// Where admitted viewers are sent; nil: nowhere.
     private let redirecting = Mutex<(@Sendable (Viewer) -> SignedRedirect?)?>(nil)
 
@@ -28,8 +25,6 @@ final class BroadcastResource: Sendable {
     ) {
         self.configuration = configuration
         self.delegate = delegate
-        self.counters = counters
-        iceServers = Mutex(configuration.iceServers)
         proof = Proof(id: configuration.id, secret: configuration.secret)
         admissions = AdmissionRegistry(fixedToken: configuration.fixedToken, limits: configuration.tokenLimits)
         var makeMark: (@Sendable () -> String)?
@@ -37,26 +32,14 @@ final class BroadcastResource: Sendable {
             let marks = MoveMark(configuration.id, key: key)
             makeMark = { marks.text(nonce: randomBytes(16), at: .secondsSince1970) }
         }
-        eventStreams = EventStreams(capacity: configuration.eventStreamCapacity, makeMark: makeMark)
+        endpoint = Endpoint(
+            path: "/" + configuration.id.text,
+            streams: EventStreams(capacity: configuration.eventStreamCapacity, makeMark: makeMark),
+            rate: configuration.knockRate, iceServers: configuration.iceServers, turnSecret: configuration.turnSecret,
+            counters: counters)
         knocks = KnockRegistry(
-            delegate: delegate, admissions: admissions, limits: configuration.knockLimits, poll: pollTimeout
-        ) { counters.count($0) }
-        let rate = configuration.knockRate
-        knockBucket = Mutex(TokenBucket(burst: rate.burst, rate: rate.perSecond, now: .now))
-    }
-
-    /// The STUN and TURN servers that viewers are told from now on.
-    var servers: [ICEServer] {
-        get { iceServers.withLock { $0 } }
-        set { iceServers.withLock { $0 = newValue } }
-    }
-
-    /// Takes the token of a knock with a correct proof, within the limits of its address and of this broadcast.
-    /// - Returns: nil if the knock may proceed, else the seconds to wait.
-    func knockDelay(_ address: AddressKey, _ connections: ConnectionRegistry) -> Int? {
-        connections.withLimiter { limiter, now in
-            knockBucket.withLock { limiter.knockDelay(address, of: &$0, now: now) }
-        }
+            KnockHandler(delegate: delegate, admissions: admissions, counters: counters),
+            KnockHandler.State(table: KnockTable(limits: configuration.knockLimits)), poll: pollTimeout)
     }
 
     /// Where an admitted viewer is to watch; nil: here.
@@ -70,7 +53,7 @@ final class BroadcastResource: Sendable {
     }
 
     /// Sends an event on every viewer's event stream.
-    func send(_ event: HostEvent) { countDropped(eventStreams.send(event)) }
+    func send(_ event: HostEvent) { endpoint.countDropped(endpoint.streams.send(event)) }
 
     /// Sends an event on the event streams of sessions and of their viewers, and keeps its lasting part for streams that
     /// they open later.
@@ -80,7 +63,7 @@ final class BroadcastResource: Sendable {
 
     private func send(_ text: String, _ owners: [SessionID: TokenHash]) {
         guard !owners.isEmpty else { return }
-        countDropped(eventStreams.send(text, to: owners, shared: admissions.fixedToken))
+        endpoint.countDropped(endpoint.streams.send(text, to: owners, shared: admissions.fixedToken))
     }
 
     /// Sends what was kept for a session before it was known, on the event streams of its viewer.
@@ -94,21 +77,18 @@ final class BroadcastResource: Sendable {
     func sendLasting(to owner: TokenHash, of session: SessionID?, on stream: Int) {
         guard session != nil || owner != admissions.fixedToken else { return }
         let events = session.map { admissions.lasting(of: $0) } ?? admissions.lasting(of: owner)
-        countDropped(eventStreams.send(events, on: stream))
-    }
-
-    private func countDropped(_ streams: Int) {
-        if streams > 0 { counters.count { $0.eventsDropped += streams } }
+        endpoint.countDropped(endpoint.streams.send(events, on: stream))
     }
 
     /// Withdraws a viewer's tokens and ends its event streams with `removed`. Waits `limit` at most until it is written.
     func remove(_ viewer: Viewer, reason: String, limit: Duration) async {
-        await eventStreams.end(HostEvent.removed(reason: reason), of: admissions.withdraw(from: viewer), limit: limit)
+        await endpoint.streams.end(
+            HostEvent.removed(reason: reason), of: admissions.withdraw(from: viewer), limit: limit)
     }
 
     /// Sends `ended` to every viewer, and waits 1 s at most until it is written. Withdraws all knocks.
     func end(reason: String) async {
-        await knocks.end()
-        await eventStreams.end(HostEvent.ended(reason: reason), limit: .seconds(1))
+        knocks.end()
+        await endpoint.streams.end(HostEvent.ended(reason: reason), limit: .seconds(1))
     }
 }

@@ -64,162 +64,125 @@ extension RouteResponse {
 }
 
 extension SignalingService {
-    /// Reads the body of a knock; nil if it is malformed.
-    func knockRequest(of call: RouteRequest) -> (KnockRequest, fingerprint: [UInt8], proof: [UInt8])? {
+    /// Reads the body of a knock, and makes its challenge if its proof is right.
+    func challenge(
+        _ call: RouteRequest, of id: BroadcastID, _ proof: Proof?
+    ) async throws(Refusal) -> (KnockRequest, KnockChallenge, KnockOrigin?) {
         guard let request = document(KnockRequest.self, of: call), let fingerprint = request.certificate,
-            let proof = Base64URL.decode(request.proof)
-        else { return nil }
-        return (request, fingerprint, proof)
-    }
-
-    var malformedKnock: RouteResponse {
-        malformed("a knock is JSON with name, fingerprint (SHA-256), proof, and a browser's key")
-    }
-
-    /// Who knocks; nil if the key is none.
-    func knocker(_ request: KnockRequest, _ fingerprint: [UInt8]) -> ViewerIdentity? {
+            let shown = Base64URL.decode(request.proof)
+        else {
+            throw Refusal(malformed("a knock is JSON with name, fingerprint (SHA-256), proof, and a browser's key"))
+        }
+        guard let proof, proof.isViewer(shown, fingerprint: fingerprint) else {
+            throw Refusal(
+                await wrong(call, .wrongProof, "the secret in the link is not right: ask for the link again"))
+        }
         let key = request.key.map { Base64URL.decode($0) ?? [] }
-        guard key.map({ KnockChallenge.isKey($0) }) ?? true else { return nil }
-        return ViewerIdentity(fingerprint: fingerprint, key: key)
+        guard key.map({ KnockChallenge.isKey($0) }) ?? true,
+            let viewer = ViewerIdentity(fingerprint: fingerprint, key: key)
+        else { throw Refusal(malformed("a browser's key is a raw uncompressed P-256 point of 65 bytes")) }
+        let challenge = KnockChallenge(
+            id: id, host: identity.fingerprint, identity: viewer, nonce: randomBytes(KnockChallenge.nonceLength))
+        return (request, challenge, request.nonce.flatMap { KnockOrigin($0, receivedAt: .now) })
     }
 
-    var malformedKey: RouteResponse { malformed("a browser's key is a raw uncompressed P-256 point of 65 bytes") }
+    /// The response to a knock: its challenge, and the resource of its ticket.
+    func challenged(_ challenge: KnockChallenge, _ ticket: KnockID, video: VideoCodec? = nil) -> RouteResponse {
+        RouteResponse(
+            .accepted, json: ChallengeDocument(nonce: Base64URL.encode(challenge.nonce), video: video?.rawValue)
+        ).with(.location, "/\(challenge.id.text)/knock/\(ticket.text)")
+    }
 
-    /// Reads the answer to a challenge; nil if it is malformed.
-    func signature(of call: RouteRequest) -> (signature: [UInt8], certificate: [UInt8]?)? {
+    /// Reads the answer to a challenge.
+    func signature(of call: RouteRequest) throws(Refusal) -> (signature: [UInt8], certificate: [UInt8]?) {
         guard let request = document(SignatureRequest.self, of: call),
             let signature = Base64URL.decode(request.signature),
             let certificate = request.certificate.map({ Base64URL.decode($0) }) ?? .some(nil)
-        else { return nil }
+        else {
+            throw Refusal(
+                malformed("the answer to a challenge is JSON with signature, and a native viewer's certificate"))
+        }
         return (signature, certificate)
-    }
-
-    var malformedSignature: RouteResponse {
-        malformed("the answer to a challenge is JSON with signature, and a native viewer's certificate")
     }
 
     func wrongSignature(_ call: RouteRequest) async -> RouteResponse {
         await wrong(
             call, .wrongSignature, "the signature is not that of the key behind this knock: knock again")
     }
-
-    func wrongSecret(_ call: RouteRequest) async -> RouteResponse {
-        await wrong(call, .wrongProof, "the secret in the link is not right: ask for the link again")
-    }
 }
 
 extension BroadcastRoutes {
     /// Handles POST /ID/knock.
-    func knock(_ call: RouteRequest) async -> RouteResponse {
-        if broadcast.eventStreams.hasEnded { return hasEnded }
-        guard let (request, fingerprint, proof) = server.knockRequest(of: call) else { return server.malformedKnock }
-        guard broadcast.proof.isViewer(proof, fingerprint: fingerprint) else { return await server.wrongSecret(call) }
-        guard let identity = server.knocker(request, fingerprint) else { return server.malformedKey }
-        if let delay = broadcast.knockDelay(call.address.key, server.connections) {
+    func knock(_ call: RouteRequest) async throws(Refusal) -> RouteResponse {
+        if endpoint.streams.hasEnded { return hasEnded }
+        let (request, challenge, origin) = try await server.challenge(call, of: configuration.id, broadcast.proof)
+        if let delay = endpoint.delay(call.address.key, server.connections) {
             server.count { $0.knocksLimited += 1 }
             return .limited("too many knocks", delay)
         }
         server.count { $0.knocks += 1 }
-        let origin = request.nonce.flatMap { KnockOrigin($0, receivedAt: .now) }
-        let challenge = KnockChallenge(
-            id: configuration.id, host: server.identity.fingerprint, identity: identity,
-            nonce: randomBytes(KnockChallenge.nonceLength))
         let ticket = KnockID.random()
-        let opening = await broadcast.knocks.open(
-            tableRequest(
-                request, kind: UntrustedText.kind(userAgent: call.headers[.userAgent]), call.address, challenge, origin),
-            ticket: ticket)
-        switch opening {
-        case .opened:
-            let document = ChallengeDocument(
-                nonce: Base64URL.encode(challenge.nonce), video: configuration.videoCodec?.rawValue)
-            return RouteResponse(.accepted, json: document)
-                .with(.location, "/\(configuration.id.text)/knock/\(ticket.text)")
-        case .full: return tooManyKnocks
-        case .ended: return hasEnded
-        }
+        let kind = UntrustedText.kind(userAgent: call.headers[.userAgent])
+        try take(request, kind: kind, call.address, challenge, origin, ticket)
+        return server.challenged(challenge, ticket, video: configuration.videoCodec)
     }
 
-    private func tableRequest(
+    /// Takes a knock in, also one that was made before the broadcast was here.
+    func take(
         _ request: KnockRequest, kind: String, _ address: PeerAddress, _ challenge: KnockChallenge,
-        _ origin: KnockOrigin?
-    ) -> KnockTable.Request {
-        KnockTable.Request(
+        _ origin: KnockOrigin?, _ ticket: KnockID
+    ) throws(Refusal) {
+        let request = KnockTable.Request(
             name: UntrustedText.clean(request.name ?? "", fallback: "somebody"), kind: kind, address: address,
             records: request.records ?? false, pass: pass(request.pass, of: challenge.identity), challenge: challenge,
             origin: origin)
-    }
-
-    /// Takes in a knock that was made before the broadcast was here.
-    /// - Returns: nil if the request with its signature can be answered.
-    func take(_ knock: UnfetchedKnocks.Entry, _ ticket: KnockID) async -> RouteResponse? {
-        let request = tableRequest(knock.request, kind: knock.kind, knock.address, knock.challenge, knock.origin)
-        switch await broadcast.knocks.open(request, ticket: ticket) {
-        case .opened: return nil
-        case .full: return tooManyKnocks
-        case .ended: return hasEnded
+        switch approvals.open(request, ticket: ticket) {
+        case .opened: return
+        case .full: throw Refusal(tooManyKnocks)
+        case .ended: throw Refusal(hasEnded)
         }
     }
 
-    /// Handles PUT, GET and DELETE /ID/knock/TICKET.
-    func knock(_ call: RouteRequest, _ name: Substring?) async -> RouteResponse {
-        guard [.put, .get, .delete].contains(call.method) else { return .methodNotAllowed("PUT, GET, DELETE") }
-        // The path is not a valid ticket.
-        guard let ticket = name.flatMap({ KnockID($0) }) else { return .notFound }
-        switch call.method {
-        case .get: return await poll(call, ticket)
-        case .put: return await sign(call, ticket)
-        default: return await broadcast.knocks.withdraw(ticket) ? RouteResponse(.noContent) : .unknownKnock
-        }
-    }
-
-    private func sign(_ call: RouteRequest, _ ticket: KnockID) async -> RouteResponse {
-        guard let (signature, certificate) = server.signature(of: call) else { return server.malformedSignature }
-        switch await broadcast.knocks.sign(ticket, signature, certificate: certificate) {
+    func sign(_ call: RouteRequest, _ ticket: KnockID) async throws(Refusal) -> RouteResponse {
+        let (signature, certificate) = try server.signature(of: call)
+        switch approvals.sign(ticket, signature, certificate: certificate) {
         case .accepted: return RouteResponse(.noContent)
-        case .wrong:
-            return await server.wrongSignature(call)
+        case .wrong: return await server.wrongSignature(call)
         case .refusedBefore(let reason, let seconds): return refused(reason, seconds)
         case .full: return tooManyKnocks
         case .crowded: return crowded
-        case .ended: return hasEnded
         case .unknown: return .unknownKnock
         }
     }
 
-    private func poll(_ call: RouteRequest, _ ticket: KnockID) async -> RouteResponse {
-        let knocks = broadcast.knocks
-        let connection = call.connection
-        let look = await knocks.wait(ticket) { waiter in
-            connection.closed.whenComplete { _ in Task { await knocks.dropped(ticket, waiter: waiter) } }
-        }
-        switch look {
-        case .waiting: return RouteResponse(.accepted)
-        case .unknown: return .unknownKnock
-        case .outcome(.accepted(let token)):
+    func response(to outcome: KnockTable.Outcome) -> RouteResponse {
+        switch outcome {
+        case .granted(let token):
             return RouteResponse(
                 .ok,
                 json: AdmissionDocument(
                     token: token, iceServers: issuedServers(to: TokenHash(of: token)), pass: pass(ofToken: token),
-                    reconnect: broadcast.admissions.admission(token: token)?.1.viewer.flatMap(broadcast.redirect)))
-        case .outcome(.refused(let reason)):
-            return refused(reason, Int(configuration.refusalTimeout / .seconds(1)))
-        case .outcome(.busy(let reason)): return RouteResponse(problem: .busy, .serviceUnavailable, reason)
-        case .outcome(.unanswered):
+                    reconnect: registry.admission(token: token)?.1.viewer.flatMap(broadcast.redirect)))
+        case .refused(let reason): return refused(reason, Int(configuration.refusalTimeout / .seconds(1)))
+        case .busy(let reason):
+            return RouteResponse(problem: .busy, .serviceUnavailable, reason ?? "no viewer is taken at present")
+        case .unanswered:
             return RouteResponse(problem: .unanswered, .gone, "nobody answered: the host's owner may be away")
-        case .outcome(.ended): return hasEnded
-        case .outcome(.withdrawn): return .unknownKnock
-        case .outcome(.replaced):
+        case .ended: return hasEnded
+        case .withdrawn, .expired: return .unknownKnock
+        case .replaced:
             return RouteResponse(
                 problem: .replaced, .gone,
                 "you asked again from another window or program, which takes this one's place")
-        case .outcome(.displaced):
+        case .displaced:
             return RouteResponse(
                 problem: .notFound, .gone,
                 "too many people wait for an answer, most of them at your address: knock again")
-        case .outcome(.crowded): return crowded
+        case .crowded: return crowded
         }
     }
+
+    var unknownTicket: RouteResponse { .unknownKnock }
 
     private func pass(_ text: String?, of viewer: ViewerIdentity) -> AdmissionPassKind? {
         guard let key = configuration.passKey, let pass = text.flatMap({ Base64URL.decode($0) }) else { return nil }
@@ -228,7 +191,7 @@ extension BroadcastRoutes {
 
     private func pass(ofToken token: String) -> String? {
         guard let key = configuration.passKey,
-            let viewer = broadcast.admissions.admission(token: token)?.1.viewer, let identity = viewer.identity
+            let viewer = registry.admission(token: token)?.1.viewer, let identity = viewer.identity
         else { return nil }
         let kind: AdmissionPassKind = viewer.isAdmittedByRule ? .ofRule : .ofPerson
         return Base64URL.encode(AdmissionPass(configuration.id, key: key).text(for: identity, kind))

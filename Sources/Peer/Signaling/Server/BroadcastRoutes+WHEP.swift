@@ -7,19 +7,10 @@ import MediaCore
 
 extension BroadcastRoutes {
     /// Handles POST /ID/whep.
-    func offer(_ call: RouteRequest) async -> RouteResponse {
-        let owner: TokenHash
-        let admission: AdmissionRegistry.Admission
-        switch await authorize(call) {
-        case .success(let found): (owner, admission) = found
-        case .failure(let refusal): return refusal.reply
-        }
-        if broadcast.eventStreams.hasEnded { return hasEnded }
-        let offer: SessionRoutes<AdmissionRegistry>.OfferBody
-        switch sessions.offer(in: call) {
-        case .success(let found): offer = found
-        case .failure(let refusal): return refusal.reply
-        }
+    func offer(_ call: RouteRequest) async throws(Refusal) -> RouteResponse {
+        let (owner, admission) = try await authorize(call)
+        if endpoint.streams.hasEnded { return hasEnded }
+        let offer = try sessions.offer(in: call)
         var viewer: Viewer
         if let known = admission.viewer {
             guard known.fingerprint == offer.fingerprint else { return sessions.wrongCertificate }
@@ -47,27 +38,17 @@ extension BroadcastRoutes {
                 OfferRefusal(.busy, "there are too many sessions with this token, certificate or address"))
         case .reserved(let reservation, let replaced):
             if let replaced { await broadcast.delegate.closeSession(replaced) }
-            return await open(offer.sdp, viewer, owner, reservation)
-        }
-    }
-
-    private func open(
-        _ sdp: String, _ viewer: Viewer, _ owner: TokenHash, _ reservation: SessionTable.Reservation
-    ) async -> RouteResponse {
-        let (delegate, eventStreams) = (broadcast.delegate, broadcast.eventStreams)
-        let opened = await sessions.open(reservation, hasEnded: { eventStreams.hasEnded }) { () throws(OfferRefusal) in
-            try await delegate.openSession(offer: sdp, viewer: viewer)
-        }
-        switch opened {
-        case .failure(let reason): return sessions.refusal(reason)
-        case .success(let session):
+            let (delegate, sdp, admitted) = (broadcast.delegate, offer.sdp, viewer)
+            let session = try await open(reservation) { () throws(OfferRefusal) in
+                try await delegate.openSession(offer: sdp, viewer: admitted)
+            }
             broadcast.sendLasting(of: session.id)
             return created(session, viewer, owner)
         }
     }
 
     private func created(_ session: OpenedSession, _ viewer: Viewer, _ owner: TokenHash) -> RouteResponse {
-        let stream = "/\(configuration.id.text)/events" + EventSelection.query(session: session.id.text, nil)
+        let stream = endpoint.path + "/events" + EventSelection.query(session: session.id.text, nil)
         let events =
             "<\(stream)>; rel=\"\(WHEPExtension.events)\"; events=\"\(HostEvent.names.joined(separator: ","))\""
         let layer = "<\(sessions.endpoint)/\(session.id.text)/layer>; rel=\"\(WHEPExtension.layers)\""
@@ -80,28 +61,23 @@ extension BroadcastRoutes {
     }
 
     /// Handles every method of /ID/whep/SESSION/layer (WHEP's layer selection).
-    func layer(_ call: RouteRequest, _ name: Substring?) async -> RouteResponse {
+    func layer(_ call: RouteRequest, _ name: Substring?) async throws(Refusal) -> RouteResponse {
         switch call.method {
-        case .post: return await select(call, name)
+        case .post: return try await select(call, name)
         case .options:
             return RouteResponse(.ok, [.allow: "POST, OPTIONS", .accessControlAllowMethods: "POST, OPTIONS"])
         default: return RouteResponse.methodNotAllowed("POST, OPTIONS")
         }
     }
 
-    private func select(_ call: RouteRequest, _ name: Substring?) async -> RouteResponse {
-        let id: SessionID
-        switch sessions.session(name, of: await authorize(call).map({ $0.key })) {
-        case .success(let found): id = found.id
-        case .failure(let refusal): return refusal.reply
-        }
+    private func select(_ call: RouteRequest, _ name: Substring?) async throws(Refusal) -> RouteResponse {
+        let id = try sessions.session(name, of: await authorize(call).key).id
         guard call.mediaType == "application/json" else {
             return RouteResponse(
                 problem: .mediaType, .unsupportedMediaType, "a selection of layers is application/json")
         }
-        guard let selection = server.document(LayerSelection.self, of: call, limit: 1_024) else {
-            return server.malformed("that is no selection of layers")
-        }
+        let selection = try server.document(
+            LayerSelection.self, of: call, limit: 1_024, or: "that is no selection of layers")
         do throws(OfferRefusal) {
             try await broadcast.delegate.select(selection, for: id)
             return RouteResponse(.ok)

@@ -4,68 +4,45 @@ import HTTPTypes
 import Identifiers
 
 /// The routes of one broadcast, below /ID.
-struct BroadcastRoutes: Sendable {
+struct BroadcastRoutes: EndpointRoutes {
     let server: SignalingService
     let broadcast: BroadcastResource
 
     var configuration: BroadcastConfiguration { broadcast.configuration }
+    var endpoint: Endpoint { broadcast.endpoint }
+    var approvals: KnockRegistry { broadcast.knocks }
+    var registry: AdmissionRegistry { broadcast.admissions }
+    var delegate: any SessionDelegate { broadcast.delegate }
 
-    func respond(to call: RouteRequest) async -> RouteResponse {
+    func route(_ call: RouteRequest) async throws(Refusal) -> RouteResponse {
         let item = call.path.dropFirst(2).first
         switch (call.path.dropFirst().first, call.path.count) {
-        case ("knock", 2): return await onlyPost(call) { await knock(call) }
-        case ("knock", 3): return await knock(call, item)
-        case ("whep", 2): return await sessions.endpoint(call) { await offer(call) }
+        case ("knock", 2): return call.method == .post ? try await knock(call) : .methodNotAllowed("POST")
+        case ("knock", 3): return try await ticket(call, item)
+        case ("whep", 2):
+            return try await sessions.endpoint(call) { () async throws(Refusal) in try await offer(call) }
         case ("whep", 3):
-            return await sessions.resource(call, item) { await authorize(call).map { $0.key } }
-        case ("whep", 4) where call.path[3] == "layer": return await layer(call, item)
-        case ("events", 2): return await events.respond(to: call) { await authorize(call).map { $0.key } }
-        case ("servers", 2): return await servers(call)
+            return try await sessions.resource(call, item) { () async throws(Refusal) in try await authorize(call).key }
+        case ("whep", 4) where call.path[3] == "layer": return try await layer(call, item)
+        case ("events", 2):
+            let events = events(names: HostEvent.names) { [broadcast] in broadcast.sendLasting(to: $0, of: $1, on: $2) }
+            return try await events.respond(to: call) { () async throws(Refusal) in try await authorize(call).key }
+        case ("servers", 2):
+            return call.method == .get ? servers(for: try await authorize(call).key) : .methodNotAllowed("GET")
         case ("messages", 2):
-            return await onlyPost(call) {
-                RouteResponse(problem: .reserved, .notImplemented, "this host takes no messages")
-            }
+            guard call.method == .post else { return .methodNotAllowed("POST") }
+            return RouteResponse(problem: .reserved, .notImplemented, "this host takes no messages")
         default: return .notFound
         }
     }
 
-    /// Handles GET /ID/servers: credentials of TURN servers expire before a long session ends.
-    private func servers(_ call: RouteRequest) async -> RouteResponse {
-        guard call.method == .get else { return .methodNotAllowed("GET") }
-        switch await authorize(call) {
-        case .success(let (owner, _)):
-            return RouteResponse(.ok, json: ServersDocument(iceServers: issuedServers(to: owner)))
-        case .failure(let refusal): return refusal.reply
-        }
-    }
-
+    /// If the link is in a directory, its secret proves nothing: a viewer whom no person has accepted is a stranger.
     func issuedServers(to owner: TokenHash) -> [ICEServer] {
         let isListed = server.directory?.with { $0[configuration.id.text] != nil } ?? false
-        return broadcast.issuedServers(to: owner, isListed: isListed)
+        return endpoint.issuedServers(isStranger: isListed && !registry.isProven(owner))
     }
 
-    private func onlyPost(_ call: RouteRequest, _ reply: () async -> RouteResponse) async -> RouteResponse {
-        call.method == .post ? await reply() : .methodNotAllowed("POST")
-    }
-
-    /// Returns the admission of the request's token, or the response to a request without a valid one.
-    func authorize(_ call: RouteRequest) async -> Result<(key: TokenHash, AdmissionRegistry.Admission), Refusal> {
-        await server.authorize(call, source: "an accepted knock") { broadcast.admissions.admission(token: $0) }
-    }
-
-    /// The WHEP endpoint and its sessions.
-    var sessions: SessionRoutes<AdmissionRegistry> {
-        SessionRoutes(
-            server: server, endpoint: "/\(configuration.id.text)/whep", sessions: broadcast.admissions,
-            delegate: broadcast.delegate)
-    }
-
-    private var events: EventRoutes {
-        let broadcast = broadcast
-        return EventRoutes(
-            server: server, path: "/\(configuration.id.text)/events", names: HostEvent.names,
-            streams: broadcast.eventStreams, delegate: broadcast.delegate,
-            sessions: { broadcast.admissions.sessions(of: $0) },
-            begin: { broadcast.sendLasting(to: $0, of: $1, on: $2) })
+    func authorize(_ call: RouteRequest) async throws(Refusal) -> (key: TokenHash, AdmissionRegistry.Admission) {
+        try await server.authorize(call, source: "an accepted knock") { registry.admission(token: $0) }
     }
 }

@@ -57,15 +57,14 @@ struct EventRoutes: Sendable {
     private static let methods = "GET, HEAD, POST, OPTIONS"
 
     /// Handles every method. GET opens the stream of server-sent events; POST (WHEP's extension) returns its location.
-    /// - Parameter authorize: returns the owner of the request's token, or the response without one.
-    func respond(to call: RouteRequest, _ authorize: () async -> Result<TokenHash, Refusal>) async -> RouteResponse {
+    /// - Parameter authorize: returns the owner of the request's token.
+    func respond(
+        to call: RouteRequest, _ authorize: () async throws(Refusal) -> TokenHash
+    ) async throws(Refusal) -> RouteResponse {
         if call.method == .options {
             return RouteResponse(.ok, [.allow: Self.methods, .accessControlAllowMethods: Self.methods])
         }
-        switch await authorize() {
-        case .failure(let refusal): return refusal.reply
-        case .success(let owner): return respond(to: call, owner)
-        }
+        return respond(to: call, try await authorize())
     }
 
     private func respond(to call: RouteRequest, _ owner: TokenHash) -> RouteResponse {

@@ -1,7 +1,6 @@
 import Admission
 import HTTP
 import Identifiers
-import Synchronization
 
 extension PairingRegistry {
     enum Admission: Sendable {
@@ -18,8 +17,8 @@ extension PairingRegistry {
 
     func admission(token: String) -> (owner: TokenHash, Admission)? {
         let owner = TokenHash(of: token)
-        if let fixed, fixed == owner { return (owner, .fixed) }
-        return state.withLock { state in
+        return withState { state in
+            if state.fixed == owner { return (owner, .fixed) }
             if let grant = state.grants[owner] { return (owner, .paired(grant.request, token: token)) }
             return state.finals.first { $0.owner == owner }.map { (owner, .ended($0.event)) }
         }
@@ -72,9 +71,9 @@ extension PairingRegistry {
             guard let token else {
                 let replaced = silent.first { state.sessions[$0] != nil && !state.replaced.contains($0) }
                 let taken = state.sessions.taken(except: replaced)
-                let limits = AdmissionRegistry.SessionLimits(all: self.configuration.sessionCapacity)
+                let limits = AdmissionRegistry.SessionLimits(all: handler.configuration.sessionCapacity)
                 if let full = limits.full(owner, taken) { return (.full(full), []) }
-                self.notePlaces(&state, except: replaced)
+                handler.notePlaces(&state, except: replaced)
                 let actions = state.table.makeRoom(for: owner.address, .now)
                 guard !state.table.isFull else { return (.full(.service(limits.all)), actions) }
                 if let replaced { state.replaced.insert(replaced) }
@@ -88,7 +87,8 @@ extension PairingRegistry {
             case .taken:
                 // A host with a tunnel may publish, too, once at a time.
                 let taken = state.sessions.taken.count { $0.token == owner.token }
-                guard let session = state.sessions.oldest(of: owner.token), taken == 1, self.isTunnel(session) else {
+                guard let session = state.sessions.oldest(of: owner.token), taken == 1, handler.tunnels.has(session)
+                else {
                     return (.taken, [])
                 }
                 let place = state.sessions.reserve(owner)
@@ -100,7 +100,7 @@ extension PairingRegistry {
     /// The sessions with the fixed token from the same address, which may be those of a publisher that comes again.
     func sessions(like owner: SessionTable.Owner) -> [SessionID] {
         guard owner.isFixed else { return [] }
-        return state.withLock { state in
+        return withState { state in
             state.sessions.sessions { $0.isFixed && $0.token == owner.token && $0.address == owner.address }
                 .filter { !state.replaced.contains($0) }
         }
@@ -108,7 +108,7 @@ extension PairingRegistry {
 
     /// - Parameter duration: how long the session lives without another call; nil: as configured.
     func mediaReceived(_ session: SessionID, lasting duration: Duration? = nil) {
-        state.withLock { state in
+        withState { state in
             state.table.mediaReceived(session, lasting: duration, now: .now)
             // A tunnel has no media here.
             guard duration == nil, let owner = state.sessions[session]?.token else { return }
@@ -121,20 +121,20 @@ extension PairingRegistry {
     /// - Parameter duration: how long the tunnel lives without another call.
     func keep(_ tunnel: ReverseTunnel, for duration: Duration) {
         let session = tunnel.session
-        let mayEnd = state.withLock { state in
+        let mayEnd = withState { state in
             state.sessions.sessions(of: tunnel.owner) == [session] && !state.table.isAcceptedByPerson(session)
                 && state.grants[tunnel.owner]?.isTrusted != true
         }
-        guard mayEnd, tunnel.closeIfIdle(for: configuration.emptyTunnelTimeout) else {
+        guard mayEnd, tunnel.closeIfIdle(for: handler.configuration.emptyTunnelTimeout) else {
             return mediaReceived(session, lasting: duration)
         }
         finish(session, .finished(reason: "nobody came to this broadcast for a long time", nextStep: nil))
-        Task { await delegate.closeSession(session) }
+        Task { [handler] in await handler.delegate.closeSession(session) }
     }
 
     /// Whether the owner of a token is more than a stranger: see ``Grant/isTrusted``. The fixed token is a secret itself.
     func isTrusted(_ owner: TokenHash) -> Bool {
-        owner == fixed || state.withLock { $0.grants[owner]?.isTrusted ?? false }
+        withState { $0.fixed == owner || $0.grants[owner]?.isTrusted ?? false }
     }
 
     /// Ends a session with an event of the service's own, and its token with it. The delegate has closed the session,
@@ -145,7 +145,7 @@ extension PairingRegistry {
             let owner = state.sessions.end(session)?.owner
             guard state.publications.remove(session) == nil else {
                 // The tunnel goes on.
-                if let owner { self.finishStreams(of: owner.token, event) }
+                if let owner { handler.streams.finish(owner.token, event) }
                 return ((), [])
             }
             if let owner, !owner.isFixed { state.setFinal(event, of: owner.token) }
@@ -155,18 +155,17 @@ extension PairingRegistry {
 
     /// The final event of a token that has ended.
     func final(of owner: TokenHash) -> ServiceEvent? {
-        state.withLock { state in state.finals.first { $0.owner == owner }?.event }
+        withState { state in state.finals.first { $0.owner == owner }?.event }
     }
 
-    func sessions(of owner: TokenHash) -> [SessionID] { state.withLock { $0.sessions.sessions(of: owner) } }
-
-    func lasting(of owner: TokenHash) -> [String] {
-        state.withLock { state in state.sessions.sessions(of: owner).flatMap { state.sessions.lasting(of: $0) } }
-    }
 }
 
 extension PairingRegistry: SessionRegistry {
-    func session(_ id: SessionID) -> SessionTable.Session? { state.withLock { $0.sessions[id] } }
+    static var mediaPath: String { "/whip" }
+
+    func withSessions<Value: Sendable>(_ body: (inout SessionTable) -> Value) -> Value {
+        withState { body(&$0.sessions) }
+    }
 
     func add(_ session: OpenedSession, _ reservation: Reservation) -> Bool {
         change { state in
@@ -202,8 +201,6 @@ extension PairingRegistry: SessionRegistry {
         }
     }
 
-    func setETag(_ etag: String, of id: SessionID) { state.withLock { $0.sessions.setETag(etag, of: id) } }
-
     @discardableResult
     func remove(_ id: SessionID) -> Bool {
         endTunnel(id, reason: "the host has left")
@@ -216,13 +213,6 @@ extension PairingRegistry: SessionRegistry {
     }
 
     func end(_ id: SessionID) { finish(id, .finished(reason: "the service ended the broadcast", nextStep: nil)) }
-
-    func keep(_ event: some StreamEvent, of id: SessionID) -> TokenHash? {
-        let kept = event.kept
-        return state.withLock { $0.sessions.keep(kept, of: id) }
-    }
-
-    func lasting(of id: SessionID) -> [String] { state.withLock { $0.sessions.lasting(of: id) } }
 }
 
 extension ServiceEvent {

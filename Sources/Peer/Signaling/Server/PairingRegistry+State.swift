@@ -2,19 +2,10 @@ import Admission
 import HTTP
 import Identifiers
 
-extension PairingRegistry {
-    /// A poll that is held, with the timer of its time limit.
-    struct Poll: Sendable {
-        let continuation: CheckedContinuation<PairingTable.PollResult, Never>
-        let timer: Task<Void, Never>
+extension PairingHandler {
+    static var finalsLimit: Int { 64 }
 
-        func end(_ result: PairingTable.PollResult) {
-            timer.cancel()
-            continuation.resume(returning: result)
-        }
-    }
-
-    struct State {
+    struct State: ApprovalState {
         var table: PairingTable
         var sessions: SessionTable
         /// The sessions of hosts that have a tunnel and publish, too. They end with the tunnel, and the tunnel not with them.
@@ -25,17 +16,15 @@ extension PairingRegistry {
         var grants: [TokenHash: Grant] = [:]
         /// The final events of tokens that have ended, for streams that open later.
         var finals: [(owner: TokenHash, event: ServiceEvent)] = []
-        var decisions: [KnockID: Task<Void, Never>] = [:]
-        var polls: [KnockID: [Int: Poll]] = [:]
-        var nextPoll = 0
-        var alarm: (deadline: ContinuousClock.Instant, task: Task<Void, Never>)?
+        /// The service's fixed token.
+        let fixed: TokenHash?
 
         /// Sessions of WHIP tools with the fixed token, with those that are being opened.
         var fixedCount: Int { sessions.taken.count { $0.isFixed } }
 
         mutating func setFinal(_ event: ServiceEvent, of owner: TokenHash) {
             guard !finals.contains(where: { $0.owner == owner }) else { return }
-            if finals.count >= PairingRegistry.finalsLimit { finals.removeFirst() }
+            if finals.count >= PairingHandler.finalsLimit { finals.removeFirst() }
             finals.append((owner, event))
         }
     }

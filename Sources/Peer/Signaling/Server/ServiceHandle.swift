@@ -18,7 +18,7 @@ public struct ServiceHandle: Sendable {
     public var description: ServiceDescription { service.configuration.description }
 
     /// Tells hosts these STUN and TURN servers from now on, in place of those of the configuration.
-    public func use(_ servers: [ICEServer]) { service.servers = servers }
+    public func use(_ servers: [ICEServer]) { service.endpoint.use(servers) }
 
     /// Sends an event to the host of a session. Never waits; a stream with 64 unread events is closed. Streams that the
     /// host opens later begin with the latest event of each kind. `finished` is as `finish`. A WHIP tool with the fixed

@@ -7,18 +7,14 @@ import NIOCore
 
 extension ServiceRoutes {
     /// Handles POST /services/ID/pair.
-    func pair(_ call: RouteRequest) async -> RouteResponse {
-        if service.eventStreams.hasEnded { return ended(nil) }
+    func pair(_ call: RouteRequest) async throws(Refusal) -> RouteResponse {
+        if endpoint.streams.hasEnded { return hasEnded }
         let nonce = randomBytes(PairingTranscript.nonceLength)
-        guard
-            let document = server.document(
-                PairingRequestDocument.self, of: call, limit: PairingRequestDocument.sizeLimit)
-        else {
-            return server.malformed(
-                "a request to pair is JSON with application (id, name), fingerprint (SHA-256), certificate and nonce")
-        }
+        let document = try server.document(
+            PairingRequestDocument.self, of: call, limit: PairingRequestDocument.sizeLimit,
+            or: "a request to pair is JSON with application (id, name), fingerprint (SHA-256), certificate and nonce")
         // Each request costs a signature, and the parsing of a certificate.
-        if let delay = service.pairingDelay(call.address.key, server.connections) {
+        if let delay = endpoint.delay(call.address.key, server.connections) {
             server.count { $0.pairingsLimited += 1 }
             return .limited("too many requests to pair", delay)
         }
@@ -33,14 +29,14 @@ extension ServiceRoutes {
         guard let signature = try? server.identity.signature(over: request.transcript.signedBytes(role: .service))
         else { return RouteResponse(problem: .busy, .serviceUnavailable, "the service's key does not sign") }
         server.count { $0.pairings += 1 }
-        let (opening, ticket) = service.pairings.open(request)
+        let (opening, ticket) = approvals.open(request)
         switch opening {
         case .opened:
             let offer = PairingOffer(nonce: nonce, signature: signature, service: configuration.description)
             // TLS has shown the relay's certificate to this host.
             let certificate = call.isForwarded ? server.identity.certificateDER : server.certificateToSend
             return RouteResponse(.accepted, json: PairingOfferDocument(offer, certificate: certificate))
-                .with(.location, "\(service.path)/pair/\(ticket.text)")
+                .with(.location, "\(endpoint.path)/pair/\(ticket.text)")
         case .full:
             server.count { $0.pairingsLimited += 1 }
             return RouteResponse(
@@ -49,23 +45,11 @@ extension ServiceRoutes {
         case .busy:
             server.count { $0.pairingsLimited += 1 }
             return busy
-        case .ended: return ended(nil)
+        case .ended: return hasEnded
         }
     }
 
-    /// Handles PUT, GET and DELETE /services/ID/pair/TICKET.
-    func pairing(_ call: RouteRequest, _ name: Substring?) async -> RouteResponse {
-        guard [.put, .get, .delete].contains(call.method) else { return .methodNotAllowed("PUT, GET, DELETE") }
-        // The path is not a valid ticket.
-        guard let ticket = name.flatMap({ KnockID($0) }) else { return .notFound }
-        switch call.method {
-        case .get: return await poll(call, ticket)
-        case .put: return await accept(call, ticket)
-        default: return service.pairings.withdraw(ticket) ? RouteResponse(.noContent) : gone
-        }
-    }
-
-    private func accept(_ call: RouteRequest, _ ticket: KnockID) async -> RouteResponse {
+    func sign(_ call: RouteRequest, _ ticket: KnockID) async throws(Refusal) -> RouteResponse {
         guard
             let document = server.document(
                 PairingAcceptanceDocument.self, of: call, limit: PairingAcceptanceDocument.sizeLimit),
@@ -73,13 +57,13 @@ extension ServiceRoutes {
         else { return server.malformed("an acceptance is JSON with setup and signature") }
         var (setup, sealed) = (document.setup ?? [:], [UInt8]?.none)
         if call.isForwarded {
-            guard let transcript = service.pairings.transcript(of: ticket) else { return gone }
+            guard let transcript = approvals.transcript(of: ticket) else { return unknownTicket }
             guard let bytes = document.sealedBytes,
                 let values = SealedSetup.open(bytes, with: server.identity, transcript)
             else { return server.malformed("over a relay the setup is sealed for this service") }
             (setup, sealed) = (values, bytes)
         }
-        switch service.pairings.sign(ticket, signature, setup: setup, sealed: sealed, proof: document.proofBytes) {
+        switch approvals.sign(ticket, signature, setup: setup, sealed: sealed, proof: document.proofBytes) {
         case .accepted: return RouteResponse(.noContent)
         case .wrongSecret:
             return await server.wrong(call, .wrongProof, "the secret in the link is not right: ask for the link again")
@@ -87,36 +71,23 @@ extension ServiceRoutes {
             return await server.wrong(
                 call, .wrongSignature, "the signature is not that of the certificate's key: pair again")
         case .malformed(let error): return server.malformed(error.description)
-        case .unknown: return gone
+        case .unknown: return unknownTicket
         }
     }
 
-    private func poll(_ call: RouteRequest, _ ticket: KnockID) async -> RouteResponse {
-        let pairings = service.pairings
-        let connection = call.connection
-        let result = await pairings.wait(ticket) { poll in
-            connection.closed.whenComplete { _ in pairings.dropped(ticket, poll: poll) }
-        }
-        switch result {
-        case .waiting: return RouteResponse(.accepted)
-        case .unknown: return gone
-        case .outcome(let outcome): return response(to: outcome)
-        }
-    }
-
-    private func response(to outcome: PairingTable.Outcome) -> RouteResponse {
+    func response(to outcome: PairingTable.Outcome) -> RouteResponse {
         switch outcome {
         case .granted(let grant):
-            let servers = service.issuedServers(to: TokenHash(of: grant.token))
+            let servers = issuedServers(to: TokenHash(of: grant.token))
             return RouteResponse(.ok, json: PairingGrantDocument(grant, iceServers: servers))
         case .refused(let reason):
             let seconds = Int(configuration.refusalTimeout / .seconds(1))
             return RouteResponse(
                 problem: .refused, .forbidden, reason ?? "the service said no", retryAfter: max(1, seconds))
         case .unanswered: return RouteResponse(problem: .unanswered, .gone, "nobody answered at the service")
-        case .busy: return busy
-        case .ended: return ended(nil)
-        case .withdrawn: return gone
+        case .busy, .crowded: return busy
+        case .ended: return hasEnded
+        case .withdrawn: return unknownTicket
         case .replaced:
             return RouteResponse(
                 problem: .replaced, .gone, "this host pairs again, which takes this one's place")
@@ -128,7 +99,7 @@ extension ServiceRoutes {
         }
     }
 
-    private var gone: RouteResponse { RouteResponse(problem: .notFound, .gone, "this pairing is not known any more") }
+    var unknownTicket: RouteResponse { RouteResponse(problem: .notFound, .gone, "this pairing is not known any more") }
 
     private var busy: RouteResponse {
         RouteResponse(

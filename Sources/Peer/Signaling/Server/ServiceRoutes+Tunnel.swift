@@ -10,17 +10,14 @@ import NIOCore
 /// Tunnels: `GET meeting/ID` is the stream of events on which a host gets its viewers' requests, or a service those of
 /// its hosts; `POST meeting/ID/NUMBER` takes a part of the response, and `DELETE meeting/ID` ends the tunnel.
 extension ServiceRoutes {
-    func tunnel(_ call: RouteRequest, _ name: Substring?, _ number: Substring?) async -> RouteResponse {
+    func tunnel(
+        _ call: RouteRequest, _ name: Substring?, _ number: Substring?
+    ) async throws(Refusal) -> RouteResponse {
         guard let id = name.flatMap({ TunnelID($0) }) else { return .notFound }
-        let (owner, admission): (TokenHash, PairingRegistry.Admission)
-        switch await authorize(call) {
-        case .success(let found): (owner, admission) = found
-        case .failure(let refusal): return refusal.reply
-        }
-        guard case .paired(let request, let token) = admission else { return .notFound }
+        let (owner, request, token) = try await paired(call)
         if let number {
             guard call.method == .post else { return .methodNotAllowed("POST") }
-            return respond(call, id, owner, number)
+            return try respond(call, id, owner, number)
         }
         if call.method == .delete { return await leave(id, owner) }
         guard call.method == .get else { return .methodNotAllowed("GET, DELETE") }
@@ -44,7 +41,7 @@ extension ServiceRoutes {
     /// Handles that the owner ends the tunnel.
     private func leave(_ id: TunnelID, _ owner: TokenHash) async -> RouteResponse {
         guard let tunnel = server.tunnels[id], tunnel.owner == owner else { return .notFound }
-        service.pairings.remove(tunnel.session)
+        registry.remove(tunnel.session)
         await service.delegate.closeSession(tunnel.session)
         return RouteResponse(.ok)
     }
@@ -63,10 +60,10 @@ extension ServiceRoutes {
         let place = SessionTable.Owner(
             token: owner, isFixed: false, identity: nil, fingerprint: request.fingerprint, address: call.address.key)
         let reservation: PairingRegistry.Reservation
-        switch service.pairings.reserve(place, token: token) {
+        switch registry.reserve(place, token: token) {
         case .reserved(let found): reservation = found
         case .taken: return exists
-        case .otherCertificate, .ended, .full: return ended(nil)
+        case .otherCertificate, .ended, .full: return hasEnded
         }
         let session = SessionID.random()
         let publisher = Publisher(
@@ -77,21 +74,21 @@ extension ServiceRoutes {
         switch server.tunnels.add(tunnel, of: request.fingerprint, at: call.address.key) {
         case .added: break
         case .exists, .isAnothers:
-            service.pairings.release(reservation)
+            registry.release(reservation)
             return server.tunnels.isOwner(request.fingerprint, of: id) ? exists : taken
         }
         guard await service.delegate.openTunnel(session, of: id, publisher: publisher) else {
-            service.pairings.release(reservation)
+            registry.release(reservation)
             server.tunnels.end(session, reason: "no meeting")
             return .notFound
         }
-        let isAdded = service.pairings.add(OpenedSession(id: session, answer: "", etag: ""), reservation)
+        let isAdded = registry.add(OpenedSession(id: session, answer: "", etag: ""), reservation)
         // The host may have left meanwhile.
         guard isAdded, server.tunnels[id] === tunnel else {
-            if isAdded { service.pairings.remove(session) }
+            if isAdded { registry.remove(session) }
             server.tunnels.end(session, reason: "no meeting")
             await service.delegate.closeSession(session)
-            return ended(nil)
+            return hasEnded
         }
         return stream(tunnel, call.connection)
     }
@@ -99,7 +96,7 @@ extension ServiceRoutes {
     private func stream(_ tunnel: ReverseTunnel, _ connection: RouteConnection) -> RouteResponse {
         var reply = RouteResponse(.ok, [.contentType: "text/event-stream"])
         let beat = TimeAmount(server.configuration.heartbeat)
-        let pairings = service.pairings
+        let pairings = registry
         server.count { $0.eventStreams += 1 }
         // Requests are forwarded from now on.
         let (number, events) = tunnel.open()
@@ -132,13 +129,13 @@ extension ServiceRoutes {
 
     private func respond(
         _ call: RouteRequest, _ id: TunnelID, _ owner: TokenHash, _ number: Substring
-    ) -> RouteResponse {
+    ) throws(Refusal) -> RouteResponse {
         guard let tunnel = server.tunnels[id], tunnel.owner == owner, let number = Int(number),
             tunnel.isPending(number)
         else { return .notFound }
-        guard let part = server.document(ForwardedResponse.self, of: call, limit: server.configuration.bodyLimit) else {
-            return server.malformed("a response is JSON with status, headers, body and continues")
-        }
+        let part = try server.document(
+            ForwardedResponse.self, of: call, limit: server.configuration.bodyLimit,
+            or: "a response is JSON with status, headers, body and continues")
         return tunnel.take(part, for: number) ? RouteResponse(.noContent) : .notFound
     }
 }

@@ -7,51 +7,37 @@ import MediaCore
 
 extension ServiceRoutes {
     /// Handles POST /services/ID/whip (RFC 9725 section 4.2).
-    func offer(_ call: RouteRequest) async -> RouteResponse {
-        let owner: TokenHash
-        let admission: PairingRegistry.Admission
-        switch await authorize(call) {
-        case .success(let found): (owner, admission) = found
-        case .failure(let refusal): return refusal.reply
-        }
-        if service.eventStreams.hasEnded { return ended(nil) }
-        let offer: SessionRoutes<PairingRegistry>.OfferBody
-        switch sessions.offer(in: call) {
-        case .success(let found): offer = found
-        case .failure(let refusal): return refusal.reply
-        }
+    func offer(_ call: RouteRequest) async throws(Refusal) -> RouteResponse {
+        let (owner, admission) = try await authorize(call)
+        if endpoint.streams.hasEnded { return hasEnded }
+        let offer = try sessions.offer(in: call)
         var (publisher, token) = publisher(call, admission, offer.fingerprint)
         let place = SessionTable.Owner(
             token: owner, isFixed: token == nil, identity: nil, fingerprint: offer.fingerprint,
             address: call.address.key)
         // Of a publisher that has crashed, for example.
-        let like = service.pairings.sessions(like: place)
+        let like = registry.sessions(like: place)
         let silent = like.isEmpty ? [] : await service.delegate.silentSessions(among: like, for: publisher)
-        switch service.pairings.reserve(place, token: token, silent: silent.filter(like.contains)) {
+        switch registry.reserve(place, token: token, silent: silent.filter(like.contains)) {
         case .reserved(let reservation):
             publisher.replaces = reservation.replaces
-            return await open(offer.sdp, publisher, owner, reservation)
+            return try await open(offer.sdp, publisher, owner, reservation)
         case .otherCertificate: return sessions.wrongCertificate
         case .taken:
             server.count { $0.offersRefused += 1 }
             return RouteResponse(problem: .sessionExists, .conflict, "this token has a session, and is for one alone")
-        case .ended: return ended(nil)
+        case .ended: return hasEnded
         case .full(let what): return sessions.refusal(OfferRefusal(.busy, what.sentence))
         }
     }
 
     /// Handles PUT /services/ID/viewers/KNOCK: the publisher's decision about a viewer that knocks at this relay.
-    func viewer(_ call: RouteRequest, _ name: Substring?) async -> RouteResponse {
+    func viewer(_ call: RouteRequest, _ name: Substring?) async throws(Refusal) -> RouteResponse {
         guard call.method == .put else { return .methodNotAllowed("PUT") }
-        let owner: TokenHash
-        switch await authorize(call) {
-        case .success(let found): owner = found.owner
-        case .failure(let refusal): return refusal.reply
-        }
-        guard let document = server.document(ViewerDecisionDocument.self, of: call) else {
-            return server.malformed("a decision is JSON with decision and reason")
-        }
-        let sessions = service.pairings.sessions(of: owner)
+        let owner = try await authorize(call).owner
+        let document = try server.document(
+            ViewerDecisionDocument.self, of: call, or: "a decision is JSON with decision and reason")
+        let sessions = registry.sessions(of: owner)
         guard let knock = name.flatMap({ KnockID($0) }),
             await service.delegate.decided(document.value, about: knock, by: sessions)
         else { return .notFound }
@@ -76,17 +62,13 @@ extension ServiceRoutes {
 
     private func open(
         _ sdp: String, _ publisher: Publisher, _ owner: TokenHash, _ reservation: PairingRegistry.Reservation
-    ) async -> RouteResponse {
-        let (delegate, eventStreams) = (service.delegate, service.eventStreams)
-        let opened = await sessions.open(reservation, hasEnded: { eventStreams.hasEnded }) { () throws(OfferRefusal) in
+    ) async throws(Refusal) -> RouteResponse {
+        let delegate = service.delegate
+        let session = try await open(reservation) { () throws(OfferRefusal) in
             try await delegate.openSession(offer: sdp, publisher: publisher)
         }
-        switch opened {
-        case .failure(let reason): return sessions.refusal(reason)
-        case .success(let session):
-            if let replaced = publisher.replaces { await delegate.closeSession(replaced) }
-            service.sendLasting(of: session.id)
-            return sessions.created(session, links: service.issuedServers(to: owner).flatMap(\.links))
-        }
+        if let replaced = publisher.replaces { await delegate.closeSession(replaced) }
+        service.sendLasting(of: session.id)
+        return sessions.created(session, links: issuedServers(to: owner).flatMap(\.links))
     }
 }

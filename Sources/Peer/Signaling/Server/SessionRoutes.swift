@@ -23,9 +23,11 @@ struct SessionRoutes<Registry: SessionRegistry>: Sendable {
 
     /// Handles every method of the endpoint.
     /// - Parameter offer: handles POST.
-    func endpoint(_ call: RouteRequest, _ offer: () async -> RouteResponse) async -> RouteResponse {
+    func endpoint(
+        _ call: RouteRequest, _ offer: () async throws(Refusal) -> RouteResponse
+    ) async throws(Refusal) -> RouteResponse {
         switch call.method {
-        case .post: await offer()
+        case .post: try await offer()
         case .options:
             RouteResponse(
                 .ok,
@@ -46,20 +48,19 @@ struct SessionRoutes<Registry: SessionRegistry>: Sendable {
         let fingerprint: [UInt8]
     }
 
-    /// Reads the body of a POST; on failure, returns the response. Both are counted.
-    func offer(in call: RouteRequest) -> Result<OfferBody, Refusal> {
+    /// Reads the body of a POST. It is counted, also if it is malformed.
+    func offer(in call: RouteRequest) throws(Refusal) -> OfferBody {
         guard call.mediaType == "application/sdp" else {
-            return .failure(
-                Refusal(
-                    RouteResponse(problem: .mediaType, .unsupportedMediaType, "an offer is application/sdp")
-                        .with(Header.acceptPost, "application/sdp")))
+            throw Refusal(
+                RouteResponse(problem: .mediaType, .unsupportedMediaType, "an offer is application/sdp")
+                    .with(Header.acceptPost, "application/sdp"))
         }
         server.count { $0.offers += 1 }
         do throws(OfferRefusal) {
-            return .success(OfferBody(sdp: call.bodyText, fingerprint: try certificate(in: call.bodyText)))
+            return OfferBody(sdp: call.bodyText, fingerprint: try certificate(in: call.bodyText))
         } catch {
             server.count { $0.malformed += 1 }
-            return .failure(Refusal(refusal(error)))
+            throw Refusal(refusal(error))
         }
     }
 
@@ -89,7 +90,7 @@ struct SessionRoutes<Registry: SessionRegistry>: Sendable {
     func open(
         _ reservation: Registry.Reservation, hasEnded: @escaping @Sendable () -> Bool,
         _ answer: @escaping @Sendable () async throws(OfferRefusal) -> OpenedSession
-    ) async -> Result<OpenedSession, OfferRefusal> {
+    ) async throws(Refusal) -> OpenedSession {
         let result = OneShot<Result<OpenedSession, OfferRefusal>>()
         let (delegate, sessions) = (delegate, sessions)
         Task {
@@ -115,7 +116,11 @@ struct SessionRoutes<Registry: SessionRegistry>: Sendable {
             result.fulfil(.failure(OfferRefusal(.busy, "the answer takes too long")))
         }
         defer { deadline.cancel() }
-        return await result.value
+        do throws(OfferRefusal) {
+            return try await result.value.get()
+        } catch {
+            throw Refusal(refusal(error))
+        }
     }
 
     /// The response to an offer that opened a session. It is counted.
@@ -148,10 +153,10 @@ struct SessionRoutes<Registry: SessionRegistry>: Sendable {
     // MARK: A session
 
     /// Handles every method of a session's resource.
-    /// - Parameter authorize: returns the owner of the request's token, or the response without one.
+    /// - Parameter authorize: returns the owner of the request's token.
     func resource(
-        _ call: RouteRequest, _ name: Substring?, _ authorize: () async -> Result<TokenHash, Refusal>
-    ) async -> RouteResponse {
+        _ call: RouteRequest, _ name: Substring?, _ authorize: () async throws(Refusal) -> TokenHash
+    ) async throws(Refusal) -> RouteResponse {
         if call.method == .options {
             return RouteResponse(
                 .ok,
@@ -161,23 +166,17 @@ struct SessionRoutes<Registry: SessionRegistry>: Sendable {
                 ]
             )
         }
-        switch session(name, of: await authorize()) {
-        case .failure(let refusal): return refusal.reply
-        case .success(let (id, session)): return await act(call, id, session)
-        }
+        let (id, session) = try session(name, of: await authorize())
+        return await act(call, id, session)
     }
 
     /// Finds the session of a resource. One of another token is reported as not found.
     func session(
-        _ name: Substring?, of owner: Result<TokenHash, Refusal>
-    ) -> Result<(id: SessionID, session: SessionTable.Session), Refusal> {
-        owner.flatMap { owner in
-            guard let id = name.flatMap({ SessionID($0) }), let session = sessions.session(id), session.token == owner
-            else {
-                return .failure(Refusal(.unknownSession))
-            }
-            return .success((id, session))
-        }
+        _ name: Substring?, of owner: TokenHash
+    ) throws(Refusal) -> (id: SessionID, session: SessionTable.Session) {
+        guard let id = name.flatMap({ SessionID($0) }), let session = sessions.session(id), session.token == owner
+        else { throw Refusal(.unknownSession) }
+        return (id, session)
     }
 
     private func act(_ call: RouteRequest, _ id: SessionID, _ session: SessionTable.Session) async -> RouteResponse {

@@ -26,11 +26,12 @@ final class SignalingCounters: Sendable {
     func count(_ outcome: KnockTable.Outcome) {
         count { statistics in
             switch outcome {
-            case .accepted: statistics.knocksAccepted += 1
+            case .granted: statistics.knocksAccepted += 1
             case .refused: statistics.knocksRefused += 1
             case .unanswered: statistics.knocksUnanswered += 1
             case .withdrawn, .ended, .replaced, .displaced: statistics.knocksWithdrawn += 1
             case .crowded, .busy: statistics.knocksLimited += 1
+            case .expired: break
             }
         }
     }
@@ -42,7 +43,7 @@ final class SignalingCounters: Sendable {
             case .refused: statistics.pairingsRefused += 1
             case .unanswered: statistics.pairingsUnanswered += 1
             case .withdrawn, .ended, .replaced, .displaced: statistics.pairingsWithdrawn += 1
-            case .busy: statistics.pairingsLimited += 1
+            case .crowded, .busy: statistics.pairingsLimited += 1
             // A granted pairing's end.
             case .expired: break
             }

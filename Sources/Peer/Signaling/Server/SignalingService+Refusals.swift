@@ -20,24 +20,32 @@ extension SignalingService {
         return try? JSONDecoder().decode(type, from: Data(call.body.readableBytesView))
     }
 
-    /// Looks the request's bearer token up; on failure, returns the response to a request without a valid one.
+    /// Decodes a JSON body.
+    /// - Parameter what: says what the body is, in the response to another one.
+    func document<Document: Decodable>(
+        _ type: Document.Type, of call: RouteRequest, limit: Int = 4_096, or what: String
+    ) throws(Refusal) -> Document {
+        guard let document = document(type, of: call, limit: limit) else { throw Refusal(malformed(what)) }
+        return document
+    }
+
+    /// Looks the request's bearer token up.
     /// - Parameter source: how a client gets a token, for the message.
     func authorize<Found: Sendable>(
         _ call: RouteRequest, source: String, _ find: (String) -> Found?
-    ) async -> Result<Found, Refusal> {
+    ) async throws(Refusal) -> Found {
         guard let token = call.bearer else {
-            return .failure(
-                Refusal(
-                    RouteResponse(problem: .unauthorized, .unauthorized, "this needs the token that \(source) yields")
-                        .with(.wwwAuthenticate, "Bearer")))
+            throw Refusal(
+                RouteResponse(problem: .unauthorized, .unauthorized, "this needs the token that \(source) yields")
+                    .with(.wwwAuthenticate, "Bearer"))
         }
         // A correct token is accepted after any number of wrong ones from this address, as tokens are too long to be
         // guessed.
-        if let found = find(token) { return .success(found) }
+        if let found = find(token) { return found }
         count { $0.wrongTokens += 1 }
         let reply = RouteResponse(problem: .unauthorized, .unauthorized, "the token is not valid here (any more)")
             .with(.wwwAuthenticate, "Bearer error=\"invalid_token\"")
-        return .failure(Refusal(await slowed(call, "wrong tokens", reply)))
+        throw Refusal(await slowed(call, "wrong tokens", reply))
     }
 
     /// The response to a wrong proof or signature. It is counted and delayed.

@@ -146,14 +146,15 @@ extension SignalingService {
 
     /// Routes a request. Answers OPTIONS for every resource, and adds OPTIONS to the Allow field of 405 responses.
     func route(_ call: RouteRequest) async -> RouteResponse {
-        let reply = await dispatch(call)
+        let reply: RouteResponse
+        do throws(Refusal) { reply = try await dispatch(call) } catch { reply = error.reply }
         guard reply.status == .methodNotAllowed, let allowed = reply.headers[.allow], !allowed.contains("OPTIONS")
         else { return reply }
         guard call.method == .options else { return reply.with(.allow, allowed + ", OPTIONS") }
         return RouteResponse(.ok, [.allow: allowed + ", OPTIONS"])
     }
 
-    private func dispatch(_ call: RouteRequest) async -> RouteResponse {
+    private func dispatch(_ call: RouteRequest) async throws(Refusal) -> RouteResponse {
         switch call.path.first {
         // OPTIONS for the server as a whole (RFC 9110 section 9.3.7).
         case "*" where call.method == .options:
@@ -161,18 +162,18 @@ extension SignalingService {
         case nil: return frontPage(call)
         case "_" where call.path.count == 2: return asset(call)
         case "favicon.ico" where call.path.count == 1: return icon(call)
-        case "services": return await serviceRoute(call)
+        case "services": return try await serviceRoute(call)
         case "broadcasts": return directory(call)
         default: break
         }
         if let id = call.broadcast, call.path.count == 2, call.path.last == "moved" { return moved(call, id) }
-        if let id = call.broadcast, let refusal = await fetch(id, for: call) { return refusal }
+        if let id = call.broadcast, let refusal = try await fetch(id, for: call) { return refusal }
         if let id = call.broadcast, broadcasts[id] == nil {
             if let tunnel = tunnels[.broadcast(id)] { return await forward(call, tunnel) }
             if let finder = configuration.finder, finder.knows(id) {
                 // The page needs no media.
                 if call.path.count == 1 { return page(call) }
-                return await respond(to: call, id, from: finder)
+                return try await respond(to: call, id, from: finder)
             }
         }
         guard let name = call.path.first, let id = call.broadcast, let broadcast = broadcasts[id] else {
@@ -183,24 +184,23 @@ extension SignalingService {
             return RouteResponse(.temporaryRedirect, [.location: "/" + id.text + rest])
         }
         if call.path.count == 1 { return page(call, of: broadcast.configuration.name) }
-        return await BroadcastRoutes(server: self, broadcast: broadcast).respond(to: call)
+        return try await BroadcastRoutes(server: self, broadcast: broadcast).route(call)
     }
 
     /// Answers a request for a broadcast that another relay has.
     private func respond(
         to call: RouteRequest, _ id: BroadcastID, from finder: any BroadcastFinder
-    ) async -> RouteResponse {
+    ) async throws(Refusal) -> RouteResponse {
         if call.method == .options {
             return RouteResponse(.ok, [.accessControlAllowMethods: "GET, HEAD, POST, PATCH, DELETE, OPTIONS"])
         }
         if call.path.count == 3, call.path[1] == "knock" { return .unknownKnock }
         guard call.path.count == 2, call.path.last == "knock" else {
             // Tokens of this server end with the broadcast.
-            switch await authorize(call, source: "an accepted knock", { _ in Never?.none }) {
-            case .failure(let refusal): return refusal.reply
-            }
+            _ = try await authorize(call, source: "an accepted knock") { _ in Bool?.none }
+            return .notFound
         }
-        return await challenge(call, id, from: finder)
+        return try await challenge(call, id, from: finder)
     }
 
     /// Answers a request for a broadcast whose host is elsewhere, or for a service that is. The page of a broadcast is
@@ -214,16 +214,16 @@ extension SignalingService {
         return call.path.count == 1 ? page(call) : await tunnel.forward(call)
     }
 
-    private func serviceRoute(_ call: RouteRequest) async -> RouteResponse {
+    private func serviceRoute(_ call: RouteRequest) async throws(Refusal) -> RouteResponse {
         if let id = call.service, let tunnel = tunnels[.service(id)] { return await forward(call, tunnel) }
         guard let name = call.path.dropFirst().first, let id = call.service, let service = services[id] else {
             return nothing(call, isBroadcast: false)
         }
         if name != id.text {
             let rest = call.path.dropFirst(2).map { "/" + $0 }.joined()
-            return RouteResponse(.temporaryRedirect, [.location: service.path + rest])
+            return RouteResponse(.temporaryRedirect, [.location: service.endpoint.path + rest])
         }
-        return await ServiceRoutes(server: self, service: service).respond(to: call)
+        return try await ServiceRoutes(server: self, service: service).route(call)
     }
 
     func get(_ call: RouteRequest, _ reply: () -> RouteResponse) -> RouteResponse {

@@ -56,18 +56,13 @@ struct UnfetchedKnocks {
 
 extension SignalingService {
     /// Handles POST /ID/knock for a broadcast that another relay has.
-    func challenge(_ call: RouteRequest, _ id: BroadcastID, from finder: any BroadcastFinder) async -> RouteResponse {
+    func challenge(
+        _ call: RouteRequest, _ id: BroadcastID, from finder: any BroadcastFinder
+    ) async throws(Refusal) -> RouteResponse {
         guard call.method == .post else { return .methodNotAllowed("POST") }
-        guard let (request, fingerprint, proof) = knockRequest(of: call) else { return malformedKnock }
-        guard let secret = finder.secret(of: id),
-            Proof(id: id, secret: secret).isViewer(proof, fingerprint: fingerprint)
-        else { return await wrongSecret(call) }
-        guard let identity = knocker(request, fingerprint) else { return malformedKey }
-        let challenge = KnockChallenge(
-            id: id, host: self.identity.fingerprint, identity: identity,
-            nonce: randomBytes(KnockChallenge.nonceLength))
+        let proof = finder.secret(of: id).map { Proof(id: id, secret: $0) }
+        let (request, challenge, origin) = try await challenge(call, of: id, proof)
         let ticket = KnockID.random()
-        let origin = request.nonce.flatMap { KnockOrigin($0, receivedAt: .now) }
         unfetchedKnocks.withLock {
             $0.add(
                 request, kind: UntrustedText.kind(userAgent: call.headers[.userAgent]), address: call.address,
@@ -75,18 +70,17 @@ extension SignalingService {
                 origin, ticket: ticket, now: .now)
         }
         count { $0.knocks += 1 }
-        return RouteResponse(.accepted, json: ChallengeDocument(nonce: Base64URL.encode(challenge.nonce)))
-            .with(.location, "/\(id.text)/knock/\(ticket.text)")
+        return challenged(challenge, ticket)
     }
 
     /// Handles PUT /ID/knock/TICKET for such a broadcast: has it fetched if the knock is signed, and puts the knock to it.
     /// - Returns: nil if it is no such knock, or is the broadcast's own now.
-    func fetch(_ id: BroadcastID, for call: RouteRequest) async -> RouteResponse? {
+    func fetch(_ id: BroadcastID, for call: RouteRequest) async throws(Refusal) -> RouteResponse? {
         guard call.method == .put, call.path.count == 3, call.path[1] == "knock",
             let ticket = call.path.last.flatMap({ KnockID($0) }),
             let knock = unfetchedKnocks.withLock({ $0.take(ticket, of: id, now: .now) })
         else { return nil }
-        guard let (signature, certificate) = signature(of: call) else { return malformedSignature }
+        let (signature, certificate) = try signature(of: call)
         guard knock.challenge.isSigned(signature, certificate: certificate) else { return await wrongSignature(call) }
         if broadcasts[id] == nil {
             guard await configuration.finder?.fetch(id) == true else {
@@ -96,6 +90,8 @@ extension SignalingService {
             }
         }
         guard let broadcast = broadcasts[id] else { return .unknownKnock }
-        return await BroadcastRoutes(server: self, broadcast: broadcast).take(knock, ticket)
+        try BroadcastRoutes(server: self, broadcast: broadcast).take(
+            knock.request, kind: knock.kind, knock.address, knock.challenge, knock.origin, ticket)
+        return nil
     }
 }

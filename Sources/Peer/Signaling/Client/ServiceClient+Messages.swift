@@ -1,33 +1,35 @@
-import Admission
-import FoundationEssentials
+public import Admission
 public import HTTP
-import NIOCore
 import NIOHTTP1
 
 extension ServiceClient {
-    private static let listingTimeout = Duration.seconds(5)
+    private static let timeout = Duration.seconds(5)
 
     /// Has the broadcast listed in the relay's directory. It is taken out when the broadcast ends.
     /// - Throws: `.gone` if the relay has no directory; `.timedOut` after 5 s without a response.
     public func list(_ listing: Listing) async throws(SignalingError) {
-        guard let body = try? JSONEncoder().encode(ListingDocument(listing)) else { return }
-        let answer = try await http.ask(
-            .PUT, path("/listing"), type: "application/json", body: ByteBuffer(bytes: body),
-            timeout: Self.listingTimeout)
-        guard answer.status == 204 else { throw http.failure(answer) }
+        try done(await send(ListingDocument(listing), .PUT, path("/listing"), timeout: Self.timeout))
+    }
+
+    /// Says which application the broadcast shows now.
+    /// - Throws: `.gone` if there is no broadcast, or the service is not told of applications; `.timedOut` after 5 s.
+    public func tell(application: ApplicationInfo) async throws(SignalingError) {
+        try done(await send(application, .PUT, path("/application"), timeout: Self.timeout))
     }
 
     /// Says that the broadcast is paused, or goes on, so that a relay's viewers are told.
     /// - Throws: `.gone` if there is no broadcast, or the service takes no pauses; `.timedOut` after 5 s.
     public func tell(isPaused: Bool) async throws(SignalingError) {
-        let answer = try await http.ask(isPaused ? .PUT : .DELETE, path("/pause"), timeout: Self.listingTimeout)
-        guard answer.status == 204 else { throw http.failure(answer) }
+        try done(await http.ask(isPaused ? .PUT : .DELETE, path("/pause"), timeout: Self.timeout))
     }
 
     /// Has a relay tell its viewers that those whom this host has sent there go back to it.
     /// - Throws: `.gone` if there is no broadcast, or the service is no relay that does this; `.timedOut` after 5 s.
     public func returnViewers() async throws(SignalingError) {
-        let answer = try await http.ask(.PUT, path("/return"), timeout: Self.listingTimeout)
+        try done(await http.ask(.PUT, path("/return"), timeout: Self.timeout))
+    }
+
+    private func done(_ answer: HTTPAnswer) throws(SignalingError) {
         guard answer.status == 204 else { throw http.failure(answer) }
     }
 
