@@ -149,9 +149,18 @@ final class PublishedBroadcasts: Sendable {
     }
 
     func closed(_ session: SessionID) {
+        if let environment = environment.with({ $0 }) {
+            environment.questions.end(of: session)
+            note(environment.directory.remove(session))
+        }
         guard let ended = entries.withLock({ $0.removeValue(forKey: session) }) else { return }
         // It may be published by another session already.
         if self.session(of: ended.broadcast.id) == nil { cluster.member?.withdraw(ended.broadcast.id) }
+    }
+
+    /// Tells the other relays what has changed in the directory.
+    func note(_ changes: [RelayDirectory.Change]) {
+        for (id, entry) in changes { cluster.member?.update(id) { $0.listing = entry } }
     }
 
     func broadcast(of session: SessionID) -> RelayedBroadcast? { entries.withLock { $0[session]?.broadcast } }
@@ -183,7 +192,7 @@ final class PublishedBroadcasts: Sendable {
         if let pass = knock.pass, !knock.wasRemoved { return pass == .ofPerson ? .accepted : .acceptedByRule }
         if let published = entries.withLock({ $0.first { $0.value.broadcast.id == id } }) {
             guard published.value.publisher.decidesOnViewers else { return await environment.decide(knock) }
-            return await environment.session.ask(knock, of: published.key)
+            return await environment.questions.ask(knock, of: published.key)
         }
         cluster.broadcasts?.noteKnock(of: id)
         guard let source = cluster.member?.sources(of: id).first?.broadcast else { return .unanswered }
@@ -194,7 +203,7 @@ final class PublishedBroadcasts: Sendable {
     /// Asks the publisher for another relay.
     func ask(_ knock: Knock, about id: BroadcastID) async -> KnockDecision {
         guard let environment = environment.with({ $0 }), let session = session(of: id) else { return .unanswered }
-        return await environment.session.ask(knock, of: session)
+        return await environment.questions.ask(knock, of: session)
     }
 
     private func report(_ event: BroadcastEvent, of id: BroadcastID) {
@@ -213,7 +222,7 @@ final class PublishedBroadcasts: Sendable {
     func noteAudience(of id: BroadcastID) {
         guard let session = session(of: id), let entry = entries.withLock({ $0[session] }) else { return }
         let viewers = cluster.audience(entry.viewers, of: id)
-        environment.with { $0 }?.session.note(viewers: viewers, of: session)
+        environment.with { $0 }?.directory.note(viewers: viewers, of: session)
         entry.audience.pass(viewers, interval: .betweenAudienceReports(viewers: viewers))
     }
 

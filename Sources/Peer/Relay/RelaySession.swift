@@ -32,6 +32,10 @@ public enum RelayEvent: Sendable {
 public final class RelaySession: Sendable {
     public struct Configuration: Sendable {
         public var service: ServiceSession.Configuration
+        /// The UDP port for the media of all peers.
+        public var media = MediaPort()
+        /// How broadcasts that can be watched here are listed; nil: not at all.
+        public var directory: DirectorySettings? = DirectorySettings()
         /// Of one broadcast.
         public var maximumViewers = 64
         /// Of all broadcasts; nil: the limits of HTTPS connections, which follow `maximumViewers`, are the only ones.
@@ -46,15 +50,11 @@ public final class RelaySession: Sendable {
         /// Nil: there are no other relays.
         public var cluster: ClusterSettings?
 
-        /// - Parameter service: its `media` is a free port on all addresses unless it has one. Whoever comes over its tunnels has it as
-        ///   STUN server, unless the service names one.
+        /// - Parameter service: names the media port as STUN server unless it names another one.
         public init(service: ServiceSession.Configuration) {
             self.service = service
-            self.service.media = service.media ?? MediaPort()
             self.service.videoCodecs = Set(VideoCodec.allCases)
             self.service.forwardsPackets = true
-            self.service.takesTunnels = true
-            self.service.directory = DirectorySettings()
         }
     }
 
@@ -62,7 +62,9 @@ public final class RelaySession: Sendable {
     private let identity: Identity
     /// Of each broadcast, without its identifier and secret.
     private let viewers: BroadcastConfiguration
-    private let session: ServiceSession
+    let session: ServiceSession
+    private let directory: RelayDirectory
+    private let questions: ViewerQuestions
     private let published: PublishedBroadcasts
     private let emit: @Sendable (RelayEvent) -> Void
 
@@ -85,17 +87,8 @@ public final class RelaySession: Sendable {
         self.identity = identity
         let published = PublishedBroadcasts(viewers, hasCluster: configuration.cluster != nil, emit: emit)
         self.published = published
-        var service = configuration.service
-        service.viewers = configuration.maximumTotalViewers ?? configuration.maximumViewers
-        service.media?.isSTUNServer = true
-        if configuration.cluster != nil {
-            service.finder = published.cluster
-            service.noteListing = { id, entry in published.cluster.member?.update(id) { $0.listing = entry } }
-        }
-        service.notePause = { published.broadcast(of: $0)?.setPaused($1) }
-        service.returnViewers = { published.broadcast(of: $0)?.send(.returnToHost) }
         session = ServiceSession(
-            configuration: service, identity: identity,
+            configuration: configuration.service, identity: identity,
             decide: { request in
                 if published.isDraining.with({ $0 }) { return .busy }
                 // Another relay has been asked.
@@ -103,7 +96,6 @@ public final class RelaySession: Sendable {
                 return await decide(request)
             },
             makeSink: { published.add($0, $1) },
-            findServed: { published.broadcast(of: $0)?.served },
             emit: { event in
                 switch event {
                 case .closed(let id, _, _): published.closed(id)
@@ -114,9 +106,15 @@ public final class RelaySession: Sendable {
                 emit(.service(event))
                 if case .connected(let id, _) = event { published.connected(id) }
             })
+        let loop = session.loop
+        loop.perform { loop.moderate(Self.moderation) }
+        directory = RelayDirectory(
+            session, linkHost: configuration.service.linkHost, fingerprint: identity.fingerprint)
+        questions = ViewerQuestions(session)
         let descriptors = DescriptorPlan.ofThisProcess
         let shared = RelayedBroadcast.Environment(
-            session: session, identity: identity, linkHost: configuration.service.linkHost,
+            session: session, directory: directory, questions: questions, identity: identity,
+            linkHost: configuration.service.linkHost,
             linkFlags: configuration.service.linkFlags,
             maximumViewers: configuration.maximumViewers, maximumBitrate: configuration.maximumBitrate,
             agents: LoopBound(
@@ -132,10 +130,20 @@ public final class RelaySession: Sendable {
         published.environment.with { $0 = shared }
     }
 
-    /// Opens the server.
+    /// Thousands of viewers send feedback all the time, and each wake-up of the loop costs as much as reading it.
+    private static let moderation = MediaDuration.microseconds(500)
+
+    /// Opens the media port and the server.
     /// - Returns: the link for publishers, with the secret of the configuration.
     public func start() async throws(EndReason) -> ServiceLink {
-        let link = try await session.start()
+        let socket = try await configuration.media.open(on: session.loop)
+        let port = await socket.ifRunning { $0.port }
+        let role = RelayRole(
+            delegate: RelayDelegate(session, published, directory, questions) { [emit] in emit(.service($0)) },
+            finder: configuration.cluster == nil ? nil : published.cluster, directory: configuration.directory,
+            viewers: configuration.maximumTotalViewers ?? configuration.maximumViewers, socket: socket,
+            mediaServer: port.flatMap { configuration.media.server(port: $0, host: configuration.service.linkHost) })
+        let link = try await session.start(as: role)
         if let settings = configuration.cluster { join(settings, link) }
         return link
     }
@@ -203,7 +211,7 @@ public final class RelaySession: Sendable {
 
     /// Whether no broadcast runs.
     public var isIdle: Bool {
-        published.isEmpty && !session.hasTunnels && published.cluster.broadcasts?.isIdle != false
+        published.isEmpty && !directory.hasTunnels && published.cluster.broadcasts?.isIdle != false
     }
 
     public func statistics() async -> RelayStatistics {
@@ -215,7 +223,7 @@ public final class RelaySession: Sendable {
                 datagrams: counters.datagrams, refusedRequests: counters.refusedRequests,
                 strangers: counters.strangers, bindingResponses: counters.bindingResponses)
         }
-        result.tunnels = session.tunnelCount
+        result.tunnels = directory.tunnelCount
         let member = published.cluster.member
         for (id, broadcast) in published.all {
             let received = await session.statistics(of: id)

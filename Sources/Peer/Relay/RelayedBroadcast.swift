@@ -23,6 +23,8 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
     /// The settings and resources that all broadcasts of a relay share.
     struct Environment: Sendable {
         var session: ServiceSession
+        var directory: RelayDirectory
+        var questions: ViewerQuestions
         var identity: Identity
         var linkHost: String
         var linkFlags: LinkFlags
@@ -112,11 +114,7 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
     var link: Link? { state.withLock { $0.link } }
 
     /// Where it can be watched; nil before media was negotiated.
-    var served: ServedBroadcast? {
-        state.withLock { state in
-            state.link.map { ServedBroadcast(link: $0, codec: state.video?.codec) }
-        }
-    }
+    var served: (Link, VideoCodec?)? { state.withLock { state in state.link.map { ($0, state.video?.codec) } } }
 
     /// Tells all viewers. Lost before media was negotiated.
     func send(_ event: HostEvent) { state.withLock { $0.served }?.signaling.send(event) }
