@@ -9,20 +9,18 @@ import Signaling
 /// pauses and the publishers' decisions about viewers are the relay's.
 final class RelayDelegate: ServiceDelegate {
     private let session: ServiceSession
-    private let published: PublishedBroadcasts
+    private let streams: RelayStreams
     private let directory: RelayDirectory
     private let questions: ViewerQuestions
-    private let emit: @Sendable (ServiceSessionEvent) -> Void
 
     init(
-        _ session: ServiceSession, _ published: PublishedBroadcasts, _ directory: RelayDirectory,
-        _ questions: ViewerQuestions, emit: @escaping @Sendable (ServiceSessionEvent) -> Void
+        _ session: ServiceSession, _ streams: RelayStreams, _ directory: RelayDirectory,
+        _ questions: ViewerQuestions
     ) {
         self.session = session
-        self.published = published
+        self.streams = streams
         self.directory = directory
         self.questions = questions
-        self.emit = emit
     }
 
     // MARK: Publications
@@ -47,37 +45,37 @@ final class RelayDelegate: ServiceDelegate {
 
     func closeSession(_ session: SessionID) async {
         guard let tunnel = directory.close(session) else { return await self.session.closeSession(session) }
-        published.note(directory.remove(session))
-        emit(.tunnelClosed(session, tunnel))
+        streams.note(directory.remove(session))
+        streams.emit(.service(.tunnelClosed(session, tunnel)))
     }
 
     // MARK: Tunnels and the directory
 
     func openTunnel(_ session: SessionID, of id: TunnelID, publisher: Publisher) async -> Bool {
         guard directory.open(session, id) else { return false }
-        emit(.tunnelOpened(session, publisher, id))
+        streams.emit(.service(.tunnelOpened(session, publisher, id)))
         return true
     }
 
     func list(
         _ listing: Listing, of application: ApplicationInfo, by sessions: [SessionID]
     ) async -> ListingOutcome {
-        let served = sessions.lazy.compactMap { id in self.published.broadcast(of: id)?.served.map { (id, $0.0, $0.1) }
+        let served = sessions.lazy.compactMap { id in self.streams.broadcast(of: id)?.served.map { (id, $0.0, $0.1) }
         }
         let (outcome, listed) = directory.list(listing, of: application, by: sessions, served: served.first)
         if let listed {
-            if let id = BroadcastID(listed.entry.id) { published.note([(id, listed.entry)]) }
-            if listed.isNew { emit(.listed(listed.session, listed.entry)) }
+            if let id = BroadcastID(listed.entry.id) { streams.note([(id, listed.entry)]) }
+            if listed.isNew { streams.emit(.service(.listed(listed.session, listed.entry))) }
         }
         return outcome
     }
 
-    func unlist(_ sessions: [SessionID]) async { published.note(directory.unlist(sessions)) }
+    func unlist(_ sessions: [SessionID]) async { streams.note(directory.unlist(sessions)) }
 
     func annotate(_ application: ApplicationInfo, by sessions: [SessionID]) async -> Bool {
         let (known, changes) = directory.annotate(application, by: sessions)
-        published.note(changes)
-        for session in known { emit(.annotated(session, application)) }
+        streams.note(changes)
+        for session in known { streams.emit(.service(.annotated(session, application))) }
         return !known.isEmpty
     }
 
@@ -94,13 +92,13 @@ final class RelayDelegate: ServiceDelegate {
 
     func notePause(_ isPaused: Bool, by sessions: [SessionID]) async -> Bool {
         let known = sessions.filter(session.has)
-        for session in known { published.broadcast(of: session)?.setPaused(isPaused) }
+        for session in known { streams.broadcast(of: session)?.setPaused(isPaused) }
         return !known.isEmpty
     }
 
     func returnViewers(by sessions: [SessionID]) async -> Bool {
         let known = sessions.filter(session.has)
-        for session in known { published.broadcast(of: session)?.send(.returnToHost) }
+        for session in known { streams.broadcast(of: session)?.send(.returnToHost) }
         return !known.isEmpty
     }
 }

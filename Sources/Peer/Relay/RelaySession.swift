@@ -60,13 +60,12 @@ public final class RelaySession: Sendable {
 
     private let configuration: Configuration
     private let identity: Identity
-    /// Of each broadcast, without its identifier and secret.
-    private let viewers: BroadcastConfiguration
     let session: ServiceSession
     private let directory: RelayDirectory
     private let questions: ViewerQuestions
-    private let published: PublishedBroadcasts
-    private let emit: @Sendable (RelayEvent) -> Void
+    private let streams: RelayStreams
+    /// Emptied by `stop`, as the service and the streams refer to each other.
+    private let reference: Monitor<RelayStreams?>
 
     /// - Parameters:
     ///   - decide: answers publishers that want to pair; called for several at a time.
@@ -78,56 +77,29 @@ public final class RelaySession: Sendable {
         admit: @escaping HostSession.KnockPolicy, emit: @escaping @Sendable (RelayEvent) -> Void
     ) {
         self.configuration = configuration
-        self.emit = emit
-        var viewers = BroadcastConfiguration()
-        viewers.serve(viewers: configuration.maximumViewers)
-        viewers.iceServers = configuration.service.service.iceServers
-        viewers.turnSecret = configuration.service.service.turnSecret
-        self.viewers = viewers
         self.identity = identity
-        let published = PublishedBroadcasts(viewers, hasCluster: configuration.cluster != nil, emit: emit)
-        self.published = published
+        let reference = Monitor<RelayStreams?>(nil)
+        self.reference = reference
         session = ServiceSession(
             configuration: configuration.service, identity: identity,
             decide: { request in
-                if published.isDraining.with({ $0 }) { return .busy }
+                guard let streams = reference.with({ $0 }), !streams.isDraining else { return .busy }
                 // Another relay has been asked.
-                if published.cluster.member?.isPublisher(request.fingerprint) == true { return .accepted }
+                if streams.member?.isPublisher(request.fingerprint) == true { return .accepted }
                 return await decide(request)
             },
-            makeSink: { published.add($0, $1) },
-            emit: { event in
-                switch event {
-                case .closed(let id, _, _): published.closed(id)
-                case .interrupted(let id): published.broadcast(of: id)?.setActive(false)
-                case .resumed(let id): published.broadcast(of: id)?.setActive(true)
-                default: break
-                }
-                emit(.service(event))
-                if case .connected(let id, _) = event { published.connected(id) }
-            })
+            makeSink: { id, publisher in reference.with { $0 }?.add(id, publisher) },
+            emit: { event in reference.with { $0 }?.report(event) })
         let loop = session.loop
         loop.perform { loop.moderate(Self.moderation) }
         directory = RelayDirectory(
             session, linkHost: configuration.service.linkHost, fingerprint: identity.fingerprint)
         questions = ViewerQuestions(session)
-        let descriptors = DescriptorPlan.ofThisProcess
-        let shared = RelayedBroadcast.Environment(
-            session: session, directory: directory, questions: questions, identity: identity,
-            linkHost: configuration.service.linkHost,
-            linkFlags: configuration.service.linkFlags,
-            maximumViewers: configuration.maximumViewers, maximumBitrate: configuration.maximumBitrate,
-            agents: LoopBound(
-                session.loop,
-                making: {
-                    ICEAgentPool(
-                        .init(agents: .max, descriptors: descriptors.agents, reserve: descriptors.reserve / 2))
-                }),
-            places: LoopBound(session.loop, making: { ViewerPlaces(configuration.maximumTotalViewers ?? .max) }),
-            fanOut: LoopBound(
-                session.loop, making: { FanOut(threads: configuration.sendingThreads, sharing: configuration.sharing) }),
-            decide: admit, viewerLimit: configuration.viewerLimit)
-        published.environment.with { $0 = shared }
+        streams = RelayStreams(
+            RelayedBroadcast.Environment(configuration, identity, session, decide: admit), directory, questions,
+            settings: configuration.viewers, capacity: configuration.service.service.sessionCapacity,
+            hasCluster: configuration.cluster != nil, emit: emit)
+        reference.with { $0 = streams }
     }
 
     /// Thousands of viewers send feedback all the time, and each wake-up of the loop costs as much as reading it.
@@ -139,80 +111,36 @@ public final class RelaySession: Sendable {
         let socket = try await configuration.media.open(on: session.loop)
         let port = await socket.ifRunning { $0.port }
         let role = RelayRole(
-            delegate: RelayDelegate(session, published, directory, questions) { [emit] in emit(.service($0)) },
-            finder: configuration.cluster == nil ? nil : published.cluster, directory: configuration.directory,
+            delegate: RelayDelegate(session, streams, directory, questions),
+            finder: configuration.cluster == nil ? nil : streams, directory: configuration.directory,
             viewers: configuration.maximumTotalViewers ?? configuration.maximumViewers, socket: socket,
             mediaServer: port.flatMap { configuration.media.server(port: $0, host: configuration.service.linkHost) })
         let link = try await session.start(as: role)
-        if let settings = configuration.cluster { join(settings, link) }
+        if let cluster = configuration.cluster {
+            let own = ClusterNode(
+                name: cluster.node, host: link.host, port: link.port, fingerprint: identity.fingerprint,
+                isWebPKI: configuration.service.linkFlags.contains(.webPKI), region: session.directory?.region,
+                linkSecret: link.secret)
+            streams.join(own, cluster.bus)
+        }
         return link
     }
 
-    private func join(_ settings: ClusterSettings, _ link: ServiceLink) {
-        let own = ClusterNode(
-            name: settings.node, host: link.host, port: link.port, fingerprint: identity.fingerprint,
-            isWebPKI: configuration.service.linkFlags.contains(.webPKI), region: session.directory?.region,
-            linkSecret: link.secret)
-        let (session, published) = (session, published)
-        let member = ClusterMember(
-            own, bus: settings.bus, directory: session.directory,
-            handlers: .init(
-                decide: { await published.ask($1, about: $0) },
-                noteSlowest: { published.note(slowest: $0, of: $1, at: $2) },
-                emit: { [weak self] in self?.report($0) }))
-        let broadcasts = ClusterBroadcasts(
-            member, own: own, settings: viewers, identity: identity,
-            capacity: configuration.service.service.sessionCapacity,
-            resources: {
-                .init(
-                    loop: session.loop, localAddress: nil, socket: session.socket, isOneOfMany: false,
-                    followsAlternates: false)
-            },
-            make: { published.make($0, $1) },
-            published: { published.published($0) },
-            emit: { [emit] in emit(.cluster($0)) })
-        published.cluster.begin(member, broadcasts)
-        member.start()
-    }
-
-    private func report(_ event: ClusterMember.Event) {
-        switch event {
-        case .joined(let node):
-            published.tellAlternates()
-            emit(.cluster(.joined(node)))
-        case .left(let node):
-            published.cluster.broadcasts?.relayHasGone(node)
-            published.tellAlternates()
-            emit(.cluster(.left(node)))
-        case .changed: published.tellAlternates()
-        case .nameIsTaken: emit(.cluster(.nameIsTaken))
-        case .broadcastChanged(let id): if let id = BroadcastID(id) { published.noteChange(of: id) }
-        }
-    }
-
     /// The connection to the others of the cluster was made: they are told of this relay at once.
-    public func clusterIsConnected() { published.cluster.member?.tick() }
+    public func clusterIsConnected() { streams.member?.tick() }
 
     /// Presents this certificate to connections that come from now on. There was another one at the start.
     public func present(_ certificate: ServerCertificate) { session.present(certificate) }
 
     /// Takes no further publisher and no further viewer from now on. What runs goes on, or moves to another relay of the
     /// cluster.
-    public func drain() {
-        published.isDraining.change { $0 = true }
-        session.refuseBroadcasts()
-        published.cluster.member?.drain()
-        published.cluster.broadcasts?.drain()
-        _ = published.moveAll()
-    }
+    public func drain() { streams.drain() }
 
     /// Whether publishers and viewers are taken.
-    public var isReady: Bool { !published.isDraining.with { $0 } }
+    public var isReady: Bool { !streams.isDraining }
 
     /// Whether no broadcast runs.
-    public var isIdle: Bool {
-        published.isEmpty && !directory.hasTunnels && published.cluster.broadcasts?.isIdle != false
-    }
+    public var isIdle: Bool { streams.isEmpty && !directory.hasTunnels }
 
     public func statistics() async -> RelayStatistics {
         var result = RelayStatistics()
@@ -224,16 +152,7 @@ public final class RelaySession: Sendable {
                 strangers: counters.strangers, bindingResponses: counters.bindingResponses)
         }
         result.tunnels = directory.tunnelCount
-        let member = published.cluster.member
-        for (id, broadcast) in published.all {
-            let received = await session.statistics(of: id)
-            await result.add(broadcast, received, relays: member?.copies(of: broadcast.id) ?? 0)
-        }
-        let copies = await published.cluster.broadcasts?.statistics() ?? []
-        for (broadcast, received) in copies {
-            await result.add(broadcast, received, relays: member?.copies(of: broadcast.id) ?? 0)
-        }
-        result.cluster = member.map { .init(relays: $0.relayCount, fetched: copies.count) }
+        await streams.addStatistics(to: &result)
         return result
     }
 
@@ -242,27 +161,57 @@ public final class RelaySession: Sendable {
 
     /// Ends all broadcasts and frees everything.
     public func stop(reason: String = "the relay has stopped") async {
-        let cluster = published.cluster
         if isReady, !isIdle {
             // Without a drain, publishers and viewers get a moment to move.
             drain()
             let deadline = ContinuousClock.now + Self.movingTime
-            while cluster.member?.others.isEmpty == false, !isIdle, ContinuousClock.now < deadline {
+            while streams.member?.others.isEmpty == false, !isIdle, ContinuousClock.now < deadline {
                 try? await Task.sleep(for: .milliseconds(50))
             }
         }
         // Viewers learn that it is the relay which ends, not the host.
-        published.environment.with { $0 }?.stopReason.with { $0 = reason }
-        cluster.member?.stop()
-        await cluster.broadcasts?.stop()
-        cluster.end()
-        let fanOut = published.environment.with { $0?.fanOut }
+        await streams.stop(reason)
         // What is left is sent by the loop's thread.
-        await fanOut?.performAndWait { fanOut, done in
+        await streams.environment.fanOut.performAndWait { fanOut, done in
             fanOut.stop()
             done()
         }
         await session.stop(reason: reason)
-        published.environment.with { $0 = nil }
+        reference.with { $0 = nil }
+    }
+}
+
+extension RelaySession.Configuration {
+    /// Of each broadcast, without its identifier and secret.
+    fileprivate var viewers: BroadcastConfiguration {
+        var result = BroadcastConfiguration()
+        result.serve(viewers: maximumViewers)
+        result.iceServers = service.service.iceServers
+        result.turnSecret = service.service.turnSecret
+        return result
+    }
+}
+
+extension RelayedBroadcast.Environment {
+    fileprivate init(
+        _ configuration: RelaySession.Configuration, _ identity: Identity, _ session: ServiceSession,
+        decide: @escaping HostSession.KnockPolicy
+    ) {
+        let descriptors = DescriptorPlan.ofThisProcess
+        self.init(
+            session: session, identity: identity, linkHost: configuration.service.linkHost,
+            linkFlags: configuration.service.linkFlags,
+            maximumViewers: configuration.maximumViewers, maximumBitrate: configuration.maximumBitrate,
+            agents: LoopBound(
+                session.loop,
+                making: {
+                    ICEAgentPool(
+                        .init(agents: .max, descriptors: descriptors.agents, reserve: descriptors.reserve / 2))
+                }),
+            places: LoopBound(session.loop, making: { ViewerPlaces(configuration.maximumTotalViewers ?? .max) }),
+            fanOut: LoopBound(
+                session.loop,
+                making: { FanOut(threads: configuration.sendingThreads, sharing: configuration.sharing) }),
+            decide: decide, viewerLimit: configuration.viewerLimit)
     }
 }

@@ -23,8 +23,6 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
     /// The settings and resources that all broadcasts of a relay share.
     struct Environment: Sendable {
         var session: ServiceSession
-        var directory: RelayDirectory
-        var questions: ViewerQuestions
         var identity: Identity
         var linkHost: String
         var linkFlags: LinkFlags
@@ -37,8 +35,6 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
         var fanOut: LoopBound<FanOut>
         var decide: HostSession.KnockPolicy
         var viewerLimit: (@Sendable (ViewerDescription) -> Bitrate?)?
-        /// Why the relay stops; nil while it runs.
-        let stopReason = Monitor<String?>(nil)
     }
 
     struct Served: Sendable {
@@ -56,6 +52,8 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
     }
 
     struct State {
+        /// The number of the session that has the broadcast.
+        var feed = 0
         var requestKeyframe: (@Sendable (KeyframeRequest) -> Void)?
         var limitBitrate: (@Sendable (Bitrate?) -> Void)?
         var receivedBytes: (@Sendable () -> Int)?
@@ -76,39 +74,35 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
 
     let frames = FrameQueues()
     let packets = FrameQueue<AudioPacketInfo>(capacity: 8, bytes: 1_500)
-    let name: String?
     let configuration: BroadcastConfiguration
-    /// Nil after the end of the relay.
-    let environment: Environment?
-    let decide: HostSession.KnockPolicy
-    let emit: @Sendable (BroadcastEvent) -> Void
-    let reportSlowest: @Sendable (Bitrate?) -> Void
-    let exceeded: @Sendable () -> Void
+    let streams: RelayStreams
+    /// The publisher and the other relays learn how many watch.
+    let audience: Throttle<Int>
     let state = Mutex(State())
 
     /// Of tracks in `RelayClock`; audio tracks follow.
     static let videoTrack = -1
 
-    /// - Parameters:
-    ///   - name: as viewers see it.
-    ///   - decide: answers viewers that knock.
-    ///   - reportSlowest: tells the publisher, or the relay that this one fetches from, what the slowest viewer can get,
-    ///     on the network loop.
-    ///   - exceeded: ends the broadcast of a publisher that sends too much, on the network loop.
-    init(
-        name: String?, _ configuration: BroadcastConfiguration, _ environment: Environment?,
-        decide: @escaping HostSession.KnockPolicy,
-        emit: @escaping @Sendable (BroadcastEvent) -> Void,
-        reportSlowest: @escaping @Sendable (Bitrate?) -> Void, exceeded: @escaping @Sendable () -> Void
-    ) {
-        self.reportSlowest = reportSlowest
-        self.exceeded = exceeded
-        self.name = name
+    /// - Parameter configuration: with the name that viewers see.
+    init(_ configuration: BroadcastConfiguration, _ streams: RelayStreams) {
         self.configuration = configuration
-        self.environment = environment
-        self.decide = decide
-        self.emit = emit
+        self.streams = streams
+        audience = Throttle { [weak streams, id = configuration.id] in streams?.report(viewers: $0, of: id) }
     }
+
+    private var environment: Environment { streams.environment }
+
+    /// Gives the broadcast to another session.
+    /// - Returns: the number of that session.
+    func changeFeed() -> Int {
+        state.withLock { state in
+            state.feed += 1
+            return state.feed
+        }
+    }
+
+    /// Whether a session still has the broadcast.
+    func isFed(by number: Int) -> Bool { state.withLock { $0.feed == number && !$0.isClosed } }
 
     /// The viewers' link; nil before media was negotiated.
     var link: Link? { state.withLock { $0.link } }
@@ -121,7 +115,7 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
 
     /// Tells all viewers where they can go on.
     func send(alternates links: [String]) {
-        guard let environment, let link,
+        guard let link,
             let alternates = try? SignedAlternates(links, of: link.id, signedBy: environment.identity)
         else { return }
         send(.alternates(alternates))
@@ -162,7 +156,7 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
     var passKey: [UInt8]? { configuration.passKey }
 
     /// For people.
-    var displayName: String { name ?? "" }
+    var displayName: String { configuration.name ?? "" }
 
     /// The codec (nil without video), and what was sent to the viewers; nil before media was negotiated.
     func traffic() async -> (id: BroadcastID, codec: VideoCodec?, BroadcastTraffic)? {
@@ -183,7 +177,6 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
             state.clock = RelayClock()
             return state.served == nil && !state.isClosed
         }
-        guard let environment else { return }
         guard isFirst else {
             let codec = state.withLock { $0.video?.codec }
             guard codec == format.video else {
@@ -201,14 +194,16 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
         var broadcast: Broadcast?
         environment.agents.assumeIsolated {
             broadcast = Broadcast(
-                loop: loop, settings: settings(format, environment), source: self, agents: $0,
+                loop: loop, settings: settings(format), source: self, agents: $0,
                 places: environment.places.assumeIsolated { $0 })
             broadcast?.servers = environment.session.iceServers
         }
         guard let broadcast else { return }
         let core = LoopBound(loop, broadcast)
-        let signaling = BroadcastSignaling(
-            core: core, knocks: KnockHandler(decideKnock: decide, emit: emit), onEvent: emit)
+        let (streams, id) = (streams, id)
+        let emit: @Sendable (BroadcastEvent) -> Void = { streams.handle($0, of: id) }
+        let knocks = KnockHandler(decideKnock: { await streams.decide($0, about: id) }, emit: emit)
+        let signaling = BroadcastSignaling(core: core, knocks: knocks, onEvent: emit)
         do throws(SignalingServerError) {
             var configuration = configuration
             configuration.videoCodec = format.video
@@ -229,7 +224,8 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
                     return core.assumeIsolated { $0.audienceEstimates(behind: behind) }
                 },
                 limit: { [weak self] rate in self?.state.withLock { $0.limitBitrate }?(rate) },
-                reportSlowest: reportSlowest, exceeded: exceeded)
+                reportSlowest: { streams.report(slowest: $0, of: id) },
+                exceeded: { streams.end(id, "it sent more than twice the relay's limit for 10 s") })
             state.withLock { state in
                 state.served = Served(
                     core: core, signaling: signaling, handle: handle, audioTracks: broadcast.settings.audio.count,
@@ -251,7 +247,7 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
         }
     }
 
-    func settings(_ format: EncodedMediaFormat, _ environment: Environment) -> Broadcast.Settings {
+    private func settings(_ format: EncodedMediaFormat) -> Broadcast.Settings {
         let kinds: [MediaTrackKind] = [.applicationAudio, .microphoneAudio]
         let audio = zip(format.audio, kinds).map { known, usual in
             Broadcast.AudioTrack(kind: known ?? usual, hasSilenceSuppression: false)
@@ -259,7 +255,7 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
         var result = Broadcast.Settings(
             identity: .init(environment.identity), fingerprint: environment.identity.fingerprint,
             maximumBitrate: environment.maximumBitrate, audio: audio, maximumViewers: environment.maximumViewers,
-            includesLoopback: true, usesUPnP: false, usesOnlyRelays: false, name: name,
+            includesLoopback: true, usesUPnP: false, usesOnlyRelays: false, name: configuration.name,
             viewerLimit: environment.viewerLimit)
         result.socket = environment.session.socket
         result.fanOut = environment.fanOut
@@ -280,7 +276,7 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
         guard let served else { return done() }
         served.keyframeRequests.perform { $0.close() }
         served.bandwidth.perform { $0.close() }
-        let reason = environment?.stopReason.with { $0 } ?? "the publisher has left the relay"
+        let reason = streams.stopReason ?? "the publisher has left the relay"
         Task {
             await served.signaling.end(reason: reason)
             await served.core.performAndWait { $0.end($1) }

@@ -61,8 +61,9 @@ extension ServiceSession: ServiceDelegate {
         let replaced = state.with { state in publisher.replaces.flatMap { state.broadcasts[$0] } }
         if let replaced, replaced.format != EncodedMediaFormat(offer) { publisher.replaces = nil }
         let id = SessionID.random()
+        guard let sink = makeSink(id, publisher) else { throw refusal }
         let broadcast = IncomingBroadcast(
-            id: id, loop: loop, publisher: publisher, sink: makeSink(id, publisher),
+            id: id, loop: loop, publisher: publisher, sink: sink,
             format: EncodedMediaFormat(offer), emit: { [weak self] in self?.report($0, of: id) })
         replaced?.end(.republished)
         let servers: ICEServerResolver.Addresses? = state.with { state in

@@ -21,7 +21,7 @@ public final class ServiceSession: Sendable {
     let configuration: Configuration
     let identity: Identity
     let decidePairing: @Sendable (PairingRequest) async -> PairingDecision
-    let makeSink: @Sendable (SessionID, Publisher) -> any EncodedMediaSink
+    let makeSink: @Sendable (SessionID, Publisher) -> (any EncodedMediaSink)?
     let emit: @Sendable (ServiceSessionEvent) -> Void
     package let loop = EventLoop(name: "net-0")
 
@@ -51,12 +51,12 @@ public final class ServiceSession: Sendable {
 
     /// - Parameters:
     ///   - decide: answers pairings; called for several at a time.
-    ///   - makeSink: called once for each broadcast; its session closes the sink.
+    ///   - makeSink: called once for each broadcast, whose session closes the sink; nil: it is not taken.
     ///   - emit: called from any thread.
     public init(
         configuration: Configuration, identity: Identity,
         decide: @escaping @Sendable (PairingRequest) async -> PairingDecision,
-        makeSink: @escaping @Sendable (SessionID, Publisher) -> any EncodedMediaSink,
+        makeSink: @escaping @Sendable (SessionID, Publisher) -> (any EncodedMediaSink)?,
         emit: @escaping @Sendable (ServiceSessionEvent) -> Void
     ) {
         self.configuration = configuration
@@ -223,6 +223,8 @@ public final class ServiceSession: Sendable {
         await state.with { $0.resolver }?.close()
         state.with { $0.socket }?.perform { $0.close() }
         await loop.stop()
+        // They refer to the session.
+        state.with { ($0.server, $0.handle) = (nil, nil) }
     }
 
     // MARK: Broadcasts

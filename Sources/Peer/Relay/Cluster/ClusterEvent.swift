@@ -21,3 +21,15 @@ public enum ClusterEvent: Sendable {
     /// A broadcast of another relay has gone, or its publisher sends to this relay.
     case released(BroadcastID)
 }
+
+/// How a relay is one of several.
+public struct ClusterSettings: Sendable {
+    /// The name of this relay, which no other one has (``ClusterNode/isName(_:)``).
+    public var node: String
+    public var bus: any MessageBus
+
+    public init(node: String, bus: any MessageBus) {
+        self.node = node
+        self.bus = bus
+    }
+}

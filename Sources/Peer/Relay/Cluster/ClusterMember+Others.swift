@@ -16,6 +16,20 @@ extension ClusterMember {
         state.withLock { $0.cluster.canFetch(id.text, from: node) }
     }
 
+    /// What the other relays have told of a broadcast.
+    func upstreams(of id: BroadcastID) -> UpstreamRelays {
+        state.withLock { state in
+            UpstreamRelays(
+                sources: state.cluster.sources(of: id.text).map {
+                    UpstreamRelay(node: $0.node, broadcast: $0.broadcast)
+                },
+                unable: Set(state.cluster.nodes.keys.filter { state.cluster.canFetch(id.text, from: $0) == false }))
+        }
+    }
+
+    /// This relay.
+    var own: ClusterNode { state.withLock { $0.own } }
+
     /// How many other relays are heard.
     public var relayCount: Int { state.withLock { $0.cluster.nodes.count } }
 
