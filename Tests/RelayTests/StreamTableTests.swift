@@ -242,16 +242,28 @@ import Testing
         }
     }
 
-    @Test(arguments: 0..<100) func everyStreamHasOneSourceAndAnEnd(seed: Int) throws {
-        var world = StreamWorld(seed: UInt64(seed))
+    /// Takes 400 steps at random; the relay drains in every third run.
+    private func run(_ seed: Int, flaw: StreamWorld.Flaw? = nil) throws -> StreamWorld {
+        var world = StreamWorld(seed: UInt64(seed), flaw: flaw)
         for number in 0..<400 {
-            do {
-                if seed % 3 == 0, number == 300 { try world.handle(.drain) }
-                try step(&world)
-            } catch let violation as StreamWorld.Violation {
-                Issue.record("seed \(seed), step \(number): \(violation.text)")
-                return
-            }
+            if seed % 3 == 0, number == 300 { try world.handle(.drain) }
+            try step(&world)
+        }
+        return world
+    }
+
+    /// The simulation is able to fail.
+    @Test(arguments: StreamWorld.Flaw.allCases) func everyForgottenActionIsFound(_ flaw: StreamWorld.Flaw) {
+        #expect(throws: StreamWorld.Violation.self) { for seed in 0..<20 { _ = try run(seed, flaw: flaw) } }
+    }
+
+    @Test(arguments: 0..<100) func everyStreamHasOneSourceAndAnEnd(seed: Int) throws {
+        var world: StreamWorld
+        do {
+            world = try run(seed)
+        } catch let violation as StreamWorld.Violation {
+            Issue.record("seed \(seed): \(violation.text)")
+            return
         }
         // What can be got and is watched comes, if relays do what they say.
         if seed % 3 != 0 {

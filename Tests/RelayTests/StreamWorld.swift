@@ -14,6 +14,9 @@ struct StreamWorld {
 
     struct Violation: Error { let text: String }
 
+    /// Kinds of actions that the table might forget.
+    enum Flaw: CaseIterable { case leave, announce, withdraw, setActive, reportLost, close, look }
+
     /// What another relay has of a broadcast.
     struct Elsewhere {
         var isPublished: Bool
@@ -48,7 +51,12 @@ struct StreamWorld {
     var released: [BroadcastID] = []
     var media = 0
 
-    init(seed: UInt64) { random = SeededGenerator(seed: seed) }
+    let flaw: Flaw?
+
+    init(seed: UInt64, flaw: Flaw? = nil) {
+        random = SeededGenerator(seed: seed)
+        self.flaw = flaw
+    }
 
     static func node(_ name: String) -> ClusterNode {
         ClusterNode(
@@ -81,8 +89,22 @@ struct StreamWorld {
     // MARK: Events
 
     mutating func handle(_ event: Table.Event) throws(Violation) {
-        for action in table.handle(event, now: now) { try perform(action) }
+        let before = table.fetched.map(\.media)
+        for action in table.handle(event, now: now) where !isForgotten(action) { try perform(action) }
+        let left = Set(table.streams.values.map(\.media))
+        if let media = before.first(where: { !left.contains($0) && !closed.contains($0) }) {
+            throw Violation(text: "nobody closes \(media)")
+        }
         try check()
+    }
+
+    private func isForgotten(_ action: Table.Action) -> Bool {
+        switch (action, flaw) {
+        case (.leave, .leave), (.announce, .announce), (.withdraw, .withdraw), (.setActive, .setActive),
+            (.reportLost, .reportLost), (.close, .close), (.look, .look):
+            true
+        default: false
+        }
     }
 
     /// - Returns: the media that the publisher's session feeds.

@@ -10,7 +10,6 @@ public import MediaCore
 public import PeerConnection
 public import Service
 public import Signaling
-import Viewer
 
 /// Events of a ``RelaySession``.
 public enum RelayEvent: Sendable {
@@ -62,7 +61,6 @@ public final class RelaySession: Sendable {
     private let identity: Identity
     let session: ServiceSession
     private let directory: RelayDirectory
-    private let questions: ViewerQuestions
     private let streams: RelayStreams
     /// Emptied by `stop`, as the service and the streams refer to each other.
     private let reference: Monitor<RelayStreams?>
@@ -94,9 +92,8 @@ public final class RelaySession: Sendable {
         loop.perform { loop.moderate(Self.moderation) }
         directory = RelayDirectory(
             session, linkHost: configuration.service.linkHost, fingerprint: identity.fingerprint)
-        questions = ViewerQuestions(session)
         streams = RelayStreams(
-            RelayedBroadcast.Environment(configuration, identity, session, decide: admit), directory, questions,
+            RelayedBroadcast.Environment(configuration, identity, session, decide: admit), directory,
             settings: configuration.viewers, capacity: configuration.service.service.sessionCapacity,
             hasCluster: configuration.cluster != nil, emit: emit)
         reference.with { $0 = streams }
@@ -111,7 +108,7 @@ public final class RelaySession: Sendable {
         let socket = try await configuration.media.open(on: session.loop)
         let port = await socket.ifRunning { $0.port }
         let role = RelayRole(
-            delegate: RelayDelegate(session, streams, directory, questions),
+            delegate: streams,
             finder: configuration.cluster == nil ? nil : streams, directory: configuration.directory,
             viewers: configuration.maximumTotalViewers ?? configuration.maximumViewers, socket: socket,
             mediaServer: port.flatMap { configuration.media.server(port: $0, host: configuration.service.linkHost) })

@@ -34,8 +34,8 @@ final class RelayStreams: Sendable {
     }
 
     let environment: RelayedBroadcast.Environment
-    private let directory: RelayDirectory
-    private let questions: ViewerQuestions
+    let directory: RelayDirectory
+    let questions: ViewerQuestions
     /// Of each broadcast, without its identifier and secret.
     let settings: BroadcastConfiguration
     private let hasCluster: Bool
@@ -44,13 +44,13 @@ final class RelayStreams: Sendable {
 
     /// - Parameter capacity: maximum number of broadcasts from other relays.
     init(
-        _ environment: RelayedBroadcast.Environment, _ directory: RelayDirectory, _ questions: ViewerQuestions,
-        settings: BroadcastConfiguration, capacity: Int, hasCluster: Bool,
+        _ environment: RelayedBroadcast.Environment, _ directory: RelayDirectory, settings: BroadcastConfiguration,
+        capacity: Int, hasCluster: Bool,
         emit: @escaping @Sendable (RelayEvent) -> Void
     ) {
         self.environment = environment
         self.directory = directory
-        self.questions = questions
+        questions = ViewerQuestions(environment.session)
         self.settings = settings
         self.hasCluster = hasCluster
         self.emit = emit

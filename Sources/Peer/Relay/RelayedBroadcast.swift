@@ -1,7 +1,6 @@
 import EventLoop
 import HTTP
 import Host
-import ICETransport
 import Identifiers
 import Identity
 import LinuxRuntime
@@ -52,8 +51,6 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
     }
 
     struct State {
-        /// The number of the session that has the broadcast.
-        var feed = 0
         var requestKeyframe: (@Sendable (KeyframeRequest) -> Void)?
         var limitBitrate: (@Sendable (Bitrate?) -> Void)?
         var receivedBytes: (@Sendable () -> Int)?
@@ -79,6 +76,8 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
     /// The publisher and the other relays learn how many watch.
     let audience: Throttle<Int>
     let state = Mutex(State())
+    /// The number of the session that has the broadcast.
+    private let feed = Atomic(0)
 
     /// Of tracks in `RelayClock`; audio tracks follow.
     static let videoTrack = -1
@@ -94,15 +93,10 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
 
     /// Gives the broadcast to another session.
     /// - Returns: the number of that session.
-    func changeFeed() -> Int {
-        state.withLock { state in
-            state.feed += 1
-            return state.feed
-        }
-    }
+    func changeFeed() -> Int { feed.wrappingAdd(1, ordering: .acquiringAndReleasing).newValue }
 
     /// Whether a session still has the broadcast.
-    func isFed(by number: Int) -> Bool { state.withLock { $0.feed == number && !$0.isClosed } }
+    func isFed(by number: Int) -> Bool { feed.load(ordering: .acquiring) == number }
 
     /// The viewers' link; nil before media was negotiated.
     var link: Link? { state.withLock { $0.link } }
@@ -147,6 +141,13 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
 
     /// Forgets what relays have told that do not fetch the broadcast here any more.
     func keepReports(of relays: Set<String>) { state.withLock { $0.reports.keep(relays) } }
+
+    /// What the relays can get that fetch it here, what has come from the publisher, and how that is limited.
+    func bandwidthInput(
+        now: MediaInstant
+    ) -> (behind: [Bitrate], received: (@Sendable () -> Int)?, limit: (@Sendable (Bitrate?) -> Void)?) {
+        state.withLock { ($0.reports.bitrates(now: now), $0.receivedBytes, $0.limitBitrate) }
+    }
 
     var id: BroadcastID { configuration.id }
 
@@ -216,16 +217,7 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
             let keyframeRequests = KeyframeRequestAggregator(loop) { [weak self] in
                 self?.state.withLock { $0.requestKeyframe }?(.wanted)
             }
-            let bandwidth = AudienceBandwidth(
-                loop, maximum: environment.maximumBitrate,
-                received: { [weak self] in self?.state.withLock { $0.receivedBytes }?() ?? 0 },
-                estimates: { [weak self] in
-                    let behind = self?.state.withLock { $0.reports.bitrates(now: MonotonicClock.now) } ?? []
-                    return core.assumeIsolated { $0.audienceEstimates(behind: behind) }
-                },
-                limit: { [weak self] rate in self?.state.withLock { $0.limitBitrate }?(rate) },
-                reportSlowest: { streams.report(slowest: $0, of: id) },
-                exceeded: { streams.end(id, "it sent more than twice the relay's limit for 10 s") })
+            let bandwidth = AudienceBandwidth(loop, maximum: environment.maximumBitrate, core, of: self)
             state.withLock { state in
                 state.served = Served(
                     core: core, signaling: signaling, handle: handle, audioTracks: broadcast.settings.audio.count,
@@ -266,6 +258,7 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
     // MARK: Media
 
     func close(_ done: @escaping @Sendable () -> Void) {
+        _ = changeFeed()
         let served = state.withLock { state in
             state.isClosed = true
             state.requestKeyframe = nil

@@ -1,16 +1,10 @@
-import Admission
 package import EventLoop
 public import HTTP
-import Host
 package import ICETransport
 public import Identifiers
 public import Identity
-import LinuxRuntime
 public import MediaCore
-import PeerConnection
-import SessionDescription
 public import Signaling
-import Viewer
 
 extension ServiceSession {
     public struct Configuration: Sendable {

@@ -1,8 +1,6 @@
 public import Admission
 import EventLoop
-import HTTP
 import Host
-import ICETransport
 public import Identifiers
 import Identity
 import LinuxRuntime

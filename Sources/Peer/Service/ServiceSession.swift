@@ -8,7 +8,6 @@ public import Identity
 import LinuxRuntime
 public import MediaCore
 public import PeerConnection
-import SessionDescription
 public import Signaling
 public import Viewer
 
@@ -17,7 +16,6 @@ public import Viewer
 ///
 /// Call `start` once. `stop` frees everything and may be called twice.
 public final class ServiceSession: Sendable {
-
     let configuration: Configuration
     let identity: Identity
     let decidePairing: @Sendable (PairingRequest) async -> PairingDecision
@@ -165,14 +163,12 @@ public final class ServiceSession: Sendable {
 
     /// Sends viewers, likes or a comment to the publisher of a broadcast, or of all.
     public func send(_ info: ServiceInfo, to session: SessionID? = nil) {
-        let (handle, sessions) = state.with { ($0.handle, session.map { [$0] } ?? Array($0.broadcasts.keys)) }
-        for session in sessions { handle?.send(.serviceInfo(info), to: session) }
+        send(.serviceInfo(info), to: session)
     }
 
     /// Tells the publisher of a broadcast, or of all, where it can be watched.
     public func send(url: String, to session: SessionID? = nil) {
-        let (handle, sessions) = state.with { ($0.handle, session.map { [$0] } ?? Array($0.broadcasts.keys)) }
-        for session in sessions { handle?.send(.broadcastURL(url), to: session) }
+        send(.broadcastURL(url), to: session)
     }
 
     /// Sends an event to the publisher of a broadcast, or of all.

@@ -1,14 +1,5 @@
-import Admission
-import EventLoop
-import HTTP
 public import Identifiers
-import Identity
-import LinuxRuntime
-import MediaCore
-import MediaEngine
 public import PeerConnection
-import Signaling
-import Viewer
 
 /// What a relay reports of its cluster.
 public enum ClusterEvent: Sendable {
