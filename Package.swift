@@ -325,7 +325,8 @@ let package = Package(
         tests(
             "RelayTests",
             [
-                "MediaCore", "Identifiers", "Identity", "Admission", "Signaling", "Relay", "ClusterSupport",
+                "MediaCore", "Identifiers", "Identity", "Admission", "Signaling", "PeerConnection", "Relay",
+                "ClusterSupport", "TestSupport",
             ]),
         tests("SRTPTransportTests", ["MediaCore", "RTPWire", "MediaEngine", "SRTPTransport", "TestSupport"]),
         tests("SessionBusTests", ["MediaCore", "LinuxRuntime", "SessionBus", "CGIO", "BusSupport", "TestSupport"]),

@@ -213,8 +213,8 @@ extension RelayCommand {
                 listenHost: place.host, listenPort: place.port, linkHost: try linkHost(place, certificate),
                 service: service))
         settings.service.certificate = certificate
-        settings.service.media = try mediaPort(place)
-        settings.service.directory =
+        settings.media = try mediaPort(place)
+        settings.directory =
             noDirectory
             ? nil : DirectorySettings(region: region.map { UntrustedText.clean($0, limit: 32, fallback: "unknown") })
         settings.maximumViewers = maxViewers

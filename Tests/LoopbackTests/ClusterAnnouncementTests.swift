@@ -91,7 +91,7 @@ struct ClusterAnnouncementTests {
             let node = ClusterNode(
                 name: "a", host: own, port: 443, fingerprint: [UInt8](repeating: 1, count: 32), isWebPKI: false,
                 region: nil)
-            return ClusterBroadcasts.permits(node)(address)
+            return RelayStreams.permits(node)(address)
         }
         let forbidden = [
             "127.0.0.1", "::1", "169.254.3.4", "169.254.169.254", "fe80::1", "::ffff:127.0.0.1", "64:ff9b::7f00:1",

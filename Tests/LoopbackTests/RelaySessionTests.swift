@@ -46,7 +46,7 @@ struct RelaySessionTests {
             configuration.maximumBitrate = maximumBitrate
             configuration.sendingThreads = threads
             configuration.cluster = cluster
-            if let directoryCapacity { configuration.service.directory?.capacity = directoryCapacity }
+            if let directoryCapacity { configuration.directory?.capacity = directoryCapacity }
             // Also for the few viewers of a test.
             configuration.sharing.leastViewers = 2
             configuration.sharing.run = 1

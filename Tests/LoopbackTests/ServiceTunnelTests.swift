@@ -356,24 +356,27 @@ struct MetServiceTests {
     /// The relay has ended the tunnel, and something there has the identifier for a while: the service goes on asking.
     @Test func aRegistrationSurvivesAnIdentifierInUse() async throws {
         let opened = Monitor<[SessionID]>([])
-        var configuration = ServiceSession.Configuration(
-            listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1",
+        let configuration = RelaySession.Configuration(
             service: .init(
-                try ServiceDescription(
-                    id: try #require(ServiceID("io.sharekit.relay")), name: "Relay", fields: [])))
-        configuration.takesTunnels = true
-        let relay = ServiceSession(
+                listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1",
+                service: .init(
+                    try ServiceDescription(
+                        id: try #require(ServiceID("io.sharekit.relay")), name: "Relay", fields: []))))
+        let relay = RelaySession(
             configuration: configuration, identity: try .ephemeral(), decide: { _ in .accepted },
-            makeSink: { _, _ -> any EncodedMediaSink in RecordingSink() },
-            emit: { event in if case .tunnelOpened(let id, _, _) = event { opened.change { $0.append(id) } } })
+            admit: { _ in .accepted },
+            emit: { event in
+                if case .service(.tunnelOpened(let id, _, _)) = event { opened.change { $0.append(id) } }
+            })
         let place = try await relay.start()
         let service = try MetService(place, identity: .ephemeral())
         let link = try await service.session.start()
         let tunnel = try #require(await waiting(opened) { $0.first })
-        let server = try #require(relay.state.with { $0.server })
-        let handle = try #require(relay.state.with { $0.handle })
+        let server = try #require(relay.session.state.with { $0.server })
+        let handle = try #require(relay.session.state.with { $0.handle })
         let other = try server.add(
-            ServiceConfiguration(try ServiceDescription(id: link.id, name: "Other", fields: [])), delegate: relay)
+            ServiceConfiguration(try ServiceDescription(id: link.id, name: "Other", fields: [])),
+            delegate: relay.session)
         handle.finish(tunnel, reason: "of the test")
         #expect(await service.warning("no host can pair now"))
         let refused = await service.wait {

@@ -9,11 +9,8 @@ import PeerConnection
 /// Slower viewers get fewer layers: the publisher is also told what the base layer may need. Confined to the network
 /// loop.
 final class AudienceBandwidth {
-    private let received: () -> Int
-    private let estimates: () -> AudienceEstimates?
-    private let limit: (Bitrate?) -> Void
-    private let reportSlowest: (Bitrate?) -> Void
-    private let exceeded: () -> Void
+    private let core: LoopBound<Broadcast>
+    private weak var broadcast: RelayedBroadcast?
     private var publisher: PublisherLimit
     private var slowest = SlowestBitrateReporter()
     private var timer: LoopTimer?
@@ -23,22 +20,11 @@ final class AudienceBandwidth {
 
     /// - Parameters:
     ///   - maximum: what the publisher may send.
-    ///   - received: the bytes that it has sent in its session.
-    ///   - estimates: those of the viewers; nil if nobody watches.
-    ///   - limit: tells the publisher what the fastest can get.
-    ///   - reportSlowest: tells it what the slowest can get; nil: as much as the others.
-    ///   - exceeded: ends the broadcast of a publisher that does not keep to its limit.
-    init(
-        _ loop: EventLoop, maximum: Bitrate, received: @escaping () -> Int,
-        estimates: @escaping () -> AudienceEstimates?, limit: @escaping (Bitrate?) -> Void,
-        reportSlowest: @escaping (Bitrate?) -> Void, exceeded: @escaping () -> Void
-    ) {
-        self.received = received
-        self.exceeded = exceeded
+    ///   - core: the viewers of the broadcast.
+    init(_ loop: EventLoop, maximum: Bitrate, _ core: LoopBound<Broadcast>, of broadcast: RelayedBroadcast) {
+        self.core = core
+        self.broadcast = broadcast
         publisher = PublisherLimit(maximum: maximum)
-        self.estimates = estimates
-        self.limit = limit
-        self.reportSlowest = reportSlowest
         let box = WeakBox<AudienceBandwidth>()
         timer = loop.makeTimer { box.value?.handleTimeout() }
         box.value = self
@@ -46,16 +32,18 @@ final class AudienceBandwidth {
     }
 
     private func handleTimeout() {
-        guard let timer else { return }
+        guard let timer, let broadcast else { return }
         let now = MonotonicClock.now
-        let found = estimates()
-        let isTooMuch = publisher.update(received: received(), now: now)
+        let (behind, received, limit) = broadcast.bandwidthInput(now: now)
+        let found = core.assumeIsolated { $0.audienceEstimates(behind: behind) }
+        let isTooMuch = publisher.update(received: received?() ?? 0, now: now)
         let maximum = publisher.isExceeded ? publisher.maximum : nil
         let allowed = [found?.fastest, maximum].compactMap(\.self).min()
-        if allowed != nil || isLimited { limit(allowed) }
+        if allowed != nil || isLimited { limit?(allowed) }
         isLimited = allowed != nil
-        if isTooMuch { exceeded() }
-        if slowest.update(found, now: now) { reportSlowest(slowest.reported) }
+        let streams = broadcast.streams
+        if isTooMuch { streams.end(broadcast.id, "it sent more than twice the relay's limit for 10 s") }
+        if slowest.update(found, now: now) { streams.report(slowest: slowest.reported, of: broadcast.id) }
         timer.set(now + Self.interval)
     }
 

@@ -10,7 +10,6 @@ public import MediaCore
 public import PeerConnection
 public import Service
 public import Signaling
-import Viewer
 
 /// Events of a ``RelaySession``.
 public enum RelayEvent: Sendable {
@@ -32,6 +31,10 @@ public enum RelayEvent: Sendable {
 public final class RelaySession: Sendable {
     public struct Configuration: Sendable {
         public var service: ServiceSession.Configuration
+        /// The UDP port for the media of all peers.
+        public var media = MediaPort()
+        /// How broadcasts that can be watched here are listed; nil: not at all.
+        public var directory: DirectorySettings? = DirectorySettings()
         /// Of one broadcast.
         public var maximumViewers = 64
         /// Of all broadcasts; nil: the limits of HTTPS connections, which follow `maximumViewers`, are the only ones.
@@ -46,25 +49,21 @@ public final class RelaySession: Sendable {
         /// Nil: there are no other relays.
         public var cluster: ClusterSettings?
 
-        /// - Parameter service: its `media` is a free port on all addresses unless it has one. Whoever comes over its tunnels has it as
-        ///   STUN server, unless the service names one.
+        /// - Parameter service: names the media port as STUN server unless it names another one.
         public init(service: ServiceSession.Configuration) {
             self.service = service
-            self.service.media = service.media ?? MediaPort()
             self.service.videoCodecs = Set(VideoCodec.allCases)
             self.service.forwardsPackets = true
-            self.service.takesTunnels = true
-            self.service.directory = DirectorySettings()
         }
     }
 
     private let configuration: Configuration
     private let identity: Identity
-    /// Of each broadcast, without its identifier and secret.
-    private let viewers: BroadcastConfiguration
-    private let session: ServiceSession
-    private let published: PublishedBroadcasts
-    private let emit: @Sendable (RelayEvent) -> Void
+    let session: ServiceSession
+    private let directory: RelayDirectory
+    private let streams: RelayStreams
+    /// Emptied by `stop`, as the service and the streams refer to each other.
+    private let reference: Monitor<RelayStreams?>
 
     /// - Parameters:
     ///   - decide: answers publishers that want to pair; called for several at a time.
@@ -76,46 +75,127 @@ public final class RelaySession: Sendable {
         admit: @escaping HostSession.KnockPolicy, emit: @escaping @Sendable (RelayEvent) -> Void
     ) {
         self.configuration = configuration
-        self.emit = emit
-        var viewers = BroadcastConfiguration()
-        viewers.serve(viewers: configuration.maximumViewers)
-        viewers.iceServers = configuration.service.service.iceServers
-        viewers.turnSecret = configuration.service.service.turnSecret
-        self.viewers = viewers
         self.identity = identity
-        let published = PublishedBroadcasts(viewers, hasCluster: configuration.cluster != nil, emit: emit)
-        self.published = published
-        var service = configuration.service
-        service.viewers = configuration.maximumTotalViewers ?? configuration.maximumViewers
-        service.media?.isSTUNServer = true
-        if configuration.cluster != nil {
-            service.finder = published.cluster
-            service.noteListing = { id, entry in published.cluster.member?.update(id) { $0.listing = entry } }
-        }
-        service.notePause = { published.broadcast(of: $0)?.setPaused($1) }
-        service.returnViewers = { published.broadcast(of: $0)?.send(.returnToHost) }
+        let reference = Monitor<RelayStreams?>(nil)
+        self.reference = reference
         session = ServiceSession(
-            configuration: service, identity: identity,
+            configuration: configuration.service, identity: identity,
             decide: { request in
-                if published.isDraining.with({ $0 }) { return .busy }
+                guard let streams = reference.with({ $0 }), !streams.isDraining else { return .busy }
                 // Another relay has been asked.
-                if published.cluster.member?.isPublisher(request.fingerprint) == true { return .accepted }
+                if streams.member?.isPublisher(request.fingerprint) == true { return .accepted }
                 return await decide(request)
             },
-            makeSink: { published.add($0, $1) },
-            findServed: { published.broadcast(of: $0)?.served },
-            emit: { event in
-                switch event {
-                case .closed(let id, _, _): published.closed(id)
-                case .interrupted(let id): published.broadcast(of: id)?.setActive(false)
-                case .resumed(let id): published.broadcast(of: id)?.setActive(true)
-                default: break
-                }
-                emit(.service(event))
-                if case .connected(let id, _) = event { published.connected(id) }
-            })
+            makeSink: { id, publisher in reference.with { $0 }?.add(id, publisher) },
+            emit: { event in reference.with { $0 }?.report(event) })
+        let loop = session.loop
+        loop.perform { loop.moderate(Self.moderation) }
+        directory = RelayDirectory(
+            session, linkHost: configuration.service.linkHost, fingerprint: identity.fingerprint)
+        streams = RelayStreams(
+            RelayedBroadcast.Environment(configuration, identity, session, decide: admit), directory,
+            settings: configuration.viewers, capacity: configuration.service.service.sessionCapacity,
+            hasCluster: configuration.cluster != nil, emit: emit)
+        reference.with { $0 = streams }
+    }
+
+    /// Thousands of viewers send feedback all the time, and each wake-up of the loop costs as much as reading it.
+    private static let moderation = MediaDuration.microseconds(500)
+
+    /// Opens the media port and the server.
+    /// - Returns: the link for publishers, with the secret of the configuration.
+    public func start() async throws(EndReason) -> ServiceLink {
+        let socket = try await configuration.media.open(on: session.loop)
+        let port = await socket.ifRunning { $0.port }
+        let role = RelayRole(
+            delegate: streams,
+            finder: configuration.cluster == nil ? nil : streams, directory: configuration.directory,
+            viewers: configuration.maximumTotalViewers ?? configuration.maximumViewers, socket: socket,
+            mediaServer: port.flatMap { configuration.media.server(port: $0, host: configuration.service.linkHost) })
+        let link = try await session.start(as: role)
+        if let cluster = configuration.cluster {
+            let own = ClusterNode(
+                name: cluster.node, host: link.host, port: link.port, fingerprint: identity.fingerprint,
+                isWebPKI: configuration.service.linkFlags.contains(.webPKI), region: session.directory?.region,
+                linkSecret: link.secret)
+            streams.join(own, cluster.bus)
+        }
+        return link
+    }
+
+    /// The connection to the others of the cluster was made: they are told of this relay at once.
+    public func clusterIsConnected() { streams.member?.tick() }
+
+    /// Presents this certificate to connections that come from now on. There was another one at the start.
+    public func present(_ certificate: ServerCertificate) { session.present(certificate) }
+
+    /// Takes no further publisher and no further viewer from now on. What runs goes on, or moves to another relay of the
+    /// cluster.
+    public func drain() { streams.drain() }
+
+    /// Whether publishers and viewers are taken.
+    public var isReady: Bool { !streams.isDraining }
+
+    /// Whether no broadcast runs.
+    public var isIdle: Bool { streams.isEmpty && !directory.hasTunnels }
+
+    public func statistics() async -> RelayStatistics {
+        var result = RelayStatistics()
+        result.isDraining = !isReady
+        result.signaling = session.signalingStatistics
+        if let counters = await session.socket?.ifRunning({ $0.counters }) {
+            result.mediaPort = RelayStatistics.MediaPort(
+                datagrams: counters.datagrams, refusedRequests: counters.refusedRequests,
+                strangers: counters.strangers, bindingResponses: counters.bindingResponses)
+        }
+        result.tunnels = directory.tunnelCount
+        await streams.addStatistics(to: &result)
+        return result
+    }
+
+    /// How long a relay that stops waits until all have moved to others.
+    private static let movingTime = Duration.seconds(2)
+
+    /// Ends all broadcasts and frees everything.
+    public func stop(reason: String = "the relay has stopped") async {
+        if isReady, !isIdle {
+            // Without a drain, publishers and viewers get a moment to move.
+            drain()
+            let deadline = ContinuousClock.now + Self.movingTime
+            while streams.member?.others.isEmpty == false, !isIdle, ContinuousClock.now < deadline {
+                try? await Task.sleep(for: .milliseconds(50))
+            }
+        }
+        // Viewers learn that it is the relay which ends, not the host.
+        await streams.stop(reason)
+        // What is left is sent by the loop's thread.
+        await streams.environment.fanOut.performAndWait { fanOut, done in
+            fanOut.stop()
+            done()
+        }
+        await session.stop(reason: reason)
+        reference.with { $0 = nil }
+    }
+}
+
+extension RelaySession.Configuration {
+    /// Of each broadcast, without its identifier and secret.
+    fileprivate var viewers: BroadcastConfiguration {
+        var result = BroadcastConfiguration()
+        result.serve(viewers: maximumViewers)
+        result.iceServers = service.service.iceServers
+        result.turnSecret = service.service.turnSecret
+        return result
+    }
+}
+
+extension RelayedBroadcast.Environment {
+    fileprivate init(
+        _ configuration: RelaySession.Configuration, _ identity: Identity, _ session: ServiceSession,
+        decide: @escaping HostSession.KnockPolicy
+    ) {
         let descriptors = DescriptorPlan.ofThisProcess
-        let shared = RelayedBroadcast.Environment(
+        self.init(
             session: session, identity: identity, linkHost: configuration.service.linkHost,
             linkFlags: configuration.service.linkFlags,
             maximumViewers: configuration.maximumViewers, maximumBitrate: configuration.maximumBitrate,
@@ -127,134 +207,8 @@ public final class RelaySession: Sendable {
                 }),
             places: LoopBound(session.loop, making: { ViewerPlaces(configuration.maximumTotalViewers ?? .max) }),
             fanOut: LoopBound(
-                session.loop, making: { FanOut(threads: configuration.sendingThreads, sharing: configuration.sharing) }),
-            decide: admit, viewerLimit: configuration.viewerLimit)
-        published.environment.with { $0 = shared }
-    }
-
-    /// Opens the server.
-    /// - Returns: the link for publishers, with the secret of the configuration.
-    public func start() async throws(EndReason) -> ServiceLink {
-        let link = try await session.start()
-        if let settings = configuration.cluster { join(settings, link) }
-        return link
-    }
-
-    private func join(_ settings: ClusterSettings, _ link: ServiceLink) {
-        let own = ClusterNode(
-            name: settings.node, host: link.host, port: link.port, fingerprint: identity.fingerprint,
-            isWebPKI: configuration.service.linkFlags.contains(.webPKI), region: session.directory?.region,
-            linkSecret: link.secret)
-        let (session, published) = (session, published)
-        let member = ClusterMember(
-            own, bus: settings.bus, directory: session.directory,
-            handlers: .init(
-                decide: { await published.ask($1, about: $0) },
-                noteSlowest: { published.note(slowest: $0, of: $1, at: $2) },
-                emit: { [weak self] in self?.report($0) }))
-        let broadcasts = ClusterBroadcasts(
-            member, own: own, settings: viewers, identity: identity,
-            capacity: configuration.service.service.sessionCapacity,
-            resources: {
-                .init(
-                    loop: session.loop, localAddress: nil, socket: session.socket, isOneOfMany: false,
-                    followsAlternates: false)
-            },
-            make: { published.make($0, $1) },
-            published: { published.published($0) },
-            emit: { [emit] in emit(.cluster($0)) })
-        published.cluster.begin(member, broadcasts)
-        member.start()
-    }
-
-    private func report(_ event: ClusterMember.Event) {
-        switch event {
-        case .joined(let node):
-            published.tellAlternates()
-            emit(.cluster(.joined(node)))
-        case .left(let node):
-            published.cluster.broadcasts?.relayHasGone(node)
-            published.tellAlternates()
-            emit(.cluster(.left(node)))
-        case .changed: published.tellAlternates()
-        case .nameIsTaken: emit(.cluster(.nameIsTaken))
-        case .broadcastChanged(let id): if let id = BroadcastID(id) { published.noteChange(of: id) }
-        }
-    }
-
-    /// The connection to the others of the cluster was made: they are told of this relay at once.
-    public func clusterIsConnected() { published.cluster.member?.tick() }
-
-    /// Presents this certificate to connections that come from now on. There was another one at the start.
-    public func present(_ certificate: ServerCertificate) { session.present(certificate) }
-
-    /// Takes no further publisher and no further viewer from now on. What runs goes on, or moves to another relay of the
-    /// cluster.
-    public func drain() {
-        published.isDraining.change { $0 = true }
-        session.refuseBroadcasts()
-        published.cluster.member?.drain()
-        published.cluster.broadcasts?.drain()
-        _ = published.moveAll()
-    }
-
-    /// Whether publishers and viewers are taken.
-    public var isReady: Bool { !published.isDraining.with { $0 } }
-
-    /// Whether no broadcast runs.
-    public var isIdle: Bool {
-        published.isEmpty && !session.hasTunnels && published.cluster.broadcasts?.isIdle != false
-    }
-
-    public func statistics() async -> RelayStatistics {
-        var result = RelayStatistics()
-        result.isDraining = !isReady
-        result.signaling = session.signalingStatistics
-        if let counters = await session.socket?.ifRunning({ $0.counters }) {
-            result.mediaPort = RelayStatistics.MediaPort(
-                datagrams: counters.datagrams, refusedRequests: counters.refusedRequests,
-                strangers: counters.strangers, bindingResponses: counters.bindingResponses)
-        }
-        result.tunnels = session.tunnelCount
-        let member = published.cluster.member
-        for (id, broadcast) in published.all {
-            let received = await session.statistics(of: id)
-            await result.add(broadcast, received, relays: member?.copies(of: broadcast.id) ?? 0)
-        }
-        let copies = await published.cluster.broadcasts?.statistics() ?? []
-        for (broadcast, received) in copies {
-            await result.add(broadcast, received, relays: member?.copies(of: broadcast.id) ?? 0)
-        }
-        result.cluster = member.map { .init(relays: $0.relayCount, fetched: copies.count) }
-        return result
-    }
-
-    /// How long a relay that stops waits until all have moved to others.
-    private static let movingTime = Duration.seconds(2)
-
-    /// Ends all broadcasts and frees everything.
-    public func stop(reason: String = "the relay has stopped") async {
-        let cluster = published.cluster
-        if isReady, !isIdle {
-            // Without a drain, publishers and viewers get a moment to move.
-            drain()
-            let deadline = ContinuousClock.now + Self.movingTime
-            while cluster.member?.others.isEmpty == false, !isIdle, ContinuousClock.now < deadline {
-                try? await Task.sleep(for: .milliseconds(50))
-            }
-        }
-        // Viewers learn that it is the relay which ends, not the host.
-        published.environment.with { $0 }?.stopReason.with { $0 = reason }
-        cluster.member?.stop()
-        await cluster.broadcasts?.stop()
-        cluster.end()
-        let fanOut = published.environment.with { $0?.fanOut }
-        // What is left is sent by the loop's thread.
-        await fanOut?.performAndWait { fanOut, done in
-            fanOut.stop()
-            done()
-        }
-        await session.stop(reason: reason)
-        published.environment.with { $0 = nil }
+                session.loop,
+                making: { FanOut(threads: configuration.sendingThreads, sharing: configuration.sharing) }),
+            decide: decide, viewerLimit: configuration.viewerLimit)
     }
 }

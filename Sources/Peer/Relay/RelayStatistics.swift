@@ -4,6 +4,7 @@ import Identifiers
 public import MediaCore
 import Service
 public import Signaling
+import Synchronization
 import Viewer
 
 /// The statistics of a relay. A flat record, as each value is reported by its own name.
@@ -78,5 +79,21 @@ extension RelayStatistics {
                 bytesReceived: received?.bytesReceived ?? 0, packetsLost: received?.packetsLost ?? 0,
                 packetsSent: traffic.packets, bytesSent: traffic.bytes, retransmissions: traffic.retransmissions,
                 keyframeRequests: traffic.keyframeRequests, delays: traffic.delays, badPackets: traffic.badPackets))
+    }
+}
+
+extension RelayStreams {
+    func addStatistics(to result: inout RelayStatistics) async {
+        let (table, member, upstreams) = state.withLock { ($0.table, $0.member, $0.upstreams) }
+        for (session, broadcast) in table.published {
+            let received = await service.statistics(of: session)
+            await result.add(broadcast, received, relays: member?.copies(of: broadcast.id) ?? 0)
+        }
+        let fetched = table.fetched
+        for stream in fetched {
+            let received = await stream.upstream?.attempt.flatMap { upstreams[$0.number] }?.statistics()
+            await result.add(stream.media, received, relays: member?.copies(of: stream.media.id) ?? 0)
+        }
+        result.cluster = member.map { .init(relays: $0.relayCount, fetched: fetched.count) }
     }
 }

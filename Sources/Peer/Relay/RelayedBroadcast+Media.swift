@@ -1,16 +1,8 @@
 import EventLoop
-import HTTP
 import Host
-import ICETransport
-import Identifiers
-import Identity
 import LinuxRuntime
 import MediaCore
 import MediaEngine
-import PeerConnection
-import Service
-import SessionDescription
-import Signaling
 import Synchronization
 import Viewer
 

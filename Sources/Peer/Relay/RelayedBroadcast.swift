@@ -1,7 +1,6 @@
 import EventLoop
 import HTTP
 import Host
-import ICETransport
 import Identifiers
 import Identity
 import LinuxRuntime
@@ -35,8 +34,6 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
         var fanOut: LoopBound<FanOut>
         var decide: HostSession.KnockPolicy
         var viewerLimit: (@Sendable (ViewerDescription) -> Bitrate?)?
-        /// Why the relay stops; nil while it runs.
-        let stopReason = Monitor<String?>(nil)
     }
 
     struct Served: Sendable {
@@ -74,56 +71,45 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
 
     let frames = FrameQueues()
     let packets = FrameQueue<AudioPacketInfo>(capacity: 8, bytes: 1_500)
-    let name: String?
     let configuration: BroadcastConfiguration
-    /// Nil after the end of the relay.
-    let environment: Environment?
-    let decide: HostSession.KnockPolicy
-    let emit: @Sendable (BroadcastEvent) -> Void
-    let reportSlowest: @Sendable (Bitrate?) -> Void
-    let exceeded: @Sendable () -> Void
+    let streams: RelayStreams
+    /// The publisher and the other relays learn how many watch.
+    let audience: Throttle<Int>
     let state = Mutex(State())
+    /// The number of the session that has the broadcast.
+    private let feed = Atomic(0)
 
     /// Of tracks in `RelayClock`; audio tracks follow.
     static let videoTrack = -1
 
-    /// - Parameters:
-    ///   - name: as viewers see it.
-    ///   - decide: answers viewers that knock.
-    ///   - reportSlowest: tells the publisher, or the relay that this one fetches from, what the slowest viewer can get,
-    ///     on the network loop.
-    ///   - exceeded: ends the broadcast of a publisher that sends too much, on the network loop.
-    init(
-        name: String?, _ configuration: BroadcastConfiguration, _ environment: Environment?,
-        decide: @escaping HostSession.KnockPolicy,
-        emit: @escaping @Sendable (BroadcastEvent) -> Void,
-        reportSlowest: @escaping @Sendable (Bitrate?) -> Void, exceeded: @escaping @Sendable () -> Void
-    ) {
-        self.reportSlowest = reportSlowest
-        self.exceeded = exceeded
-        self.name = name
+    /// - Parameter configuration: with the name that viewers see.
+    init(_ configuration: BroadcastConfiguration, _ streams: RelayStreams) {
         self.configuration = configuration
-        self.environment = environment
-        self.decide = decide
-        self.emit = emit
+        self.streams = streams
+        audience = Throttle { [weak streams, id = configuration.id] in streams?.report(viewers: $0, of: id) }
     }
+
+    private var environment: Environment { streams.environment }
+
+    /// Gives the broadcast to another session.
+    /// - Returns: the number of that session.
+    func changeFeed() -> Int { feed.wrappingAdd(1, ordering: .acquiringAndReleasing).newValue }
+
+    /// Whether a session still has the broadcast.
+    func isFed(by number: Int) -> Bool { feed.load(ordering: .acquiring) == number }
 
     /// The viewers' link; nil before media was negotiated.
     var link: Link? { state.withLock { $0.link } }
 
     /// Where it can be watched; nil before media was negotiated.
-    var served: ServedBroadcast? {
-        state.withLock { state in
-            state.link.map { ServedBroadcast(link: $0, codec: state.video?.codec) }
-        }
-    }
+    var served: (Link, VideoCodec?)? { state.withLock { state in state.link.map { ($0, state.video?.codec) } } }
 
     /// Tells all viewers. Lost before media was negotiated.
     func send(_ event: HostEvent) { state.withLock { $0.served }?.signaling.send(event) }
 
     /// Tells all viewers where they can go on.
     func send(alternates links: [String]) {
-        guard let environment, let link,
+        guard let link,
             let alternates = try? SignedAlternates(links, of: link.id, signedBy: environment.identity)
         else { return }
         send(.alternates(alternates))
@@ -156,6 +142,13 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
     /// Forgets what relays have told that do not fetch the broadcast here any more.
     func keepReports(of relays: Set<String>) { state.withLock { $0.reports.keep(relays) } }
 
+    /// What the relays can get that fetch it here, what has come from the publisher, and how that is limited.
+    func bandwidthInput(
+        now: MediaInstant
+    ) -> (behind: [Bitrate], received: (@Sendable () -> Int)?, limit: (@Sendable (Bitrate?) -> Void)?) {
+        state.withLock { ($0.reports.bitrates(now: now), $0.receivedBytes, $0.limitBitrate) }
+    }
+
     var id: BroadcastID { configuration.id }
 
     var secret: [UInt8] { configuration.secret }
@@ -164,7 +157,7 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
     var passKey: [UInt8]? { configuration.passKey }
 
     /// For people.
-    var displayName: String { name ?? "" }
+    var displayName: String { configuration.name ?? "" }
 
     /// The codec (nil without video), and what was sent to the viewers; nil before media was negotiated.
     func traffic() async -> (id: BroadcastID, codec: VideoCodec?, BroadcastTraffic)? {
@@ -185,7 +178,6 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
             state.clock = RelayClock()
             return state.served == nil && !state.isClosed
         }
-        guard let environment else { return }
         guard isFirst else {
             let codec = state.withLock { $0.video?.codec }
             guard codec == format.video else {
@@ -203,14 +195,16 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
         var broadcast: Broadcast?
         environment.agents.assumeIsolated {
             broadcast = Broadcast(
-                loop: loop, settings: settings(format, environment), source: self, agents: $0,
+                loop: loop, settings: settings(format), source: self, agents: $0,
                 places: environment.places.assumeIsolated { $0 })
             broadcast?.servers = environment.session.iceServers
         }
         guard let broadcast else { return }
         let core = LoopBound(loop, broadcast)
-        let signaling = BroadcastSignaling(
-            core: core, knocks: KnockHandler(decideKnock: decide, emit: emit), onEvent: emit)
+        let (streams, id) = (streams, id)
+        let emit: @Sendable (BroadcastEvent) -> Void = { streams.handle($0, of: id) }
+        let knocks = KnockHandler(decideKnock: { await streams.decide($0, about: id) }, emit: emit)
+        let signaling = BroadcastSignaling(core: core, knocks: knocks, onEvent: emit)
         do throws(SignalingServerError) {
             var configuration = configuration
             configuration.videoCodec = format.video
@@ -223,15 +217,7 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
             let keyframeRequests = KeyframeRequestAggregator(loop) { [weak self] in
                 self?.state.withLock { $0.requestKeyframe }?(.wanted)
             }
-            let bandwidth = AudienceBandwidth(
-                loop, maximum: environment.maximumBitrate,
-                received: { [weak self] in self?.state.withLock { $0.receivedBytes }?() ?? 0 },
-                estimates: { [weak self] in
-                    let behind = self?.state.withLock { $0.reports.bitrates(now: MonotonicClock.now) } ?? []
-                    return core.assumeIsolated { $0.audienceEstimates(behind: behind) }
-                },
-                limit: { [weak self] rate in self?.state.withLock { $0.limitBitrate }?(rate) },
-                reportSlowest: reportSlowest, exceeded: exceeded)
+            let bandwidth = AudienceBandwidth(loop, maximum: environment.maximumBitrate, core, of: self)
             state.withLock { state in
                 state.served = Served(
                     core: core, signaling: signaling, handle: handle, audioTracks: broadcast.settings.audio.count,
@@ -253,7 +239,7 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
         }
     }
 
-    func settings(_ format: EncodedMediaFormat, _ environment: Environment) -> Broadcast.Settings {
+    private func settings(_ format: EncodedMediaFormat) -> Broadcast.Settings {
         let kinds: [MediaTrackKind] = [.applicationAudio, .microphoneAudio]
         let audio = zip(format.audio, kinds).map { known, usual in
             Broadcast.AudioTrack(kind: known ?? usual, hasSilenceSuppression: false)
@@ -261,7 +247,7 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
         var result = Broadcast.Settings(
             identity: .init(environment.identity), fingerprint: environment.identity.fingerprint,
             maximumBitrate: environment.maximumBitrate, audio: audio, maximumViewers: environment.maximumViewers,
-            includesLoopback: true, usesUPnP: false, usesOnlyRelays: false, name: name,
+            includesLoopback: true, usesUPnP: false, usesOnlyRelays: false, name: configuration.name,
             viewerLimit: environment.viewerLimit)
         result.socket = environment.session.socket
         result.fanOut = environment.fanOut
@@ -272,6 +258,7 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
     // MARK: Media
 
     func close(_ done: @escaping @Sendable () -> Void) {
+        _ = changeFeed()
         let served = state.withLock { state in
             state.isClosed = true
             state.requestKeyframe = nil
@@ -282,7 +269,7 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
         guard let served else { return done() }
         served.keyframeRequests.perform { $0.close() }
         served.bandwidth.perform { $0.close() }
-        let reason = environment?.stopReason.with { $0 } ?? "the publisher has left the relay"
+        let reason = streams.stopReason ?? "the publisher has left the relay"
         Task {
             await served.signaling.end(reason: reason)
             await served.core.performAndWait { $0.end($1) }

@@ -1,16 +1,10 @@
-import Admission
-import EventLoop
+package import EventLoop
 public import HTTP
-import Host
-import ICETransport
+package import ICETransport
 public import Identifiers
 public import Identity
-import LinuxRuntime
 public import MediaCore
-import PeerConnection
-import SessionDescription
 public import Signaling
-import Viewer
 
 extension ServiceSession {
     public struct Configuration: Sendable {
@@ -23,32 +17,16 @@ extension ServiceSession {
         /// The name or address in the link.
         public var linkHost: String
         public var service: ServiceConfiguration
-        /// The UDP port for the media of all peers; nil: each has ports of its own.
-        public var media: MediaPort?
         /// For HTTPS, in place of the identity's own: `linkHost` is one of its names.
         public var certificate: ServerCertificate?
-        /// How broadcasts that can be watched here are listed; nil: not at all.
-        public var directory: DirectorySettings?
         /// The relay over which hosts reach this service; nil: they reach it at `linkHost`.
         public var relay: ServiceLink?
         /// With which the service pairs with the relay, where one identity has one place; nil: its own.
         public var relayIdentity: Identity?
         /// The codecs that the sinks take.
         public var videoCodecs: Set<VideoCodec> = [.vp8]
-        /// Gets broadcasts of other relays.
-        package var finder: (any BroadcastFinder)?
-        /// Called when a broadcast is listed, with each change of that, and when it is not any more.
-        package var noteListing: (@Sendable (BroadcastID, DirectoryEntry?) -> Void)?
-        /// Called when a publisher says that its broadcast is paused, or goes on.
-        package var notePause: (@Sendable (SessionID, Bool) -> Void)?
-        /// Called when a publisher wants back the viewers that it has sent here.
-        package var returnViewers: (@Sendable (SessionID) -> Void)?
-        /// Paired hosts may be reached over this server, beside or instead of publishing.
-        package var takesTunnels = false
         /// The sinks forward packets, and can make no use of long-term references.
         package var forwardsPackets = false
-        /// Those that the server serves beside the publishers, at a time.
-        package var viewers = 0
 
         package var linkFlags: LinkFlags { certificate == nil ? [] : .webPKI }
 
@@ -58,5 +36,33 @@ extension ServiceSession {
             self.linkHost = linkHost
             self.service = service
         }
+    }
+}
+
+/// What the server of a relay does beside the service that publishers pair with.
+package struct RelayRole: Sendable {
+    /// Takes all requests in the place of the session, which it passes those of a service on to.
+    package var delegate: any ServiceDelegate
+    /// Gets broadcasts of other relays; nil: there are none.
+    package var finder: (any BroadcastFinder)?
+    /// How broadcasts that can be watched here are listed; nil: not at all.
+    package var directory: DirectorySettings?
+    /// Maximum number of concurrent viewers.
+    package var viewers: Int
+    /// The UDP port for the media of all peers.
+    package var socket: LoopBound<ICELiteSocket>
+    /// The STUN server that this port is; nil if peers cannot reach it.
+    package var mediaServer: ICEServer?
+
+    package init(
+        delegate: any ServiceDelegate, finder: (any BroadcastFinder)?, directory: DirectorySettings?, viewers: Int,
+        socket: LoopBound<ICELiteSocket>, mediaServer: ICEServer?
+    ) {
+        self.delegate = delegate
+        self.finder = finder
+        self.directory = directory
+        self.viewers = viewers
+        self.socket = socket
+        self.mediaServer = mediaServer
     }
 }

@@ -1,8 +1,6 @@
 public import Admission
 import EventLoop
-import HTTP
 import Host
-import ICETransport
 public import Identifiers
 import Identity
 import LinuxRuntime
@@ -61,8 +59,9 @@ extension ServiceSession: ServiceDelegate {
         let replaced = state.with { state in publisher.replaces.flatMap { state.broadcasts[$0] } }
         if let replaced, replaced.format != EncodedMediaFormat(offer) { publisher.replaces = nil }
         let id = SessionID.random()
+        guard let sink = makeSink(id, publisher) else { throw refusal }
         let broadcast = IncomingBroadcast(
-            id: id, loop: loop, publisher: publisher, sink: makeSink(id, publisher),
+            id: id, loop: loop, publisher: publisher, sink: sink,
             format: EncodedMediaFormat(offer), emit: { [weak self] in self?.report($0, of: id) })
         replaced?.end(.republished)
         let servers: ICEServerResolver.Addresses? = state.with { state in
@@ -156,54 +155,15 @@ extension ServiceSession: ServiceDelegate {
         return restarted
     }
 
-    public func openTunnel(_ session: SessionID, of id: TunnelID, publisher: Publisher) async -> Bool {
-        guard configuration.takesTunnels else { return false }
-        let isTaken = state.with { state in
-            guard state.takesSessions else { return false }
-            state.tunnels[session] = id
-            return true
-        }
-        if isTaken { emit(.tunnelOpened(session, publisher, id)) }
-        return isTaken
-    }
-
-    public func notePause(_ isPaused: Bool, by sessions: [SessionID]) async -> Bool {
-        let known = state.with { state in sessions.filter { state.broadcasts[$0] != nil } }
-        for session in known { configuration.notePause?(session, isPaused) }
+    public func annotate(_ application: ApplicationInfo, by sessions: [SessionID]) async -> Bool {
+        let known = sessions.filter(has)
+        for session in known { emit(.annotated(session, application)) }
         return !known.isEmpty
     }
 
-    public func returnViewers(by sessions: [SessionID]) async -> Bool {
-        guard let tell = configuration.returnViewers else { return false }
-        let known = state.with { state in sessions.filter { state.broadcasts[$0] != nil } }
-        for session in known { tell(session) }
-        return !known.isEmpty
-    }
-
-    /// A publisher that has lost its stream is asked again.
-    public func eventStreamChanged(isOpen: Bool, sessions: [SessionID]) async {
-        guard isOpen else { return }
-        let (handle, questions) = state.with { state in
-            (state.handle, state.viewers.values.filter { sessions.contains($0.session) })
-        }
-        for question in questions { handle?.send(.viewer(question.knock), to: question.session) }
-    }
-
-    public func decided(_ decision: KnockDecision, about knock: KnockID, by sessions: [SessionID]) async -> Bool {
-        let question = state.with { state in
-            state.viewers[knock].map { sessions.contains($0.session) } == true
-                ? state.viewers.removeValue(forKey: knock) : nil
-        }
-        question?.answer.resume(returning: decision)
-        return question != nil
-    }
+    public func notePause(_ isPaused: Bool, by sessions: [SessionID]) async -> Bool { sessions.contains(where: has) }
 
     public func closeSession(_ session: SessionID) async {
-        state.with { $0.shown[session] = nil }
-        if let id = state.with({ $0.tunnels.removeValue(forKey: session) }) {
-            await unlist([session])
-            return emit(.tunnelClosed(session, id))
-        }
         state.with { $0.broadcasts[session] }?.end(EndReason(.hostEnded, "the host ended the broadcast"))
     }
 }

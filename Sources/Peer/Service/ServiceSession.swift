@@ -8,7 +8,6 @@ public import Identity
 import LinuxRuntime
 public import MediaCore
 public import PeerConnection
-import SessionDescription
 public import Signaling
 public import Viewer
 
@@ -17,21 +16,12 @@ public import Viewer
 ///
 /// Call `start` once. `stop` frees everything and may be called twice.
 public final class ServiceSession: Sendable {
-
     let configuration: Configuration
     let identity: Identity
     let decidePairing: @Sendable (PairingRequest) async -> PairingDecision
-    let makeSink: @Sendable (SessionID, Publisher) -> any EncodedMediaSink
+    let makeSink: @Sendable (SessionID, Publisher) -> (any EncodedMediaSink)?
     let emit: @Sendable (ServiceSessionEvent) -> Void
-    let findServed: @Sendable (SessionID) -> ServedBroadcast?
     package let loop = EventLoop(name: "net-0")
-
-    /// A viewer about which a publisher is asked.
-    struct ViewerQuestion {
-        let session: SessionID
-        let knock: Knock
-        let answer: CheckedContinuation<KnockDecision, Never>
-    }
 
     struct State {
         var server: SignalingServer?
@@ -43,14 +33,6 @@ public final class ServiceSession: Sendable {
         var broadcasts: [SessionID: IncomingBroadcast] = [:]
         /// Ends when the broadcast has been closed and reported.
         var endings: [SessionID: Task<Void, Never>] = [:]
-        /// The publishers' decisions about viewers that are waited for.
-        var viewers: [KnockID: ViewerQuestion] = [:]
-        /// The hosts and services that are reached over the server.
-        var tunnels: [SessionID: TunnelID] = [:]
-        /// The broadcasts in the directory.
-        var listed: [SessionID: BroadcastID] = [:]
-        /// The application that each shows now, if its host has told.
-        var shown: [SessionID: ApplicationInfo] = [:]
         /// The questions that wait for an answer.
         var questions: [KnockID: PairingRequest] = [:]
         /// Of the STUN and TURN servers.
@@ -67,31 +49,27 @@ public final class ServiceSession: Sendable {
 
     /// - Parameters:
     ///   - decide: answers pairings; called for several at a time.
-    ///   - makeSink: called once for each broadcast; its session closes the sink.
-    ///   - findServed: where the broadcast of a session can be watched; nil: nowhere.
+    ///   - makeSink: called once for each broadcast, whose session closes the sink; nil: it is not taken.
     ///   - emit: called from any thread.
     public init(
         configuration: Configuration, identity: Identity,
         decide: @escaping @Sendable (PairingRequest) async -> PairingDecision,
-        makeSink: @escaping @Sendable (SessionID, Publisher) -> any EncodedMediaSink,
-        findServed: @escaping @Sendable (SessionID) -> ServedBroadcast? = { _ in nil },
+        makeSink: @escaping @Sendable (SessionID, Publisher) -> (any EncodedMediaSink)?,
         emit: @escaping @Sendable (ServiceSessionEvent) -> Void
     ) {
-        self.findServed = findServed
         self.configuration = configuration
         self.identity = identity
         decidePairing = decide
         self.makeSink = makeSink
         self.emit = emit
-        if configuration.forwardsPackets { loop.perform { [loop] in loop.moderate(Self.moderation) } }
     }
-
-    /// Of a relay's loop: thousands of viewers send feedback all the time, and each wake-up costs as much as reading it.
-    private static let moderation = MediaDuration.microseconds(500)
 
     /// Opens the server.
     /// - Returns: the service's link, which `share extension install` takes.
-    public func start() async throws(EndReason) -> ServiceLink {
+    public func start() async throws(EndReason) -> ServiceLink { try await start(as: nil) }
+
+    /// - Parameter relay: what the server does beside the service; nil: nothing.
+    package func start(as relay: RelayRole?) async throws(EndReason) -> ServiceLink {
         var service = configuration.service
         let own = service.iceServers
         let registration = try await register(&service)
@@ -105,29 +83,25 @@ public final class ServiceSession: Sendable {
             for problem in addresses.problems { emit(.notice(.machine(.serverUnused(reason: problem)))) }
             state.with { $0.servers = addresses }
         }
-        if let media = configuration.media {
-            let opened = try await media.open(on: loop)
-            state.with { $0.socket = opened }
-            if let port = await opened.ifRunning({ $0.port }),
-                let server = media.server(port: port, host: configuration.linkHost),
-                !service.iceServers.contains(where: \.isSTUN)
-            {
+        if let relay {
+            state.with { $0.socket = relay.socket }
+            if let server = relay.mediaServer, !service.iceServers.contains(where: \.isSTUN) {
                 service.iceServers.append(server)
             }
         }
         var settings = SignalingServer.Configuration(host: configuration.listenHost, port: configuration.listenPort)
         settings.furtherPorts = configuration.furtherPorts
         settings.certificate = configuration.certificate
-        settings.directory = configuration.directory
-        settings.finder = configuration.finder
-        settings.serve(viewers: configuration.viewers, broadcasts: service.sessionCapacity)
+        settings.directory = relay?.directory
+        settings.finder = relay?.finder
+        settings.serve(viewers: relay?.viewers ?? 0, broadcasts: service.sessionCapacity)
         // Peers on one UDP port take no descriptors.
         settings.limit(
-            connections: DescriptorPlan.ofThisProcess.connections(sharesPort: configuration.media != nil))
+            connections: DescriptorPlan.ofThisProcess.connections(sharesPort: relay != nil))
         let server = SignalingServer(identity: identity, configuration: settings, logger: .silent)
         let port: Int
         do throws(SignalingServerError) {
-            let handle = try server.add(service, delegate: self)
+            let handle = try server.add(service, delegate: relay?.delegate ?? self)
             state.with { $0.handle = handle }
             port = try await server.start()
         } catch {
@@ -169,6 +143,18 @@ public final class ServiceSession: Sendable {
         return (try server.add(broadcast, delegate: delegate), port)
     }
 
+    /// Whether it takes in a broadcast in this session.
+    package func has(_ session: SessionID) -> Bool { state.with { $0.broadcasts[session] != nil } }
+
+    /// Whether further broadcasts are taken.
+    package var takesSessions: Bool { state.with { $0.takesSessions } }
+
+    /// The port of the server; 0 before the start.
+    package var port: Int { state.with { $0.port } }
+
+    /// The directory; nil if nothing is listed, or before the start.
+    package var directory: DirectoryTable? { state.with { $0.server }?.directory }
+
     /// The UDP port that all peers share; nil: each has ports of its own.
     package var socket: LoopBound<ICELiteSocket>? { state.with { $0.socket } }
 
@@ -177,14 +163,12 @@ public final class ServiceSession: Sendable {
 
     /// Sends viewers, likes or a comment to the publisher of a broadcast, or of all.
     public func send(_ info: ServiceInfo, to session: SessionID? = nil) {
-        let (handle, sessions) = state.with { ($0.handle, session.map { [$0] } ?? Array($0.broadcasts.keys)) }
-        for session in sessions { handle?.send(.serviceInfo(info), to: session) }
+        send(.serviceInfo(info), to: session)
     }
 
     /// Tells the publisher of a broadcast, or of all, where it can be watched.
     public func send(url: String, to session: SessionID? = nil) {
-        let (handle, sessions) = state.with { ($0.handle, session.map { [$0] } ?? Array($0.broadcasts.keys)) }
-        for session in sessions { handle?.send(.broadcastURL(url), to: session) }
+        send(.broadcastURL(url), to: session)
     }
 
     /// Sends an event to the publisher of a broadcast, or of all.
@@ -205,50 +189,6 @@ public final class ServiceSession: Sendable {
             handle?.finish(id, reason: reason, nextStep: nextStep)
             broadcast.end(EndReason(.stopped, "you ended it: \(reason)"))
         }
-    }
-
-    /// The most viewers of one broadcast about which its publisher is asked at a time.
-    private static let viewerQuestionLimit = 32
-
-    /// Asks the publisher of a broadcast about a viewer. Ends when the task is cancelled.
-    package func ask(_ knock: Knock, of session: SessionID) async -> KnockDecision {
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let refusal: KnockDecision? = state.with { state in
-                    guard state.broadcasts[session] != nil, !Task.isCancelled else { return .unanswered }
-                    guard state.viewers.values.count(where: { $0.session == session }) < Self.viewerQuestionLimit else {
-                        return .refused("too many people ask the host")
-                    }
-                    state.viewers[knock.id] = ViewerQuestion(session: session, knock: knock, answer: continuation)
-                    // Before anything can withdraw it.
-                    state.handle?.send(.viewer(knock), to: session)
-                    return nil
-                }
-                if let refusal { continuation.resume(returning: refusal) }
-            }
-        } onCancel: {
-            let (handle, question) = state.with { ($0.handle, $0.viewers.removeValue(forKey: knock.id)) }
-            question?.answer.resume(returning: .unanswered)
-            if question != nil { handle?.send(.viewerWithdrawn(knock.id), to: session) }
-        }
-    }
-
-    /// Ends the questions about viewers of a broadcast that has ended.
-    private func endQuestions(of session: SessionID) {
-        let ended = state.with { state in
-            let ended = state.viewers.filter { $0.value.session == session }
-            for id in ended.keys { state.viewers[id] = nil }
-            return ended.values.map(\.answer)
-        }
-        for answer in ended { answer.resume(returning: .unanswered) }
-    }
-
-    /// Hosts and services that are reached over the server.
-    package var tunnelCount: Int { state.with { $0.tunnels.count } }
-
-    /// Whether hosts are reached over the server. Services, which have no end, do not count.
-    package var hasTunnels: Bool {
-        state.with { $0.tunnels.values.contains { if case .broadcast = $0 { true } else { false } } }
     }
 
     /// Takes no further broadcast from now on.
@@ -279,6 +219,8 @@ public final class ServiceSession: Sendable {
         await state.with { $0.resolver }?.close()
         state.with { $0.socket }?.perform { $0.close() }
         await loop.stop()
+        // They refer to the session.
+        state.with { ($0.server, $0.handle) = (nil, nil) }
     }
 
     // MARK: Broadcasts
@@ -289,11 +231,8 @@ public final class ServiceSession: Sendable {
             let reason = await broadcast.run()
             let handle = state.with { state in
                 state.broadcasts[broadcast.id] = nil
-                state.shown[broadcast.id] = nil
                 return state.handle
             }
-            endQuestions(of: broadcast.id)
-            await unlist([broadcast.id])
             handle?.forget(broadcast.id)
             emit(.closed(broadcast.id, broadcast.publisher, reason))
             state.with { $0.endings[broadcast.id] = nil }

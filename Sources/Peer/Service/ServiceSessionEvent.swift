@@ -1,16 +1,7 @@
 public import Admission
-import EventLoop
-import HTTP
-import Host
-import ICETransport
 public import Identifiers
-import Identity
-import LinuxRuntime
-import MediaCore
 public import PeerConnection
-import SessionDescription
 public import Signaling
-import Viewer
 
 /// An event of a ``ServiceSession``.
 public enum ServiceSessionEvent: Sendable {

@@ -1,14 +1,5 @@
-import Admission
-import EventLoop
-import HTTP
 public import Identifiers
-import Identity
-import LinuxRuntime
-import MediaCore
-import MediaEngine
 public import PeerConnection
-import Signaling
-import Viewer
 
 /// What a relay reports of its cluster.
 public enum ClusterEvent: Sendable {
@@ -20,4 +11,16 @@ public enum ClusterEvent: Sendable {
     case lost(BroadcastID, from: String, EndReason)
     /// A broadcast of another relay has gone, or its publisher sends to this relay.
     case released(BroadcastID)
+}
+
+/// How a relay is one of several.
+public struct ClusterSettings: Sendable {
+    /// The name of this relay, which no other one has (``ClusterNode/isName(_:)``).
+    public var node: String
+    public var bus: any MessageBus
+
+    public init(node: String, bus: any MessageBus) {
+        self.node = node
+        self.bus = bus
+    }
 }

@@ -7,14 +7,21 @@ import Synchronization
 /// Queries about the broadcasts that the other relays have.
 extension ClusterMember {
     /// The relays that a broadcast can be got from, the best one first.
-    public func sources(of id: BroadcastID) -> [(node: ClusterNode, broadcast: ClusterBroadcast)] {
+    func sources(of id: BroadcastID) -> [UpstreamRelay] {
         state.withLock { $0.cluster.sources(of: id.text) }
     }
 
-    /// Whether this relay can get a broadcast from another one; nil: what that one has is not known, or not yet.
-    public func canFetch(_ id: BroadcastID, from node: String) -> Bool? {
-        state.withLock { $0.cluster.canFetch(id.text, from: node) }
+    /// What the other relays have told of a broadcast.
+    func upstreams(of id: BroadcastID) -> UpstreamRelays {
+        state.withLock { state in
+            UpstreamRelays(
+                sources: state.cluster.sources(of: id.text),
+                unable: Set(state.cluster.nodes.keys.filter { state.cluster.canFetch(id.text, from: $0) == false }))
+        }
     }
+
+    /// This relay.
+    var own: ClusterNode { state.withLock { $0.own } }
 
     /// How many other relays are heard.
     public var relayCount: Int { state.withLock { $0.cluster.nodes.count } }

@@ -212,12 +212,12 @@ public struct ClusterState: Sendable {
 
     /// The other relays that have a broadcast, and that this one can get it from: those with the shortest way to the
     /// publisher first, and of these the ones with the fewest viewers. Those that are about to stop come last.
-    public func sources(of id: String) -> [(node: ClusterNode, broadcast: ClusterBroadcast)] {
+    func sources(of id: String) -> [UpstreamRelay] {
         nodes.values.compactMap { node in
             guard let broadcast = node.broadcasts[id], !broadcast.path.contains(own),
                 broadcast.path.count < ClusterBroadcast.depthLimit, broadcast.listing?.route != .direct
             else { return nil }
-            return (node.node, broadcast)
+            return UpstreamRelay(node: node.node, broadcast: broadcast)
         }.sorted {
             ($0.node.isDraining ? 1 : 0, $0.broadcast.path.count, $0.broadcast.viewers, $0.node.name)
                 < ($1.node.isDraining ? 1 : 0, $1.broadcast.path.count, $1.broadcast.viewers, $1.node.name)

@@ -4,7 +4,7 @@ import PeerConnection
 import SessionDescription
 import Signaling
 
-/// One UDP port for the media of all peers.
+/// One UDP port for the media of all peers. It tells strangers their public address, as a STUN server does.
 public struct MediaPort: Sendable, Equatable {
     /// Numeric addresses of this machine; nil: all.
     public var addresses: [String]?
@@ -12,8 +12,6 @@ public struct MediaPort: Sendable, Equatable {
     public var port: UInt16
     /// Another numeric address at which peers reach the port, such as that of a router that forwards it.
     public var publicAddress: String?
-    /// Whether it tells strangers their public address, as a STUN server does.
-    package var isSTUNServer = false
 
     public init(addresses: [String]? = nil, port: UInt16 = 0, publicAddress: String? = nil) {
         self.addresses = addresses
@@ -31,7 +29,6 @@ public struct MediaPort: Sendable, Equatable {
     ///   - port: that was opened.
     ///   - host: the name or address in links.
     func server(port: UInt16, host: String) -> ICEServer? {
-        guard isSTUNServer else { return nil }
         let only = addresses?.count == 1 ? addresses?.first : nil
         let place = publicAddress ?? only ?? host
         guard !Self.isLoopback(place), place != "localhost" else { return nil }
@@ -45,7 +42,7 @@ public struct MediaPort: Sendable, Equatable {
                 do throws(ICEFailure) {
                     let socket = try ICELiteSocket(
                         loop: loop, addresses: addresses, port: port, publicAddress: publicAddress,
-                        isSTUNServer: isSTUNServer)
+                        isSTUNServer: true)
                     done.resume(returning: .success(LoopBound(loop, socket)))
                 } catch {
                     done.resume(returning: .failure(EndReason(.portUnavailable, error.description)))
