@@ -17,49 +17,34 @@ extension Broadcast {
         offer text: String, viewer: Viewer, words: String,
         answer done: @escaping @Sendable (Result<OpenedSession, OfferRefusal>) -> Void
     ) {
-        let (offer, own): (Offer, Fingerprint)
+        let (offer, own, pending): (Offer, Fingerprint, PendingPeer)
         do throws(OfferRefusal) {
             (offer, own) = try accept(text, from: viewer)
+            for old in viewers.replaced(by: viewer) { end(old, .replaced) }
+            makeRoom(for: viewer)
+            guard !viewers.isFull else { throw OfferRefusal(.busy, "The host has as many viewers as it can serve.") }
+            let description = ViewerDescription(
+                name: viewer.name, kind: viewer.kind, address: viewer.address, words: words, records: viewer.records)
+            pending = try openConnection(to: viewer, description, as: .answerer)
         } catch {
             return done(.failure(error))
         }
-        for old in viewers.replaced(by: viewer) {
-            old.close()
-            viewerEnded(old, .replaced)
-        }
-        makeRoom(for: viewer)
-        guard !viewers.isFull else {
-            return done(.failure(OfferRefusal(.busy, "The host has as many viewers as it can serve.")))
-        }
-        let description = ViewerDescription(
-            name: viewer.name, kind: viewer.kind, address: viewer.address, words: words, records: viewer.records)
-        let ssrcs = randomSSRCs(4)
-        let peer: SendingPeer
-        do throws(OfferRefusal) {
-            peer = try makePeer(offer, viewer, description, ssrcs)
-        } catch {
-            return done(.failure(error))
-        }
-        viewers.add(
-            peer, end: viewer.isAdmittedByRule ? { [weak self, weak peer] in peer.map { self?.displace($0) } } : nil)
-        emit(.viewerJoined(description, viewers: viewers.audience))
-        peer.negotiation.begin(remote: offer.credentials, candidates: offer.candidates, ended: !offer.isTrickling)
+        let peer = begin(pending, offer, videoLine: settings.capabilities.hasVideo ? offer.videoLine : nil)
         // A viewer that has knocked gets later candidates as events; a player with the fixed token does not.
         let isTold = viewer.knock != nil
-        peer.negotiation.initialCandidates(
-            within: isTold ? .milliseconds(200) : .seconds(4), wanted: wantedKind
+        peer.connection.localCandidates(
+            within: isTold ? .milliseconds(200) : .seconds(4), wanted: servers.awaitedKind
         ) { [weak self] found in
-            guard let self, let credentials = peer.negotiation.localCredentials else {
+            guard let self, let credentials = found.credentials else {
                 return done(.failure(OfferRefusal(.busy, "The host found no way to receive.")))
             }
             let media = media(
-                credentials, own, found.candidates, endsCandidates: found.isComplete || !isTold, ssrcs,
-                isLite: peer.negotiation.path.isLite)
+                credentials, own, found.candidates, endsCandidates: found.isComplete || !isTold, pending.ssrcs,
+                isLite: peer.connection.path.isLite)
             done(
                 .success(
                     OpenedSession(id: peer.id, answer: media.answer(to: offer), etag: credentials.usernameFragment)))
-            guard isTold, !found.isComplete else { return }
-            trickleLate(peer, credentials, mid: offer.video.first?.mid ?? offer.audio.first?.mid)
+            if isTold { trickle(peer) }
         }
     }
 
@@ -76,8 +61,7 @@ extension Broadcast {
         let loser = HalfOpenDisplacement.loser(
             among: viewers.halfOpen(now: MonotonicClock.now), newcomer: PeerAddress(newcomer.address).key)
         guard let peer = loser.flatMap({ viewers[$0] }) else { return }
-        peer.close()
-        viewerEnded(peer, EndReason(.noRoute, "no connection came about, and another viewer needed the place"))
+        end(peer, EndReason(.noRoute, "no connection came about, and another viewer needed the place"))
     }
 
     /// Ends the sessions of a viewer whose place another one needs.
@@ -85,8 +69,7 @@ extension Broadcast {
         // With the fixed token, others may have the same certificate.
         let sessions = peer.viewer.identity == nil ? [peer] : sessions(of: peer.viewer)
         for session in sessions {
-            session.close()
-            viewerEnded(session, EndReason(.removed, "all places were taken, and its address had more than others"))
+            end(session, EndReason(.removed, "all places were taken, and its address had more than others"))
         }
         if peer.viewer.identity != nil { delegate?.broadcast(displaced: peer.viewer) }
     }
@@ -113,55 +96,49 @@ extension Broadcast {
         return (offer, own)
     }
 
-    /// Opens a transport for a viewer and starts to gather candidates.
-    private func makePeer(
-        _ offer: Offer, _ viewer: Viewer, _ description: ViewerDescription, _ ssrcs: [UInt32]
-    ) throws(OfferRefusal) -> SendingPeer {
+    /// Opens a connection to a peer, within the limits of its place and of its allowance, and starts to gather candidates.
+    /// - Parameter viewer: its `fingerprint` may be empty: the peer's description names it.
+    func openConnection(
+        to viewer: Viewer, _ description: ViewerDescription, as role: NegotiationRole
+    ) throws(OfferRefusal) -> PendingPeer {
         let allowance = allowances.allowance(for: viewer, now: MonotonicClock.now)
+        let place = CandidatePolicy.place(of: viewer.address, own: ICEAgent.localInterfaceAddresses())
         do {
-            let path = try makePath(to: viewer, isControlling: false, allowance)
-            let transport = try SecureTransport(
-                loop: loop, isServer: offer.setup.counterpart == .passive, identity: settings.identity,
-                expectedFingerprint: viewer.fingerprint, path: path)
-            transport.expect(offer.fingerprints.others)
-            let peer = SendingPeer(
-                id: SessionID.random(), videoLine: settings.capabilities.hasVideo ? offer.videoLine : nil,
-                viewer: viewer,
-                description: description, loop: loop,
-                negotiation: ICENegotiation(loop: loop, path: path), transport: transport,
-                sender: makeSender(for: offer, ssrcs, settings.viewerLimit?(description)), allowance: allowance,
-                delegate: self)
-            do throws(ICEFailure) {
-                try peer.negotiation.gather()
-            } catch {
-                peer.close()
-                throw error
-            }
-            return peer
+            // A lite agent is always the controlled one (RFC 8445 section 6.1.1).
+            let path = try PeerConnection.openPath(
+                loop: loop,
+                .init(
+                    isControlling: role == .offerer, localAddresses: settings.localAddresses,
+                    includesLoopback: settings.includesLoopback && place.gathersLoopback(with: servers),
+                    usesOnlyRelays: settings.usesOnlyRelays, usesUPnP: settings.usesUPnP, ports: settings.ports),
+                socket: role == .answerer ? settings.socket : nil, place: place, servers: servers, pool: agents,
+                allowance: allowance)
+            let connection = try PeerConnection(
+                loop: loop, path: path, as: role, identity: settings.identity, fingerprint: viewer.fingerprint,
+                repeatsCandidates: true, interruptionThreshold: SendingPeer.interruptionThreshold)
+            return PendingPeer(
+                viewer: viewer, description: description, connection: connection, allowance: allowance,
+                ssrcs: randomSSRCs(4))
         } catch {
             throw OfferRefusal(.busy, "The host cannot open a connection: \(error)")
         }
     }
 
-    /// Opens an ICE path to a peer, within the limits of its place and of its allowance.
-    func makePath(
-        to viewer: Viewer, isControlling: Bool, _ allowance: ViewerAllowance
-    ) throws(ICEFailure) -> any NegotiatedPath {
-        let place = CandidatePolicy.place(of: viewer.address, own: ICEAgent.localInterfaceAddresses())
-        // A lite agent is always the controlled one (RFC 8445 section 6.1.1).
-        if !isControlling, let socket = settings.socket {
-            return try ICELitePath(socket, place: place, allowance: allowance)
-        }
-        return try ICEPath(
-            loop: loop,
-            configuration: .init(
-                isControlling: isControlling, localAddresses: settings.localAddresses,
-                includesLoopback: settings.includesLoopback && place.gathersLoopback(with: servers),
-                usesOnlyRelays: settings.usesOnlyRelays, usesUPnP: settings.usesUPnP, ports: settings.ports),
-            servers: servers, limits: .init(pool: agents, allowance: allowance, policy: CandidatePolicy(place)))
+    /// Applies the peer's description: it is one of the viewers from then on.
+    func begin(_ pending: PendingPeer, _ remote: some RemoteDescription, videoLine: Int?) -> SendingPeer {
+        let sender = MediaSender(
+            parameters(remote, pending.ssrcs, settings.viewerLimit?(pending.description)), forwarding: forwarded,
+            seed: UInt64.random(in: .min ... .max), ntpEpoch: WallClock.now(), now: MonotonicClock.now)
+        let peer = SendingPeer(pending, remote, videoLine: videoLine, sender: sender, broadcast: self)
+        viewers.add(
+            peer,
+            end: peer.viewer.isAdmittedByRule
+                ? { [weak self, weak peer] in peer.map { self?.displace($0) } } : nil)
+        emit(.viewerJoined(peer.description, viewers: viewers.audience))
+        return peer
     }
 
-    func randomSSRCs(_ count: Int) -> [UInt32] {
+    private func randomSSRCs(_ count: Int) -> [UInt32] {
         var numbers = Set<UInt32>()
         while numbers.count < count { numbers.insert(UInt32.random(in: 1...UInt32.max)) }
         return Array(numbers)
@@ -182,14 +159,10 @@ extension Broadcast {
             }, cname: cname, streamID: "share", sessionID: UInt64.random(in: 1...(1 << 62)), name: settings.name)
     }
 
-    /// The kind of candidate that an answer waits for; nil if there are no servers to wait for.
-    var wantedKind: ICECandidate.Kind? { servers.awaitedKind }
-
-    /// Sends the viewer the candidates that are found after the answer with these credentials.
-    func trickleLate(_ connection: SendingPeer, _ credentials: ICECredentials, mid: String?) {
-        connection.negotiation.trickle { [weak self, id = connection.id] late in
-            self?.delegate?.broadcast(
-                foundCandidates: late.fragment(credentials, mid: mid).serialised, of: id)
+    /// Reports the candidates that are found after the description of this side, or after its answer to a restart.
+    func trickle(_ peer: SendingPeer) {
+        peer.connection.trickle { [weak self, id = peer.id] fragment in
+            self?.delegate?.broadcast(foundCandidates: fragment, of: id)
         }
     }
 
@@ -202,44 +175,13 @@ extension Broadcast {
         guard let viewer = viewers[id] else {
             return done(.failure(OfferRefusal(.unknownSession, "There is no such session.")))
         }
-        let fragment: TrickleFragment
-        do throws(SDPError) {
-            fragment = try TrickleFragment.parse(text)
-        } catch {
-            return done(.failure(OfferRefusal(.malformed, "That is not a trickle fragment.")))
-        }
-        guard !fragment.isEmpty else {
-            return done(.failure(OfferRefusal(.malformed, "The fragment has neither candidates nor credentials.")))
-        }
-        guard !fragment.hasBrokenCredentials else {
-            return done(
-                .failure(OfferRefusal(.malformed, "The fragment has not both ice-ufrag and ice-pwd, well-formed.")))
-        }
-        guard let remote = fragment.credentials, viewer.negotiation.isRestart(remote) else {
-            viewer.negotiation.add(fragment.candidates, ended: fragment.endsCandidates)
-            return done(.success(nil))
-        }
-        guard viewer.negotiation.restart() else {
-            return done(.failure(OfferRefusal(.busy, "The host cannot look for another way now: try again later.")))
-        }
-        viewer.negotiation.begin(remote: remote, candidates: fragment.candidates, ended: fragment.endsCandidates)
-        let own = viewer.negotiation.localCredentials
         // The viewer's event stream is likely dead, so the answer contains the candidates that are found within a
         // second.
-        viewer.negotiation.initialCandidates(within: .seconds(1), wanted: wantedKind) {
-            [weak self] found in
-            guard let own else { return done(.failure(OfferRefusal(.busy, "The host found no way to receive."))) }
-            let answer = found.fragment(own, mid: fragment.mid)
-            done(.success(RestartedSession(fragment: answer.serialised, etag: own.usernameFragment)))
-            if !found.isComplete { self?.trickleLate(viewer, own, mid: fragment.mid) }
+        viewer.connection.apply(fragment: text, within: .seconds(1), wanted: servers.awaitedKind) {
+            [weak self] result in
+            done(result)
+            if case .success(.some) = result { self?.trickle(viewer) }
         }
-    }
-
-    /// - Parameter limit: the bitrate limit of this viewer; nil for none.
-    func makeSender(for remote: some RemoteDescription, _ ssrcs: [UInt32], _ limit: Bitrate?) -> MediaSender {
-        MediaSender(
-            parameters(remote, ssrcs, limit), forwarding: forwarded, seed: UInt64.random(in: .min ... .max),
-            ntpEpoch: WallClock.now(), now: MonotonicClock.now)
     }
 
     private func parameters(

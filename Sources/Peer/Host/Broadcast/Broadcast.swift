@@ -106,7 +106,7 @@ package final class Broadcast {
     var viewers: ViewerRoster
     var receivers: [LocalReceiver] = []
     /// Sessions that this host has offered and that wait for their answer.
-    var offers: [SessionID: PendingOffer] = [:]
+    var offers: [SessionID: PendingPeer] = [:]
     var pausing = BroadcastPause()
     private(set) var isEnded = false
     private var congestionTimer: LoopTimer?
@@ -150,25 +150,28 @@ package final class Broadcast {
 
     /// The viewer of these sessions has opened an event stream, or has closed its last one.
     package func eventStreamChanged(isOpen: Bool, sessions: [SessionID]) {
-        for id in sessions { viewers[id]?.eventStreamChanged(isOpen: isOpen) }
+        for id in sessions { viewers[id]?.connection.eventStreamChanged(isOpen: isOpen) }
     }
 
     package func close(_ id: SessionID) {
         guard let viewer = viewers[id] else { return }
-        viewer.close()
-        viewerEnded(viewer, EndReason(.viewerLeft, "the viewer left"))
+        end(viewer, EndReason(.viewerLeft, "the viewer left"))
+    }
+
+    /// Ends the session of a viewer, which has not ended itself.
+    func end(_ peer: SendingPeer, _ reason: EndReason) {
+        peer.connection.close()
+        viewerEnded(peer, reason)
     }
 
     /// - Parameter done: called on the loop when every socket is closed.
     package func end(_ done: @escaping () -> Void) {
         isEnded = true
         congestionTimer?.close()
-        let pending = offers.values
-        offers = [:]
         receivers = []
-        closeAll(Array(pending), with: { $0.close($1) }) {
-            closeAll(self.viewers.removeAll(), with: { $0.close($1) }, then: done)
-        }
+        let connections = offers.values.map(\.connection) + viewers.removeAll().map(\.connection)
+        offers = [:]
+        closeAll(connections, with: { $0.close($1) }, then: done)
     }
 
     // MARK: Media
@@ -202,7 +205,7 @@ package final class Broadcast {
         guard let forwarded, let fanOut, !all.isEmpty else { return }
         let now = MonotonicClock.now
         fanOut.send(to: all, now: now, memory: &viewerMemory, delays: forwarded)
-        for viewer in all { viewer.pump() }
+        for viewer in all { viewer.connection.pump() }
         reportLayers(now: now)
     }
 

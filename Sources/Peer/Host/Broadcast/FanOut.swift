@@ -35,7 +35,7 @@ package final class FanOut {
         workers = (0..<(pool?.width ?? 1)).map { _ in Worker() }
     }
 
-    /// Sends what the viewers' forwarded video has got. `SendingPeer.pump` is to follow for each of them.
+    /// Sends what the viewers' forwarded video has got. `PeerConnection.pump` is to follow for each of them.
     /// - Parameters:
     ///   - memory: what `SendingPeer.forward` is going to use, as of the last time, by the place of the viewer. The state of
     ///     hundreds of viewers does not stay in the caches from one frame to the next.
