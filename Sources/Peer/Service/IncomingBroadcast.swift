@@ -92,13 +92,8 @@ final class IncomingBroadcast: Sendable {
     /// Applies candidates of the publisher, or answers its ICE restart.
     /// - Returns: the answer to a restart; nil for candidates.
     func applyFragment(_ text: String) async throws(OfferRefusal) -> RestartedSession? {
-        let result: Result<RestartedSession?, OfferRefusal> = await withCheckedContinuation { continuation in
-            let isRunning = core.perform { $0.applyFragment(text) { continuation.resume(returning: $0) } }
-            if !isRunning {
-                continuation.resume(returning: .failure(OfferRefusal(.ended, "The broadcast has ended.")))
-            }
-        }
-        return try result.get()
+        let result = await core.answer { $0.applyFragment(text, done: $1) }
+        return try (result ?? .failure(OfferRefusal(.ended, "The broadcast has ended."))).get()
     }
 
     /// Whether the connection is secure.

@@ -28,17 +28,16 @@ extension Broadcast {
             var description = ViewerDescription(
                 name: receiver.name, kind: receiver.kind, address: receiver.address, words: "")
             description.isPublication = true
-            pending = try openConnection(to: receiver, description, as: .offerer)
+            pending = try connections.open(to: receiver, description, as: .offerer)
         } catch {
             return done(.failure(error))
         }
         offers[pending.id] = pending
         pending.connection.localCandidates(within: timeout, wanted: servers.awaitedKind) { [weak self] found in
-            guard let self, let credentials = found.credentials, let own = Fingerprint(sha256: settings.fingerprint)
+            guard let self,
+                let own = connections.description(of: pending, found, endsCandidates: found.isComplete)
             else { return done(.failure(OfferRefusal(.ended, "The broadcast has ended."))) }
-            let media = media(
-                credentials, own, found.candidates, endsCandidates: found.isComplete, pending.ssrcs)
-            done(.success(LocalOffer(id: pending.id, sdp: media.offer(.sending))))
+            done(.success(LocalOffer(id: pending.id, sdp: own.offer(.sending))))
         }
     }
 

@@ -72,3 +72,21 @@ package final class FanOut {
         pool = nil
     }
 }
+
+/// The forwarded video of one broadcast, and the fan-out that sends it, which serves other broadcasts, too. Confined to the
+/// network loop.
+final class ForwardingOutput {
+    let video: ForwardedVideo
+    private let fanOut: FanOut
+    /// See `FanOut.send`.
+    private var memory: [PrefetchList] = []
+
+    init(_ video: ForwardedVideo, _ fanOut: FanOut) {
+        self.video = video
+        self.fanOut = fanOut
+    }
+
+    func send(to viewers: [SendingPeer], now: MediaInstant) {
+        fanOut.send(to: viewers, now: now, memory: &memory, delays: video)
+    }
+}

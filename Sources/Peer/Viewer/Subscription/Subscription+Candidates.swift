@@ -37,10 +37,7 @@ extension Subscription {
 
 extension LoopBound<Subscription> {
     package func gathered() async -> Subscription.Gathered {
-        await withCheckedContinuation { continuation in
-            let isRunning = perform { $0.initialCandidates { continuation.resume(returning: $0) } }
-            if !isRunning { continuation.resume(returning: .none) }
-        }
+        await answer { $0.initialCandidates($1) } ?? .none
     }
 
     /// Reports the candidates that are found after `gathered`, as fragments, until gathering is complete.
@@ -52,12 +49,9 @@ extension LoopBound<Subscription> {
     }
 
     private func more(of credentials: ICECredentials) async -> CandidateGathering.Batch? {
-        await withCheckedContinuation { continuation in
-            let isRunning = perform { session in
-                guard let connection = session.connection else { return continuation.resume(returning: nil) }
-                connection.nextCandidates(of: credentials) { continuation.resume(returning: $0) }
-            }
-            if !isRunning { continuation.resume(returning: nil) }
-        }
+        await answer { session, done in
+            guard let connection = session.connection else { return done(nil) }
+            connection.nextCandidates(of: credentials, done)
+        } ?? nil
     }
 }

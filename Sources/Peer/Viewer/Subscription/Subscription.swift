@@ -152,8 +152,6 @@ package final class Subscription {
     /// The time since the last authentic packet; nil before the connection is secure.
     package var silence: MediaDuration? { connection.flatMap { $0.isConnected ? $0.silence : nil } }
 
-    package var localCredentials: ICECredentials? { connection?.path.localCredentials }
-
     /// The candidates of both sides, for the report why there is no connection.
     package var connectivity: ConnectivityReport? { connection?.path.report }
 
