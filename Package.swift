@@ -62,8 +62,8 @@ let imports = """
     Signaling: MediaCore Identifiers SessionDescription LinuxRuntime ViewerPage Identity HTTP Admission Crypto \
         Logging HummingbirdCore NIOSSL NIOCore NIOPosix NIOHTTP1 HTTPTypes
     WHIP: MediaCore SessionDescription LinuxRuntime HTTP Signaling NIOSSL NIOCore NIOPosix NIOHTTP1 AsyncHTTPClient
-    PeerConnection: MediaCore RTPWire SessionDescription PeerEngine LinuxRuntime EventLoop ICETransport \
-        DTLSTransport SRTPTransport Identity HTTP Signaling
+    PeerConnection: MediaCore RTPWire SessionDescription MediaEngine PeerEngine LinuxRuntime EventLoop ICETransport \
+        DTLSTransport SRTPTransport Identity HTTP Admission Signaling
     Host: MediaCore Identifiers RTPWire SessionDescription MediaEngine PeerEngine LinuxRuntime EventLoop \
         ICETransport Identity HTTP Admission Signaling PeerConnection Logging
     Viewer: MediaCore Identifiers RTPWire SessionDescription MediaEngine PeerEngine LinuxRuntime EventLoop \

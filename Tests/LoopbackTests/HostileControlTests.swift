@@ -145,7 +145,7 @@ private struct HostileViewer {
             for _ in 0..<8 { message += [0x1F, 0xFF] }
             message += [0, 7, 0, 0]
             datagram = Array(repeating: message, count: 1_200 / message.count).flatMap { $0 }
-            transport.expect(answer.fingerprints.others)
+            transport.expect(answer.fingerprints)
             path.start(remote: answer.credentials)
             path.add(answer.candidates, ended: answer.endsCandidates)
         }

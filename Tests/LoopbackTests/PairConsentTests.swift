@@ -23,13 +23,12 @@ import VPXCodec
 @Suite(.serialized, .timeLimit(.minutes(2)))
 struct PairConsentTests {
     /// An admitted viewer that controls its sockets arbitrarily.
-    private final class TwoAddresses: ReceivingPeerDelegate, LocalCandidateDelegate, Sendable {
+    private final class TwoAddresses: PeerConnectionDelegate, Sendable {
         static let addresses = ["127.0.0.1", "127.0.0.2"]
         let loop = EventLoop(name: "net-0")
         let frames = Monitor(0)
         private let isConnected = Monitor(false)
-        private let isGathered = Monitor(false)
-        private let connection = Monitor<LoopBound<ReceivingPeer>?>(nil)
+        private let connection = Monitor<LoopBound<PeerConnection>?>(nil)
         private let client: SignalingClient
 
         init(_ link: Link) async throws {
@@ -44,27 +43,40 @@ struct PairConsentTests {
                         let path = try? ICEPath(
                             loop: loop, configuration: .init(isControlling: true, localAddresses: Self.addresses),
                             limits: .init(policy: CandidatePolicy(.loopback))),
-                        let transport = try? SecureTransport(
-                            loop: loop, isServer: false,
-                            identity: .init(identity),
-                            expectedFingerprint: expected, path: path)
-                    else { preconditionFailure("no transport") }
-                    path.candidateDelegate = self
-                    return ReceivingPeer(loop: loop, path: path, transport: transport, delegate: self)
+                        let connection = try? PeerConnection(
+                            loop: loop, path: path, as: .offerer, identity: .init(identity), fingerprint: expected,
+                            repeatsCandidates: false, interruptionThreshold: .seconds(3))
+                    else { preconditionFailure("no connection") }
+                    connection.delegate = self
+                    return connection
                 })
             connection.change { $0 = core }
-            await core.ifRunning { try? $0.path.gather() }
-            _ = await waiting(isGathered) { $0 ? true : nil }
-            let found = await core.ifRunning {
-                ($0.path.localCredentials, ($0.path as? ICEPath)?.localCandidates ?? [])
+            let found: PeerConnection.LocalCandidates = await withCheckedContinuation { continuation in
+                core.perform {
+                    $0.localCandidates(within: .seconds(5), wanted: nil) { continuation.resume(returning: $0) }
+                }
             }
-            guard let (credentials, candidates) = found, let print = Fingerprint(sha256: identity.fingerprint)
+            guard let credentials = found.credentials, let print = Fingerprint(sha256: identity.fingerprint)
             else { throw SignalingError(.gone, "no credentials") }
             let offer = LocalDescription(
-                credentials: credentials, fingerprint: print, candidates: candidates, endsCandidates: true
+                credentials: credentials, fingerprint: print, candidates: found.candidates, endsCandidates: true
             ).offer(MediaCapabilities(direction: .receiveOnly, audioSections: 0))
             let answer = try Answer(try await client.offer(offer, token: token).sdp, to: .receiving())
-            await core.ifRunning { $0.begin(answer) }
+            await core.ifRunning { connection in
+                let video = answer.video.first.map {
+                    VideoStreamParameters(
+                        ssrc: $0.ssrc ?? 0, codec: $0.codec, payloadType: $0.payloadType, rtxSSRC: $0.rtxSSRC,
+                        rtxPayloadType: $0.rtxPayloadType, mid: $0.mid)
+                }
+                let parameters = ReceiverParameters(
+                    video: video, audio: [], extensions: answer.extensions, cname: "two addresses", localSSRC: 1,
+                    usesTransportFeedback: answer.feedback.contains(.transportWide),
+                    sendsREMB: answer.feedback.contains(.remb))
+                let now = MonotonicClock.now
+                connection.begin(
+                    answer,
+                    receiver: MediaReceiver(parameters, seed: 1, ntpEpoch: WallClock.now(), now: now))
+            }
             _ = await waiting(isConnected) { $0 ? true : nil }
             _ = await waiting(frames) { $0 > 0 ? true : nil }
         }
@@ -74,7 +86,7 @@ struct PairConsentTests {
             await core?.ifRunning { $0.path.localAddress } ?? nil
         }
 
-        private var core: LoopBound<ReceivingPeer>? { connection.with { $0 } }
+        private var core: LoopBound<PeerConnection>? { connection.with { $0 } }
 
         /// - Parameters:
         ///   - address: the source address of packets from now on.
@@ -113,15 +125,13 @@ struct PairConsentTests {
             await client.close()
         }
 
-        func hostIsConnected(_ connection: ReceivingPeer) { isConnected.change { $0 = true } }
-        func host(sent frame: EncodedFrameBytes, _ info: ReceivedFrame) { frames.change { $0 += 1 } }
-        func host(sentAudio packet: UnsafeRawBufferPointer?, _ info: ReceivedAudio) {}
-        func hostEnded(_ reason: EndReason) {}
-        func found(_ candidate: ICECandidate) {}
-        func finishedGathering() { isGathered.change { $0 = true } }
-        func hostIsInterrupted(_ connection: ReceivingPeer) {}
-        func hostSendsTooLongPackets(_ connection: ReceivingPeer) {}
-        func hostIsBack(_ connection: ReceivingPeer, after silence: MediaDuration) {}
+        func connection(reported event: PeerConnection.Event) {
+            switch event {
+            case .connected: isConnected.change { $0 = true }
+            case .frame: frames.change { $0 += 1 }
+            default: break
+            }
+        }
     }
 
     private struct Watched {

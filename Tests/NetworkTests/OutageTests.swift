@@ -5,7 +5,7 @@ import Testing
 
 /// The network is interrupted or changes. The session recovers without a new prompt, within 5 s of the network's
 /// return. These tests run the real programs; `cut` drops everything silently, as a dead Wi-Fi does.
-/// OutageRecoveryTests and ViewerLivenessTests test each decision in virtual time; RelayLossTests test the viewer's end
+/// OutageRecoveryTests and ConnectionLivenessTests test each decision in virtual time; RelayLossTests test the viewer's end
 /// after 30 s.
 @Suite(.serialized, .timeLimit(.minutes(5)))
 struct OutageTests {

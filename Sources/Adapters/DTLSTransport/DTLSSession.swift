@@ -29,6 +29,9 @@ public final class DTLSSession {
     /// SHA-256 of the peer's certificate; nil before `connected`.
     public private(set) var peerFingerprint: [UInt8]?
 
+    /// SHA-256 of the peer's certificate, 32 bytes; empty matches none, nil accepts every certificate.
+    public var expectedFingerprint: [UInt8]?
+
     /// Fingerprints of the peer's certificate by other hash functions, all of which must match (RFC 8122).
     /// The length gives the function: 20 SHA-1, 28 SHA-224, 32 SHA-256, 48 SHA-384, 64 SHA-512; another length never
     /// matches.
@@ -37,7 +40,6 @@ public final class DTLSSession {
     private let identity: DTLSIdentity
     private let firstTimeout: MediaDuration
     private var role: Role
-    private let expectedFingerprint: [UInt8]?
     /// Nil after the handshake.
     private var handshakes: (any HandshakeSet)?
     /// The association; nil before the handshake, and when it has been freed.

@@ -32,7 +32,7 @@ package final class CandidateReporter: LocalCandidateDelegate {
         handle(.cancel)
         gathering = CandidateGathering(
             batchInterval: batchInterval, repeatsTrickled: repeatsTrickled,
-            end: path.usesGrantedServers ? MonotonicClock.now + Self.gatheringTime : nil)
+            end: path.servers.areGranted ? MonotonicClock.now + Self.gatheringTime : nil)
         timer.set(gathering.deadline)
         path.candidateDelegate = self
     }

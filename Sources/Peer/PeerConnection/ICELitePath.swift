@@ -81,9 +81,9 @@ package final class ICELitePath: NegotiatedPath {
         if isControlling { agent.check(candidates.usable) }
     }
 
-    package var usesGrantedServers: Bool { false }
-
     /// A lite agent has none.
+    package var servers: ICEServerResolver.Addresses { .init() }
+
     package func use(_ servers: ICEServerResolver.Addresses) {}
 
     package func restart() throws(ICEFailure) {

@@ -85,6 +85,6 @@ extension ICEPath {
         ConnectivityReport(
             localCandidates: localCandidates.map { .init($0) }, remoteCandidates: remote.all.map { .init($0) },
             refused: remote.refused, hasSelectedPair: hasSelectedPair, usesOnlyRelays: configuration.usesOnlyRelays,
-            servers: servers.map { .init(url: $0, finding: nil) })
+            servers: servers.urls.map { .init(url: $0, finding: nil) })
     }
 }

@@ -13,9 +13,7 @@ package final class ICEPath: NegotiatedPath {
     package var delegate: (any PacketPathDelegate)?
     /// Receives the local candidates.
     package weak var candidateDelegate: (any LocalCandidateDelegate)?
-    /// The STUN and TURN servers of this side, for the report.
-    private(set) var servers: [String] = []
-    package private(set) var usesGrantedServers = false
+    package private(set) var servers: ICEServerResolver.Addresses
     package private(set) var isFromSelectedPair = false
     /// The number of the agent by which the datagram that is being delivered arrived.
     private var arrivedBy = 0
@@ -47,7 +45,7 @@ package final class ICEPath: NegotiatedPath {
     ) throws(ICEFailure) {
         var configuration = configuration
         (configuration.stunServers, configuration.turnServers) = (servers.stun, servers.turn)
-        (self.servers, usesGrantedServers) = (servers.urls, servers.areGranted)
+        self.servers = servers
         factory = ICEAgentFactory(loop: loop, configuration: configuration, limits: limits)
         agents = ICEAgentSet(try factory.makeAgent(number: 0))
         factory.hold(self)
@@ -70,7 +68,7 @@ package final class ICEPath: NegotiatedPath {
 
     package func use(_ servers: ICEServerResolver.Addresses) {
         (factory.configuration.stunServers, factory.configuration.turnServers) = (servers.stun, servers.turn)
-        (self.servers, usesGrantedServers) = (servers.urls, servers.areGranted)
+        self.servers = servers
     }
 
     /// Begins an ICE restart with new credentials on the machine's current addresses. Afterwards call `gather`, signal

@@ -15,8 +15,8 @@ package protocol NegotiatedPath: PacketPath {
     var hasProvenPair: Bool { get }
     /// The number of the other side's candidates that must not be tried.
     var unusableCandidates: Int { get }
-    /// Whether candidates are gathered from servers that a peer elsewhere has named.
-    var usesGrantedServers: Bool { get }
+    /// The STUN and TURN servers of this side.
+    var servers: ICEServerResolver.Addresses { get }
     /// The candidates of both sides, for the report why there is no connection.
     var report: ConnectivityReport { get }
 

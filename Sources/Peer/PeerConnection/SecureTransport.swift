@@ -56,7 +56,9 @@ package final class SecureTransport {
     /// The time limit from the offer to the end of the DTLS handshake.
     package static let connectLimit = MediaDuration.seconds(20)
 
-    /// - Parameter path: owned by the transport from now on, which closes it, also if this throws.
+    /// - Parameters:
+    ///   - expectedFingerprint: SHA-256 of the remote certificate; empty: `expect` sets it.
+    ///   - path: owned by the transport from now on, which closes it, also if this throws.
     package init(
         loop: EventLoop, isServer: Bool, identity: Identity, expectedFingerprint: [UInt8], path: any PacketPath
     ) throws {
@@ -79,8 +81,12 @@ package final class SecureTransport {
         path.delegate = self
     }
 
-    /// Sets the further fingerprints of the remote certificate; to be called before the handshake.
-    package func expect(_ fingerprints: [Fingerprint]) { dtls.furtherFingerprints = fingerprints.map(\.bytes) }
+    /// Sets the fingerprints of the remote certificate that its description names; to be called before the handshake. The
+    /// SHA-256 of a certificate that was known before stays.
+    package func expect(_ named: CertificateFingerprints) {
+        if dtls.expectedFingerprint?.isEmpty == true { dtls.expectedFingerprint = named.sha256.bytes }
+        dtls.furtherFingerprints = named.others.map(\.bytes)
+    }
 
     /// Whether the packet that is being delivered came from the address that media is sent to.
     package var isFromSelectedPair: Bool { path.isFromSelectedPair }

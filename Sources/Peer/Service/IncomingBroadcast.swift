@@ -20,9 +20,6 @@ final class IncomingBroadcast: Sendable {
     let format: EncodedMediaFormat
     private let core: LoopBound<Subscription>
     private let outcome: OneShot<EndReason>
-    /// The ICE credentials of the publisher's offer or last restart.
-    private let remote = Monitor<ICECredentials?>(nil)
-
     private let began = MonotonicClock.now
 
     /// The silence after which a publisher does not count as heard. It sends a sender report at least each second.
@@ -78,7 +75,6 @@ final class IncomingBroadcast: Sendable {
         if let reason = failure ?? EndReason(.stopped, "The service has stopped.") {
             throw OfferRefusal(.busy, reason.sentence)
         }
-        remote.with { $0 = offer.credentials }
         let found = await core.gathered()
         guard let credentials = found.credentials else {
             throw OfferRefusal(.busy, "The service found no way to receive.")
@@ -90,39 +86,14 @@ final class IncomingBroadcast: Sendable {
         return OpenedSession(id: id, answer: answer, etag: credentials.usernameFragment)
     }
 
-    /// Reports the candidates that are found after the answer, until gathering is complete.
-    func trickle(_ send: @Sendable (String) -> Void) async {
-        guard let credentials = await core.ifRunning({ $0.localCredentials }) ?? nil else { return }
-        await core.trickle(credentials) { send($0) }
-    }
+    /// Reports the candidates that are found after an answer, until gathering is complete.
+    func trickle(_ send: @escaping @Sendable (String) -> Void) { core.perform { $0.trickle(send) } }
 
     /// Applies candidates of the publisher, or answers its ICE restart.
     /// - Returns: the answer to a restart; nil for candidates.
     func applyFragment(_ text: String) async throws(OfferRefusal) -> RestartedSession? {
-        let fragment: TrickleFragment
-        do throws(SDPError) {
-            fragment = try TrickleFragment.parse(text)
-        } catch {
-            throw OfferRefusal(.malformed, "That is not a trickle fragment.")
-        }
-        guard !fragment.isEmpty, !fragment.hasBrokenCredentials else {
-            throw OfferRefusal(.malformed, "The fragment has neither candidates nor well-formed credentials.")
-        }
-        guard let credentials = fragment.credentials, credentials != remote.with({ $0 }) else {
-            guard let known = remote.with({ $0 }) else { return nil }
-            var named = fragment
-            named.credentials = known
-            let candidates = named
-            await core.ifRunning { $0.add(candidates) }
-            return nil
-        }
-        guard
-            let found = await core.restart(
-                with: credentials, fragment, applied: { [remote] in remote.with { $0 = credentials } })
-        else { throw OfferRefusal(.busy, "The service cannot restart ICE now: try again later.") }
-        guard let own = found.credentials else { throw OfferRefusal(.ended, "The broadcast has ended.") }
-        let answer = found.batch.fragment(own, mid: fragment.mid)
-        return RestartedSession(fragment: answer.serialised, etag: own.usernameFragment)
+        let result = await core.answer { $0.applyFragment(text, done: $1) }
+        return try (result ?? .failure(OfferRefusal(.ended, "The broadcast has ended."))).get()
     }
 
     /// Whether the connection is secure.

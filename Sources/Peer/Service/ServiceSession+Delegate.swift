@@ -141,7 +141,7 @@ extension ServiceSession: ServiceDelegate {
     /// Sends the candidates that are found after an answer.
     private func trickle(_ broadcast: IncomingBroadcast, _ id: SessionID) {
         let handle = state.with { $0.handle }
-        Task { await broadcast.trickle { handle?.send(.candidates(fragment: $0), to: id) } }
+        broadcast.trickle { handle?.send(.candidates(fragment: $0), to: id) }
     }
 
     public func applyFragment(

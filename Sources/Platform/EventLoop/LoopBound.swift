@@ -42,6 +42,17 @@ package struct LoopBound<Value>: @unchecked Sendable {
         }
     }
 
+    /// Runs a body that calls back once, on the loop, and waits for that.
+    /// - Returns: nil if the loop has stopped.
+    package func answer<Answer: Sendable>(
+        to question: @escaping @Sendable (Value, @escaping @Sendable (Answer) -> Void) -> Void
+    ) async -> Answer? {
+        await withCheckedContinuation { continuation in
+            let isRunning = loop.perform { question(value) { continuation.resume(returning: $0) } }
+            if !isRunning { continuation.resume(returning: nil) }
+        }
+    }
+
     /// Reads an immutable part. May be called from any thread.
     package func read<Part: Sendable>(_ body: (Value) -> Part) -> Part { body(value) }
 

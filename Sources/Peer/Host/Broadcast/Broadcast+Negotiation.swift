@@ -17,49 +17,31 @@ extension Broadcast {
         offer text: String, viewer: Viewer, words: String,
         answer done: @escaping @Sendable (Result<OpenedSession, OfferRefusal>) -> Void
     ) {
-        let (offer, own): (Offer, Fingerprint)
+        let (offer, pending): (Offer, PendingPeer)
         do throws(OfferRefusal) {
-            (offer, own) = try accept(text, from: viewer)
+            offer = try accept(text, from: viewer)
+            for old in viewers.replaced(by: viewer) { end(old, .replaced) }
+            makeRoom(for: viewer)
+            guard !viewers.isFull else { throw OfferRefusal(.busy, "The host has as many viewers as it can serve.") }
+            let description = ViewerDescription(
+                name: viewer.name, kind: viewer.kind, address: viewer.address, words: words, records: viewer.records)
+            pending = try connections.open(to: viewer, description, as: .answerer)
         } catch {
             return done(.failure(error))
         }
-        for old in viewers.replaced(by: viewer) {
-            old.close()
-            viewerEnded(old, .replaced)
-        }
-        makeRoom(for: viewer)
-        guard !viewers.isFull else {
-            return done(.failure(OfferRefusal(.busy, "The host has as many viewers as it can serve.")))
-        }
-        let description = ViewerDescription(
-            name: viewer.name, kind: viewer.kind, address: viewer.address, words: words, records: viewer.records)
-        let ssrcs = randomSSRCs(4)
-        let peer: SendingPeer
-        do throws(OfferRefusal) {
-            peer = try makePeer(offer, viewer, description, ssrcs)
-        } catch {
-            return done(.failure(error))
-        }
-        viewers.add(
-            peer, end: viewer.isAdmittedByRule ? { [weak self, weak peer] in peer.map { self?.displace($0) } } : nil)
-        emit(.viewerJoined(description, viewers: viewers.audience))
-        peer.negotiation.begin(remote: offer.credentials, candidates: offer.candidates, ended: !offer.isTrickling)
+        let peer = begin(pending, offer, videoLine: settings.capabilities.hasVideo ? offer.videoLine : nil)
         // A viewer that has knocked gets later candidates as events; a player with the fixed token does not.
         let isTold = viewer.knock != nil
-        peer.negotiation.initialCandidates(
-            within: isTold ? .milliseconds(200) : .seconds(4), wanted: wantedKind
+        peer.connection.localCandidates(
+            within: isTold ? .milliseconds(200) : .seconds(4), wanted: servers.awaitedKind
         ) { [weak self] found in
-            guard let self, let credentials = peer.negotiation.localCredentials else {
+            let isComplete = found.isComplete || !isTold
+            guard let self, let own = connections.description(of: pending, found, endsCandidates: isComplete) else {
                 return done(.failure(OfferRefusal(.busy, "The host found no way to receive.")))
             }
-            let media = media(
-                credentials, own, found.candidates, endsCandidates: found.isComplete || !isTold, ssrcs,
-                isLite: peer.negotiation.path.isLite)
-            done(
-                .success(
-                    OpenedSession(id: peer.id, answer: media.answer(to: offer), etag: credentials.usernameFragment)))
-            guard isTold, !found.isComplete else { return }
-            trickleLate(peer, credentials, mid: offer.video.first?.mid ?? offer.audio.first?.mid)
+            let answer = own.answer(to: offer)
+            done(.success(OpenedSession(id: peer.id, answer: answer, etag: own.credentials.usernameFragment)))
+            if isTold { trickle(peer) }
         }
     }
 
@@ -76,8 +58,7 @@ extension Broadcast {
         let loser = HalfOpenDisplacement.loser(
             among: viewers.halfOpen(now: MonotonicClock.now), newcomer: PeerAddress(newcomer.address).key)
         guard let peer = loser.flatMap({ viewers[$0] }) else { return }
-        peer.close()
-        viewerEnded(peer, EndReason(.noRoute, "no connection came about, and another viewer needed the place"))
+        end(peer, EndReason(.noRoute, "no connection came about, and another viewer needed the place"))
     }
 
     /// Ends the sessions of a viewer whose place another one needs.
@@ -85,17 +66,13 @@ extension Broadcast {
         // With the fixed token, others may have the same certificate.
         let sessions = peer.viewer.identity == nil ? [peer] : sessions(of: peer.viewer)
         for session in sessions {
-            session.close()
-            viewerEnded(session, EndReason(.removed, "all places were taken, and its address had more than others"))
+            end(session, EndReason(.removed, "all places were taken, and its address had more than others"))
         }
         if peer.viewer.identity != nil { delegate?.broadcast(displaced: peer.viewer) }
     }
 
     /// Parses an offer and checks its fingerprint against the viewer.
-    /// - Returns: the offer, and the fingerprint of this host's certificate.
-    private func accept(
-        _ text: String, from viewer: Viewer
-    ) throws(OfferRefusal) -> (Offer, Fingerprint) {
+    private func accept(_ text: String, from viewer: Viewer) throws(OfferRefusal) -> Offer {
         guard !isEnded else { throw OfferRefusal(.ended, "The broadcast has ended.") }
         let offer: Offer
         do throws(OfferError) {
@@ -107,89 +84,28 @@ extension Broadcast {
             throw OfferRefusal(
                 .unsupportedCodec, "The broadcast's video is \(codec.rawValue), which the offer does not have.")
         }
-        guard offer.fingerprint.bytes == viewer.fingerprint, let own = Fingerprint(sha256: settings.fingerprint) else {
+        guard offer.fingerprint.bytes == viewer.fingerprint else {
             throw OfferRefusal(.unprocessable, "The offer's certificate is not the one that was let in.")
         }
-        return (offer, own)
+        return offer
     }
 
-    /// Opens a transport for a viewer and starts to gather candidates.
-    private func makePeer(
-        _ offer: Offer, _ viewer: Viewer, _ description: ViewerDescription, _ ssrcs: [UInt32]
-    ) throws(OfferRefusal) -> SendingPeer {
-        let allowance = allowances.allowance(for: viewer, now: MonotonicClock.now)
-        do {
-            let path = try makePath(to: viewer, isControlling: false, allowance)
-            let transport = try SecureTransport(
-                loop: loop, isServer: offer.setup.counterpart == .passive, identity: settings.identity,
-                expectedFingerprint: viewer.fingerprint, path: path)
-            transport.expect(offer.fingerprints.others)
-            let peer = SendingPeer(
-                id: SessionID.random(), videoLine: settings.capabilities.hasVideo ? offer.videoLine : nil,
-                viewer: viewer,
-                description: description, loop: loop,
-                negotiation: ICENegotiation(loop: loop, path: path), transport: transport,
-                sender: makeSender(for: offer, ssrcs, settings.viewerLimit?(description)), allowance: allowance,
-                delegate: self)
-            do throws(ICEFailure) {
-                try peer.negotiation.gather()
-            } catch {
-                peer.close()
-                throw error
-            }
-            return peer
-        } catch {
-            throw OfferRefusal(.busy, "The host cannot open a connection: \(error)")
-        }
+    /// Applies the peer's description: it is one of the viewers from then on.
+    func begin(_ pending: PendingPeer, _ remote: some RemoteDescription, videoLine: Int?) -> SendingPeer {
+        let sender = connections.makeSender(of: pending, remote, forwarding: forwarding?.video)
+        let peer = SendingPeer(pending, remote, videoLine: videoLine, sender: sender, broadcast: self)
+        viewers.add(
+            peer,
+            end: peer.viewer.isAdmittedByRule
+                ? { [weak self, weak peer] in peer.map { self?.displace($0) } } : nil)
+        emit(.viewerJoined(peer.description, viewers: viewers.audience))
+        return peer
     }
 
-    /// Opens an ICE path to a peer, within the limits of its place and of its allowance.
-    func makePath(
-        to viewer: Viewer, isControlling: Bool, _ allowance: ViewerAllowance
-    ) throws(ICEFailure) -> any NegotiatedPath {
-        let place = CandidatePolicy.place(of: viewer.address, own: ICEAgent.localInterfaceAddresses())
-        // A lite agent is always the controlled one (RFC 8445 section 6.1.1).
-        if !isControlling, let socket = settings.socket {
-            return try ICELitePath(socket, place: place, allowance: allowance)
-        }
-        return try ICEPath(
-            loop: loop,
-            configuration: .init(
-                isControlling: isControlling, localAddresses: settings.localAddresses,
-                includesLoopback: settings.includesLoopback && place.gathersLoopback(with: servers),
-                usesOnlyRelays: settings.usesOnlyRelays, usesUPnP: settings.usesUPnP, ports: settings.ports),
-            servers: servers, limits: .init(pool: agents, allowance: allowance, policy: CandidatePolicy(place)))
-    }
-
-    func randomSSRCs(_ count: Int) -> [UInt32] {
-        var numbers = Set<UInt32>()
-        while numbers.count < count { numbers.insert(UInt32.random(in: 1...UInt32.max)) }
-        return Array(numbers)
-    }
-
-    func media(
-        _ credentials: ICECredentials, _ fingerprint: Fingerprint, _ candidates: [ICECandidate], endsCandidates: Bool,
-        _ ssrcs: [UInt32], isLite: Bool = false
-    ) -> LocalDescription {
-        LocalDescription(
-            credentials: credentials, isLite: isLite, fingerprint: fingerprint, candidates: candidates,
-            endsCandidates: endsCandidates,
-            video: settings.capabilities.hasVideo ? [LocalVideoTrack(ssrc: ssrcs[0], rtxSSRC: ssrcs[1])] : [],
-            audio: settings.audio.enumerated().map {
-                LocalAudioTrack(
-                    ssrc: ssrcs[2 + $0.offset], kind: $0.element.kind,
-                    hasSilenceSuppression: $0.element.hasSilenceSuppression)
-            }, cname: cname, streamID: "share", sessionID: UInt64.random(in: 1...(1 << 62)), name: settings.name)
-    }
-
-    /// The kind of candidate that an answer waits for; nil if there are no servers to wait for.
-    var wantedKind: ICECandidate.Kind? { servers.awaitedKind }
-
-    /// Sends the viewer the candidates that are found after the answer with these credentials.
-    func trickleLate(_ connection: SendingPeer, _ credentials: ICECredentials, mid: String?) {
-        connection.negotiation.trickle { [weak self, id = connection.id] late in
-            self?.delegate?.broadcast(
-                foundCandidates: late.fragment(credentials, mid: mid).serialised, of: id)
+    /// Reports the candidates that are found after the description of this side, or after its answer to a restart.
+    func trickle(_ peer: SendingPeer) {
+        peer.connection.trickle { [weak self, id = peer.id] fragment in
+            self?.delegate?.broadcast(foundCandidates: fragment, of: id)
         }
     }
 
@@ -202,70 +118,13 @@ extension Broadcast {
         guard let viewer = viewers[id] else {
             return done(.failure(OfferRefusal(.unknownSession, "There is no such session.")))
         }
-        let fragment: TrickleFragment
-        do throws(SDPError) {
-            fragment = try TrickleFragment.parse(text)
-        } catch {
-            return done(.failure(OfferRefusal(.malformed, "That is not a trickle fragment.")))
-        }
-        guard !fragment.isEmpty else {
-            return done(.failure(OfferRefusal(.malformed, "The fragment has neither candidates nor credentials.")))
-        }
-        guard !fragment.hasBrokenCredentials else {
-            return done(
-                .failure(OfferRefusal(.malformed, "The fragment has not both ice-ufrag and ice-pwd, well-formed.")))
-        }
-        guard let remote = fragment.credentials, viewer.negotiation.isRestart(remote) else {
-            viewer.negotiation.add(fragment.candidates, ended: fragment.endsCandidates)
-            return done(.success(nil))
-        }
-        guard viewer.negotiation.restart() else {
-            return done(.failure(OfferRefusal(.busy, "The host cannot look for another way now: try again later.")))
-        }
-        viewer.negotiation.begin(remote: remote, candidates: fragment.candidates, ended: fragment.endsCandidates)
-        let own = viewer.negotiation.localCredentials
         // The viewer's event stream is likely dead, so the answer contains the candidates that are found within a
         // second.
-        viewer.negotiation.initialCandidates(within: .seconds(1), wanted: wantedKind) {
-            [weak self] found in
-            guard let own else { return done(.failure(OfferRefusal(.busy, "The host found no way to receive."))) }
-            let answer = found.fragment(own, mid: fragment.mid)
-            done(.success(RestartedSession(fragment: answer.serialised, etag: own.usernameFragment)))
-            if !found.isComplete { self?.trickleLate(viewer, own, mid: fragment.mid) }
+        viewer.connection.apply(fragment: text, within: .seconds(1), wanted: servers.awaitedKind) {
+            [weak self] result in
+            done(result)
+            if case .success(.some) = result { self?.trickle(viewer) }
         }
-    }
-
-    /// - Parameter limit: the bitrate limit of this viewer; nil for none.
-    func makeSender(for remote: some RemoteDescription, _ ssrcs: [UInt32], _ limit: Bitrate?) -> MediaSender {
-        MediaSender(
-            parameters(remote, ssrcs, limit), forwarding: forwarded, seed: UInt64.random(in: .min ... .max),
-            ntpEpoch: WallClock.now(), now: MonotonicClock.now)
-    }
-
-    private func parameters(
-        _ remote: some RemoteDescription, _ ssrcs: [UInt32], _ limit: Bitrate?
-    ) -> SenderParameters {
-        let maximum = min(limit ?? settings.maximumBitrate, settings.maximumBitrate)
-        var result = SenderParameters(
-            video: (settings.capabilities.hasVideo ? remote.video.first : nil).map {
-                VideoStreamParameters(
-                    ssrc: ssrcs[0], payloadType: $0.payloadType, rtxSSRC: $0.rtxPayloadType == nil ? nil : ssrcs[1],
-                    rtxPayloadType: $0.rtxPayloadType, mid: $0.mid)
-            },
-            audio: zip(remote.audio, settings.audio.indices).map {
-                AudioStreamParameters(
-                    ssrc: ssrcs[2 + $1], payloadType: $0.payloadType, redundantPayloadType: $0.redundantPayloadType,
-                    mid: $0.mid)
-            },
-            extensions: remote.extensions, cname: cname,
-            startBitrate: min(.kilobits(2_500), maximum), maximumBitrate: maximum,
-            usesTransportFeedback: remote.feedback.contains(.transportWide),
-            usesREMB: remote.feedback.contains(.remb),
-            historyCapacity: 2_048)
-        // What this side publishes is limited by whom it goes to, such as a relay by its viewers. A viewer's own
-        // estimator knows less than transport-wide feedback.
-        result.obeysREMB = remote is Answer && remote.feedback.contains(.remb)
-        return result
     }
 }
 

@@ -31,7 +31,7 @@ extension Broadcast {
         result.retransmissions = totals.retransmissions
         result.keyframeRequests = totals.keyframeRequests
         result.badPackets = totals.badPackets
-        if let forwarded { result.delays = forwarded.delays }
+        if let forwarding { result.delays = forwarding.video.delays }
         return result
     }
 

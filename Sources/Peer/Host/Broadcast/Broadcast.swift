@@ -93,28 +93,20 @@ package final class Broadcast {
     }
 
     package let loop: EventLoop
-    let cname: String
-    package let settings: Settings
-    package let agents: ICEAgentPool
-    let allowances: ViewerAllowances
+    var connections: PeerConnectionFactory
     let source: any EncodedMediaSource
-    /// The source's forwarded video.
-    let forwarded: ForwardedVideo?
-    private let fanOut: FanOut?
-    /// See `FanOut.send`, which serves other broadcasts, too.
-    private var viewerMemory: [PrefetchList] = []
+    /// Sends the source's forwarded video; nil if it encodes.
+    let forwarding: ForwardingOutput?
     var viewers: ViewerRoster
     var receivers: [LocalReceiver] = []
     /// Sessions that this host has offered and that wait for their answer.
-    var offers: [SessionID: PendingOffer] = [:]
+    var offers: [SessionID: PendingPeer] = [:]
     var pausing = BroadcastPause()
     private(set) var isEnded = false
     private var congestionTimer: LoopTimer?
     private(set) var policy: EncoderPolicy
     var layerReporter = LayerReporter()
     private var lastReferences: (main: LongTermReferencePolicy?, low: LongTermReferencePolicy?)
-    /// STUN and TURN servers for sessions that are opened from now on.
-    package var servers = ICEServerResolver.Addresses()
     package weak var delegate: (any BroadcastDelegate)?
 
     /// - Parameters:
@@ -126,16 +118,21 @@ package final class Broadcast {
     ) {
         viewers = ViewerRoster(places: [ViewerPlaces(settings.maximumViewers)] + [places].compactMap(\.self))
         self.loop = loop
-        self.settings = settings
-        allowances = ViewerAllowances(viewers: settings.maximumViewers, now: MonotonicClock.now)
+        connections = PeerConnectionFactory(loop: loop, settings: settings, agents: agents)
         self.source = source
-        forwarded = source.forwarded?.assumeIsolated { $0 }
-        fanOut = forwarded == nil ? nil : settings.fanOut?.assumeIsolated { $0 } ?? FanOut()
-        self.agents = agents ?? ICEAgentPool(settings.agents)
+        forwarding = source.forwarded.map { video in
+            ForwardingOutput(video.assumeIsolated { $0 }, settings.fanOut?.assumeIsolated { $0 } ?? FanOut())
+        }
         policy = EncoderPolicy(maximumBitrate: settings.maximumBitrate, hasAudio: !settings.audio.isEmpty)
-        cname = RandomName.random().text
         let box = WeakBox(self)
         congestionTimer = loop.makeTimer { box.value?.updateEncoders() }
+    }
+
+    package var settings: Settings { connections.settings }
+    /// STUN and TURN servers for sessions that are opened from now on.
+    package var servers: ICEServerResolver.Addresses {
+        get { connections.servers }
+        set { connections.servers = newValue }
     }
 
     package func emit(_ event: BroadcastEvent) { delegate?.broadcast(emitted: event) }
@@ -150,25 +147,28 @@ package final class Broadcast {
 
     /// The viewer of these sessions has opened an event stream, or has closed its last one.
     package func eventStreamChanged(isOpen: Bool, sessions: [SessionID]) {
-        for id in sessions { viewers[id]?.eventStreamChanged(isOpen: isOpen) }
+        for id in sessions { viewers[id]?.connection.eventStreamChanged(isOpen: isOpen) }
     }
 
     package func close(_ id: SessionID) {
         guard let viewer = viewers[id] else { return }
-        viewer.close()
-        viewerEnded(viewer, EndReason(.viewerLeft, "the viewer left"))
+        end(viewer, EndReason(.viewerLeft, "the viewer left"))
+    }
+
+    /// Ends the session of a viewer, which has not ended itself.
+    func end(_ peer: SendingPeer, _ reason: EndReason) {
+        peer.connection.close()
+        viewerEnded(peer, reason)
     }
 
     /// - Parameter done: called on the loop when every socket is closed.
     package func end(_ done: @escaping () -> Void) {
         isEnded = true
         congestionTimer?.close()
-        let pending = offers.values
-        offers = [:]
         receivers = []
-        closeAll(Array(pending), with: { $0.close($1) }) {
-            closeAll(self.viewers.removeAll(), with: { $0.close($1) }, then: done)
-        }
+        let connections = offers.values.map(\.connection) + viewers.removeAll().map(\.connection)
+        offers = [:]
+        closeAll(connections, with: { $0.close($1) }, then: done)
     }
 
     // MARK: Media
@@ -199,10 +199,10 @@ package final class Broadcast {
     /// Called when the forwarded video has got packets.
     package func packetsForwarded() {
         let all = Array(viewers.all)
-        guard let forwarded, let fanOut, !all.isEmpty else { return }
+        guard let forwarding, !all.isEmpty else { return }
         let now = MonotonicClock.now
-        fanOut.send(to: all, now: now, memory: &viewerMemory, delays: forwarded)
-        for viewer in all { viewer.pump() }
+        forwarding.send(to: all, now: now)
+        for viewer in all { viewer.connection.pump() }
         reportLayers(now: now)
     }
 
@@ -238,7 +238,7 @@ package final class Broadcast {
     /// Runs after each frame, and while viewers have a backlog.
     func updateEncoders() {
         // There are none.
-        guard forwarded == nil else { return }
+        guard forwarding == nil else { return }
         let now = MonotonicClock.now
         var load = EncoderPolicy.Load()
         for viewer in viewers.all where viewer.isReceiving {
@@ -283,7 +283,7 @@ package final class Broadcast {
 
     /// Runs after each frame.
     func updateReferences(_ now: MediaInstant) {
-        guard forwarded == nil else { return }
+        guard forwarding == nil else { return }
         updateReferences(of: .main, &lastReferences.main, now)
         updateReferences(of: .low, &lastReferences.low, now)
     }

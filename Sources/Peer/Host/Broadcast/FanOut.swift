@@ -35,7 +35,7 @@ package final class FanOut {
         workers = (0..<(pool?.width ?? 1)).map { _ in Worker() }
     }
 
-    /// Sends what the viewers' forwarded video has got. `SendingPeer.pump` is to follow for each of them.
+    /// Sends what the viewers' forwarded video has got. `PeerConnection.pump` is to follow for each of them.
     /// - Parameters:
     ///   - memory: what `SendingPeer.forward` is going to use, as of the last time, by the place of the viewer. The state of
     ///     hundreds of viewers does not stay in the caches from one frame to the next.
@@ -70,5 +70,23 @@ package final class FanOut {
     package func stop() {
         pool?.stop()
         pool = nil
+    }
+}
+
+/// The forwarded video of one broadcast, and the fan-out that sends it, which serves other broadcasts, too. Confined to the
+/// network loop.
+final class ForwardingOutput {
+    let video: ForwardedVideo
+    private let fanOut: FanOut
+    /// See `FanOut.send`.
+    private var memory: [PrefetchList] = []
+
+    init(_ video: ForwardedVideo, _ fanOut: FanOut) {
+        self.video = video
+        self.fanOut = fanOut
+    }
+
+    func send(to viewers: [SendingPeer], now: MediaInstant) {
+        fanOut.send(to: viewers, now: now, memory: &memory, delays: video)
     }
 }

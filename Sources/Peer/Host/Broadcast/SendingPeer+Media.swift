@@ -3,13 +3,12 @@ import LinuxRuntime
 import MediaCore
 import MediaEngine
 import PeerConnection
-import PeerEngine
 
 /// Sends media to one viewer.
 extension SendingPeer {
     /// - Parameter base: the bitrate of the base layer; nil if there is one layer only.
     func send(_ frame: UnsafeRawBufferPointer, _ info: FrameInfo, base: Bitrate?, now: MediaInstant) {
-        guard isConnected, !isEnded else { return }
+        guard isConnected else { return }
         guard isReceiving else { return noteHold(info, isTaken: false) }
         // A viewer changes its encoding with a key frame only.
         let isOwn =
@@ -28,14 +27,14 @@ extension SendingPeer {
         sender.handleFrame(
             frame, isKeyframe: info.isKeyframe, layer: info.layer, captured: info.captured, now: now,
             references: info.references)
-        pump()
+        connection.pump()
     }
 
     /// Takes what the forwarded video has got, and sends it as long as nothing else is to be sent before it. Several
-    /// threads may call it, each for other viewers; `pump` follows on the loop.
+    /// threads may call it, each for other viewers; `PeerConnection.pump` follows on the loop.
     /// - Parameter delays: as that of `MediaSender.pollBurst`.
     func forward(through batch: PacketBatch, delays: inout DelayHistogram, now: MediaInstant) {
-        guard isReceiving, !isEnded else { return }
+        guard isReceiving else { return }
         sender.handleForwarded(now: now)
         let now = MonotonicClock.now
         transport.sendBursts(through: batch) { sender.pollBurst(now: now, into: $0, delays: &delays) }
@@ -44,6 +43,7 @@ extension SendingPeer {
     /// Adds the memory that `forward` is going to use.
     func addMemory(to list: inout PrefetchList) {
         list.add(self, bytes: 320)
+        connection.addMemory(to: &list)
         sender.addMemory(to: &list)
         transport.addMemory(to: &list)
     }
@@ -54,55 +54,12 @@ extension SendingPeer {
     }
 
     func sendAudio(_ packet: UnsafeRawBufferPointer, track: Int, captured: MediaInstant, now: MediaInstant) {
-        guard isReceiving, !isEnded else { return }
+        guard isReceiving else { return }
         sender.handleAudio(packet, track: track, captured: captured, now: now)
-        pump()
+        connection.pump()
     }
 
     func noteLostAudio(_ track: Int, samplesPerChannel: Int) {
         sender.handleLostAudio(track: track, samplesPerChannel: samplesPerChannel)
-    }
-
-    func pump() {
-        guard isConnected, !isEnded else { return }
-        let now = MonotonicClock.now
-        while true {
-            let left = sender.framesSent
-            let output = sender.poll(now: now, into: transport.slot)
-            if sender.framesSent != left, !liveness.isInterrupted {
-                frames.freezeMeter.noteFrameSent(hasMore: sender.hasFramesWaiting, now: now)
-            }
-            switch output {
-            // A silent viewer gets only probes. Other packets are dropped, and a key frame follows when it is heard
-            // again.
-            case .rtp(let length):
-                if maySend(now), let packet = transport.sendMedia(length) { sender.keepProtected(packet) }
-            case .protected(let length): if maySend(now) { transport.sendProtected(length) }
-            case .rtcp(let length): transport.sendControl(length)
-            case .event(.keyframeNeeded): delegate?.viewerNeedsKeyframe(self)
-            case .event(.recoveryNeeded(let number)): delegate?.viewerNeedsRecovery(self, from: number)
-            case .event(.estimateChanged): break
-            case .wait(let deadline, let reason):
-                transport.flush()
-                timer.set(deadline == .distantFuture ? nil : deadline, isCoarse: reason == .report)
-                return
-            }
-        }
-    }
-
-    private func maySend(_ now: MediaInstant) -> Bool {
-        !liveness.isInterrupted || negotiation.takeReachabilityPacket(now: now)
-    }
-
-    func drainGoodbye() {
-        for _ in 0..<64 {
-            switch sender.poll(now: MonotonicClock.now, into: transport.slot) {
-            case .rtp, .protected: continue
-            case .rtcp(let length): transport.sendControl(length)
-            case .event: continue
-            case .wait: return transport.flush()
-            }
-        }
-        transport.flush()
     }
 }

@@ -65,20 +65,9 @@ extension Subscription {
 
     /// Begins an ICE restart. Call `initialCandidates` afterwards.
     /// - Returns: false if this machine has no address.
-    package func restart() -> Bool {
-        guard !isClosed, let connection else { return false }
-        do throws(ICEFailure) {
-            try connection.path.restart()
-            candidates.begin(connection.path)
-            try connection.path.gather()
-            return true
-        } catch {
-            return false
-        }
-    }
+    package func restart() -> Bool { connection?.restart() ?? false }
 
     package func applyRestartAnswer(_ credentials: ICECredentials, _ candidates: CandidateList, ended: Bool) {
-        hostCredentials = credentials
-        connection?.applyRestartAnswer(credentials, candidates, ended: ended)
+        connection?.begin(credentials, mid: "0", candidates, ended: ended)
     }
 }

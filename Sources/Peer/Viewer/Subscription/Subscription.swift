@@ -8,10 +8,6 @@ import PeerEngine
 import RTPWire
 package import SessionDescription
 
-/// Which side of the offer/answer exchange a peer is (RFC 3264). The offerer is ICE's controlling agent. It is the DTLS
-/// client unless the other side's description says otherwise; see `DTLSSetup.counterpart`.
-package enum NegotiationRole: Sendable { case offerer, answerer }
-
 /// The viewer's state on the network loop: the connection to the host, through ICE restarts and replacements. Received
 /// media goes to an `EncodedMediaSink`, which stays the same for the whole session.
 package final class Subscription {
@@ -21,12 +17,10 @@ package final class Subscription {
     package private(set) var outcome: OneShot<EndReason>
     /// Called with the requests to signalling during an outage.
     let request: @Sendable (RecoveryRequest) -> Void
-    let candidates: CandidateReporter
-    private(set) var connection: ReceivingPeer?
+    private(set) var connection: PeerConnection?
     /// Connections that were replaced and are still closing.
-    private var retired: [ReceivingPeer] = []
+    private var retired: [PeerConnection] = []
     private(set) var isClosed = false
-    var hostCredentials: ICECredentials?
     /// One instant on the wall clock and on the media clock.
     let epoch = (wall: WallClock.now(), media: MonotonicClock.now)
     var recovery = OutageRecovery()
@@ -35,10 +29,13 @@ package final class Subscription {
     var addressesAtAttempt: [String] = []
     /// See `ReceiverParameters`.
     package var packetCapacity = 4_096
-    /// See `ICEServerResolver.Addresses`.
-    private(set) var awaitedKind: ICECandidate.Kind?
+    /// The user knows that the host sends video packets that are too long, and are left out.
+    var hasToldTooLong = false
     /// The highest temporal layer since the last report; nil if no frame came.
     var layer: UInt8?
+
+    /// The silence that is an interruption. The host sends a sender report at least each second.
+    private static let interruptionThreshold = MediaDuration.seconds(3)
 
     package init(
         loop: EventLoop, sink: any EncodedMediaSink, emit: @escaping @Sendable (ViewerEvent) -> Void,
@@ -49,7 +46,6 @@ package final class Subscription {
         self.emit = emit
         self.outcome = outcome
         self.request = request
-        candidates = CandidateReporter(loop: loop)
         let box = WeakBox<Subscription>()
         recoveryTimer = loop.makeTimer { box.value?.recoveryTimeout() }
         box.value = self
@@ -73,25 +69,19 @@ package final class Subscription {
     ) -> EndReason? {
         guard !isClosed else { return EndReason(.stopped, "the session is over") }
         do {
-            let path: any NegotiatedPath
-            if let socket {
-                path = try ICELitePath(
-                    socket, isControlling: role == .offerer, place: place, allowance: allowance)
-            } else {
-                path = try ICEPath(
-                    loop: loop,
-                    configuration: .init(
-                        isControlling: role == .offerer, includesLoopback: includesLoopback,
-                        usesOnlyRelays: usesOnlyRelays, ports: ports),
-                    servers: servers, limits: .init(allowance: allowance, policy: CandidatePolicy(place)))
-            }
-            let transport = try SecureTransport(
-                loop: loop, isServer: role == .answerer, identity: identity, expectedFingerprint: expected, path: path)
+            let path = try PeerConnection.openPath(
+                loop: loop,
+                .init(
+                    isControlling: role == .offerer, includesLoopback: includesLoopback,
+                    usesOnlyRelays: usesOnlyRelays, ports: ports),
+                socket: socket, place: place, servers: servers, allowance: allowance)
+            // An answerer reports its candidates as events, of which a publisher may see only the last.
+            let next = try PeerConnection(
+                loop: loop, path: path, as: role, identity: identity, fingerprint: expected,
+                repeatsCandidates: role == .answerer, interruptionThreshold: Self.interruptionThreshold)
             if let connection { retire(connection) }
-            awaitedKind = servers.awaitedKind
-            connection = ReceivingPeer(loop: loop, path: path, transport: transport, delegate: self)
-            candidates.begin(path)
-            try path.gather()
+            connection = next
+            next.delegate = self
             return nil
         } catch {
             return EndReason(.failed, "cannot prepare to receive: \(error)")
@@ -108,7 +98,7 @@ package final class Subscription {
         recoveryTimer.set(nil)
     }
 
-    private func retire(_ connection: ReceivingPeer) {
+    private func retire(_ connection: PeerConnection) {
         retired.append(connection)
         let box = WeakBox(self)
         connection.close { box.value?.retired.removeAll { $0 === connection } }
@@ -121,7 +111,7 @@ package final class Subscription {
             try sink.start(
                 EncodedMediaFormat(remote),
                 requestKeyframe: { [core = LoopBound(loop, WeakBox(self))] request in
-                    core.perform { $0.value?.connection?.requestKeyframe(request) }
+                    core.perform { $0.value?.requestKeyframe(request) }
                 })
         } catch {
             let reason = EndReason(.failed, "cannot prepare to receive: \(error.message)", remedy: error.remedy)
@@ -129,27 +119,51 @@ package final class Subscription {
         }
         let core = LoopBound(loop, WeakBox(self))
         (sink as? any ForwardingSink)?.begin(
-            limitBitrate: { limit in core.perform { $0.value?.connection?.limitBitrate(limit) } },
+            limitBitrate: { limit in core.perform { $0.value?.limitBitrate(limit) } },
             receivedBytes: { core.assumeIsolated { $0.value?.connection?.receivedBytes } ?? 0 })
-        hostCredentials = remote.credentials
-        connection?.begin(
-            remote, packetCapacity: packetCapacity,
-            forwarded: (sink as? any ForwardingSink)?.forwarded?.assumeIsolated { $0 })
+        hasToldTooLong = false
+        let receiver = MediaReceiver(
+            parameters(remote), seed: UInt64.random(in: .min ... .max), ntpEpoch: WallClock.now(),
+            forwarded: (sink as? any ForwardingSink)?.forwarded?.assumeIsolated { $0 }, now: MonotonicClock.now)
+        connection?.begin(remote, receiver: receiver)
+    }
+
+    private func parameters(_ remote: some RemoteDescription) -> ReceiverParameters {
+        ReceiverParameters(
+            video: remote.video.first.map {
+                VideoStreamParameters(
+                    ssrc: $0.ssrc ?? 0, codec: $0.codec, payloadType: $0.payloadType, rtxSSRC: $0.rtxSSRC,
+                    rtxPayloadType: $0.rtxPayloadType, mid: $0.mid)
+            },
+            audio: remote.audio.map {
+                AudioStreamParameters(
+                    ssrc: $0.ssrc ?? 0, payloadType: $0.payloadType, redundantPayloadType: $0.redundantPayloadType,
+                    mid: $0.mid)
+            },
+            extensions: remote.extensions, cname: String(UInt64.random(in: .min ... .max), radix: 36),
+            localSSRC: UInt32.random(in: 1...UInt32.max),
+            usesTransportFeedback: remote.feedback.contains(.transportWide),
+            sendsREMB: remote.feedback.contains(.remb), packetCapacity: packetCapacity)
     }
 
     /// Adds candidates that the host found after its answer. Fragments of another ICE session are ignored.
-    package func add(_ fragment: TrickleFragment) {
-        guard let credentials = fragment.credentials, credentials == hostCredentials else { return }
-        connection?.add(fragment.candidates, ended: fragment.endsCandidates)
-    }
+    package func add(_ fragment: TrickleFragment) { connection?.add(fragment) }
 
     /// The time since the last authentic packet; nil before the connection is secure.
-    package var silence: MediaDuration? { connection.flatMap { $0.isSecure ? $0.silence : nil } }
-
-    package var localCredentials: ICECredentials? { connection?.path.localCredentials }
+    package var silence: MediaDuration? { connection.flatMap { $0.isConnected ? $0.silence : nil } }
 
     /// The candidates of both sides, for the report why there is no connection.
     package var connectivity: ConnectivityReport? { connection?.path.report }
+
+    private func requestKeyframe(_ request: KeyframeRequest) {
+        connection?.receiver?.requestKeyframe(request, now: MonotonicClock.now)
+        connection?.pump()
+    }
+
+    private func limitBitrate(_ limit: Bitrate?) {
+        connection?.receiver?.limitBitrate(limit)
+        connection?.pump()
+    }
 
     // MARK: Ending
 
@@ -157,7 +171,6 @@ package final class Subscription {
     package func close(_ done: @escaping () -> Void) {
         guard !isClosed else { return done() }
         isClosed = true
-        candidates.close()
         recoveryTimer.close()
         // The sink closes on its own threads; the loop does not block on them.
         var closings: [(@escaping () -> Void) -> Void] = [{ self.sink.close(self.onLoop($0)) }]

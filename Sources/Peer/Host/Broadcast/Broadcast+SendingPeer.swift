@@ -10,7 +10,8 @@ import PeerConnection
 import RTPWire
 import SessionDescription
 
-extension Broadcast: SendingPeerDelegate {
+/// Handles what the viewers' connections report.
+extension Broadcast {
     func viewerIsConnected(_ peer: SendingPeer) {
         updateEncoders()
         updateReferences(MonotonicClock.now)

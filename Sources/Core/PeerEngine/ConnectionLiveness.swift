@@ -1,8 +1,9 @@
 public import MediaCore
 
-/// Decides whether a viewer is connected and heard, and when its session is over.
-public struct ViewerLiveness: Sendable {
-    private let opened: MediaInstant
+/// Decides whether the other side of a connection, a viewer or a host, is connected and heard, and when its session is
+/// over.
+public struct ConnectionLiveness: Sendable {
+    private var opened: MediaInstant
     /// When DTLS completed, so that media could flow; nil before.
     public private(set) var connected: MediaInstant?
     private var media: MediaLiveness
@@ -10,6 +11,10 @@ public struct ViewerLiveness: Sendable {
     private var eventStreamClosed: MediaInstant?
     /// Whether an event stream of the viewer is open.
     public private(set) var hasEventStream = false
+    /// The other side seems to have gone, and has not been heard since.
+    private var isMissed = false
+    /// When the last packet was sent to a silent viewer.
+    private var lastProbe: MediaInstant?
     /// Authentic packets, counted as far as `certain`.
     private var packets = 0
     /// The longest time between two packets.
@@ -43,10 +48,16 @@ public struct ViewerLiveness: Sendable {
         media = MediaLiveness(interruptionThreshold: interruptionThreshold, now: now)
     }
 
+    /// The other side's description is there: the time for connecting begins.
+    public mutating func begin(now: MediaInstant) { opened = now }
+
     public var isConnected: Bool { connected != nil }
     public var isInterrupted: Bool { media.isInterrupted }
-    /// Whether the viewer is connected and not silent.
+    /// Whether the other side is connected and not silent.
     public var isReceiving: Bool { isConnected && !isInterrupted }
+
+    /// The time since the last authentic packet.
+    public func silence(_ now: MediaInstant) -> MediaDuration { media.silence(now) }
 
     /// How long the viewer has had no connection since its offer; nil once it has one.
     public func waiting(_ now: MediaInstant) -> MediaDuration? { isConnected ? nil : now - opened }
@@ -60,6 +71,7 @@ public struct ViewerLiveness: Sendable {
     /// Notes an authentic packet from the address that media goes to.
     /// - Returns: the silence before it, if it ends an interruption.
     public mutating func heard(_ now: MediaInstant) -> MediaDuration? {
+        isMissed = false
         if packets > 0, !isInterrupted { longestGap = max(longestGap, min(media.silence(now), Self.rareReports)) }
         packets = min(packets + 1, Self.certain)
         return media.heard(now)
@@ -71,19 +83,30 @@ public struct ViewerLiveness: Sendable {
         eventStreamClosed = isOpen ? nil : now
     }
 
+    /// Notes that the other side may have ended the session. If that is so, the interruption begins at once.
+    public mutating func noteMissed() { isMissed = true }
+
+    /// Whether a packet may be sent to a silent viewer whose address answers checks: one each 100 ms.
+    public mutating func takeProbe(now: MediaInstant) -> Bool {
+        guard lastProbe.map({ now - $0 >= .milliseconds(95) }) ?? true else { return false }
+        lastProbe = now
+        return true
+    }
+
     /// - Parameters:
     ///   - connectLimit: the time limit from the offer to `connect`.
     ///   - isConsenting: the viewer has answered a check lately, where media goes to.
+    ///   - isPathGone: the path is known to be lost.
     /// - Returns: `.notConnected` at each call after that limit; each other change once.
     public mutating func check(
-        _ now: MediaInstant, connectLimit: MediaDuration, isConsenting: Bool = false
+        _ now: MediaInstant, connectLimit: MediaDuration, isConsenting: Bool = false, isPathGone: Bool = false
     ) -> Change? {
         guard isConnected else { return now - opened > connectLimit ? .notConnected : nil }
         if isConsenting, !isInterrupted {
             if packets == 0, media.silence(now) >= Self.firstReport { return .withoutRTCP }
             if media.silence(now) < patience { return nil }
         }
-        switch media.check(now) {
+        switch media.check(now, isPathGone: isPathGone || isMissed) {
         case .expired: return .expired
         case .interrupted: return hasCrashed ? .crashed : .interrupted
         case nil: return nil

@@ -2,14 +2,14 @@ import MediaCore
 import PeerEngine
 import Testing
 
-@Suite struct ViewerLivenessTests {
+@Suite struct ConnectionLivenessTests {
     private let start = MediaInstant(nanoseconds: 5_000_000_000)
     private let connectLimit = MediaDuration.seconds(20)
 
-    private func opened() -> ViewerLiveness { ViewerLiveness(interruptionThreshold: .seconds(4), now: start) }
+    private func opened() -> ConnectionLiveness { ConnectionLiveness(interruptionThreshold: .seconds(4), now: start) }
 
     /// Connected at `start`.
-    private func connected() -> ViewerLiveness {
+    private func connected() -> ConnectionLiveness {
         var viewer = opened()
         viewer.connect(now: start)
         return viewer
@@ -18,9 +18,9 @@ import Testing
     /// Checks a viewer each 250 ms, which is heard as often while `isHeard` returns true.
     /// - Returns: the changes, with the milliseconds since `start`; up to an end.
     private func play(
-        _ viewer: inout ViewerLiveness, seconds: Int, isHeard: (_ milliseconds: Int) -> Bool = { _ in false }
-    ) -> [(Int, ViewerLiveness.Change)] {
-        var changes: [(Int, ViewerLiveness.Change)] = []
+        _ viewer: inout ConnectionLiveness, seconds: Int, isHeard: (_ milliseconds: Int) -> Bool = { _ in false }
+    ) -> [(Int, ConnectionLiveness.Change)] {
+        var changes: [(Int, ConnectionLiveness.Change)] = []
         for milliseconds in stride(from: 0, through: seconds * 1_000, by: 250) {
             let now = start + .milliseconds(milliseconds)
             if isHeard(milliseconds) { _ = viewer.heard(now) }
@@ -29,6 +29,32 @@ import Testing
             if change != .interrupted { return changes }
         }
         return changes
+    }
+
+    @Test func theTimeForConnectingBeginsWithTheDescription() {
+        var host = opened()
+        host.begin(now: start + .seconds(15))
+        #expect(host.check(start + .seconds(35), connectLimit: connectLimit) == nil)
+        #expect(host.check(start + .milliseconds(35_001), connectLimit: connectLimit) == .notConnected)
+    }
+
+    /// The interruption begins at once, and ends with the next packet.
+    @Test func aPeerThatIsMissedIsInterruptedUntilItIsHeard() {
+        var host = connected()
+        host.noteMissed()
+        let (missed, heard) = (start + .milliseconds(300), start + .milliseconds(500))
+        #expect(host.check(missed, connectLimit: connectLimit) == .interrupted)
+        #expect(!host.isReceiving)
+        #expect(host.heard(heard) == .milliseconds(500))
+        #expect(host.silence(heard) == .zero)
+        #expect(host.check(start + .seconds(1), connectLimit: connectLimit) == nil && host.isReceiving)
+        #expect(host.check(start + .seconds(1), connectLimit: connectLimit, isPathGone: true) == .interrupted)
+    }
+
+    @Test func aSilentViewerGetsOnePacketEachTenthOfASecond() {
+        var viewer = connected()
+        let taken = (0..<1_000).filter { viewer.takeProbe(now: start + .milliseconds($0)) }
+        #expect(taken == Array(stride(from: 0, to: 1_000, by: 95)))
     }
 
     @Test func aViewerThatNeverConnectsIsGivenUpAfterTwentySeconds() {
@@ -69,10 +95,10 @@ import Testing
 
     /// Plays a viewer that answers checks.
     private func playConsenting(
-        _ viewer: inout ViewerLiveness, seconds: Int, until end: Int = .max,
+        _ viewer: inout ConnectionLiveness, seconds: Int, until end: Int = .max,
         isHeard: (_ milliseconds: Int) -> Bool = { _ in false }
-    ) -> [(Int, ViewerLiveness.Change)] {
-        var changes: [(Int, ViewerLiveness.Change)] = []
+    ) -> [(Int, ConnectionLiveness.Change)] {
+        var changes: [(Int, ConnectionLiveness.Change)] = []
         for milliseconds in stride(from: 0, through: seconds * 1_000, by: 250) {
             let now = start + .milliseconds(milliseconds)
             if isHeard(milliseconds) { _ = viewer.heard(now) }

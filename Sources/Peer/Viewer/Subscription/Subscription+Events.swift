@@ -1,0 +1,113 @@
+import EventLoop
+import LinuxRuntime
+import MediaCore
+import MediaEngine
+package import PeerConnection
+import PeerEngine
+import RTPWire
+
+/// Handles what the connection to the host reports: passes media to the sink, and emits events and statistics.
+extension Subscription: PeerConnectionDelegate {
+    package func connection(reported event: PeerConnection.Event) {
+        switch event {
+        case .frame(let bytes, let info): pass(bytes, info)
+        case .audio(let packet, let info): pass(packet, info)
+        case .connected:
+            if let outage = recovery.outage(MonotonicClock.now) {
+                resume(after: outage)
+            } else if let connection {
+                emit(.connected(path: connection.path.summary))
+            }
+        case .interrupted:
+            guard !recovery.isInterrupted, let connection else { return }
+            emit(.interrupted)
+            recover(.interrupted(lastHeard: MonotonicClock.now - connection.silence))
+        case .resumed(let silence): resume(after: silence)
+        case .checked:
+            guard !hasToldTooLong, connection?.receiver?.tooLongPackets ?? 0 > 0 else { return }
+            hasToldTooLong = true
+            emit(.notice(.media(.tooLongPackets(limit: ForwardedVideo.largestPayload))))
+        case .ended(let end): ended(EndReason(ofHost: end))
+        case .selectedNewPair, .keyframeNeeded, .recoveryNeeded, .frameSent: break
+        }
+    }
+
+    private func resume(after silence: MediaDuration) {
+        guard recovery.isInterrupted, let connection else { return }
+        recover(.heard)
+        emit(.resumed(path: connection.path.summary, after: silence))
+    }
+
+    private func ended(_ reason: EndReason) {
+        switch reason.code {
+        // Anybody may have spoiled the handshake. During an outage the next attempt follows.
+        case .noRoute, .failed: recover(.noPair) { _ in reason }
+        default: outcome.fulfil(reason)
+        }
+    }
+
+    // MARK: Media
+
+    private func pass(_ frame: EncodedFrameBytes, _ info: ReceivedFrame) {
+        layer = max(layer ?? 0, info.layer)
+        sink.receive(
+            EncodedVideoFrame(
+                bytes: frame, codec: info.codec, isKeyframe: info.isKeyframe, size: info.size, layer: info.layer,
+                rtpTimestamp: info.timestamp.rawValue, captured: info.captured.map(mediaInstant),
+                colorSpace: info.colorSpace))
+    }
+
+    private func pass(_ packet: UnsafeRawBufferPointer?, _ info: ReceivedAudio) {
+        let payload: EncodedAudioPacket.Payload =
+            switch packet {
+            case let packet? where !info.isLost: .packet(packet)
+            case let next? where info.useFEC: .lostBefore(next)
+            default: .lost
+            }
+        sink.receive(
+            EncodedAudioPacket(
+                track: info.track, payload: payload, samplesPerChannel: info.samplesPerChannel,
+                rtpTimestamp: info.timestamp.rawValue,
+                captured: info.captured.map(mediaInstant)))
+    }
+
+    /// Converts a time of the host's wall clock to the media clock, assuming that both wall clocks agree.
+    private func mediaInstant(_ time: NTPTimestamp) -> MediaInstant { epoch.media + epoch.wall.duration(to: time) }
+
+    // MARK: Statistics
+
+    /// Returns the statistics and begins a new report. Nil before there is a connection.
+    package var statistics: ViewerStatistics? {
+        guard let connection else { return nil }
+        let (receiver, received) = (connection.receiver, connection.receiver?.statistics)
+        defer { layer = nil }
+        return ViewerStatistics(
+            packetsReceived: received?.packets ?? 0, bytesReceived: received?.bytes ?? 0,
+            packetsLost: received?.lost ?? 0, nacks: received?.nacks ?? 0,
+            keyframeRequests: received?.keyframeRequests ?? 0, roundTrip: receiver?.roundTripTime,
+            estimate: receiver?.estimate, recoveries: received?.recoveries ?? 0,
+            audioJitterBufferDelay: received?.audioDelay,
+            repaired: received?.repaired ?? 0, freezes: received?.freezes ?? 0,
+            freezeTime: received?.freezeTime ?? .zero, path: connection.path.summary, layer: layer.map { Int($0) },
+            badPackets: connection.badPackets)
+    }
+}
+
+extension EndReason {
+    fileprivate init(ofHost end: PeerConnection.End) {
+        switch end {
+        case .closed: self = .hostClosed
+        case .noRoute(let report): self.init(report, other: "the host")
+        case .failed(let reason): self = reason
+        case .silent, .withoutRTCP, .crashed: self = .hostIsSilent
+        }
+    }
+
+    /// The reason for a session that the host closes, as far as the media says. An event of the host may give a better
+    /// one (`ViewerSession.told`).
+    package static let hostClosed = EndReason(.hostEnded, "the host ended the broadcast")
+
+    /// The reason for a session that ends after `MediaLiveness.limit`.
+    package static let hostIsSilent = EndReason(
+        .connectionLost, "nothing came from the host for 30 s: it or the network between has gone")
+}
