@@ -134,19 +134,19 @@ package struct ApprovalTable<Request: ApprovalRequest>: Sendable {
     /// Asks about a request that was signed, and for which there is room. The older requests that it replaces end.
     mutating func ask(_ ticket: KnockID, _ question: Request.Question, now: Instant) -> [Action] {
         guard let request = entries[ticket]?.request, let number = entries[ticket]?.number else { return [] }
+        let room = questionRoom(for: request)
+        // First, as `finish` removes the oldest of those that are over, such as an abandoned one.
+        entries[ticket]?.state = .asked(question)
+        entries[ticket]?.deadline = now + limits.answer
+        if limits.unsigned != nil { entries[ticket]?.unpolledSince = now }
+        entries[ticket]?.asks += 1
         var actions: [Action] = []
-        if case .insteadOf(let other) = questionRoom(for: request) {
-            actions = finish(other, .displaced, because: .displaced, now)
-        }
+        if case .insteadOf(let other) = room { actions = finish(other, .displaced, because: .displaced, now) }
         for (other, older) in entries where other != ticket && older.request.isReplaced(by: request) {
             let isLeftBehind = isPolled(older) && older.number < number
             guard older.question != nil || isLeftBehind else { continue }
             actions += finish(other, .replaced, because: .replaced, now)
         }
-        entries[ticket]?.state = .asked(question)
-        entries[ticket]?.deadline = now + limits.answer
-        if limits.unsigned != nil { entries[ticket]?.unpolledSince = now }
-        entries[ticket]?.asks += 1
         return actions + [.ask(question)]
     }
 

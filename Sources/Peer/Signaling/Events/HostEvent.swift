@@ -1,11 +1,10 @@
 public import Admission
-import FoundationEssentials
 public import HTTP
 public import Identity
 import MediaCore
 
 /// An event that a host sends to its viewers.
-public enum HostEvent: StreamEvent, Equatable {
+public enum HostEvent: StreamEvent, TabulatedEvent, Equatable {
     /// The broadcast has ended; no event follows.
     case ended(reason: String)
     case viewerCount(Int)
@@ -36,122 +35,69 @@ public enum HostEvent: StreamEvent, Equatable {
     /// Any other event, with its name and its JSON.
     case other(name: String, json: String)
 
-    /// The names of the events that a server may send, as the WHEP extension announces them.
-    static let names = [
-        "active", "inactive", "layers", "viewercount", "recordercount", "paused", "resumed", "alternates", "reconnect",
-        "return", "candidates", "removed", "ended",
+    package static let table: [EventRow<HostEvent>] = [
+        EventRow("active", type: .none, .active),
+        // WHEP's events: no stream begins with `inactive`.
+        EventRow("inactive", type: .none, isLasting: false, key: "active", .inactive),
+        EventRow("layers", type: .none, { if case .layers(let layers) = $0 { layers } else { nil } }, { .layers($0) }),
+        EventRow(
+            "viewercount", { if case .viewerCount(let count) = $0 { ViewerCount(viewercount: count) } else { nil } },
+            { .viewerCount(believable($0.viewercount)) }),
+        EventRow(
+            "recordercount",
+            { if case .recorderCount(let count) = $0 { RecorderCount(recordercount: count) } else { nil } },
+            { .recorderCount(believable($0.recordercount)) }),
+        EventRow("paused", key: "pause", .paused),
+        EventRow("resumed", key: "pause", .resumed),
+        EventRow(
+            "alternates", type: .written, { if case .alternates(let alternates) = $0 { alternates } else { nil } },
+            { .alternates($0) }),
+        EventRow(
+            "reconnect", type: .written,
+            { if case .reconnect(let redirect) = $0 { Redirect(redirect: redirect) } else { nil } },
+            { .reconnect($0.redirect) }),
+        EventRow("return", .returnToHost),
+        EventRow(
+            "candidates", { if case .candidates(let text) = $0 { EventFragment(fragment: text) } else { nil } },
+            { .candidates(fragment: $0.fragment) }),
+        EventRow(
+            "removed", isFinal: true, isLasting: false,
+            { if case .removed(let reason) = $0 { EventReason(reason: reason) } else { nil } },
+            { .removed(reason: $0.cleaned("the host removed you")) }),
+        EventRow(
+            "ended", isFinal: true, { if case .ended(let reason) = $0 { EventReason(reason: reason) } else { nil } },
+            { .ended(reason: $0.cleaned("the host ended the broadcast")) }),
     ]
 
-    public var name: String {
-        switch self {
-        case .ended: "ended"
-        case .viewerCount: "viewercount"
-        case .recorderCount: "recordercount"
-        case .active: "active"
-        case .inactive: "inactive"
-        case .paused: "paused"
-        case .resumed: "resumed"
-        case .removed: "removed"
-        case .candidates: "candidates"
-        case .alternates: "alternates"
-        case .reconnect: "reconnect"
-        case .returnToHost: "return"
-        case .layers: "layers"
-        case .other(let name, _): name
-        }
-    }
+    /// The names of the events that a server may send, as the WHEP extension announces them.
+    static let names = table.map(\.name)
 
-    private struct Ended: Codable {
-        var type = "ended"
-        var reason: String
-    }
-    private struct Removed: Codable {
-        var type = "removed"
-        var reason: String
-    }
-    private struct Count: Codable {
-        var type = "viewercount"
+    private struct ViewerCount: Codable {
         var viewercount: Int
     }
 
-    private struct Recorders: Codable {
-        var type = "recordercount"
+    private struct RecorderCount: Codable {
         var recordercount: Int
     }
 
-    private struct Candidates: Codable {
-        var type = "candidates"
-        var fragment: String
-    }
-
+    /// Data that is no redirect stands for none.
     private struct Redirect: Codable {
-        var type = "reconnect"
-        var link: String
-        var age: Int
-        var certificate: String
-        var signature: String
+        var redirect: SignedRedirect?
 
-        init(_ redirect: SignedRedirect) {
-            (link, age) = (redirect.link, redirect.age)
-            (certificate, signature) = (redirect.certificate, redirect.signature)
-        }
+        init(redirect: SignedRedirect?) { self.redirect = redirect }
+        init(from decoder: any Decoder) throws { redirect = try? SignedRedirect(from: decoder) }
+        func encode(to encoder: any Encoder) throws { try redirect?.encode(to: encoder) }
     }
 
-    private struct Alternates: Codable {
-        var type = "alternates"
-        var links: [String]
-        var certificate: String
-        var signature: String
-        var mark: String?
+    /// Larger counts, and negative ones, are not believed.
+    private static func believable(_ number: Int) -> Int { min(max(number, 0), ServiceEvent.countLimit) }
 
-        init(_ alternates: SignedAlternates) {
-            (links, mark) = (alternates.links, alternates.mark)
-            (certificate, signature) = (alternates.certificate, alternates.signature)
-        }
+    public var name: String {
+        if case .other(let name, _) = self { name } else { row?.name ?? "" }
     }
 
     package var json: String {
-        switch self {
-        case .alternates(let alternates): Self.json(Alternates(alternates))
-        case .reconnect(nil): "{\"type\":\"reconnect\"}"
-        case .reconnect(let redirect?): Self.json(Redirect(redirect))
-        case .ended(let reason): Self.json(Ended(reason: reason))
-        case .candidates(let fragment): Self.json(Candidates(fragment: fragment))
-        case .viewerCount(let count): "{\"type\":\"viewercount\",\"viewercount\":\(count)}"
-        case .recorderCount(let count): Self.json(Recorders(recordercount: count))
-        case .active, .inactive: "{}"
-        case .paused, .resumed, .returnToHost: "{\"type\":\"\(name)\"}"
-        case .removed(let reason): Self.json(Removed(reason: reason))
-        case .layers(let layers): Self.json(layers)
-        case .other(_, let text): text
-        }
-    }
-
-    package var isFinal: Bool {
-        switch self {
-        case .ended, .removed: true
-        case .viewerCount, .recorderCount, .active, .inactive, .paused, .resumed, .candidates, .alternates, .reconnect,
-            .returnToHost, .layers, .other:
-            false
-        }
-    }
-
-    package var lastingKey: String {
-        switch self {
-        case .active, .inactive: "active"
-        case .paused, .resumed: "pause"
-        default: name
-        }
-    }
-
-    package var lasting: HostEvent? {
-        switch self {
-        case .ended, .viewerCount, .recorderCount, .candidates, .active, .paused, .resumed, .alternates, .reconnect,
-            .returnToHost, .layers:
-            self
-        // WHEP's events: no stream begins with `inactive`.
-        case .inactive, .removed, .other: nil
-        }
+        if case .other(_, let text) = self { text } else { row?.json(self) ?? "{}" }
     }
 
     package func marked(_ mark: String) -> HostEvent? {
@@ -160,42 +106,13 @@ public enum HostEvent: StreamEvent, Equatable {
         return .alternates(alternates)
     }
 
-    /// Larger counts, and negative ones, are not believed.
-    private static func count(_ number: Int) -> Int { min(max(number, 0), ServiceEvent.countLimit) }
-
     /// Returns nil if an event of a known name is malformed.
     package init?(name: String, data: String) {
-        let decoder = JSONDecoder()
-        switch name {
-        case "ended":
-            guard let ended = try? decoder.decode(Ended.self, from: Data(data.utf8)) else { return nil }
-            self = .ended(
-                reason: UntrustedText.clean(ended.reason, limit: 256, fallback: "the host ended the broadcast"))
-        case "viewercount":
-            guard let count = try? decoder.decode(Count.self, from: Data(data.utf8)) else { return nil }
-            self = .viewerCount(Self.count(count.viewercount))
-        case "recordercount":
-            guard let count = try? decoder.decode(Recorders.self, from: Data(data.utf8)) else { return nil }
-            self = .recorderCount(Self.count(count.recordercount))
-        case "active": self = .active
-        case "inactive": self = .inactive
-        case "paused": self = .paused
-        case "resumed": self = .resumed
-        case "removed":
-            guard let removed = try? decoder.decode(Removed.self, from: Data(data.utf8)) else { return nil }
-            self = .removed(reason: UntrustedText.clean(removed.reason, limit: 256, fallback: "the host removed you"))
-        case "candidates":
-            guard let found = try? decoder.decode(Candidates.self, from: Data(data.utf8)) else { return nil }
-            self = .candidates(fragment: found.fragment)
-        case "alternates":
-            guard let found = try? decoder.decode(SignedAlternates.self, from: Data(data.utf8)) else { return nil }
-            self = .alternates(found)
-        case "reconnect": self = .reconnect(try? decoder.decode(SignedRedirect.self, from: Data(data.utf8)))
-        case "return": self = .returnToHost
-        case "layers":
-            guard let layers = try? decoder.decode(VideoLayers.self, from: Data(data.utf8)) else { return nil }
-            self = .layers(layers)
-        default: self = .other(name: name, json: data)
+        guard let row = Self.table.first(where: { $0.name == name }) else {
+            self = .other(name: name, json: data)
+            return
         }
+        guard let event = row.event(data) else { return nil }
+        self = event
     }
 }

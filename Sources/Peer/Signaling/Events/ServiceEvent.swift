@@ -1,5 +1,4 @@
 public import Admission
-import FoundationEssentials
 public import HTTP
 public import Identifiers
 public import MediaCore
@@ -30,7 +29,7 @@ public struct ServiceInfo: Sendable, Equatable {
 }
 
 /// An event that a service sends to the host of a session.
-public enum ServiceEvent: StreamEvent, Equatable {
+public enum ServiceEvent: StreamEvent, TabulatedEvent, Equatable {
     case serviceInfo(ServiceInfo)
     /// Where people can watch: an `http` or `https` URL.
     case broadcastURL(String)
@@ -53,180 +52,135 @@ public enum ServiceEvent: StreamEvent, Equatable {
     /// The longest reason, next step and text of a comment that a host accepts, in Unicode scalars.
     public static let textLimit = 256
 
-    public var name: String {
-        switch self {
-        case .serviceInfo: "service-info"
-        case .broadcastURL: "broadcast-url"
-        case .candidates: "candidates"
-        case .viewer: "viewer"
-        case .viewerWithdrawn: "viewer-withdrawn"
-        case .alternates: "alternates"
-        case .slowestBitrate: "slowest-bitrate"
-        case .reconnect: "reconnect"
-        case .finished: "finished"
-        }
-    }
+    package static let table: [EventRow<ServiceEvent>] = [
+        EventRow(
+            "service-info", { if case .serviceInfo(let info) = $0 { InfoData(info: info) } else { nil } },
+            { .serviceInfo($0.info) }),
+        EventRow(
+            "broadcast-url", { if case .broadcastURL(let url) = $0 { URLData(url: url) } else { nil } },
+            { PairingGrant.isBroadcastURL($0.url) ? .broadcastURL($0.url) : nil }),
+        EventRow(
+            "candidates", { if case .candidates(let text) = $0 { EventFragment(fragment: text) } else { nil } },
+            { .candidates(fragment: $0.fragment) }),
+        EventRow(
+            "viewer", isLasting: false, { if case .viewer(let knock) = $0 { ViewerDocument(knock) } else { nil } },
+            { $0.knock.map { .viewer($0) } }),
+        EventRow(
+            "viewer-withdrawn", isLasting: false,
+            { if case .viewerWithdrawn(let id) = $0 { WithdrawnData(id: id.text) } else { nil } },
+            { KnockID(Substring($0.id)).map { .viewerWithdrawn($0) } }),
+        EventRow(
+            "alternates", { if case .alternates(let links) = $0 { EventLinks(links: links) } else { nil } },
+            { .alternates($0.links) }),
+        EventRow(
+            "slowest-bitrate",
+            { if case .slowestBitrate(let rate) = $0 { BitrateData(bitrate: rate?.bitsPerSecond) } else { nil } },
+            { $0.bitrate ?? 1 > 0 ? .slowestBitrate($0.bitrate.map { Bitrate(unverified: $0) }) : nil }),
+        EventRow("reconnect", .reconnect),
+        EventRow("finished", isFinal: true, { FinishedData($0) }, { $0.event }),
+    ]
 
-    private struct InfoDocument: Codable {
+    private struct InfoData: Codable {
         struct Comment: Codable {
             var name: String
             var text: String
         }
-        var type = "service-info"
-        var viewers: Int?
-        var likes: Int?
-        var comment: Comment?
 
-        private enum CodingKeys: CodingKey { case type, viewers, likes, comment }
+        let info: ServiceInfo
 
-        init(_ info: ServiceInfo) {
-            viewers = info.viewers
-            likes = info.likes
-            comment = info.comment.map { Comment(name: $0.name, text: $0.text) }
+        private enum CodingKeys: CodingKey { case viewers, likes, comment }
+
+        init(info: ServiceInfo) { self.info = info }
+
+        /// Cleans the texts. Counts may not be negative.
+        init(from decoder: any Decoder) throws {
+            let values = try decoder.container(keyedBy: CodingKeys.self)
+            func count(_ key: CodingKeys) throws -> Int? {
+                guard let number = try values.decodeIfPresent(Int.self, forKey: key) else { return nil }
+                guard number >= 0 else {
+                    throw DecodingError.dataCorruptedError(forKey: key, in: values, debugDescription: "negative")
+                }
+                return min(number, ServiceEvent.countLimit)
+            }
+            let comment = try values.decodeIfPresent(Comment.self, forKey: .comment)
+            info = ServiceInfo(
+                viewers: try count(.viewers), likes: try count(.likes),
+                comment: comment.map {
+                    ServiceInfo.Comment(
+                        name: UntrustedText.clean($0.name, fallback: "somebody"),
+                        text: UntrustedText.clean($0.text, limit: textLimit, fallback: ""))
+                })
         }
 
         /// Writes what is unknown as `null`.
         func encode(to encoder: any Encoder) throws {
             var values = encoder.container(keyedBy: CodingKeys.self)
-            try values.encode(type, forKey: .type)
-            try values.encode(viewers, forKey: .viewers)
-            try values.encode(likes, forKey: .likes)
-            try values.encode(comment, forKey: .comment)
+            try values.encode(info.viewers, forKey: .viewers)
+            try values.encode(info.likes, forKey: .likes)
+            try values.encode(info.comment.map { Comment(name: $0.name, text: $0.text) }, forKey: .comment)
         }
     }
-    private struct URLDocument: Codable {
-        var type = "broadcast-url"
+
+    private struct URLData: Codable {
         var url: String
     }
-    private struct CandidatesDocument: Codable {
-        var type = "candidates"
-        var fragment: String
-    }
-    private struct WithdrawnDocument: Codable {
-        var type = "viewer-withdrawn"
+
+    private struct WithdrawnData: Codable {
         var id: String
     }
-    private struct AlternatesDocument: Codable {
-        var type = "alternates"
-        var links: [String]
-    }
-    /// In bit/s.
-    private struct BitrateDocument: Codable {
-        var type = "slowest-bitrate"
+
+    private struct BitrateData: Codable {
+        /// In bit/s.
         var bitrate: Int?
 
-        private enum CodingKeys: CodingKey { case type, bitrate }
+        private enum CodingKeys: CodingKey { case bitrate }
 
-        init(_ bitrate: Bitrate?) { self.bitrate = bitrate?.bitsPerSecond }
+        init(bitrate: Int?) { self.bitrate = bitrate }
 
+        /// Writes `null`, too.
         func encode(to encoder: any Encoder) throws {
             var values = encoder.container(keyedBy: CodingKeys.self)
-            try values.encode(type, forKey: .type)
             try values.encode(bitrate, forKey: .bitrate)
         }
     }
-    private struct FinishedDocument: Codable {
-        var type = "finished"
+
+    private struct FinishedData: Codable {
         var reason: String
         var nextStep: String?
 
-        private enum CodingKeys: CodingKey { case type, reason, nextStep }
+        private enum CodingKeys: CodingKey { case reason, nextStep }
 
-        init(reason: String, nextStep: String?) {
-            self.reason = reason
-            self.nextStep = nextStep
+        init?(_ event: ServiceEvent) {
+            guard case .finished(let reason, let nextStep) = event else { return nil }
+            (self.reason, self.nextStep) = (reason, nextStep)
         }
 
+        /// Writes `null`, too.
         func encode(to encoder: any Encoder) throws {
             var values = encoder.container(keyedBy: CodingKeys.self)
-            try values.encode(type, forKey: .type)
             try values.encode(reason, forKey: .reason)
             try values.encode(nextStep, forKey: .nextStep)
         }
-    }
 
-    package var json: String {
-        switch self {
-        case .serviceInfo(let info): Self.json(InfoDocument(info))
-        case .broadcastURL(let url): Self.json(URLDocument(url: url))
-        case .candidates(let fragment): Self.json(CandidatesDocument(fragment: fragment))
-        case .viewer(let knock): Self.json(ViewerDocument(knock))
-        case .viewerWithdrawn(let id): Self.json(WithdrawnDocument(id: id.text))
-        case .alternates(let links): Self.json(AlternatesDocument(links: links))
-        case .slowestBitrate(let bitrate): Self.json(BitrateDocument(bitrate))
-        case .reconnect: "{\"type\":\"reconnect\"}"
-        case .finished(let reason, let nextStep): Self.json(FinishedDocument(reason: reason, nextStep: nextStep))
+        /// With cleaned texts.
+        var event: ServiceEvent {
+            let next = nextStep.map { UntrustedText.clean($0, limit: textLimit, fallback: "") }
+            return .finished(
+                reason: EventReason(reason: reason).cleaned("the service ended the broadcast"),
+                nextStep: next.flatMap { $0.isEmpty ? nil : $0 })
         }
-    }
-
-    package var isFinal: Bool {
-        if case .finished = self { true } else { false }
     }
 
     /// The event as a host accepts it: with cleaned texts; nil for impossible counts and URLs.
     package var checked: ServiceEvent? { ServiceEvent(name: name, data: json) }
 
-    /// A comment is sent once, and so is what concerns one viewer.
+    /// A comment is sent once.
     package var lasting: ServiceEvent? {
-        switch self {
-        case .viewer, .viewerWithdrawn: return nil
-        default: break
-        }
-        guard case .serviceInfo(var info) = self else { return self }
+        guard case .serviceInfo(var info) = self else { return row?.isLasting == true ? self : nil }
         info.comment = nil
         return .serviceInfo(info)
     }
 
     /// Larger counts of viewers and likes are not believed.
     package static let countLimit = 1_000_000_000
-
-    /// Cleans all text that a user will see. Counts may not be negative.
-    package init?(name: String, data: String) {
-        func document<Document: Decodable>(_ type: Document.Type) -> Document? {
-            try? JSONDecoder().decode(type, from: Data(data.utf8))
-        }
-        func clean(_ text: String, fallback: String) -> String {
-            UntrustedText.clean(text, limit: Self.textLimit, fallback: fallback)
-        }
-        switch name {
-        case "service-info":
-            guard let found = document(InfoDocument.self), found.viewers ?? 0 >= 0, found.likes ?? 0 >= 0 else {
-                return nil
-            }
-            let comment = found.comment.map {
-                ServiceInfo.Comment(
-                    name: UntrustedText.clean($0.name, fallback: "somebody"), text: clean($0.text, fallback: ""))
-            }
-            self = .serviceInfo(
-                ServiceInfo(
-                    viewers: found.viewers.map { min($0, Self.countLimit) },
-                    likes: found.likes.map { min($0, Self.countLimit) }, comment: comment))
-        case "broadcast-url":
-            guard let found = document(URLDocument.self), PairingGrant.isBroadcastURL(found.url) else { return nil }
-            self = .broadcastURL(found.url)
-        case "candidates":
-            guard let found = document(CandidatesDocument.self) else { return nil }
-            self = .candidates(fragment: found.fragment)
-        case "viewer":
-            guard let knock = document(ViewerDocument.self)?.knock else { return nil }
-            self = .viewer(knock)
-        case "viewer-withdrawn":
-            guard let id = document(WithdrawnDocument.self).flatMap({ KnockID(Substring($0.id)) }) else { return nil }
-            self = .viewerWithdrawn(id)
-        case "alternates":
-            guard let found = document(AlternatesDocument.self) else { return nil }
-            self = .alternates(found.links)
-        case "slowest-bitrate":
-            guard let found = document(BitrateDocument.self), found.bitrate ?? 1 > 0 else { return nil }
-            self = .slowestBitrate(found.bitrate.map { Bitrate(unverified: $0) })
-        case "reconnect": self = .reconnect
-        case "finished":
-            guard let found = document(FinishedDocument.self) else { return nil }
-            let nextStep = found.nextStep.map { clean($0, fallback: "") }
-            self = .finished(
-                reason: clean(found.reason, fallback: "the service ended the broadcast"),
-                nextStep: nextStep.flatMap { $0.isEmpty ? nil : $0 })
-        default: return nil
-        }
-    }
 }

@@ -32,11 +32,6 @@ final class AdmissionRegistry: Sendable {
         /// Sessions of one address with the fixed token.
         var perFixedAddress: Int { max(1, all / 4) }
 
-        /// Returns whether the owner's certificate and address may have another session with the fixed token.
-        func hasRoomForFixed(_ owner: SessionOwner, _ taken: [SessionOwner]) -> Bool {
-            full(owner, taken) == nil
-        }
-
         /// What of the owner's has no room for another session with the fixed token.
         func full(_ owner: SessionOwner, _ taken: [SessionOwner]) -> PairingRegistry.Full? {
             let own = taken.filter(\.isFixed)
@@ -125,7 +120,7 @@ final class AdmissionRegistry: Sendable {
             var replaced: SessionID?
             if owner.isFixed {
                 // With this token, nothing proves who owns the offered certificate, so no session is replaced.
-                guard limits.hasRoomForFixed(owner, taken) else { return .tooManyOfOne }
+                guard limits.full(owner, taken) == nil else { return .tooManyOfOne }
             } else if taken.count(where: { $0.token == owner.token }) >= limits.perToken
                 || taken.count(where: { $0.identity == owner.identity }) >= limits.perIdentity
             {

@@ -38,8 +38,8 @@ final class BroadcastResource: Sendable {
             rate: configuration.knockRate, iceServers: configuration.iceServers, turnSecret: configuration.turnSecret,
             counters: counters)
         knocks = KnockRegistry(
-            KnockHandler(delegate: delegate, admissions: admissions, counters: counters),
-            KnockHandler.State(table: KnockTable(limits: configuration.knockLimits)), poll: pollTimeout)
+            KnockApprovalHandler(delegate: delegate, admissions: admissions, counters: counters),
+            KnockApprovalHandler.State(table: KnockTable(limits: configuration.knockLimits)), poll: pollTimeout)
     }
 
     /// Where an admitted viewer is to watch; nil: here.

@@ -65,9 +65,10 @@ extension RouteResponse {
 
 extension SignalingService {
     /// Reads the body of a knock, and makes its challenge if its proof is right.
+    /// - Returns: also its pass, base64url, which only the broadcast's key reads.
     func challenge(
         _ call: RouteRequest, of id: BroadcastID, _ proof: Proof?
-    ) async throws(Refusal) -> (KnockRequest, KnockChallenge, KnockOrigin?) {
+    ) async throws(Refusal) -> (request: KnockTable.Request, pass: String?) {
         guard let request = document(KnockRequest.self, of: call), let fingerprint = request.certificate,
             let shown = Base64URL.decode(request.proof)
         else {
@@ -83,7 +84,12 @@ extension SignalingService {
         else { throw Refusal(malformed("a browser's key is a raw uncompressed P-256 point of 65 bytes")) }
         let challenge = KnockChallenge(
             id: id, host: identity.fingerprint, identity: viewer, nonce: randomBytes(KnockChallenge.nonceLength))
-        return (request, challenge, request.nonce.flatMap { KnockOrigin($0, receivedAt: .now) })
+        let knock = KnockTable.Request(
+            name: UntrustedText.clean(request.name ?? "", fallback: "somebody"),
+            kind: UntrustedText.kind(userAgent: call.headers[.userAgent]), address: call.address,
+            records: request.records ?? false, challenge: challenge,
+            origin: request.nonce.flatMap { KnockOrigin($0, receivedAt: .now) })
+        return (knock, request.pass)
     }
 
     /// The response to a knock: its challenge, and the resource of its ticket.
@@ -115,27 +121,21 @@ extension BroadcastRoutes {
     /// Handles POST /ID/knock.
     func knock(_ call: RouteRequest) async throws(Refusal) -> RouteResponse {
         if endpoint.streams.hasEnded { return hasEnded }
-        let (request, challenge, origin) = try await server.challenge(call, of: configuration.id, broadcast.proof)
+        let (request, pass) = try await server.challenge(call, of: configuration.id, broadcast.proof)
         if let delay = endpoint.delay(call.address.key, server.connections) {
             server.count { $0.knocksLimited += 1 }
             return .limited("too many knocks", delay)
         }
         server.count { $0.knocks += 1 }
         let ticket = KnockID.random()
-        let kind = UntrustedText.kind(userAgent: call.headers[.userAgent])
-        try take(request, kind: kind, call.address, challenge, origin, ticket)
-        return server.challenged(challenge, ticket, video: configuration.videoCodec)
+        try take(request, pass: pass, ticket)
+        return server.challenged(request.challenge, ticket, video: configuration.videoCodec)
     }
 
     /// Takes a knock in, also one that was made before the broadcast was here.
-    func take(
-        _ request: KnockRequest, kind: String, _ address: PeerAddress, _ challenge: KnockChallenge,
-        _ origin: KnockOrigin?, _ ticket: KnockID
-    ) throws(Refusal) {
-        let request = KnockTable.Request(
-            name: UntrustedText.clean(request.name ?? "", fallback: "somebody"), kind: kind, address: address,
-            records: request.records ?? false, pass: pass(request.pass, of: challenge.identity), challenge: challenge,
-            origin: origin)
+    func take(_ request: KnockTable.Request, pass: String?, _ ticket: KnockID) throws(Refusal) {
+        var request = request
+        request.pass = self.pass(pass, of: request.identity)
         switch approvals.open(request, ticket: ticket) {
         case .opened: return
         case .full: throw Refusal(tooManyKnocks)

@@ -3,7 +3,7 @@ import Identifiers
 import Identity
 
 /// Asks a broadcast's delegate about knocks, and gives tokens to accepted viewers.
-struct KnockHandler: ApprovalHandler {
+struct KnockApprovalHandler: ApprovalHandler {
     struct State: ApprovalState {
         var table: KnockTable
     }
@@ -41,7 +41,7 @@ struct KnockHandler: ApprovalHandler {
 }
 
 /// Runs the knocks at a broadcast.
-typealias KnockRegistry = ApprovalRegistry<KnockHandler>
+typealias KnockRegistry = ApprovalRegistry<KnockApprovalHandler>
 
 extension KnockRegistry {
     /// - Parameter ticket: a new random one.

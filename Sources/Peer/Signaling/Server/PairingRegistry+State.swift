@@ -2,7 +2,7 @@ import Admission
 import HTTP
 import Identifiers
 
-extension PairingHandler {
+extension PairingApprovalHandler {
     static var finalsLimit: Int { 64 }
 
     struct State: ApprovalState {
@@ -19,12 +19,9 @@ extension PairingHandler {
         /// The service's fixed token.
         let fixed: TokenHash?
 
-        /// Sessions of WHIP tools with the fixed token, with those that are being opened.
-        var fixedCount: Int { sessions.taken.count { $0.isFixed } }
-
         mutating func setFinal(_ event: ServiceEvent, of owner: TokenHash) {
             guard !finals.contains(where: { $0.owner == owner }) else { return }
-            if finals.count >= PairingHandler.finalsLimit { finals.removeFirst() }
+            if finals.count >= PairingApprovalHandler.finalsLimit { finals.removeFirst() }
             finals.append((owner, event))
         }
     }

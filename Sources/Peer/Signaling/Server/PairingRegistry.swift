@@ -4,7 +4,7 @@ import Identifiers
 import Identity
 
 /// Asks a service's delegate about pairings, and ends the sessions and event streams of tokens that have ended.
-struct PairingHandler: ApprovalHandler {
+struct PairingApprovalHandler: ApprovalHandler {
     /// A consequence of a change of the state.
     enum Effect: Sendable {
         case close(SessionID, because: PairingTable.SessionEnd)
@@ -101,7 +101,7 @@ struct PairingHandler: ApprovalHandler {
 }
 
 /// Runs the pairings of a service, and keeps its sessions.
-typealias PairingRegistry = ApprovalRegistry<PairingHandler>
+typealias PairingRegistry = ApprovalRegistry<PairingApprovalHandler>
 
 extension PairingRegistry {
     /// - Parameter poll: how long a poll is held.
@@ -110,7 +110,7 @@ extension PairingRegistry {
         tunnels: TunnelTable, counters: SignalingCounters, poll: Duration
     ) {
         self.init(
-            PairingHandler(
+            PairingApprovalHandler(
                 configuration: configuration, delegate: delegate, streams: streams, tunnels: tunnels,
                 counters: counters),
             State(

@@ -10,46 +10,37 @@ import Synchronization
 /// clock.
 struct UnfetchedKnocks {
     struct Entry {
-        let request: KnockRequest
-        let kind: String
-        let address: PeerAddress
-        let challenge: KnockChallenge
-        let origin: KnockOrigin?
+        let request: KnockTable.Request
+        /// base64url of its ``AdmissionPass``, which only the broadcast's key reads.
+        let pass: String?
+        let ticket: KnockID
         fileprivate let expires: ContinuousClock.Instant
     }
 
     /// Overflow: the oldest one of the address, or of all, is forgotten.
     private static let limits = (all: 256, ofAddress: 32)
     private static let lifetime = Duration.seconds(10)
-    private var entries: [(ticket: KnockID, entry: Entry)] = []
+    private var entries: [Entry] = []
 
     mutating func add(
-        _ request: KnockRequest, kind: String, address: PeerAddress, _ challenge: KnockChallenge,
-        _ origin: KnockOrigin?,
-        ticket: KnockID, now: ContinuousClock.Instant
+        _ request: KnockTable.Request, pass: String?, ticket: KnockID, now: ContinuousClock.Instant
     ) {
-        entries.removeAll { $0.entry.expires <= now }
-        let own = entries.indices.filter { entries[$0].entry.address.key == address.key }
+        entries.removeAll { $0.expires <= now }
+        let own = entries.indices.filter { entries[$0].request.address.key == request.address.key }
         if own.count >= Self.limits.ofAddress {
             entries.remove(at: own[0])
         } else if entries.count >= Self.limits.all {
             entries.removeFirst()
         }
-        entries.append(
-            (
-                ticket,
-                Entry(
-                    request: request, kind: kind, address: address, challenge: challenge, origin: origin,
-                    expires: now + Self.lifetime)
-            ))
+        entries.append(Entry(request: request, pass: pass, ticket: ticket, expires: now + Self.lifetime))
     }
 
     /// Removes a knock; nil if it is not known, or not any more.
     mutating func take(_ ticket: KnockID, of id: BroadcastID, now: ContinuousClock.Instant) -> Entry? {
-        guard let index = entries.firstIndex(where: { $0.ticket == ticket && $0.entry.challenge.id == id }) else {
+        guard let index = entries.firstIndex(where: { $0.ticket == ticket && $0.request.challenge.id == id }) else {
             return nil
         }
-        let entry = entries.remove(at: index).entry
+        let entry = entries.remove(at: index)
         return entry.expires > now ? entry : nil
     }
 }
@@ -61,16 +52,11 @@ extension SignalingService {
     ) async throws(Refusal) -> RouteResponse {
         guard call.method == .post else { return .methodNotAllowed("POST") }
         let proof = finder.secret(of: id).map { Proof(id: id, secret: $0) }
-        let (request, challenge, origin) = try await challenge(call, of: id, proof)
+        let (request, pass) = try await challenge(call, of: id, proof)
         let ticket = KnockID.random()
-        unfetchedKnocks.withLock {
-            $0.add(
-                request, kind: UntrustedText.kind(userAgent: call.headers[.userAgent]), address: call.address,
-                challenge,
-                origin, ticket: ticket, now: .now)
-        }
+        unfetchedKnocks.withLock { $0.add(request, pass: pass, ticket: ticket, now: .now) }
         count { $0.knocks += 1 }
-        return challenged(challenge, ticket)
+        return challenged(request.challenge, ticket)
     }
 
     /// Handles PUT /ID/knock/TICKET for such a broadcast: has it fetched if the knock is signed, and puts the knock to it.
@@ -81,7 +67,9 @@ extension SignalingService {
             let knock = unfetchedKnocks.withLock({ $0.take(ticket, of: id, now: .now) })
         else { return nil }
         let (signature, certificate) = try signature(of: call)
-        guard knock.challenge.isSigned(signature, certificate: certificate) else { return await wrongSignature(call) }
+        guard knock.request.challenge.isSigned(signature, certificate: certificate) else {
+            return await wrongSignature(call)
+        }
         if broadcasts[id] == nil {
             guard await configuration.finder?.fetch(id) == true else {
                 return RouteResponse(
@@ -90,8 +78,7 @@ extension SignalingService {
             }
         }
         guard let broadcast = broadcasts[id] else { return .unknownKnock }
-        try BroadcastRoutes(server: self, broadcast: broadcast).take(
-            knock.request, kind: knock.kind, knock.address, knock.challenge, knock.origin, ticket)
+        try BroadcastRoutes(server: self, broadcast: broadcast).take(knock.request, pass: knock.pass, ticket)
         return nil
     }
 }

@@ -1,4 +1,3 @@
-import FoundationEssentials
 import HTTP
 import HTTPTypes
 import MediaCore
@@ -33,7 +32,7 @@ struct ForwardedResponse: Codable, Sendable, Equatable {
 }
 
 /// An event that a relay sends to the host of a tunnel.
-enum TunnelEvent: StreamEvent, Equatable {
+enum TunnelEvent: StreamEvent, TabulatedEvent, Equatable {
     case request(ForwardedRequest)
     /// The viewer does not wait for the response with this number any more.
     case cancelled(Int)
@@ -46,50 +45,30 @@ enum TunnelEvent: StreamEvent, Equatable {
         var reason: String
         /// Left out if it is false.
         var replaced: Bool?
+
+        init?(_ event: TunnelEvent) {
+            guard case .finished(let reason, let isReplaced) = event else { return nil }
+            (self.reason, replaced) = (reason, isReplaced ? true : nil)
+        }
     }
 
     /// The longest event, in bytes: the host's parser takes lines of 64 KiB.
     static let lengthLimit = 60_000
 
-    var name: String {
-        switch self {
-        case .request: "request"
-        case .cancelled: "cancelled"
-        case .finished: "finished"
-        }
-    }
-
-    var json: String {
-        switch self {
-        case .request(let request): Self.json(request)
-        case .cancelled(let number): Self.json(Cancellation(number: number))
-        case .finished(let reason, let isReplaced): Self.json(End(reason: reason, replaced: isReplaced ? true : nil))
-        }
-    }
-
-    var isFinal: Bool {
-        if case .finished = self { true } else { false }
-    }
-
-    var lasting: TunnelEvent? { nil }
-
-    init?(name: String, data: String) {
-        func read<Document: Decodable>(_: Document.Type) -> Document? {
-            try? JSONDecoder().decode(Document.self, from: Data(data.utf8))
-        }
-        switch name {
-        case "request":
-            guard let request = read(ForwardedRequest.self) else { return nil }
-            self = .request(request)
-        case "cancelled":
-            guard let cancellation = read(Cancellation.self) else { return nil }
-            self = .cancelled(cancellation.number)
-        case "finished":
-            guard let end = read(End.self) else { return nil }
-            self = .finished(
-                reason: UntrustedText.clean(end.reason, limit: ServiceEvent.textLimit, fallback: "the relay ended it"),
-                isReplaced: end.replaced == true)
-        default: return nil
-        }
-    }
+    static let table: [EventRow<TunnelEvent>] = [
+        EventRow(
+            "request", type: .none, isLasting: false, { if case .request(let request) = $0 { request } else { nil } },
+            { .request($0) }),
+        EventRow(
+            "cancelled", type: .none, isLasting: false,
+            { if case .cancelled(let number) = $0 { Cancellation(number: number) } else { nil } },
+            { .cancelled($0.number) }),
+        EventRow(
+            "finished", type: .none, isFinal: true, isLasting: false, { End($0) },
+            {
+                .finished(
+                    reason: EventReason(reason: $0.reason).cleaned("the relay ended it"),
+                    isReplaced: $0.replaced == true)
+            }),
+    ]
 }
