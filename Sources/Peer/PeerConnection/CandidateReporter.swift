@@ -1,13 +1,12 @@
-package import EventLoop
+import EventLoop
 import LinuxRuntime
-package import MediaCore
-package import PeerEngine
-package import SessionDescription
+import MediaCore
+import PeerEngine
+import SessionDescription
 
 /// Runs `CandidateGathering` for a path, with a timer. Gatherings follow each other. Confined to the network loop.
-package final class CandidateReporter: LocalCandidateDelegate {
-    private let batchInterval: MediaDuration
-    private let repeatsTrickled: Bool
+final class CandidateReporter: LocalCandidateDelegate {
+    private let repeats: Bool
     private var gathering: CandidateGathering
     private let timer: LoopTimer
     private var onDescription: ((CandidateGathering.Batch) -> Void)?
@@ -16,11 +15,10 @@ package final class CandidateReporter: LocalCandidateDelegate {
     /// How long gathering takes where the other side has named servers.
     private static let gatheringTime = MediaDuration.seconds(3)
 
-    /// - Parameters: of each gathering (`CandidateGathering`).
-    package init(loop: EventLoop, batchInterval: MediaDuration = .zero, repeatsTrickled: Bool = false) {
-        self.batchInterval = batchInterval
-        self.repeatsTrickled = repeatsTrickled
-        gathering = CandidateGathering(batchInterval: batchInterval, repeatsTrickled: repeatsTrickled)
+    /// - Parameter repeats: each batch has all candidates since the description, as its receiver may see only the last one.
+    init(loop: EventLoop, repeats: Bool) {
+        self.repeats = repeats
+        gathering = Self.gathering(repeats)
         let box = WeakBox<CandidateReporter>()
         timer = loop.makeTimer { box.value?.handle(.timeout) }
         box.value = self
@@ -28,17 +26,20 @@ package final class CandidateReporter: LocalCandidateDelegate {
 
     /// Prepares for a gathering of the path, the first one or that of a restart. Callbacks that wait for the previous
     /// gathering get the candidates found so far.
-    package func begin(_ path: any NegotiatedPath) {
+    func begin(_ path: any NegotiatedPath) {
         handle(.cancel)
-        gathering = CandidateGathering(
-            batchInterval: batchInterval, repeatsTrickled: repeatsTrickled,
-            end: path.servers.areGranted ? MonotonicClock.now + Self.gatheringTime : nil)
+        gathering = Self.gathering(
+            repeats, end: path.servers.areGranted ? MonotonicClock.now + Self.gatheringTime : nil)
         timer.set(gathering.deadline)
         path.candidateDelegate = self
     }
 
+    private static func gathering(_ repeats: Bool, end: MediaInstant? = nil) -> CandidateGathering {
+        CandidateGathering(batchInterval: repeats ? .milliseconds(20) : .zero, repeatsTrickled: repeats, end: end)
+    }
+
     /// Calls back once, each caller; see `CandidateGathering.Input.describe`.
-    package func initialCandidates(
+    func initialCandidates(
         within timeout: MediaDuration, wanted: ICECandidate.Kind?,
         _ body: @escaping (CandidateGathering.Batch) -> Void
     ) {
@@ -50,14 +51,14 @@ package final class CandidateReporter: LocalCandidateDelegate {
     }
 
     /// Calls back once with the next batch of candidates after the description; with nil if no more will come.
-    package func next(_ body: @escaping (CandidateGathering.Batch?) -> Void) {
+    func next(_ body: @escaping (CandidateGathering.Batch?) -> Void) {
         finishNext(nil)
         onNext = body
         handle(.readyForBatch)
     }
 
     /// Calls back with each batch after the description, up to the last one.
-    package func trickle(_ body: @escaping (CandidateGathering.Batch) -> Void) {
+    func trickle(_ body: @escaping (CandidateGathering.Batch) -> Void) {
         next { [weak self] batch in
             guard let batch else { return }
             body(batch)
@@ -66,14 +67,14 @@ package final class CandidateReporter: LocalCandidateDelegate {
     }
 
     /// Ends the gathering. Waiting callbacks get the candidates found so far. May be called more than once.
-    package func close() {
+    func close() {
         handle(.cancel)
         timer.close()
     }
 
-    package func found(_ candidate: ICECandidate) { handle(.found(candidate)) }
+    func found(_ candidate: ICECandidate) { handle(.found(candidate)) }
 
-    package func finishedGathering() { handle(.finished) }
+    func finishedGathering() { handle(.finished) }
 
     private func handle(_ input: CandidateGathering.Input) {
         let action = gathering.handle(input, now: MonotonicClock.now)

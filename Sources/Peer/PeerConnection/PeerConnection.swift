@@ -96,9 +96,7 @@ package final class PeerConnection {
             loop: loop, isServer: role == .answerer, identity: identity, expectedFingerprint: fingerprint, path: path)
         self.path = path
         liveness = ConnectionLiveness(interruptionThreshold: interruptionThreshold, now: MonotonicClock.now)
-        candidates = CandidateReporter(
-            loop: loop, batchInterval: repeatsCandidates ? .milliseconds(20) : .zero, repeatsTrickled: repeatsCandidates
-        )
+        candidates = CandidateReporter(loop: loop, repeats: repeatsCandidates)
         let box = owner
         timer = loop.makeTimer { box.value?.pump() }
         livenessTimer = loop.makeTimer { box.value?.checkLiveness() }

@@ -7,7 +7,6 @@ import Identity
 import LinuxRuntime
 import MediaCore
 import PeerConnection
-import PeerEngine
 import SessionDescription
 import Signaling
 import Viewer

@@ -1,6 +1,4 @@
 package import Admission
-import EventLoop
-import ICETransport
 package import Identifiers
 import Identity
 import LinuxRuntime
@@ -8,7 +6,6 @@ import MediaCore
 import MediaEngine
 import PeerConnection
 import PeerEngine
-import RTPWire
 package import SessionDescription
 
 extension Broadcast {

@@ -1,27 +1,40 @@
 import Admission
-import EventLoop
-import ICETransport
 import Identifiers
-import Identity
 import LinuxRuntime
 import MediaCore
 import MediaEngine
 import PeerConnection
-import RTPWire
-import SessionDescription
 
-/// Handles what the viewers' connections report.
 extension Broadcast {
-    func viewerIsConnected(_ peer: SendingPeer) {
-        updateEncoders()
-        updateReferences(MonotonicClock.now)
-        viewerNeedsKeyframe(peer)
-        tellLayers([peer])
-        delegate?.broadcast(connected: peer.id)
-        emit(.connected(peer.description, path: peer.pathSummary))
+    /// Handles what a viewer's connection reports.
+    func handle(_ event: PeerConnection.Event, of peer: SendingPeer) {
+        switch event {
+        case .connected:
+            updateEncoders()
+            updateReferences(MonotonicClock.now)
+            viewerNeedsKeyframe(peer)
+            tellLayers([peer])
+            delegate?.broadcast(connected: peer.id)
+            emit(.connected(peer.description, path: peer.pathSummary))
+        case .interrupted:
+            updateEncoders()
+            emit(.interrupted(peer.description))
+        case .resumed(let silence):
+            updateEncoders()
+            viewerNeedsKeyframe(peer)
+            emit(.resumed(peer.description, path: peer.pathSummary, after: silence))
+        case .checked: if peer.isReceiving, peer.needsKeyframe { viewerNeedsKeyframe(peer) }
+        case .keyframeNeeded: viewerNeedsKeyframe(peer)
+        case .recoveryNeeded(let number): viewerNeedsRecovery(peer, from: number)
+        // The end of seconds of loss. A native viewer reports at once which reference it can recover from; browsers ask
+        // for a key frame only after 3 s.
+        case .selectedNewPair: if !peer.hasReferences { viewerNeedsKeyframe(peer) }
+        case .ended(let end): viewerEnded(peer, EndReason(ofViewer: end))
+        case .frameSent, .frame, .audio: break
+        }
     }
 
-    func viewerNeedsKeyframe(_ peer: SendingPeer) {
+    private func viewerNeedsKeyframe(_ peer: SendingPeer) {
         let encoding = peer.frames.encodingSelector.target
         let isFirst = peer.needsKeyframe || peer.lacksFirstFrame
         if peer.rewind() { return }
@@ -29,23 +42,12 @@ extension Broadcast {
         source.requestKeyframe(encoding, isFirst: isFirst)
     }
 
-    func viewerNeedsRecovery(_ peer: SendingPeer, from number: UInt32) {
+    private func viewerNeedsRecovery(_ peer: SendingPeer, from number: UInt32) {
         // A viewer that changes to another encoding gets a key frame of that encoding.
         let encoding = peer.frames.encodingSelector.encoding
         guard encoding == peer.frames.encodingSelector.target else { return viewerNeedsKeyframe(peer) }
         guard peer.allows(.recovery, isShared: viewers.isShared(encoding), now: MonotonicClock.now) else { return }
         source.requestRecovery(encoding, from: number)
-    }
-
-    func viewerIsInterrupted(_ peer: SendingPeer) {
-        updateEncoders()
-        emit(.interrupted(peer.description))
-    }
-
-    func viewerIsBack(_ peer: SendingPeer, after silence: MediaDuration) {
-        updateEncoders()
-        viewerNeedsKeyframe(peer)
-        emit(.resumed(peer.description, path: peer.pathSummary, after: silence))
     }
 
     func viewerEnded(_ peer: SendingPeer, _ reason: EndReason) {
@@ -56,4 +58,26 @@ extension Broadcast {
         delegate?.broadcast(ended: peer.id, audience: audience)
         emit(.viewerLeft(peer.description, reason: reason, viewers: viewers.audience))
     }
+}
+
+extension EndReason {
+    fileprivate init(ofViewer end: PeerConnection.End) {
+        switch end {
+        case .closed: self.init(.viewerLeft, "the viewer left")
+        case .noRoute(let report): self.init(report, other: "the viewer")
+        case .failed(let reason): self = reason
+        case .silent(isConsenting: true):
+            self.init(.connectionLost, "the viewer answers checks, but has sent no RTCP for 30 s")
+        case .silent(isConsenting: false): self.init(.connectionLost, "nothing came from the viewer for 30 s")
+        case .withoutRTCP:
+            self.init(
+                .connectionLost, "the viewer answers checks, but sends no RTCP on the port of RTP, as WebRTC requires",
+                remedy: "Its player has to send receiver reports (RFC 8834 section 4.1), with rtcp-mux.")
+        case .crashed:
+            self.init(.connectionLost, "the viewer has gone: it hung up, and nothing comes from it any more")
+        }
+    }
+
+    /// The reason of a viewer that was sent to a relay: it leaves because it watches there.
+    fileprivate var ofMoved: EndReason { code == .viewerLeft && self != .replaced ? .moved : self }
 }

@@ -297,8 +297,3 @@ package final class Broadcast {
         source.setReferences(references, of: encoding)
     }
 }
-
-extension EndReason {
-    /// The reason of a viewer that was sent to a relay: it leaves because it watches there.
-    var ofMoved: EndReason { code == .viewerLeft && self != .replaced ? .moved : self }
-}

@@ -1,9 +1,7 @@
 import Admission
 package import Identifiers
 import Identity
-import MediaEngine
 import PeerConnection
-import SessionDescription
 
 /// A viewer's or publication's connection that is being negotiated: it has no sender yet. Confined to the network loop.
 struct PendingPeer {

@@ -1,4 +1,3 @@
-import EventLoop
 import LinuxRuntime
 import MediaCore
 import MediaEngine

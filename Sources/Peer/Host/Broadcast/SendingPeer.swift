@@ -1,6 +1,4 @@
 import Admission
-import EventLoop
-import ICETransport
 import Identifiers
 import LinuxRuntime
 import MediaCore
@@ -119,46 +117,15 @@ final class SendingPeer {
 
 extension SendingPeer: PeerConnectionDelegate {
     func connection(reported event: PeerConnection.Event) {
-        guard let broadcast else { return }
         switch event {
-        case .frameSent(let now): frames.freezeMeter.noteFrameSent(hasMore: sender.hasFramesWaiting, now: now)
-        case .connected:
-            needsKeyframe = true
-            broadcast.viewerIsConnected(self)
+        case .frameSent(let now):
+            return frames.freezeMeter.noteFrameSent(hasMore: sender.hasFramesWaiting, now: now)
+        case .connected, .resumed: needsKeyframe = true
         case .interrupted:
             frames.layerFilter.reset()
             sender.resetForwarded()
-            broadcast.viewerIsInterrupted(self)
-        case .resumed(let silence):
-            needsKeyframe = true
-            broadcast.viewerIsBack(self, after: silence)
-        case .checked: if isReceiving, needsKeyframe { broadcast.viewerNeedsKeyframe(self) }
-        case .keyframeNeeded: broadcast.viewerNeedsKeyframe(self)
-        case .recoveryNeeded(let number): broadcast.viewerNeedsRecovery(self, from: number)
-        // The end of seconds of loss. A native viewer reports at once which reference it can recover from; browsers ask
-        // for a key frame only after 3 s.
-        case .selectedNewPair: if !sender.hasReferences { broadcast.viewerNeedsKeyframe(self) }
-        case .ended(let end): broadcast.viewerEnded(self, EndReason(ofViewer: end))
-        case .frame, .audio: break
+        default: break
         }
-    }
-}
-
-extension EndReason {
-    fileprivate init(ofViewer end: PeerConnection.End) {
-        switch end {
-        case .closed: self.init(.viewerLeft, "the viewer left")
-        case .noRoute(let report): self.init(report, other: "the viewer")
-        case .failed(let reason): self = reason
-        case .silent(isConsenting: true):
-            self.init(.connectionLost, "the viewer answers checks, but has sent no RTCP for 30 s")
-        case .silent(isConsenting: false): self.init(.connectionLost, "nothing came from the viewer for 30 s")
-        case .withoutRTCP:
-            self.init(
-                .connectionLost, "the viewer answers checks, but sends no RTCP on the port of RTP, as WebRTC requires",
-                remedy: "Its player has to send receiver reports (RFC 8834 section 4.1), with rtcp-mux.")
-        case .crashed:
-            self.init(.connectionLost, "the viewer has gone: it hung up, and nothing comes from it any more")
-        }
+        broadcast?.handle(event, of: self)
     }
 }
