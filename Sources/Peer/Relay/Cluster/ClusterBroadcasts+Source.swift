@@ -114,6 +114,7 @@ extension ClusterBroadcasts {
     ) async -> EndReason {
         var resources = resources()
         resources.permits = Self.permits(own)
+        resources.onReturn = { copy.broadcast.send(.returnToHost) }
         let session = ViewerSession(
             link: link, identity: identity, name: "relay \(own.name)",
             sink: SharedSink(copy.broadcast) { !copy.state.with { $0.isEnded } }, resources: resources,
@@ -145,7 +146,6 @@ extension ClusterBroadcasts {
                 emit(.fetched(id, from: source.name))
                 checkSource(of: copy, id)
             })
-        session.onReturn.with { $0 = { copy.broadcast.send(.returnToHost) } }
         let isWanted = copy.state.with { state in
             if !state.isEnded {
                 (state.session, state.source) = (session, source)
