@@ -212,9 +212,9 @@ import Testing
         let begin = session.now
         while session.answer({ if case .open = $0 { true } else { false } }, .opened) {
             attempts += 1
-            session.wait(.milliseconds(9_999))
+            session.wait(.milliseconds(9_980))
             #expect(!isWithdrawing(session))
-            session.wait(.milliseconds(1))
+            session.wait(.milliseconds(20))
             #expect(isWithdrawing(session))
             session.answer({ if case .withdraw = $0 { true } else { false } }, .withdrawn(true))
             let end = session.now + .seconds(8)
