@@ -26,7 +26,7 @@ let imports = """
     VideoBitstream: MediaCore RTPWire
     Matroska: MediaCore
     MediaEngine: MediaCore RTPWire VideoBitstream
-    PeerEngine: MediaCore SessionDescription
+    PeerEngine: MediaCore Identifiers SessionDescription
     # Platform
     LinuxRuntime: MediaCore CLinux
     FrameDifference: MediaCore
@@ -306,7 +306,7 @@ let package = Package(
         tests("NetworkTests", ["LinkEmulation", "NetworkBed", "TestSupport", "share", "Crypto"]),
         tests("OpusCodecTests", ["MediaCore", "OpusCodec", "TestSupport"]),
         tests("PeerConnectionTests", ["SessionDescription", "ICETransport", "HTTP", "Signaling", "PeerConnection"]),
-        tests("PeerEngineTests", ["MediaCore", "SessionDescription", "PeerEngine"]),
+        tests("PeerEngineTests", ["MediaCore", "Identifiers", "SessionDescription", "PeerEngine"]),
         tests("PixelConversionTests", ["MediaCore", "PixelConversion"]),
         tests(
             "PortalCaptureTests",

@@ -31,7 +31,7 @@ let package = Package(
         layer("SessionDescription", ["MediaCore", "RTPWire"]),
         layer("VideoBitstream", ["MediaCore", "RTPWire"]),
         layer("MediaEngine", ["MediaCore", "RTPWire", "VideoBitstream"]),
-        layer("PeerEngine", ["MediaCore", "SessionDescription"]),
+        layer("PeerEngine", ["MediaCore", "Identifiers", "SessionDescription"]),
         layer("Matroska", ["MediaCore"]),
     ]
 )

@@ -4,6 +4,7 @@ import ICETransport
 import LinuxRuntime
 import MediaCore
 import Signaling
+import Synchronization
 import TestSource
 import Testing
 import VPXCodec
@@ -52,6 +53,10 @@ struct CredentialRenewalTests {
         await session.core.ifRunning { $0.servers.turn.map(\.username) } ?? []
     }
 
+    private func names(_ session: ViewerSession) -> [String] {
+        session.present?.state.withLock { $0.addresses.turn.map(\.username) } ?? []
+    }
+
     @Test func aHostThatPublishesRenewsThem() async throws {
         let relay = try await relay()
         let host = try await PublishingHost(to: relay, servers: [own])
@@ -69,10 +74,8 @@ struct CredentialRenewalTests {
             sink: playback(RecordedOutput(), speaker: nil), emit: { _ in })
         let end = Task { await viewer.run() }
         let deadline = ContinuousClock.now + .seconds(10)
-        while viewer.admission.with({ $0 }) == nil, ContinuousClock.now < deadline {
-            try await Task.sleep(for: .milliseconds(20))
-        }
-        try await areRenewed { viewer.admission.with { $0 }?.servers.turn.map(\.username) ?? [] }
+        while names(viewer).isEmpty, ContinuousClock.now < deadline { try await Task.sleep(for: .milliseconds(20)) }
+        try await areRenewed { names(viewer) }
         viewer.leave()
         #expect(await end.value.code == .stopped)
         await host.stop()
@@ -87,20 +90,26 @@ struct CredentialRenewalTests {
         let session = ViewerSession(
             link: link, identity: try .ephemeral(), name: "Ann", sink: playback(RecordedOutput(), speaker: nil),
             emit: { _ in })
-        let (former, next) = (ICEServerResolver(), ICEServerResolver())
-        let place = session.outcomes.with { $0 }
-        let admission = { ViewerSession.Admission(token: "t", servers: .init(urls: [$0]), pass: nil) }
-        var urls: [String] { session.admission.with { $0 }?.servers.urls ?? [] }
-        session.servers.with { $0 = former }
-        session.admission.with { $0 = admission("former") }
-        #expect(session.use(.init(urls: ["renewed"]), of: former, at: place))
-        #expect(urls == ["renewed"])
-        session.servers.with { $0 = next }
-        session.admission.with { $0 = admission("next") }
-        #expect(!session.use(.init(urls: ["late"]), of: former, at: place))
-        session.outcomes.with { $0 = ViewerSession.PlaceOutcomes() }
-        #expect(!session.use(.init(urls: ["late"]), of: next, at: place))
-        #expect(urls == ["next"])
+        func connection(_ number: Int) async throws -> ViewerConnection {
+            let outcome = OneShot<EndReason>()
+            let media = try #require(await session.makeMedia(number, outcome))
+            return ViewerConnection(number, at: link, of: session, media, outcome)
+        }
+        let (former, next) = (try await connection(1), try await connection(2))
+        func urls(_ connection: ViewerConnection) -> [String] { connection.state.withLock { $0.addresses.urls } }
+        former.use(.init(urls: ["renewed"]))
+        next.use(.init(urls: ["next"]))
+        #expect(urls(former) == ["renewed"] && urls(next) == ["next"])
+        former.retire()
+        former.use(.init(urls: ["late"]))
+        #expect(urls(former) == ["renewed"] && urls(next) == ["next"])
+        // The next connection has the media of the former one.
+        let moved = try await connection(3)
+        let outcome = OneShot<EndReason>()
+        await moved.core.ifRunning { $0.moveOn(outcome) }
+        let isOfNext = await moved.core.ifRunning { $0.outcome === outcome && $0.outcome !== moved.outcome }
+        #expect(isOfNext == true)
+        for connection in [next, moved] { await connection.close(EndReason(.stopped, "done")) }
         session.leave()
         #expect(await session.run().code == .stopped)
     }
@@ -130,10 +139,10 @@ struct CredentialRenewalTests {
                 emit: { _ in })
             let end = Task { await viewer.run() }
             let deadline = ContinuousClock.now + .seconds(10)
-            while viewer.admission.with({ $0 }) == nil, ContinuousClock.now < deadline {
+            while names(viewer).isEmpty, ContinuousClock.now < deadline {
                 try await Task.sleep(for: .milliseconds(20))
             }
-            let names = viewer.admission.with { $0 }?.servers.turn.map(\.username) ?? []
+            let names = names(viewer)
             viewer.leave()
             _ = await end.value
             return names

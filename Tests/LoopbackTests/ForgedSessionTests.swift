@@ -22,7 +22,7 @@ struct ForgedSessionTests {
                 await host.core.ifRunning { broadcast in
                     for peer in broadcast.viewers.all { Self.forge(round) { peer.transport.receive($0) } }
                 }
-                await viewer.core.ifRunning { session in
+                await (try #require(viewer.present)).core.ifRunning { session in
                     Self.forge(round) { session.connection?.transport.receive($0) }
                 }
                 let count = seen.state.counters.count
@@ -37,7 +37,7 @@ struct ForgedSessionTests {
     /// A peer that seems to have gone is asked for over HTTPS: the host still has the session.
     @Test func anInferredEndIsConfirmedOverHTTPSFirst() async throws {
         try await watched { host, viewer, seen, events, watching in
-            await viewer.core.ifRunning { $0.connection?.transport.pathPeerHasGone() }
+            await (try #require(viewer.present)).core.ifRunning { $0.connection?.transport.pathPeerHasGone() }
             #expect(await waiting(events) { $0.contains("resumed") ? true : nil } ?? false)
             #expect(events.with { $0.firstIndex(of: "interrupted") != nil })
             // The host does not take the viewer, whose event stream is open, for gone either.

@@ -59,6 +59,7 @@ extension RelayStreams: BroadcastFinder {
             loop: environment.session.loop, localAddress: nil, socket: environment.session.socket,
             isOneOfMany: false, followsAlternates: false)
         resources.permits = Self.permits(member.own)
+        resources.onReturn = { broadcast.send(.returnToHost) }
         let sink = state.withLock { state in
             state.table.isCurrent(id, attempt: number) ? SharedSink(broadcast) : nil
         }
@@ -67,7 +68,6 @@ extension RelayStreams: BroadcastFinder {
             link: link, identity: environment.identity, name: "relay \(member.name)", sink: sink,
             resources: resources,
             emit: { [weak self] event in self?.handle(event, of: id, broadcast, attempt) })
-        session.onReturn.with { $0 = { broadcast.send(.returnToHost) } }
         // The attempt may be over already.
         let isWanted = state.withLock { state in
             let isCurrent = state.table.isCurrent(id, attempt: number)

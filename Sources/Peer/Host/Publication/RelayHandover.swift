@@ -7,48 +7,30 @@ import MediaCore
 import MediaEngine
 import PeerConnection
 import Signaling
+import Synchronization
 
 /// Serves the first viewers of a tunnelled broadcast directly. When there are more, publishes it to the relay, once, and sends
-/// all viewers there (`--route auto`). It stays at the relay until that fails, or few viewers are left (``HandoverPolicy``).
-/// Without that, a viewer that no media reaches is sent there alone. Safe from any thread.
+/// all viewers there (`--route auto`). It stays at the relay until that fails, or few viewers are left. Without that, a viewer
+/// that no media reaches is sent there alone. Safe from any thread.
 ///
-/// Passes the reports of the broadcast to the signalling of its own viewers, and to the publication.
+/// Carries out what `RelayHandoverState` decides. Passes the reports of the broadcast to the signalling of its own viewers, and
+/// to the publication.
 final class RelayHandover: BroadcastDelegate, Sendable {
-    struct State {
-        var publication: ServicePublication?
-        /// Where it publishes: the relay of the tunnel, or another one of its cluster.
-        var place: ServiceLink?
-        /// Where the viewers are sent; nil while the relay has not told it, and while nothing is published.
-        var link: Link?
-        /// No publication is attempted before.
-        var retry: ContinuousClock.Instant?
-        /// Publications in a row that no viewer could use, and why the last one failed.
-        var failures = 0
-        var failure = ""
-        var policy: HandoverPolicy
-        var bottleneck = SharedBottleneckDetector()
-        /// How many the host serves itself.
-        var direct = 0
-        /// How many watch at the relay.
-        var elsewhere = 0
-        /// The publication ends because few viewers are left.
-        var isReturning = false
-        var hasEnded = false
-    }
-
-    let core: LoopBound<Broadcast>
+    private let core: LoopBound<Broadcast>
     /// Where viewers reach this host.
     let relay: PairedService
-    let signer: RedirectSigner
-    let signaling: BroadcastSignaling
-    let moved: @Sendable (PairedService) -> Void
-    let emit: @Sendable (BroadcastEvent) -> Void
+    private let signer: RedirectSigner
+    private let signaling: BroadcastSignaling
+    private let moved: @Sendable (PairedService) -> Void
+    private let emit: @Sendable (BroadcastEvent) -> Void
     /// Passes on how many watch at the relay, not as often as the relay may tell.
-    let audience: Throttle<RelayViewerCount>
-    /// Sends the viewers to another link, not as often as the relay may name one.
-    let links = Monitor<Throttle<Link>?>(nil)
-    let state: Monitor<State>
-    let viewerFlows: @Sendable (Broadcast) -> [SharedBottleneckDetector.Flow]
+    private let audience: Throttle<RelayViewerCount>
+    private let viewerFlows: @Sendable (Broadcast) -> [SharedBottleneckDetector.Flow]
+    private let logic: StateMachineRunner<RelayHandoverState>
+    private let publication = Mutex<ServicePublication?>(nil)
+
+    /// Between two reports of how many watch at the relay.
+    private static let audienceInterval = MediaDuration.milliseconds(250)
 
     /// - Parameters:
     ///   - moved: called when the publication goes on at another relay.
@@ -66,7 +48,9 @@ final class RelayHandover: BroadcastDelegate, Sendable {
         noteRelayViewers: @escaping @Sendable (RelayViewerCount) -> Void
     ) {
         audience = Throttle(noteRelayViewers)
-        state = Monitor(State(policy: HandoverPolicy(limit: limit, calmTime: calmTime)))
+        let policy = HandoverPolicy(limit: limit, calmTime: calmTime)
+        logic = StateMachineRunner(
+            RelayHandoverState(relay: relay.link, name: relay.name, policy: policy), on: core.loop)
         self.core = core
         self.viewerFlows = viewerFlows
         signer = RedirectSigner(of: broadcast, identity: identity)
@@ -80,49 +64,152 @@ final class RelayHandover: BroadcastDelegate, Sendable {
     }
 
     func start() {
-        links.with { $0 = Throttle { [weak self] link in Task { await self?.send(to: link) } } }
-        signaling.onOpen.with { $0 = { [weak self] in self?.opened($0, $1) } }
-        signaling.onStream.with { $0 = { [weak self] sessions in Task { await self?.repeatOrders(to: sessions) } } }
+        signaling.onOpen.with { $0 = { [weak self] in self?.handle(.opened($0, $1)) } }
+        signaling.onStream.with { $0 = { [weak self] in self?.handle(.streamOpened($0)) } }
         signaling.redirect { [weak self] viewer in
             guard let self, let link = commonLink else { return nil }
             return redirect(of: viewer, to: link)
         }
         core.perform { [weak self] in $0.delegate = self }
-        Task { [weak self] in
-            while (try? await Task.sleep(for: .seconds(1))) != nil {
-                guard let self, !state.with({ $0.hasEnded }) else { return }
-                await checkLine()
-            }
-        }
+        handle(.start)
     }
+
+    /// Where all viewers are sent; nil: the host serves them.
+    var commonLink: Link? { logic.read { $0.commonLink } }
 
     /// Ends the publication. May be called more than once.
     func stop(_ reason: EndReason) async {
-        let publication = state.with { state in
-            state.hasEnded = true
-            return state.publication
+        handle(.stop)
+        logic.close()
+        await publication.withLock { $0 }?.close(reason)
+    }
+
+    private func handle(_ input: RelayHandoverState.Input) {
+        logic.handle(input, of: self) { $0.carryOut($1) }
+    }
+
+    private func carryOut(_ action: RelayHandoverState.Action) {
+        switch action {
+        case .publish(let number): publish(number)
+        case .close(let reason):
+            let publication = publication.withLock { $0 }
+            Task { await publication?.close(reason) }
+        case .look(let purpose):
+            // The end of a session is reported on this thread, too, so no viewer is taken for one that is here.
+            core.perform { [weak self] in self?.handle(.seen(.init($0), for: purpose)) }
+        case .measureFlows: core.perform { [weak self, viewerFlows] in self?.handle(.flows(viewerFlows($0))) }
+        case .returnViewers(let number):
+            let publication = publication.withLock { $0 }
+            Task { handle(.returning(await publication?.returnViewers() ?? false, of: number)) }
+        case .redirect(let session, let viewer, let link): redirect(viewer, session, to: link)
+        case .callBack:
+            core.perform { [signaling] broadcast in
+                for viewer in broadcast.watchingViewers {
+                    broadcast.noteMoved(viewer.id, false)
+                    signaling.send(redirect: nil, to: viewer.id)
+                }
+            }
+        case .moveHome: moved(relay)
+        case .report(let event): emit(event)
+        case .tellAudience(let count): audience.pass(count, interval: Self.audienceInterval)
+        case .clearAudience: audience.pass(RelayViewerCount(), interval: .zero)
         }
-        await publication?.close(reason)
+    }
+
+    // MARK: The publication
+
+    /// Takes note of a publication that has begun.
+    /// - Returns: false if none is wanted any more.
+    private func take(_ publication: ServicePublication) -> Bool {
+        self.publication.withLock { current in
+            let isWanted = logic.read { !$0.isOver }
+            if isWanted { current = publication }
+            return isWanted
+        }
+    }
+
+    private func publish(_ number: Int) {
+        let publication = makePublication(TunnelPublication(relay))
+        guard take(publication) else { return }
+        Task {
+            let reason: EndReason
+            do throws(EndReason) {
+                try await publication.open()
+                reason = await failover.run(publication, of: relay)
+            } catch {
+                reason = error
+            }
+            let last = self.publication.withLock { current in
+                defer { current = nil }
+                return current
+            }
+            await last?.abandon(reason)
+            handle(.publicationEnded(reason, of: number))
+        }
+    }
+
+    private func makePublication(_ endpoint: any PublishingEndpoint) -> ServicePublication {
+        ServicePublication(
+            core: core, service: endpoint, admission: signaling.knocks, isOnly: false, onEvent: emit,
+            report: { [weak self] in self?.take($0) })
+    }
+
+    private var failover: RelayFailover {
+        RelayFailover(
+            make: { self.makePublication($0) },
+            take: { publication, paired in
+                guard self.take(publication) else { return false }
+                self.handle(.moved(to: paired.link))
+                self.moved(paired)
+                return true
+            },
+            isWanted: { self.logic.read { !$0.isOver } }, emit: emit)
+    }
+
+    private func take(_ event: ServiceEvent) {
+        switch event {
+        case .broadcastURL(let text): if let link = try? Link(parsing: text) { handle(.published(link)) }
+        case .serviceInfo(let info): if let count = info.viewers { handle(.relayViewers(count)) }
+        default: break
+        }
+    }
+
+    // MARK: The orders to the viewers
+
+    /// Sends a viewer to the relay. Players with the fixed token have no identity, and stay.
+    private func redirect(_ viewer: Viewer, _ session: SessionID, to link: Link) {
+        guard let redirect = redirect(of: viewer, to: link) else { return }
+        core.perform { $0.noteMoved(session, true) }
+        signaling.send(redirect: redirect, to: session)
+    }
+
+    private func redirect(of viewer: Viewer, to link: Link) -> SignedRedirect? {
+        guard let identity = viewer.identity, let redirect = signer.redirect(of: viewer, to: link) else { return nil }
+        signaling.knocks.noteRedirect(
+            of: identity, records: viewer.records, isAdmittedByRule: viewer.isAdmittedByRule)
+        return redirect
     }
 
     // MARK: The broadcast's reports
 
+    private var current: ServicePublication? { publication.withLock { $0 } }
+
     func broadcast(emitted event: BroadcastEvent) {
         if let isPublication = event.peer?.isPublication, isPublication {
-            state.with { $0.publication }?.broadcast(emitted: event)
+            current?.broadcast(emitted: event)
             return
         }
         signaling.broadcast(emitted: event)
         switch event {
-        case .viewerJoined(_, let viewers): joined(viewers: viewers)
-        case .broadcastPaused, .broadcastResumed: state.with { $0.publication }?.notePause()
+        case .viewerJoined(_, let viewers): handle(.joined(viewers: viewers))
+        case .broadcastPaused, .broadcastResumed: current?.notePause()
         default: break
         }
     }
 
     func broadcast(foundCandidates fragment: String, of session: SessionID) {
         signaling.broadcast(foundCandidates: fragment, of: session)
-        state.with { $0.publication }?.broadcast(foundCandidates: fragment, of: session)
+        current?.broadcast(foundCandidates: fragment, of: session)
     }
 
     func broadcast(changed audience: Audience) { signaling.broadcast(changed: audience) }
@@ -132,17 +219,24 @@ final class RelayHandover: BroadcastDelegate, Sendable {
     }
 
     func broadcast(ended session: SessionID, audience: Audience) {
-        state.with { state in
-            state.policy.ended(session)
-            state.direct = audience.viewers
-        }
+        handle(.ended(session, viewers: audience.viewers))
         signaling.broadcast(ended: session, audience: audience)
-        state.with { $0.publication }?.broadcast(ended: session, audience: audience)
+        current?.broadcast(ended: session, audience: audience)
     }
 
     func broadcast(displaced viewer: Viewer) { signaling.broadcast(displaced: viewer) }
 
     func broadcast(connected session: SessionID) { signaling.broadcast(connected: session) }
+}
+
+extension RelayHandoverState.Snapshot {
+    fileprivate init(_ broadcast: Broadcast) {
+        count = broadcast.audience.viewers
+        for viewer in broadcast.watchingViewers {
+            viewers[viewer.id] = broadcast.viewer(of: viewer.id)?.0
+            if viewer.connectedFor == nil { unconnected.insert(viewer.id) }
+        }
+    }
 }
 
 extension BroadcastEvent {

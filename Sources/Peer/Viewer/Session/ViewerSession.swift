@@ -1,10 +1,10 @@
 import Admission
-package import EventLoop
+import EventLoop
 import HTTP
-package import ICETransport
+import ICETransport
 public import Identifiers
 public import Identity
-package import LinuxRuntime
+import LinuxRuntime
 public import MediaCore
 import MediaEngine
 public import PeerConnection
@@ -16,68 +16,40 @@ import Synchronization
 /// Watches a broadcast: knocks, connects, and passes received media to a sink. A viewer, a recorder and a service
 /// differ only in their sinks.
 ///
-/// Call `run` once; it returns the reason when the session is over. `leave` ends the session, from any thread.
+/// `ViewerSessionState` decides, and this type carries its actions out, with a `ViewerConnection` for each server. Call
+/// `run` once; it returns the reason when the session is over. `leave` ends the session, from any thread.
 public final class ViewerSession: Sendable {
-    let link: Link
-    let identity: Identity
-    let name: String
-    let ownServers: [ICEServer]
-    let usesOnlyRelays: Bool
-    let records: Bool
-    /// The codecs and extensions that the sink takes.
-    let capabilities: MediaCapabilities
+    typealias State = ViewerSessionState<ViewerFailure, ViewerEvent>
+
+    struct Settings {
+        let link: Link
+        let identity: Identity
+        let name: String
+        let servers: [ICEServer]
+        let usesOnlyRelays: Bool
+        let records: Bool
+        /// The codecs and extensions that the sink takes.
+        let capabilities: MediaCapabilities
+    }
+
+    let settings: Settings
     let emit: @Sendable (ViewerEvent) -> Void
     let loop: EventLoop
     let resources: SharedResources?
-    let socket = Monitor<LoopBound<ICELiteSocket>?>(nil)
-    /// The connection whose media the sink gets.
-    let current: Monitor<LoopBound<Subscription>>
-    var core: LoopBound<Subscription> { current.with { $0 } }
-    /// Of the session at the present place.
-    let outcomes: Monitor<PlaceOutcomes>
-    var outcome: OneShot<EndReason> { outcomes.with { $0.outcome } }
-    let isBroadcastPaused = Monitor(false)
-    let isPublisherInterrupted = Monitor(false)
-    let relays = Monitor(Relays())
-    let followsAlternates: Bool
+    let sink: any EncodedMediaSink
+    /// Hands the sink to the connection to another server; nil for a sink that forwards packets.
+    let sinks: SinkHandover?
+    let logic: StateMachineRunner<State>
+    /// Those that have not ended, by their numbers.
+    private let connections = Mutex<[Int: ViewerConnection]>([:])
+    private let outcome = OneShot<EndReason>()
+    private let socket = Mutex<LoopBound<ICELiteSocket>?>(nil)
     /// Where the servers are that have named others to go on at. The user has named the first one.
     private let namers = Mutex<Set<CandidatePolicy.Place>>([])
-    let hasLeft = Monitor(false)
     /// The highest temporal layer to ask for; nil: all.
     let layerLimit = Mutex<Int?>(nil)
-    let recoveryRequests = Monitor<AsyncStream<Subscription.RecoveryRequest>.Continuation?>(nil)
-    /// Hands the sink to the session at another server; nil for a sink that forwards packets.
-    let sinks: SinkHandover?
-    let redirection = Monitor(Redirection())
-    /// Called when the viewers of a relay go back to their host, in a session that forwards packets.
-    package let onReturn = Monitor<(@Sendable () -> Void)?>(nil)
-    /// The knock that waits for its answer.
-    let ticket = Monitor<KnockTicket?>(nil)
-    let servers = Monitor<ICEServerResolver?>(nil)
     /// Limits the connections to servers that hosts and relays have named, over the whole session.
     let serverAttempts = ConnectionAttempts()
-    /// The token and servers of the accepted knock.
-    let admission = Monitor<Admission?>(nil)
-
-    /// Why the session at one place is over.
-    struct PlaceOutcomes: Sendable {
-        var outcome = OneShot<EndReason>()
-        /// The reason that the host's event names.
-        var told = OneShot<EndReason>()
-
-        /// Takes the reason of the host's event.
-        func tell(_ reason: EndReason) {
-            told.fulfil(reason)
-            outcome.fulfil(reason)
-        }
-    }
-
-    struct Admission: Sendable {
-        var token: String
-        var servers: ICEServerResolver.Addresses
-        /// For other servers of the broadcast.
-        var pass: String?
-    }
 
     /// - Parameters:
     ///   - servers: STUN and TURN servers to use beside those that the host names.
@@ -93,167 +65,167 @@ public final class ViewerSession: Sendable {
             records: records, sink: sink, resources: nil, emit: emit)
     }
 
-    /// The shared loop and socket of one of many sessions in a process, in place of threads and an ICE agent of its own.
-    package struct SharedResources: Sendable {
-        let loop: EventLoop
-        /// The numeric address that the session comes from; nil: any.
-        var localAddress: String?
-        /// The UDP port that it shares with others; nil: it gets one of its own.
-        var socket: LoopBound<ICELiteSocket>?
-        /// It receives for itself alone, and keeps few packets.
-        var isOneOfMany = true
-        /// It goes on at another relay by itself.
-        var followsAlternates = true
-        /// Which addresses the server of the link may have; nil: any, as the user has named it.
-        package var permits: (@Sendable (String) -> Bool)?
-
-        package init(
-            loop: EventLoop, localAddress: String?, socket: LoopBound<ICELiteSocket>? = nil, isOneOfMany: Bool = true,
-            followsAlternates: Bool = true
-        ) {
-            (self.loop, self.localAddress, self.socket) = (loop, localAddress, socket)
-            (self.isOneOfMany, self.followsAlternates) = (isOneOfMany, followsAlternates)
-        }
-    }
-
-    /// The loop of many sessions in a process.
-    package final class SharedLoop: Sendable {
-        private let loop = EventLoop(name: "viewers")
-
-        package init() {}
-
-        /// - Parameter address: the numeric address that the session comes from.
-        package func resources(at address: String) -> SharedResources {
-            SharedResources(loop: loop, localAddress: address)
-        }
-    }
-
     /// - Parameter resources: nil: the session has threads of its own.
     package init(
         link: Link, identity: Identity, name: String, servers: [ICEServer] = [], usesOnlyRelays: Bool = false,
         records: Bool = false, sink: any EncodedMediaSink, resources: SharedResources?,
         emit: @escaping @Sendable (ViewerEvent) -> Void
     ) {
-        self.resources = resources
-        followsAlternates = resources?.followsAlternates ?? true
-        self.link = link
-        self.identity = identity
-        self.name = name
-        ownServers = servers
-        self.usesOnlyRelays = usesOnlyRelays
-        self.records = records
+        let isForwarding = sink is any ForwardingSink
         var capabilities = MediaCapabilities.receiving(sink.videoCodecs)
-        if sink is any ForwardingSink {
+        if isForwarding {
             // It can make no use of references, and says how much its own viewers can get.
             (capabilities.usesReferences, capabilities.limitsBitrate) = (false, true)
         }
-        self.capabilities = capabilities
+        settings = Settings(
+            link: link, identity: identity, name: name, servers: servers, usesOnlyRelays: usesOnlyRelays,
+            records: records, capabilities: capabilities)
+        self.resources = resources
         self.emit = emit
-        let loop = resources?.loop ?? EventLoop(name: "net-0")
-        self.loop = loop
-        let outcomes = Monitor(PlaceOutcomes())
-        self.outcomes = outcomes
-        let sinks = sink is any ForwardingSink ? nil : SinkHandover(sink)
-        self.sinks = sinks
-        let (relays, requests, isOneOfMany) = (relays, recoveryRequests, resources?.isOneOfMany == true)
-        let outcome = outcomes.with { $0.outcome }
-        current = Monitor(
-            LoopBound(
-                loop,
-                making: {
-                    let core = Subscription(
-                        loop: loop, sink: sinks?.makeInput(loop) ?? sink,
-                        emit: { event in
-                            Self.follow(event, relays, outcomes.with { $0.outcome })
-                            emit(event)
-                        }, outcome: outcome, request: { request in _ = requests.with { $0 }?.yield(request) })
-                    if isOneOfMany { core.packetCapacity = 256 }
-                    return core
-                }))
+        self.sink = sink
+        sinks = isForwarding ? nil : SinkHandover(sink)
+        loop = resources?.loop ?? EventLoop(name: "net-0")
+        let rules = State.Rules(
+            followsAlternates: resources?.followsAlternates ?? true, handsSinkOver: !isForwarding)
+        logic = StateMachineRunner(State(home: link, rules: rules), on: loop)
     }
-
-    var isOneOfMany: Bool { resources?.isOneOfMany == true }
-
-    /// Ends the session; `run` returns soon after.
-    public func leave(_ reason: EndReason = EndReason(.stopped, "you left")) {
-        hasLeft.with { $0 = true }
-        outcome.fulfil(reason)
-    }
-
-    /// Sets the highest temporal layer of the video to ask for, in sessions that begin from now on.
-    public func limitLayers(to layer: Int) { layerLimit.withLock { $0 = layer } }
-
-    public func statistics() async -> ViewerStatistics? { await core.ifRunning { $0.statistics } ?? nil }
 
     /// Runs the session from the knock to its end.
     public func run() async -> EndReason {
-        var (link, successor) = (link, PendingConnection?.none)
-        while true {
-            let reason = await explained(await runSession(at: link, successor))
-            successor = redirection.with { $0.takeArrival() }
-            if successor == nil, link != self.link { successor = await endReturn() }
-            if let successor {
-                link = successor.link
-                continue
-            }
-            let next = relays.with { relays in
-                reason.mayGoOnElsewhere(relays.isMoving) ? relays.next(after: link, now: MonotonicClock.now) : nil
-            }
-            if next == nil, link != self.link, let home = home(after: reason) {
-                link = home
-                await begin()
-                continue
-            }
-            guard let next, !hasLeft.with({ $0 }) else {
-                // The host has ended the broadcast elsewhere first.
-                let former = relays.with { $0.formerEnd }
-                return await close(former?.code == .hostEnded && reason.code != .stopped ? former ?? reason : reason)
-            }
-            if relays.with({ $0.isRoundOver }) { try? await Task.sleep(for: .milliseconds(500)) }
-            emit(.notice(.viewing(.sessionLost(reason, relay: next.authority))))
-            link = next
-            await begin()
+        handle(.start)
+        let reason = await outcome.value
+        let rest = connections.withLock { connections in
+            defer { connections = [:] }
+            return connections.values
         }
-    }
-
-    /// Begins a session at another server, without a connection.
-    private func begin() async {
-        let outcome = OneShot<EndReason>()
-        outcomes.with { $0 = PlaceOutcomes(outcome: outcome) }
-        if hasLeft.with({ $0 }) { outcome.fulfil(EndReason(.stopped, "you left")) }
-        await core.ifRunning { $0.moveOn(outcome) }
-    }
-
-    /// Notes what concerns the choice of a relay.
-    static func follow(_ event: ViewerEvent, _ relays: Monitor<Relays>, _ outcome: OneShot<EndReason>) {
-        switch event {
-        case .connected: relays.with { $0.noteConnected() }
-        case .waiting(let outage) where outage >= patience && !relays.with({ $0.isEmpty }):
-            outcome.fulfil(EndReason(.connectionLost, "nothing comes from the relay any more"))
-        default: break
-        }
-    }
-
-    private func close(_ reason: EndReason) async -> EndReason {
-        await endRedirection()
-        await core.performAndWait { $0.close($1) }
-        await servers.with({ $0 })?.close()
+        for connection in rest { await connection.close(reason) }
+        logic.close()
         await stopLoop()
         return reason
     }
 
+    /// Ends the session; `run` returns soon after.
+    public func leave(_ reason: EndReason = EndReason(.stopped, "you left")) { handle(.leave(ViewerFailure(reason))) }
+
+    /// Sets the highest temporal layer of the video to ask for, in sessions that begin from now on.
+    public func limitLayers(to layer: Int) { layerLimit.withLock { $0 = layer } }
+
+    /// Nil before and after the session.
+    public func statistics() async -> ViewerStatistics? {
+        await present?.core.ifRunning { $0.statistics } ?? nil
+    }
+
+    // MARK: Connections
+
+    /// The connection whose media is shown.
+    var present: ViewerConnection? { logic.read { $0.presentNumber }.flatMap(connection) }
+
+    private func connection(_ number: Int) -> ViewerConnection? { connections.withLock { $0[number] } }
+
+    @discardableResult
+    private func remove(_ number: Int) -> ViewerConnection? { connections.withLock { $0.removeValue(forKey: number) } }
+
+    /// - Parameter former: the connection whose media the new one takes over.
+    private func open(_ number: Int, _ link: Link, former: Int?) async -> State.Result {
+        let outcome = OneShot<EndReason>()
+        let media: ViewerConnection.Media
+        if let former = former.flatMap({ remove($0) }) {
+            media = former.media
+            await media.core.ifRunning { $0.moveOn(outcome) }
+        } else if let made = await makeMedia(number, outcome) {
+            media = made
+        } else {
+            return .failed(ViewerFailure(.attemptEnded))
+        }
+        let connection = ViewerConnection(number, at: link, of: self, media, outcome)
+        connections.withLock { $0[number] = connection }
+        Task { handle(.ended(number, ViewerFailure(await outcome.value))) }
+        return .opened
+    }
+
+    /// Nil if the loop has stopped.
+    func makeMedia(_ number: Int, _ outcome: OneShot<EndReason>) async -> ViewerConnection.Media? {
+        let (loop, sink, sinks) = (loop, sink, sinks)
+        let isOneOfMany = resources?.isOneOfMany == true
+        return await LoopBound(loop, ()).ifRunning { [weak self] _ in
+            let input = sinks?.makeInput(loop) { [weak self] in self?.handle(.firstFrame(number)) }
+            let core = Subscription(
+                loop: loop, sink: input ?? sink,
+                emit: { [weak self] event in self?.handle(event, ofMedia: number) }, outcome: outcome,
+                request: { [weak self] request in self?.handle(request, ofMedia: number) })
+            if isOneOfMany { core.packetCapacity = 256 }
+            return ViewerConnection.Media(core: LoopBound(loop, core), input: input)
+        }
+    }
+
     func makeClient(_ link: Link) throws(SignalingError) -> SignalingClient {
-        var settings = SignalingClient.Configuration()
-        settings.sharesThreads = resources != nil
-        settings.localAddress = resources?.localAddress
-        settings.permits =
-            link == self.link ? resources?.permits : ServerAddressRule(namedAt: namers.withLock { $0 }).permits
-        return try SignalingClient(link: link, configuration: settings)
+        var configuration = SignalingClient.Configuration()
+        configuration.sharesThreads = resources != nil
+        configuration.localAddress = resources?.localAddress
+        configuration.permits =
+            link == settings.link
+            ? resources?.permits : ServerAddressRule(namedAt: namers.withLock { $0 }).permits
+        return try SignalingClient(link: link, configuration: configuration)
     }
 
     /// The server of this link has admitted the viewer, and may name others.
     func noteNamer(_ link: Link) {
         let place = CandidatePolicy.place(of: link.host, own: ICEAgent.localInterfaceAddresses())
         namers.withLock { _ = $0.insert(place) }
+    }
+
+    /// The socket of a session that shares a loop; nil if it does not.
+    func sharedSocket() async throws(EndReason) -> LoopBound<ICELiteSocket>? {
+        guard let resources else { return nil }
+        if let known = resources.socket ?? socket.withLock({ $0 }) { return known }
+        let opened = await LoopBound(loop, ()).ifRunning { [self] _ -> LoopBound<ICELiteSocket>? in
+            // Two connections may open it at the same time.
+            if let known = socket.withLock({ $0 }) { return known }
+            let addresses = resources.localAddress.map { [$0] }
+            let made = try? LoopBound(loop, ICELiteSocket(loop: loop, addresses: addresses, isOneOfMany: true))
+            socket.withLock { $0 = made }
+            return made
+        }
+        guard let opened = opened ?? nil else {
+            throw EndReason(.failed, "no UDP socket can be opened at \(resources.localAddress ?? "any address")")
+        }
+        return opened
+    }
+
+    private func stopLoop() async {
+        guard resources != nil else { return await loop.stop() }
+        await socket.withLock({ $0 })?.performAndWait { socket, done in
+            socket.close()
+            done()
+        }
+    }
+}
+
+extension ViewerSession {
+    func handle(_ input: State.Input) { logic.handle(input, of: self) { $0.carryOut($1) } }
+
+    private func carryOut(_ action: State.Action) {
+        switch action {
+        case .request(let id, let number, .open(let link, let former)):
+            Task { handle(.result(id, await open(number, link, former: former))) }
+        case .request(let id, let number, let request):
+            guard let connection = connection(number) else {
+                return handle(.result(id, ViewerConnection.resultWithoutConnection(request)))
+            }
+            connection.begin(request) { [self] result in
+                if case .withdrawn(true) = result { remove(number) }
+                handle(.result(id, result))
+            }
+        case .noteNamer(let link): noteNamer(link)
+        case .listen(let number): connection(number)?.listen()
+        case .noteAttempt(let number, let result, let failure):
+            connection(number)?.noteAttempt(result, failure.reason)
+        case .closeConnections(let number): connection(number)?.closeConnections()
+        case .retire(let number): remove(number)?.retire()
+        case .returnViewers: resources?.onReturn?()
+        case .tell(let report): emit(event(of: report))
+        case .pass(let event): emit(event)
+        case .end(let failure): outcome.fulfil(failure.reason)
+        }
     }
 }

@@ -1,0 +1,348 @@
+import Admission
+import Identifiers
+import MediaCore
+import MediaEngine
+import PeerConnection
+import PeerEngine
+import Signaling
+
+/// Decides when a tunnelled broadcast is published to its relay, which viewers are sent there, and when they come back
+/// (``HandoverPolicy``). A value without a clock.
+struct RelayHandoverState: StateMachine {
+    enum Input: Sendable {
+        case start
+        /// A viewer has come.
+        /// - Parameter viewers: those that are served directly.
+        case joined(viewers: Int)
+        case ended(SessionID, viewers: Int)
+        case opened(SessionID, Viewer)
+        /// A viewer with these sessions has opened a stream of events.
+        case streamOpened([SessionID])
+        /// The broadcast's viewers, as `look` has asked.
+        case seen(Snapshot, for: Purpose)
+        case flows([SharedBottleneckDetector.Flow])
+        /// The publication goes on at another relay.
+        case moved(to: ServiceLink)
+        /// The relay has told where the broadcast can be watched.
+        case published(Link)
+        /// How many watch at the relay.
+        case relayViewers(Int)
+        /// Whether the relay has its viewers go back.
+        /// - Parameter of: the publication's number.
+        case returning(Bool, of: Int)
+        case publicationEnded(EndReason, of: Int)
+        case stop
+    }
+
+    enum Action: Sendable {
+        /// `.publicationEnded` follows with this number.
+        case publish(Int)
+        /// End the publication.
+        case close(EndReason)
+        /// Answer with `.seen`.
+        case look(for: Purpose)
+        /// Answer with `.flows`.
+        case measureFlows
+        /// Answer with `.returning`.
+        case returnViewers(Int)
+        case redirect(SessionID, Viewer, to: Link)
+        /// Call the viewers back that were sent to the relay.
+        case callBack
+        /// The relay of the tunnel is the one whose servers are used.
+        case moveHome
+        case report(BroadcastEvent)
+        case tellAudience(RelayViewerCount)
+        /// Nobody watches at the relay any more.
+        case clearAudience
+    }
+
+    /// What the broadcast's viewers are asked for.
+    enum Purpose: Sendable {
+        case send, calm, retry
+        case connection(SessionID, Viewer)
+        case streams([SessionID])
+    }
+
+    struct Snapshot: Sendable {
+        /// How many are served directly.
+        var count = 0
+        var viewers: [SessionID: Viewer] = [:]
+        /// The sessions of viewers to which no media flows yet.
+        var unconnected: Set<SessionID> = []
+    }
+
+    enum Phase {
+        /// - Parameter until: no publication is attempted before; nil: one may be.
+        case idle(until: MediaInstant?)
+        /// - Parameter link: where the viewers are sent; nil while the relay has not told it.
+        case publishing(at: ServiceLink, link: Link?)
+        /// The publication ends because few viewers are left, at this time at the latest; nil: viewers are called back.
+        case returning(at: ServiceLink, end: MediaInstant?)
+        case over
+    }
+
+    /// After a publication that failed; twice as long after each other one, up to 160 s.
+    static let retryInterval = MediaDuration.seconds(10)
+    private static let doublingLimit = 4
+    /// How long viewers may take to come back before the publication ends.
+    static let returnTime = MediaDuration.seconds(12)
+    /// Between two links to which viewers are sent.
+    static let linkInterval = MediaDuration.seconds(5)
+    /// After that, a session that is not connected counts as unreachable.
+    static let connectTime = MediaDuration.seconds(4)
+    private static let tickInterval = MediaDuration.seconds(1)
+
+    /// The relay of the tunnel.
+    private let relay: ServiceLink
+    private let name: String
+    private(set) var phase = Phase.idle(until: nil)
+    /// Of the newest publication.
+    private var number = 0
+    /// Publications in a row that no viewer could use, and why the last one failed.
+    private var failures = 0
+    private var failure = ""
+    private var policy: HandoverPolicy
+    private var bottleneck = SharedBottleneckDetector()
+    /// How many the host serves itself.
+    private var direct = 0
+    /// How many watch at the relay.
+    private var elsewhere = 0
+    private var tick: MediaInstant?
+    /// The sessions whose connection is checked, in the order of their times. Bounded by the sessions.
+    private var checks: [(due: MediaInstant, session: SessionID, viewer: Viewer)] = []
+    /// When viewers are sent to the newest link; nil: they have been.
+    private var sending: MediaInstant?
+    /// Before that, no viewers are sent to another link.
+    private var nextSending: MediaInstant?
+
+    init(relay: ServiceLink, name: String, policy: HandoverPolicy) {
+        (self.relay, self.name, self.policy) = (relay, name, policy)
+    }
+
+    /// Where viewers are sent who are to watch at the relay; nil: nowhere.
+    private var link: Link? { if case .publishing(_, let link) = phase { link } else { nil } }
+
+    /// Where all viewers are sent; nil: the host serves them.
+    var commonLink: Link? { policy.movesAll ? link : nil }
+
+    var isOver: Bool { if case .over = phase { true } else { false } }
+
+    private var isReturning: Bool { if case .returning = phase { true } else { false } }
+
+    var deadline: MediaInstant? {
+        let ofPhase: MediaInstant? =
+            switch phase {
+            case .over: nil
+            case .idle(let end), .returning(_, let end): end
+            case .publishing: sending
+            }
+        return isOver ? nil : [tick, ofPhase, checks.first?.due].compactMap(\.self).min()
+    }
+
+    // MARK: Inputs
+
+    mutating func handle(
+        _ input: Input, now: MediaInstant, using generator: inout some RandomNumberGenerator
+    ) -> [Action] {
+        if isOver { return [] }
+        switch input {
+        case .start: tick = now + Self.tickInterval
+        case .joined(let viewers): return joined(viewers, now)
+        case .ended(let session, let viewers):
+            policy.ended(session)
+            direct = viewers
+            checks.removeAll { $0.session == session }
+        case .opened(let session, let viewer):
+            if let link = commonLink { return [.redirect(session, viewer, to: link)] }
+            checks.append((now + Self.connectTime, session, viewer))
+        case .streamOpened(let sessions):
+            // Its order may have been missed, and an old one is not valid any more.
+            let mayBeSent = commonLink != nil || link != nil && !policy.unreachableViewers.isEmpty
+            return mayBeSent ? [.look(for: .streams(sessions))] : []
+        case .seen(let snapshot, let purpose): return see(snapshot, purpose, now)
+        case .flows(let flows): return checkLine(flows, now)
+        case .moved(let place): move(to: place)
+        case .published(let link): return published(link, now)
+        case .relayViewers(let count): return noteViewers(count)
+        case .returning(let isPossible, number):
+            guard case .returning(let place, nil) = phase else { return [] }
+            guard isPossible, elsewhere > 0 else { return [.close(Self.fewViewers)] }
+            phase = .returning(at: place, end: now + Self.returnTime)
+        case .publicationEnded(let reason, number): return publicationEnded(reason, now)
+        // Of a former publication.
+        case .returning, .publicationEnded: return []
+        case .stop: phase = .over
+        }
+        return []
+    }
+
+    mutating func advance(now: MediaInstant, using generator: inout some RandomNumberGenerator) -> [Action] {
+        if isOver { return [] }
+        var actions: [Action] = []
+        if let tick, now >= tick {
+            self.tick = now + Self.tickInterval
+            actions += look()
+        }
+        while let check = checks.first, now >= check.due {
+            checks.removeFirst()
+            actions.append(.look(for: .connection(check.session, check.viewer)))
+        }
+        switch phase {
+        case .idle(let end?) where now >= end:
+            phase = .idle(until: nil)
+            // Whoever has come meanwhile has caused no publication.
+            policy.publicationEnded()
+            actions.append(.look(for: .retry))
+        case .returning(let place, let end?) where now >= end:
+            phase = .returning(at: place, end: nil)
+            actions.append(.close(Self.fewViewers))
+        case .publishing:
+            if let sending, now >= sending {
+                (self.sending, nextSending) = (nil, now + Self.linkInterval)
+                actions.append(.look(for: .send))
+            }
+        default: break
+        }
+        return actions
+    }
+
+    private static let fewViewers = EndReason(.stopped, "few viewers are left")
+
+    // MARK: Who goes
+
+    private mutating func joined(_ viewers: Int, _ now: MediaInstant) -> [Action] {
+        direct = viewers
+        return policy.joined(viewers: viewers, now: now) ? moveAll() : []
+    }
+
+    private mutating func moveAll() -> [Action] { publish() + (link == nil ? [] : [.look(for: .send)]) }
+
+    /// Publishes to the relay, unless that runs, or failed a moment ago.
+    private mutating func publish() -> [Action] {
+        guard case .idle(nil) = phase else { return [] }
+        phase = .publishing(at: relay, link: nil)
+        number += 1
+        return [.publish(number)]
+    }
+
+    private var isLineOpen: Bool { direct > 1 && !policy.movesAll && !isReturning }
+
+    /// Each second.
+    private mutating func look() -> [Action] {
+        var actions: [Action] = link == nil ? [] : [.look(for: .calm)]
+        if isLineOpen {
+            actions.append(.measureFlows)
+        } else {
+            // What was found before says nothing about the viewers that come later.
+            bottleneck = .init()
+        }
+        return actions
+    }
+
+    /// Goes to the relay if the host's own line limits its viewers.
+    private mutating func checkLine(_ flows: [SharedBottleneckDetector.Flow], _ now: MediaInstant) -> [Action] {
+        guard isLineOpen, bottleneck.update(flows, now: now), policy.noteLineLimit(viewers: direct, now: now) else {
+            return []
+        }
+        return [.report(.notice(.relay(.lineLimit(viewers: direct))))] + moveAll()
+    }
+
+    private mutating func see(_ snapshot: Snapshot, _ purpose: Purpose, _ now: MediaInstant) -> [Action] {
+        policy.keepUnreachable(snapshot.unconnected)
+        switch purpose {
+        case .send:
+            guard let link else { return [] }
+            if policy.movesAll { return snapshot.viewers.map { .redirect($0.key, $0.value, to: link) } }
+            defer { policy.noteSent() }
+            return policy.unreachableViewers.map { .redirect($0.key, $0.value, to: link) }
+        case .streams(let sessions):
+            guard let link else { return [] }
+            let sent = policy.movesAll ? snapshot.viewers : policy.unreachableViewers
+            return sessions.compactMap { id in sent[id].map { .redirect(id, $0, to: link) } }
+        case .connection(let session, let viewer):
+            // A session whose end was reported has left the snapshot, so no entry outlives it.
+            guard snapshot.unconnected.contains(session), policy.noteUnreachable(session, viewer, now: now) else {
+                return []
+            }
+            guard let link else { return publish() }
+            policy.noteSent()
+            return [.redirect(session, viewer, to: link)]
+        case .calm:
+            guard case .publishing(let place, _?) = phase,
+                policy.update(direct: snapshot.count, elsewhere: elsewhere, now: now)
+            else { return [] }
+            // Nobody is sent there any more, also none of those who come back.
+            phase = .returning(at: place, end: nil)
+            policy.publicationEnded()
+            return [.returnViewers(number)]
+        case .retry:
+            let actions = joined(snapshot.count, now)
+            return actions + (policy.unreachableViewers.isEmpty ? [] : publish())
+        }
+    }
+
+    // MARK: The publication
+
+    private mutating func move(to place: ServiceLink) {
+        switch phase {
+        case .publishing(_, let link): phase = .publishing(at: place, link: link)
+        case .returning(_, let end): phase = .returning(at: place, end: end)
+        case .idle, .over: break
+        }
+    }
+
+    /// Only a link to this relay is believed.
+    private mutating func published(_ link: Link, _ now: MediaInstant) -> [Action] {
+        guard case .publishing(let place, let former) = phase, link.relay == nil,
+            link.fingerprint == place.fingerprint, link != former
+        else { return [] }
+        phase = .publishing(at: place, link: link)
+        let isFirst: [Action] =
+            former == nil ? [.report(.routeChanged(isOverRelay: true, relay: name))] : []
+        if let nextSending, now < nextSending {
+            sending = nextSending
+            return isFirst
+        }
+        nextSending = now + Self.linkInterval
+        return isFirst + [.look(for: .send)]
+    }
+
+    private mutating func noteViewers(_ count: Int) -> [Action] {
+        switch phase {
+        case .idle, .over: return []
+        case .publishing, .returning: break
+        }
+        elsewhere = max(0, count)
+        var told = RelayViewerCount()
+        (told.count, told.isForAll) = (elsewhere, policy.movesAll)
+        guard case .returning(let place, _?) = phase, elsewhere == 0 else { return [.tellAudience(told)] }
+        phase = .returning(at: place, end: nil)
+        return [.tellAudience(told), .close(Self.fewViewers)]
+    }
+
+    private mutating func publicationEnded(_ reason: EndReason, _ now: MediaInstant) -> [Action] {
+        let (place, wasUsed) = (place, link != nil || isReturning)
+        guard let place else { return [] }
+        let isNews = !isReturning && (wasUsed || failure != reason.sentence)
+        failures = wasUsed ? 0 : failures + 1
+        failure = reason.sentence
+        let doublings = min(max(failures - 1, 0), Self.doublingLimit)
+        phase = .idle(until: now + Self.retryInterval * Int64(1 << doublings))
+        (elsewhere, sending) = (0, nil)
+        policy.publicationEnded()
+        var actions: [Action] = place == relay ? [] : [.moveHome]
+        actions.append(.clearAudience)
+        if isNews { actions.append(.report(.notice(.relay(.handoverFailed(relay: name, reason))))) }
+        if wasUsed {
+            actions += [.report(.routeChanged(isOverRelay: false, relay: name)), .callBack]
+        }
+        return actions
+    }
+
+    private var place: ServiceLink? {
+        switch phase {
+        case .publishing(let place, _), .returning(let place, _): place
+        case .idle, .over: nil
+        }
+    }
+}

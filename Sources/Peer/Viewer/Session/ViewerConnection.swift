@@ -1,0 +1,229 @@
+import EventLoop
+import HTTP
+import Identifiers
+import Identity
+import LinuxRuntime
+import MediaCore
+import PeerConnection
+import PeerEngine
+import SessionDescription
+import Signaling
+import Synchronization
+
+/// A viewer's connection to one server, the host or a relay: its signalling and its media. Carries out the requests of
+/// `ViewerSessionState`, one at a time.
+final class ViewerConnection: Sendable {
+    typealias Session = ViewerSession.State
+
+    /// A connection to the next server may take it over.
+    struct Media: Sendable {
+        let core: LoopBound<Subscription>
+        /// The core's way to the sink; nil for a sink that forwards packets.
+        let input: SinkInput?
+    }
+
+    struct State: Sendable {
+        /// The knock that waits for its answer.
+        var ticket: KnockTicket?
+        /// Of the accepted knock.
+        var token: String?
+        var granted = GrantedServers.none
+        var resolver: ICEServerResolver?
+        /// Of the STUN and TURN servers, for offers and restarts that come.
+        var addresses = ICEServerResolver.Addresses()
+        /// The offer that the server has not answered yet.
+        var offer: (text: String, gathered: Subscription.Gathered)?
+        var request: Task<Void, Never>?
+        var listening: Task<Void, Never>?
+        var isOver = false
+    }
+
+    let number: Int
+    let link: Link
+    let session: ViewerSession
+    let media: Media
+    /// Why the media ended.
+    let outcome: OneShot<EndReason>
+    let state = Mutex(State())
+    private let made: Result<SignalingClient, SignalingError>
+
+    init(
+        _ number: Int, at link: Link, of session: ViewerSession, _ media: Media, _ outcome: OneShot<EndReason>
+    ) {
+        (self.number, self.link, self.session, self.media, self.outcome) = (number, link, session, media, outcome)
+        made = Result { () throws(SignalingError) in try session.makeClient(link) }
+    }
+
+    func client() throws(SignalingError) -> SignalingClient { try made.get() }
+
+    var core: LoopBound<Subscription> { media.core }
+
+    // MARK: Requests
+
+    /// - Parameter done: called with the result, unless the connection has ended before.
+    func begin(_ request: Session.Request, _ done: @escaping @Sendable (Session.Result) -> Void) {
+        switch request {
+        case .finish(let failure, let closesMedia):
+            Task { done(.finished(ViewerFailure(await finish(failure.reason, closesMedia: closesMedia)))) }
+        case .withdraw(let failure): Task { done(.withdrawn(await withdraw(failure.reason))) }
+        default:
+            state.withLock { state in
+                guard !state.isOver else { return }
+                state.request = Task { done(await result(of: request)) }
+            }
+        }
+    }
+
+    static func resultWithoutConnection(_ request: Session.Request) -> Session.Result {
+        switch request {
+        case .finish(let failure, _): .finished(failure)
+        case .withdraw: .withdrawn(true)
+        default: .failed(ViewerFailure(.attemptEnded))
+        }
+    }
+
+    private func result(of request: Session.Request) async -> Session.Result {
+        do throws(ViewerFailure) {
+            switch request {
+            case .knock(let pass): return try await knock(pass)
+            case .waitForAnswer: return try await waitForAnswer()
+            case .connect:
+                try await lookUp()
+                try await makeOffer()
+                try await sendOffer(timeout: nil)
+                return .connected
+            case .offer:
+                try await sendOffer(timeout: nil)
+                return .connected
+            case .attempt(let attempt, let timeout): return await attempted(attempt, Duration(timeout))
+            case .open, .withdraw, .finish: return Self.resultWithoutConnection(request)
+            }
+        } catch {
+            return .failed(error)
+        }
+    }
+
+    private func knock(_ pass: String?) async throws(ViewerFailure) -> Session.Result {
+        do throws(SignalingError) {
+            let settings = session.settings
+            let ticket = try await client().knock(
+                name: settings.name, identity: settings.identity, records: settings.records, pass: pass,
+                codecs: settings.capabilities.videoCodecs)
+            state.withLock { $0.ticket = ticket }
+            return .knocked(words: ticket.words.description)
+        } catch {
+            throw ViewerFailure(error)
+        }
+    }
+
+    private func waitForAnswer() async throws(ViewerFailure) -> Session.Result {
+        do throws(SignalingError) {
+            guard let ticket = state.withLock({ $0.ticket }) else { throw SignalingError(.refused, "not admitted") }
+            let client = try client()
+            let answer = try await client.waitForAnswer(ticket)
+            state.withLock { $0.ticket = nil }
+            switch answer {
+            case .accepted(let token, let servers):
+                state.withLock { ($0.token, $0.granted) = (token, GrantedServers(servers, by: link.host)) }
+                let redirect = await client.redirect
+                var order: Session.Redirect?
+                if let redirect { order = await session.checked(redirect, of: self, after: nil) }
+                return .admitted(pass: await client.pass, redirect: order)
+            case .refused(let reason): throw SignalingError(.refused, reason)
+            case .unanswered: throw SignalingError(.unanswered, "nobody answered within 60 s")
+            }
+        } catch {
+            throw ViewerFailure(error)
+        }
+    }
+
+    // MARK: The end
+
+    /// Ends what runs.
+    /// - Returns: the request that was in progress.
+    private func cancel() -> Task<Void, Never>? {
+        let (request, listening) = state.withLock { state in
+            state.isOver = true
+            return (state.request, state.listening)
+        }
+        request?.cancel()
+        listening?.cancel()
+        return request
+    }
+
+    /// Ends the session with the server.
+    /// - Returns: the reason with what the servers' checks have found.
+    private func finish(_ reason: EndReason, closesMedia: Bool) async -> EndReason {
+        _ = cancel()
+        outcome.fulfil(reason)
+        if closesMedia {
+            // What the host is told comes after the end of the media.
+            await core.performAndWait { $0.close($1) }
+            await tellServer()
+        } else {
+            Task.detached { await self.tellServer() }
+        }
+        let explained = await explained(reason)
+        Task.detached { await self.closeResolver() }
+        return explained
+    }
+
+    /// Gives up what waits for its first frame.
+    /// - Returns: false if the sink has its media.
+    private func withdraw(_ reason: EndReason) async -> Bool {
+        let input = media.input
+        guard await core.ifRunning({ _ in input?.withdraw() ?? true }) ?? true else { return false }
+        let request = cancel()
+        outcome.fulfil(reason)
+        await core.performAndWait { $0.close($1) }
+        // A server that does not answer holds up nobody.
+        Task.detached {
+            await request?.value
+            await self.tellServer()
+            await self.closeResolver()
+        }
+        return true
+    }
+
+    /// Ends it after the sink has gone to another connection.
+    func retire() {
+        _ = cancel()
+        core.perform { $0.close {} }
+        outcome.fulfil(EndReason(.connectionLost, "the host sends over another server"))
+        Task.detached {
+            await self.tellServer()
+            await self.closeResolver()
+        }
+    }
+
+    /// Closes the media at the end of the session. May be called after `finish`.
+    func close(_ reason: EndReason) async {
+        _ = cancel()
+        outcome.fulfil(reason)
+        await core.performAndWait { $0.close($1) }
+    }
+
+    /// Takes back the knock and the session, and closes the connections.
+    private func tellServer() async {
+        guard let client = try? client() else { return }
+        let ticket = state.withLock { state in
+            defer { state.ticket = nil }
+            return state.ticket
+        }
+        if let ticket { await client.withdraw(ticket) }
+        await client.leave()
+        // TLS waits up to 5 s for the peer's close_notify.
+        Task.detached { await client.close() }
+    }
+
+    private func closeResolver() async { await state.withLock { $0.resolver }?.close() }
+
+    /// Adds the results of server checks to a reason that says that no connection was found, or that it was lost.
+    private func explained(_ reason: EndReason) async -> EndReason {
+        guard let resolver = state.withLock({ $0.resolver }) else { return reason }
+        let lost = reason == .hostIsSilent ? await core.ifRunning { $0.connectivity } ?? nil : nil
+        guard var report = reason.code == .noRoute ? reason.connectivity : lost else { return reason }
+        report.servers = await resolver.findings().map { .init(url: $0.url, finding: $0.finding) }
+        return lost == nil ? EndReason(report, other: "the host") : reason.explained(by: report)
+    }
+}

@@ -1,0 +1,86 @@
+import Admission
+import HTTP
+import Identifiers
+import Identity
+import MediaCore
+import PeerConnection
+import PeerEngine
+import Signaling
+
+/// What the events of signalling and media mean to `ViewerSessionState`, and its reports as events.
+extension ViewerSession {
+    /// - Returns: an order of the host whose signature is right; nil: it is not to be followed.
+    func checked(_ redirect: SignedRedirect, of connection: ViewerConnection, after last: Int?) async -> State.Redirect?
+    {
+        guard connection.link == settings.link, let knock = try? await connection.client().origin,
+            let destination = redirect.destination(
+                from: settings.link, viewer: settings.identity.fingerprint, knock: knock, after: last)
+        else { return nil }
+        return State.Redirect(link: destination, age: redirect.age)
+    }
+
+    func event(of report: State.Report) -> ViewerEvent {
+        switch report {
+        case .knocking(let words): .knocking(words: words)
+        case .accepted: .accepted
+        case .queueFull: .notice(.viewing(.knockQueueFull))
+        case .serverBusy(let link, let failure, let seconds):
+            .notice(
+                .viewing(
+                    .serverBusy(
+                        server: link.authority, failure.error ?? SignalingError(.busy, failure.reason.sentence),
+                        seconds: seconds)))
+        case .sessionLost(let failure, let next):
+            .notice(.viewing(.sessionLost(failure.reason, relay: next.authority)))
+        case .returningToHost(let failure): .notice(.viewing(.returningToHost(failure.reason)))
+        case .redirectFailed(let link, let failure):
+            .notice(.viewing(.redirectFailed(relay: link?.authority, failure.reason)))
+        case .redirected(let link): .notice(.viewing(.redirected(relay: link?.authority)))
+        case .connected(let path): .connected(path: path)
+        case .broadcastPaused(let isPaused): isPaused ? .broadcastPaused : .broadcastResumed
+        case .publisherInterrupted(let isInterrupted): isInterrupted ? .publisherInterrupted : .publisherResumed
+        }
+    }
+
+    func handle(_ event: ViewerEvent, ofMedia source: Int) {
+        let change: State.MediaChange =
+            switch event {
+            case .connected(let path): .connected(path: path)
+            case .waiting(let outage): .waiting(outage)
+            default: .other
+            }
+        handle(.media(source: source, change, event))
+    }
+
+    func handle(_ request: Subscription.RecoveryRequest, ofMedia source: Int) {
+        switch request {
+        case .attempt(let attempt, let timeout):
+            handle(.recovery(source: source, .attempt(attempt, timeout: timeout)))
+        case .closeConnections: handle(.recovery(source: source, .closeConnections))
+        }
+    }
+
+    func handle(_ event: HostEvent, of connection: ViewerConnection) async {
+        func tell(_ word: State.HostWord) { handle(.told(connection.number, word)) }
+        func report(_ event: ViewerEvent) { handle(.report(connection.number, event, ofAny: false)) }
+        switch event {
+        case .ended(let reason): tell(.ended(ViewerFailure(EndReason(.hostEnded, reason))))
+        case .removed(let reason): tell(.ended(ViewerFailure(EndReason(.removed, reason))))
+        case .active: tell(.publisherInterrupted(false))
+        case .inactive: tell(.publisherInterrupted(true))
+        case .paused: tell(.paused(true))
+        case .resumed: tell(.paused(false))
+        case .viewerCount(let count): report(.viewerCount(count))
+        case .recorderCount(let count): report(.recorderCount(count))
+        case .candidates(let text): await connection.addCandidates(text)
+        case .alternates(let alternates): tell(.alternates(alternates.links(of: connection.link)))
+        case .reconnect(let redirect?):
+            let last = logic.read { $0.followedAge }
+            if let order = await checked(redirect, of: connection, after: last) { tell(.redirect(order)) }
+        case .reconnect(nil): tell(.stopping)
+        case .returnToHost: tell(.returnToHost)
+        case .layers(let found): report(.layers(found.layers))
+        case .other: break
+        }
+    }
+}
