@@ -192,14 +192,7 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
             packets.assumeIsolated { $0.onPackets = { [weak self] in self?.forward() } }
             state.withLock { $0.video = Video(codec: codec, packets: packets) }
         }
-        var broadcast: Broadcast?
-        environment.agents.assumeIsolated {
-            broadcast = Broadcast(
-                loop: loop, settings: settings(format), source: self, agents: $0,
-                places: environment.places.assumeIsolated { $0 })
-            broadcast?.servers = environment.session.iceServers
-        }
-        guard let broadcast else { return }
+        guard let broadcast = makeBroadcast(format) else { return }
         let core = LoopBound(loop, broadcast)
         let (streams, id) = (streams, id)
         let emit: @Sendable (BroadcastEvent) -> Void = { streams.handle($0, of: id) }
@@ -237,6 +230,18 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
             guard !state.isClosed else { return }
             (state.limitBitrate, state.receivedBytes) = (limitBitrate, receivedBytes)
         }
+    }
+
+    /// Makes the viewers' side.
+    private func makeBroadcast(_ format: EncodedMediaFormat) -> Broadcast? {
+        var broadcast: Broadcast?
+        environment.agents.assumeIsolated {
+            broadcast = Broadcast(
+                loop: environment.session.loop, settings: settings(format), source: self, agents: $0,
+                places: environment.places.assumeIsolated { $0 })
+            broadcast?.servers = environment.session.iceServers
+        }
+        return broadcast
     }
 
     private func settings(_ format: EncodedMediaFormat) -> Broadcast.Settings {

@@ -89,16 +89,7 @@ public final class ServiceSession: Sendable {
                 service.iceServers.append(server)
             }
         }
-        var settings = SignalingServer.Configuration(host: configuration.listenHost, port: configuration.listenPort)
-        settings.furtherPorts = configuration.furtherPorts
-        settings.certificate = configuration.certificate
-        settings.directory = relay?.directory
-        settings.finder = relay?.finder
-        settings.serve(viewers: relay?.viewers ?? 0, broadcasts: service.sessionCapacity)
-        // Peers on one UDP port take no descriptors.
-        settings.limit(
-            connections: DescriptorPlan.ofThisProcess.connections(sharesPort: relay != nil))
-        let server = SignalingServer(identity: identity, configuration: settings, logger: .silent)
+        let server = SignalingServer(identity: identity, configuration: serverSettings(relay), logger: .silent)
         let port: Int
         do throws(SignalingServerError) {
             let handle = try server.add(service, delegate: relay?.delegate ?? self)
@@ -128,6 +119,19 @@ public final class ServiceSession: Sendable {
         return ServiceLink(
             host: configuration.linkHost, port: port, id: service.description.id,
             fingerprint: identity.fingerprint, secret: service.linkSecret, flags: configuration.linkFlags)
+    }
+
+    private func serverSettings(_ relay: RelayRole?) -> SignalingServer.Configuration {
+        var settings = SignalingServer.Configuration(host: configuration.listenHost, port: configuration.listenPort)
+        settings.furtherPorts = configuration.furtherPorts
+        settings.certificate = configuration.certificate
+        settings.directory = relay?.directory
+        settings.finder = relay?.finder
+        settings.serve(viewers: relay?.viewers ?? 0, broadcasts: configuration.service.sessionCapacity)
+        // Peers on one UDP port take no descriptors.
+        settings.limit(
+            connections: DescriptorPlan.ofThisProcess.connections(sharesPort: relay != nil))
+        return settings
     }
 
     /// Presents this certificate to connections that come from now on. There was another one at the start.
