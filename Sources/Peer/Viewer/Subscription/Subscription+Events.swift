@@ -103,7 +103,7 @@ extension EndReason {
     }
 
     /// The reason for a session that the host closes, as far as the media says. An event of the host may give a better
-    /// one (`ViewerSession.told`).
+    /// one (`ViewerSessionState`, stage `closing`).
     package static let hostClosed = EndReason(.hostEnded, "the host ended the broadcast")
 
     /// The reason for a session that ends after `MediaLiveness.limit`.
