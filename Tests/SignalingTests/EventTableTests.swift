@@ -127,7 +127,7 @@ import Testing
 
     @Test func whatNeedsNoDataIsReadWithAny() {
         for name in ["active", "inactive", "paused", "resumed", "return", "reconnect"] {
-            #expect(HostEvent(name: name, data: name == "reconnect" ? "{}" : "?")?.name == name)
+            for data in ["{}", "?"] { #expect(HostEvent(name: name, data: data)?.name == name) }
         }
     }
 }

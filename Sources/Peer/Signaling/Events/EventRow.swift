@@ -46,19 +46,23 @@ package struct EventRow<Event: StreamEvent>: Sendable {
     /// - Parameters:
     ///   - payload: the data of an event, which its `init(from:)` checks; nil: the event is of another kind.
     ///   - make: nil: the data cannot be that of an event.
+    ///   - fallback: what malformed data stands for; nil: nothing.
     init<Payload: Codable & SendableMetatype>(
         _ name: String, type: TypeMember = .required, isFinal: Bool = false, isLasting: Bool = true,
-        _ payload: @escaping @Sendable (Event) -> Payload?, _ make: @escaping @Sendable (Payload) -> Event?
+        fallback: Event? = nil, _ payload: @escaping @Sendable (Event) -> Payload?,
+        _ make: @escaping @Sendable (Payload) -> Event?
     ) {
         (self.name, self.isFinal, self.isLasting, key) = (name, isFinal, isLasting, name)
         isOf = { payload($0) != nil }
         json = { event in
-            Event.json(EventData(type: type == .none ? nil : name, payload: payload(event)))
+            let text = payload(event).map { Event.json($0) } ?? "{}"
+            guard type != .none else { return text }
+            return "{\"type\":\"\(name)\"" + (text == "{}" ? "}" : "," + text.dropFirst())
         }
         event = { text in
             let (decoder, data) = (JSONDecoder(), Data(text.utf8))
             guard type != .required || (try? decoder.decode(EventType.self, from: data)) != nil else { return nil }
-            return (try? decoder.decode(Payload.self, from: data)).flatMap(make)
+            return (try? decoder.decode(Payload.self, from: data)).flatMap(make) ?? fallback
         }
     }
 
@@ -74,22 +78,6 @@ package struct EventRow<Event: StreamEvent>: Sendable {
 
 private struct EventType: Decodable {
     var type: String
-}
-
-/// The data of an event: `type` beside the members of the payload.
-private struct EventData<Payload: Encodable>: Encodable {
-    let type: String?
-    let payload: Payload?
-
-    private enum CodingKeys: CodingKey { case type }
-
-    func encode(to encoder: any Encoder) throws {
-        if let type {
-            var values = encoder.container(keyedBy: CodingKeys.self)
-            try values.encode(type, forKey: .type)
-        }
-        try payload?.encode(to: encoder)
-    }
 }
 
 // MARK: Data that several events have

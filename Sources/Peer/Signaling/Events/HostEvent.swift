@@ -53,7 +53,7 @@ public enum HostEvent: StreamEvent, TabulatedEvent, Equatable {
             "alternates", type: .written, { if case .alternates(let alternates) = $0 { alternates } else { nil } },
             { .alternates($0) }),
         EventRow(
-            "reconnect", type: .written,
+            "reconnect", type: .written, fallback: .reconnect(nil),
             { if case .reconnect(let redirect) = $0 { Redirect(redirect: redirect) } else { nil } },
             { .reconnect($0.redirect) }),
         EventRow("return", .returnToHost),
@@ -80,12 +80,11 @@ public enum HostEvent: StreamEvent, TabulatedEvent, Equatable {
         var recordercount: Int
     }
 
-    /// Data that is no redirect stands for none.
     private struct Redirect: Codable {
         var redirect: SignedRedirect?
 
         init(redirect: SignedRedirect?) { self.redirect = redirect }
-        init(from decoder: any Decoder) throws { redirect = try? SignedRedirect(from: decoder) }
+        init(from decoder: any Decoder) throws { redirect = try SignedRedirect(from: decoder) }
         func encode(to encoder: any Encoder) throws { try redirect?.encode(to: encoder) }
     }
 

@@ -63,7 +63,8 @@ public enum ServiceEvent: StreamEvent, TabulatedEvent, Equatable {
             "candidates", { if case .candidates(let text) = $0 { EventFragment(fragment: text) } else { nil } },
             { .candidates(fragment: $0.fragment) }),
         EventRow(
-            "viewer", isLasting: false, { if case .viewer(let knock) = $0 { ViewerDocument(knock) } else { nil } },
+            "viewer", type: .none, isLasting: false,
+            { if case .viewer(let knock) = $0 { ViewerDocument(knock) } else { nil } },
             { $0.knock.map { .viewer($0) } }),
         EventRow(
             "viewer-withdrawn", isLasting: false,
