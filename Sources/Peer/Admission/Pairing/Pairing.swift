@@ -2,7 +2,7 @@ public import Identifiers
 import MediaCore
 
 /// A host that wants to broadcast to a service, as the service's user or policy is asked.
-public struct PairingRequest: Hashable, Sendable, ApprovalQuestion {
+public struct PairingRequest: Hashable, Sendable {
     /// Time limit for the answer.
     public static let answerTime: Duration = .seconds(60)
 

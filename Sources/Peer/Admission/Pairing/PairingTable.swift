@@ -169,3 +169,5 @@ package struct PairingTable: ApprovalMachine {
             + (approvals.entries[ticket] == nil ? [.count(outcome)] : approvals.finish(ticket, outcome, now))
     }
 }
+
+extension PairingRequest: ApprovalQuestion {}

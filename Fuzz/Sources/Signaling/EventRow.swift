@@ -1,0 +1,1 @@
+../../../Sources/Peer/Signaling/Events/EventRow.swift
