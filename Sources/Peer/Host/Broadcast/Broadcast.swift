@@ -176,8 +176,7 @@ package final class Broadcast {
     /// Called when the video thread has queued frames.
     package func videoFramesQueued() {
         let now = MonotonicClock.now
-        deliver(.main, now)
-        deliver(.low, now)
+        while let encoding = oldestEncoding, deliver(encoding, now) {}
         updateEncoders()
         updateReferences(now)
         reportLayers(now: now)
@@ -206,15 +205,27 @@ package final class Broadcast {
         reportLayers(now: now)
     }
 
-    private func deliver(_ encoding: EncodingID, _ now: MediaInstant) {
-        while source.frames[encoding].pop({ bytes, info in
+    /// The encoding whose frame was captured first, as a viewer that changes over must not see an older picture. The main
+    /// one if both are of one picture.
+    private var oldestEncoding: EncodingID? {
+        switch (source.frames.main.oldest?.captured, source.frames.low.oldest?.captured) {
+        case (let main?, let low?): low < main ? .low : .main
+        case (.some, nil): .main
+        case (nil, .some): .low
+        case (nil, nil): nil
+        }
+    }
+
+    /// - Returns: false if there was no frame.
+    private func deliver(_ encoding: EncodingID, _ now: MediaInstant) -> Bool {
+        source.frames[encoding].pop { bytes, info in
             guard !pausing.withholdsFrame(captured: info.captured) else { return }
             policy.note(frameOf: encoding, bytes: bytes.count, now: now)
             layerReporter.note(bytes, info, now: now)
             let base = policy.decision?[encoding]?.layering?.baseBitrate
             for viewer in viewers.all { viewer.send(bytes, info, base: base, now: now) }
             if encoding == .main { for receiver in receivers { receiver.receive(bytes, info) } }
-        }) {}
+        }
     }
 
     /// Called when an audio thread has queued packets.
