@@ -53,9 +53,24 @@ import Testing
         let media = world.table[id]?.media
         try world.end(try attempt(world).number, Self.lost)
         #expect(world.announced.isEmpty && world.active[media ?? 0] == false)
+        try world.advance(.zero)
         #expect(try attempt(world).relay.node.name == "c")
         try receive(&world)
         #expect(world.table[id]?.media == media && world.active[media ?? 0] == true && world.announced == [id])
+    }
+
+    @Test func whatAFormerRelaySaidOfItsPublisherIsForgotten() throws {
+        var world = StreamWorld(seed: 1)
+        world.elsewhere[id] = ["b": .init(isPublished: true), "c": .init(isPublished: true)]
+        try world.want(id)
+        let first = try attempt(world)
+        try world.handle(.changed(id, attempt: first.number, .publisher, isInterrupted: true))
+        world.elsewhere[id]?[first.relay.node.name] = nil
+        try world.end(first.number, Self.lost)
+        try world.advance(.seconds(1))
+        try receive(&world)
+        #expect(try attempt(world).relay.node.name != first.relay.node.name)
+        #expect(world.table[id]?.isActive == true)
     }
 
     /// The publisher may have gone on at another relay.

@@ -110,8 +110,11 @@ final class RelayStreams: Sendable {
         case .announce(let id, let broadcast, let relay, let viewers): announce(id, broadcast, relay, viewers)
         case .withdraw(let id): member?.withdraw(id)
         case .reportLost(let id, let relay, let reason): emit(.cluster(.lost(id, from: relay, reason)))
-        case .reportReleased(let id): emit(.cluster(.released(id)))
+        case .reportReleased(let id):
+            endTimer(of: id)
+            emit(.cluster(.released(id)))
         case .close(let id, let broadcast):
+            endTimer(of: id)
             run { [emit] in
                 await withCheckedContinuation { done in broadcast.close { done.resume() } }
                 emit(.cluster(.released(id)))
@@ -126,6 +129,8 @@ final class RelayStreams: Sendable {
             state.withLock { $0.timers.updateValue(timer, forKey: id) }?.cancel()
         }
     }
+
+    private func endTimer(of id: BroadcastID) { state.withLock { $0.timers.removeValue(forKey: id) }?.cancel() }
 
     /// Runs a task that the end of the relay waits for.
     func run(_ body: @escaping @Sendable () async -> Void) {

@@ -277,17 +277,20 @@ struct StreamTable<Media: Sendable>: Sendable {
             let name = upstream.attempt?.relay.node.name
         else { return [] }
         var actions: [Action] = []
-        if stream.state == .live {
-            // Before another source is chosen: two relays that had the same one would take each other.
+        let wasLive = stream.state == .live
+        // What this relay has said about its publisher is nothing about the next one's.
+        stream.interruptions.remove(.publisher)
+        if wasLive {
             actions = [.withdraw(id), .reportLost(id, from: name, reason), .setActive(stream.media, false)]
             stream.interruptions = .source
         }
-        upstream.noteEnd(wasLive: stream.state == .live, now: now)
+        upstream.noteEnd(wasLive: wasLive, now: now)
         (stream.source, stream.state) = (.upstream(upstream), .searching)
         streams[id] = stream
         // The publisher may have gone on at another relay.
         if reason.code == .hostEnded, !relays.isPublished(elsewhereThan: name) { return actions + end(id, reason, now) }
-        return actions + look(id, relays, now)
+        // Another source is chosen after the withdrawal: two relays that had the same one would take each other.
+        return actions + (wasLive ? [.look(id, at: now)] : look(id, relays, now))
     }
 
     /// Ends the sessions with a relay that is not heard any more, so that another one is asked. A session whose media comes
