@@ -234,3 +234,14 @@ import Testing
         #expect(table.questionCount == 0)
     }
 }
+
+extension KnockTable {
+    /// Handles a signature as a registry does.
+    mutating func sign(
+        _ ticket: KnockID, _ signature: [UInt8], certificate: [UInt8]?, question: KnockID, now: Instant,
+        hasRoom: (Request) -> Bool = { _ in true }
+    ) -> (Signing, [Action]) {
+        let isValid = request(of: ticket)?.challenge.isSigned(signature, certificate: certificate) ?? false
+        return sign(ticket, signatureIsValid: isValid, question: question, now: now, hasRoom: hasRoom)
+    }
+}

@@ -73,14 +73,14 @@ package struct KnockTable: ApprovalMachine {
     /// Handles the signature of the challenge. A wrong one ends the knock, unless the challenge was signed correctly
     /// before.
     /// - Parameters:
+    ///   - isValid: whether the identity has signed the request's challenge.
     ///   - question: a new random identifier for the question.
     ///   - hasRoom: whether this request could get a token.
     package mutating func sign(
-        _ ticket: KnockID, _ signature: [UInt8], certificate: [UInt8]?, question: KnockID, now: Instant,
+        _ ticket: KnockID, signatureIsValid isValid: Bool, question: KnockID, now: Instant,
         hasRoom: (Request) -> Bool = { _ in true }
     ) -> (Signing, [Action]) {
         guard let request = request(of: ticket) else { return (.unknown, []) }
-        let isValid = request.challenge.isSigned(signature, certificate: certificate)
         switch approvals.sign(ticket, signatureIsValid: isValid) {
         case .first: break
         case .repeated: return (.accepted, [])

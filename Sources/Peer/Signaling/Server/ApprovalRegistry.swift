@@ -57,7 +57,8 @@ final class ApprovalRegistry<Handler: ApprovalHandler>: Sendable {
 
     private struct Running {
         var state: State
-        var decisions: [KnockID: Task<Void, Never>] = [:]
+        /// Of the open questions; nil until it is asked.
+        var decisions: [KnockID: Task<Void, Never>?] = [:]
         var polls: [KnockID: [Int: Poll]] = [:]
         var nextPoll = 0
         var alarm: (deadline: ContinuousClock.Instant, task: Task<Void, Never>)?
@@ -65,8 +66,9 @@ final class ApprovalRegistry<Handler: ApprovalHandler>: Sendable {
 
     /// What follows from a change. Performed in order, without the lock.
     private enum Consequence: Sendable {
+        case ask(Table.Request.Question)
         case resume([Poll], Table.PollResult)
-        case withdraw(KnockID, KnockWithdrawal, Task<Void, Never>?)
+        case withdraw(KnockID, KnockWithdrawal, Task<Void, Never>)
         case count(Table.Outcome)
         case effect(Handler.Effect)
     }
@@ -138,13 +140,12 @@ final class ApprovalRegistry<Handler: ApprovalHandler>: Sendable {
     private func consequences(of action: Table.Action, _ running: inout Running) -> [Consequence] {
         switch action {
         case .ask(let question):
-            running.decisions[question.id] = Task { [weak self, handler] in
-                let decision = await handler.decide(question)
-                self?.decided(question.id, decision)
-            }
-            return []
+            running.decisions.updateValue(nil, forKey: question.id)
+            return [.ask(question)]
         case .withdraw(let question, let reason):
-            return [.withdraw(question, reason, running.decisions.removeValue(forKey: question))]
+            // Without a task nobody was asked yet.
+            guard let decision = running.decisions.removeValue(forKey: question) ?? nil else { return [] }
+            return [.withdraw(question, reason, decision)]
         case .endPolls(let ticket, let result):
             return [.resume(running.polls.removeValue(forKey: ticket).map { Array($0.values) } ?? [], result)]
         case .count(let outcome): return [.count(outcome)]
@@ -154,18 +155,31 @@ final class ApprovalRegistry<Handler: ApprovalHandler>: Sendable {
 
     private func perform(_ consequence: Consequence) {
         switch consequence {
+        case .ask(let question): ask(question)
         case .resume(let polls, let result): for poll in polls { poll.end(result) }
         case .withdraw(let question, let reason, let decision):
-            decision?.cancel()
+            decision.cancel()
             Task { [handler] in await handler.withdrawn(question, because: reason) }
         case .count(let outcome): handler.count(outcome)
         case .effect(let effect): handler.perform(effect)
         }
     }
 
+    private func ask(_ question: Table.Request.Question) {
+        running.withLock { running in
+            // It may be withdrawn meanwhile.
+            guard running.decisions.keys.contains(question.id) else { return }
+            let decision = Task { [weak self, handler] in
+                let decision = await handler.decide(question)
+                self?.decided(question.id, decision)
+            }
+            running.decisions.updateValue(decision, forKey: question.id)
+        }
+    }
+
     private func decided(_ question: KnockID, _ decision: Handler.Decision) {
         step { running in
-            running.decisions[question] = nil
+            running.decisions.removeValue(forKey: question)
             return ((), self.handler.take(decision, on: question, &running.state))
         }
     }
