@@ -108,10 +108,12 @@ extension PeerConnection {
             return done(.success(nil))
         }
         let now = MonotonicClock.now
-        guard restarts.allows(hasProvenPair: path.hasProvenPair, now: now), restart() else {
+        let isAllowed = restarts.allows(hasProvenPair: path.hasProvenPair, now: now)
+        // One that fails has cost as much.
+        if isAllowed { restarts.noteRestart(now: now) }
+        guard isAllowed, restart() else {
             return done(.failure(OfferRefusal(.busy, "ICE cannot be restarted now: try again later.")))
         }
-        restarts.noteRestart(now: now)
         begin(credentials, mid: fragment.mid, fragment.candidates, ended: fragment.endsCandidates)
         localCandidates(within: timeout, wanted: wanted) { found in
             guard let own = found.credentials else {

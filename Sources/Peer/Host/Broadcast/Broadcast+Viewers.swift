@@ -23,6 +23,11 @@ extension Broadcast {
         }
     }
 
+    /// The sessions, in no order.
+    package var watching: [(id: SessionID, viewer: Viewer, isConnected: Bool)] {
+        viewers.all.map { ($0.id, $0.viewer, $0.liveness.connected != nil) }
+    }
+
     /// The flows to the viewers that this host serves itself and can send elsewhere, which those with the fixed token do not
     /// understand: one for each address, as those behind one address share a line there, too.
     package var viewerFlows: [SharedBottleneckDetector.Flow] {

@@ -28,6 +28,7 @@ final class RelayHandover: BroadcastDelegate, Sendable {
     private let viewerFlows: @Sendable (Broadcast) -> [SharedBottleneckDetector.Flow]
     private let logic: StateMachineRunner<RelayHandoverState>
     private let publication = Mutex<ServicePublication?>(nil)
+    private let lastOrder = Mutex<Task<Void, Never>?>(nil)
 
     /// Between two reports of how many watch at the relay.
     private static let audienceInterval = MediaDuration.milliseconds(250)
@@ -101,12 +102,15 @@ final class RelayHandover: BroadcastDelegate, Sendable {
         case .returnViewers(let number):
             let publication = publication.withLock { $0 }
             Task { handle(.returning(await publication?.returnViewers() ?? false, of: number)) }
-        case .redirect(let session, let viewer, let link): redirect(viewer, session, to: link)
+        case .redirect(let session, let viewer, let link):
+            order { [weak self] in self?.redirect(viewer, session, to: link) }
         case .callBack:
-            core.perform { [signaling] broadcast in
-                for viewer in broadcast.watchingViewers {
-                    broadcast.noteMoved(viewer.id, false)
-                    signaling.send(redirect: nil, to: viewer.id)
+            order { [core, signaling] in
+                core.perform { broadcast in
+                    for viewer in broadcast.watching {
+                        broadcast.noteMoved(viewer.id, false)
+                        signaling.send(redirect: nil, to: viewer.id)
+                    }
                 }
             }
         case .moveHome: moved(relay)
@@ -176,6 +180,16 @@ final class RelayHandover: BroadcastDelegate, Sendable {
 
     // MARK: The orders to the viewers
 
+    /// Carries an order out behind those before it, and not on the network loop, as an order is signed.
+    private func order(_ body: @escaping @Sendable () -> Void) {
+        lastOrder.withLock { last in
+            last = Task { [former = last] in
+                await former?.value
+                body()
+            }
+        }
+    }
+
     /// Sends a viewer to the relay. Players with the fixed token have no identity, and stay.
     private func redirect(_ viewer: Viewer, _ session: SessionID, to link: Link) {
         guard let redirect = redirect(of: viewer, to: link) else { return }
@@ -232,9 +246,9 @@ final class RelayHandover: BroadcastDelegate, Sendable {
 extension RelayHandoverState.Snapshot {
     fileprivate init(_ broadcast: Broadcast) {
         count = broadcast.audience.viewers
-        for viewer in broadcast.watchingViewers {
-            viewers[viewer.id] = broadcast.viewer(of: viewer.id)?.0
-            if viewer.connectedFor == nil { unconnected.insert(viewer.id) }
+        for session in broadcast.watching {
+            viewers[session.id] = session.viewer
+            if !session.isConnected { unconnected.insert(session.id) }
         }
     }
 }

@@ -80,6 +80,8 @@ extension ViewerConnection {
             switch attempt {
             case .iceRestart: try await restart(timeout)
             case .newSession:
+                // Its media may be another connection's already.
+                try Task.checkCancellation()
                 try await makeOffer()
                 try await sendOffer(timeout: timeout)
             }

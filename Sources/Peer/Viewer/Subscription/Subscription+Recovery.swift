@@ -16,9 +16,6 @@ extension Subscription {
         case closeConnections
     }
 
-    /// The number of requests that may be queued: one to close connections and one attempt.
-    package static let recoveryRequestLimit = 2
-
     /// - Parameter reason: returns the reason for the session's end, used if the attempt was the last.
     package func attemptEnded(_ result: OutageRecovery.AttemptResult, reason: (OutageRecovery.End) -> EndReason) {
         recover(.attemptEnded(result), reason: reason)
