@@ -55,8 +55,8 @@ package enum ErrorOutput {
         }
     }
 
-    /// Removes the bottom lines for good, so that the shell's prompt begins in a line of its own. Called at the process's
-    /// end.
+    /// Removes the bottom lines for good, so that the shell's prompt begins in a line of its own. Called at the
+    /// process's end.
     private static func finish() {
         bottom.withLock { bottom in
             guard !bottom.isHidden else { return }

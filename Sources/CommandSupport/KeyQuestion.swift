@@ -20,8 +20,8 @@ package struct KeyQuestion: Sendable {
         self.isWanted = isWanted
     }
 
-    /// Blocks until one of the keys is pressed. Keys that were pressed before do not count, and another key says which ones
-    /// do.
+    /// Blocks until one of the keys is pressed. Keys that were pressed before do not count, and another key says which
+    /// ones do.
     /// - Returns: the letter; nil at Ctrl-D, if the terminal is gone, or if no answer is wanted any more.
     package func ask() -> Character? {
         guard TerminalMode.enter() else { return nil }

@@ -74,7 +74,8 @@ package final class Prompt: Sendable {
         self.notify = notify
     }
 
-    /// Switches the terminal to single keys and starts to read it. Call after `Signals.handle`; a second call does nothing.
+    /// Switches the terminal to single keys and starts to read it. Call after `Signals.handle`; a second call does
+    /// nothing.
     package func start() {
         let isFirst = state.withLock { state in
             defer { state.isStarted = true }

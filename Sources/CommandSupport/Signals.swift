@@ -3,8 +3,8 @@ import Host
 import LinuxRuntime
 import Synchronization
 
-/// Handles SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGTSTP and SIGCONT on a thread of its own. A second SIGINT, SIGQUIT, SIGTERM
-/// or SIGHUP exits the process at once; the third one does where the second ends a drain.
+/// Handles SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGTSTP and SIGCONT on a thread of its own. A second SIGINT, SIGQUIT,
+/// SIGTERM or SIGHUP exits the process at once; the third one does where the second ends a drain.
 package enum Signals {
     /// The write end of a pipe. The signal handler writes the signal's number to it.
     private static let pipe = Atomic<Int32>(-1)

@@ -7,8 +7,8 @@ package enum StandardStreams {
     private static let lost = Atomic<Int32>(0)
 
     /// Call first in a program. Opens /dev/null in the place of a closed descriptor, so that no socket or file gets its
-    /// number: stdin is then empty, and what is written to stdout fails. Ctrl-\\ ends the process again, as the handler of
-    /// Swift's runtime prints a crash. A process whose output is lost exits with 73 instead of 0.
+    /// number: stdin is then empty, and what is written to stdout fails. Ctrl-\\ ends the process again, as the handler
+    /// of Swift's runtime prints a crash. A process whose output is lost exits with 73 instead of 0.
     package static func prepare() {
         for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) == -1 {
             _ = open("/dev/null", descriptor == STDERR_FILENO ? O_WRONLY : O_RDONLY)

@@ -4,8 +4,8 @@ import Foundation
 
 /// The options of a command as a file: a subset of TOML with a line for each option, `max-viewers = 500`.
 ///
-/// A key is a long option without its dashes. A value is a string in quotes, a whole number, `true` or `false` for a flag,
-/// or a list of strings for an option with several values.
+/// A key is a long option without its dashes. A value is a string in quotes, a whole number, `true` or `false` for a
+/// flag, or a list of strings for an option with several values.
 struct ConfigurationFile {
     struct Entry: Equatable {
         var line: Int

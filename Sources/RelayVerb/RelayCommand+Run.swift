@@ -41,7 +41,8 @@ extension RelayCommand {
         )
         let ending = Monitor<EndReason?>(nil)
         let drains = Monitor(false)
-        // A second signal ends a drain: publishers and viewers are told that the relay stops, which an exit would not tell.
+        // A second signal ends a drain: publishers and viewers are told that the relay stops, which an exit would not
+        // tell.
         let isHurried = Monitor(false)
         let events = Monitor(0)
         let hurry: @Sendable (String) -> Void = { _ in

@@ -22,7 +22,8 @@ final class RelayReporter: Sendable {
     private let presented = Mutex<Int?>(nil)
     /// What is live or has a tunnel here, by the publisher's session.
     private let published = Mutex<[SessionID: (name: String, broadcast: BroadcastID?)]>([:])
-    /// The pairings of the hosts that have a tunnel here. Their viewers keep the host's own link, also while the host publishes here.
+    /// The pairings of the hosts that have a tunnel here. Their viewers keep the host's own link, also while the host
+    /// publishes here.
     private let tunnelPairings = Mutex<[SessionID: KnockID]>([:])
     private let cluster = Mutex<Bool?>(nil)
 

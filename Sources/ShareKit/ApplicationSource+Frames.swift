@@ -71,8 +71,8 @@ extension ApplicationSource {
         }
     }
 
-    /// Draws a frame in the source's own memory, which saves a copy. It holds the last frame, or black after a change of
-    /// size or of the way in which frames are handed in.
+    /// Draws a frame in the source's own memory, which saves a copy. It holds the last frame, or black after a change
+    /// of size or of the way in which frames are handed in.
     /// - Parameters:
     ///   - width: of the frame in pixels, 2...8,192, as `height`.
     ///   - height: of the frame in pixels.

@@ -8,9 +8,9 @@ import Synchronization
 
 /// What an app shows of itself: the frames and the audio that it hands in, and nothing else on the display.
 ///
-/// One source feeds any number of outputs at once: a ``ScreenRecorder``, a ``PeerBroadcast``, a ``BroadcastController``.
-/// Each reads what has changed since it last read, at its own speed. Frames may be handed in at any time; without an
-/// output they cost a copy.
+/// One source feeds any number of outputs at once: a ``ScreenRecorder``, a ``PeerBroadcast``, a
+/// ``BroadcastController``. Each reads what has changed since it last read, at its own speed. Frames may be handed in
+/// at any time; without an output they cost a copy.
 public final class ApplicationSource: Sendable {
     /// A part of a frame, in pixels from the upper left corner.
     public struct Rectangle: Hashable, Sendable {
@@ -44,7 +44,8 @@ public final class ApplicationSource: Sendable {
     ///   - height: of the first frame in pixels.
     ///   - hasAudio: whether `submitAudio` will be called.
     ///   - icon: the app's icon for services: a PNG file, at most 256 x 256 pixels and 16 KiB.
-    /// - Throws: `.badFrame` for the size, `.badSetup` for an icon that is no such file, `.failed` if no descriptor is left.
+    /// - Throws: `.badFrame` for the size, `.badSetup` for an icon that is no such file, `.failed` if no descriptor is
+    ///   left.
     public init(
         name: String, width: Int, height: Int, hasAudio: Bool = false, icon: [UInt8]? = nil
     ) throws(ShareKitError) {
@@ -72,7 +73,8 @@ public final class ApplicationSource: Sendable {
         }
     }
 
-    /// Takes audio: 48 kHz, two channels, interleaved; any number of samples up to 5 s. Does nothing without `hasAudio`.
+    /// Takes audio: 48 kHz, two channels, interleaved; any number of samples up to 5 s. Does nothing without
+    /// `hasAudio`.
     public func submitAudio(_ samples: UnsafeBufferPointer<Int16>) { audio?.submit(samples) }
 
     /// Whether somebody receives the frames now. An app hides what only its own user may see while this is true.

@@ -35,8 +35,8 @@ public enum BroadcastActivity {
         public let problem: String?
     }
 
-    /// Asks the user; returns a value for each field, or nil if the user does not want to broadcast. Called again when a
-    /// value is missing or too long (``Alert/problem``); the same values once more are an error (`.badSetup`).
+    /// Asks the user; returns a value for each field, or nil if the user does not want to broadcast. Called again when
+    /// a value is missing or too long (``Alert/problem``); the same values once more are an error (`.badSetup`).
     public typealias Confirmation = @Sendable (Alert) async -> [String: String]?
 
     /// The services that are installed; those whose manifests cannot be used are left out.
@@ -52,8 +52,8 @@ public enum BroadcastActivity {
     /// Shows the installed services to the user, who chooses one, and pairs with it; the alert follows all the same.
     /// - Parameters:
     ///   - source: what is broadcast.
-    ///   - choose: shows the services, of which there is at least one, and returns one of them; nil if the user does not
-    ///     want to broadcast.
+    ///   - choose: shows the services, of which there is at least one, and returns one of them; nil if the user does
+    ///     not want to broadcast.
     ///   - applicationID: as for `load(preferredExtension:source:applicationID:confirm:)`, with what is returned and
     ///     thrown.
     ///   - confirm: shows the alert and the setup.

@@ -10,7 +10,8 @@ internal import Wording
 /// One broadcast of an app to the service that it is paired with: the counterpart of ReplayKit's
 /// `RPBroadcastController`.
 ///
-/// ``BroadcastActivity`` makes it. Call ``startBroadcast(countdown:)`` once, within 10 s, and ``finishBroadcast()`` at the end.
+/// ``BroadcastActivity`` makes it. Call ``startBroadcast(countdown:)`` once, within 10 s, and ``finishBroadcast()`` at
+/// the end.
 public final class BroadcastController: Sendable {
     /// What the service tells of the broadcast.
     public struct ServiceInfo: Sendable, Equatable {
@@ -53,7 +54,8 @@ public final class BroadcastController: Sendable {
         /// No packets of the service arrive; the broadcast tries to reconnect for 30 s.
         case interrupted
         case resumed
-        /// The app's windows are hidden (see ``ApplicationSource/setHidden(_:)``) or the session is locked: nothing is captured.
+        /// The app's windows are hidden (see ``ApplicationSource/setHidden(_:)``) or the session is locked: nothing is
+        /// captured.
         case movedToBackground
         /// The app can be seen again. Ask the user, then call `resumeBroadcast` or `finishBroadcast`.
         case returnedToForeground

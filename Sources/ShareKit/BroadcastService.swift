@@ -44,11 +44,12 @@ public final class BroadcastService: Sendable {
         public var port = 0
         /// The name or address in the link; nil for this machine's address.
         public var linkHost: String?
-        /// The link of a relay (`share relay`) over which apps reach this service; nil: they reach it at its own address.
-        /// The relay gets no media.
+        /// The link of a relay (`share relay`) over which apps reach this service; nil: they reach it at its own
+        /// address. The relay gets no media.
         public var relay: String?
-        /// Only apps that have the service's link are asked about. The link then has a secret, which stays the same over
-        /// restarts. Without it whoever finds the service may ask: the rest of a link is what TLS shows to everybody.
+        /// Only apps that have the service's link are asked about. The link then has a secret, which stays the same
+        /// over restarts. Without it whoever finds the service may ask: the rest of a link is what TLS shows to
+        /// everybody.
         public var requiresLink = false
         /// With which the service pairs with the relay; nil: its own.
         var relayIdentity: Identity?
@@ -63,7 +64,8 @@ public final class BroadcastService: Sendable {
         /// The app's name and identifier, as it says; not verified.
         public let application: String
         public let applicationID: String
-        /// The app's icon, a PNG file that is not decoded here: at most 256 x 256 pixels and 16 KiB; nil if it has none.
+        /// The app's icon, a PNG file that is not decoded here: at most 256 x 256 pixels and 16 KiB; nil if it has
+        /// none.
         public let applicationIcon: [UInt8]?
         public let address: String
         /// What the app's user has entered, by the names of the fields.
@@ -103,8 +105,8 @@ public final class BroadcastService: Sendable {
     ///   - name: at most 64 characters; apps' users see it.
     ///   - options: what is asked for, how many broadcasts are taken, and where the service listens.
     ///   - accept: answers apps, for example by a dialog; called for several at a time. An app waits 60 s.
-    ///   - onFrame: called with each frame, on one thread for each broadcast. Frames that come while it runs are dropped
-    ///     but the newest.
+    ///   - onFrame: called with each frame, on one thread for each broadcast. Frames that come while it runs are
+    ///     dropped but the newest.
     ///   - onAudio: called on a thread of the session with interleaved samples, 48 kHz, two channels.
     /// - Throws: `.badSetup` for an identifier, a name, fields or terms that cannot be published; `.failed` without an
     ///   identity.

@@ -15,8 +15,8 @@ open class BroadcastSetup {
     /// - Returns: what the upload program gets; nil if the user does not want to broadcast.
     open func setUp(for application: SampleHandler.Application) -> [String: String]? { [:] }
 
-    /// The same with the values that the user has given for the fields of the manifest, by their names. The default asks
-    /// without them.
+    /// The same with the values that the user has given for the fields of the manifest, by their names. The default
+    /// asks without them.
     open func setUp(for application: SampleHandler.Application, values: [String: String]) -> [String: String]? {
         setUp(for: application)
     }

@@ -1,9 +1,9 @@
 /// Whether the screen of the user's session is broadcast: the counterpart of `UIScreen.isCaptured`.
 ///
 /// An app can hide content, or stop its sound, while others see the screen. The status comes from the session bus
-/// (`io.sharekit.Broadcast1`), and from the lock and the control socket of `share host`, which other programs cannot take
-/// the place of. In-app captures of ShareKit, which show nothing but their own app, do not count, and neither do screens on
-/// a second display of the user's own.
+/// (`io.sharekit.Broadcast1`), and from the lock and the control socket of `share host`, which other programs cannot
+/// take the place of. In-app captures of ShareKit, which show nothing but their own app, do not count, and neither do
+/// screens on a second display of the user's own.
 public final class CaptureStatus: Sendable {
     /// What is known.
     public enum State: Sendable, Equatable {
@@ -31,7 +31,8 @@ public final class CaptureStatus: Sendable {
     /// Blocks as `state` does.
     public var isCaptured: Bool { state != .notCaptured }
 
-    /// `isCaptured` now, and each change of it. Of a reader that is slow, the oldest of more than 16 changes are dropped.
+    /// `isCaptured` now, and each change of it. Of a reader that is slow, the oldest of more than 16 changes are
+    /// dropped.
     public var changes: AsyncStream<Bool> { monitor.values { State($0) != .notCaptured } }
 }
 

@@ -55,8 +55,8 @@ public final class PeerViewer: Sendable {
     /// - Parameters:
     ///   - link: of the broadcast.
     ///   - name: as the host sees it.
-    ///   - recording: a file that does not exist yet, which gets all that is received, in WebM and as it was sent; nil: nothing
-    ///     is recorded. The host and its viewers are told that the session is recorded.
+    ///   - recording: a file that does not exist yet, which gets all that is received, in WebM and as it was sent; nil:
+    ///     nothing is recorded. The host and its viewers are told that the session is recorded.
     ///   - onFrame: called on a thread of the session with each frame. Frames that come while it runs are dropped but
     ///     the newest.
     ///   - onAudio: called on a thread of the session with interleaved samples, 48 kHz, two channels.

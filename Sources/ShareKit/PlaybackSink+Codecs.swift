@@ -6,8 +6,8 @@ internal import VPXCodec
 package import Viewer
 
 extension VideoDecoders {
-    /// What this machine can decode: VP8 and VP9 always, H.264 and H.265 with libavcodec, AV1 with libdav1d. The first use
-    /// blocks while these two are loaded, if they are installed.
+    /// What this machine can decode: VP8 and VP9 always, H.264 and H.265 with libavcodec, AV1 with libdav1d. The first
+    /// use blocks while these two are loaded, if they are installed.
     package static let installed = VideoDecoders(
         NALUnitDecoder.codecs.union(AV1Decoder.isAvailable ? [.vp8, .vp9, .av1] : [.vp8, .vp9])
     ) { codec throws(CodecFailure) in

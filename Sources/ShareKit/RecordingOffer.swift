@@ -5,8 +5,8 @@ internal import MediaCore
 internal import RecordingPage
 import Synchronization
 
-/// A recording that other people get by a link: one of them once, or everybody for some time. The owner is asked about each
-/// browser. It is served by this process, over HTTPS with the user's own certificate, until `close`.
+/// A recording that other people get by a link: one of them once, or everybody for some time. The owner is asked about
+/// each browser. It is served by this process, over HTTPS with the user's own certificate, until `close`.
 public final class RecordingOffer: Sendable {
     /// A person who wants the recording.
     public struct Request: Sendable, Equatable {

@@ -2,15 +2,15 @@ package import ExtensionChannel
 internal import Foundation
 internal import LinuxRuntime
 
-/// The upload program of an extension: the counterpart of ReplayKit's `RPBroadcastSampleHandler`. It gets the samples of
-/// one broadcast from its host, which has started it.
+/// The upload program of an extension: the counterpart of ReplayKit's `RPBroadcastSampleHandler`. It gets the samples
+/// of one broadcast from its host, which has started it.
 ///
 ///     @main final class Upload: SampleHandler {
 ///         override func processSampleBuffer(_ buffer: SampleBuffer) { ... }
 ///     }
 ///
-/// All calls are made on the main thread, one after the other. While one runs, the host drops frames, but no audio; after
-/// 5 s it ends the program. A program that uses more than its memory budget is ended, too.
+/// All calls are made on the main thread, one after the other. While one runs, the host drops frames, but no audio;
+/// after 5 s it ends the program. A program that uses more than its memory budget is ended, too.
 open class SampleHandler: @unchecked Sendable {
     /// The application that broadcasts; not verified.
     public struct Application: Sendable, Hashable {
@@ -83,7 +83,8 @@ open class SampleHandler: @unchecked Sendable {
     /// - Parameter url: `http` or `https`.
     public final func updateBroadcast(url: String) { connection?.send(.broadcastURL(url)) }
 
-    /// For encoded samples: asks for a key frame, which follows soon. Frames that were dropped cannot be decoded without.
+    /// For encoded samples: asks for a key frame, which follows soon. Frames that were dropped cannot be decoded
+    /// without.
     public final func requestKeyframe() { connection?.send(.keyframe) }
 
     /// For encoded samples: sets the bitrate of the video. A host takes 50 of these requests a second.

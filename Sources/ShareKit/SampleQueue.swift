@@ -3,9 +3,9 @@ internal import MediaCore
 
 /// The samples that wait for the app, and the frames that it uses.
 ///
-/// Capacity: one frame waits, and the app may use three, with that one; audio waits for 10 s a track. Overflow: no frame
-/// is read while there is no room for it, so that the next one shows what has changed meanwhile; audio beyond its limit
-/// ends the capture, because it is never dropped.
+/// Capacity: one frame waits, and the app may use three, with that one; audio waits for 10 s a track. Overflow: no
+/// frame is read while there is no room for it, so that the next one shows what has changed meanwhile; audio beyond its
+/// limit ends the capture, because it is never dropped.
 final class SampleQueue: Sendable {
     /// How many frames the app may use at once.
     static let frames = 3

@@ -67,11 +67,12 @@ extension ScreenRecorder {
     /// Whether the frames show the camera.
     public var isCameraEnabled: Bool { state.current.isCameraEnabled }
 
-    /// Shows the camera in the frames or removes it, at any time; while something is captured, at once. Everything that is
-    /// captured of the source shows it: recordings, clips and broadcasts. The camera is open only while that is the case.
+    /// Shows the camera in the frames or removes it, at any time; while something is captured, at once. Everything that
+    /// is captured of the source shows it: recordings, clips and broadcasts. The camera is open only while that is the
+    /// case.
     ///
-    /// The app's user is asked before the camera is shown for the first time. A camera that goes is taken out of the frames,
-    /// and comes back by itself; `changes` has the reason meanwhile.
+    /// The app's user is asked before the camera is shown for the first time. A camera that goes is taken out of the
+    /// frames, and comes back by itself; `changes` has the reason meanwhile.
     /// - Throws: `.noCamera`, `.declined`; the camera is then off.
     public func setCameraEnabled(_ isEnabled: Bool) async throws(ShareKitError) {
         do throws(ShareKitError) {

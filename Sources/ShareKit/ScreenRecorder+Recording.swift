@@ -86,7 +86,8 @@ extension ScreenRecorder {
     /// - Parameters:
     ///   - path: of a file that does not exist yet.
     ///   - duration: nil: all that is kept.
-    /// - Throws: `.notRunning` if no clips are kept; `.badFile` if there is nothing yet, or if the file cannot be written.
+    /// - Throws: `.notRunning` if no clips are kept; `.badFile` if there is nothing yet, or if the file cannot be
+    ///   written.
     @discardableResult
     public func exportClip(to path: String, duration: Duration? = nil) async throws(ShareKitError) -> Recording {
         guard let capture = recordings.with({ $0.clips }), case .clips(let buffer) = capture.output, !capture.isEnded

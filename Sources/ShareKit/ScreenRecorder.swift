@@ -6,8 +6,8 @@ internal import PulseAudio
 /// Captures an app's own frames, its audio and the microphone for the app itself: the counterpart of ReplayKit's
 /// `RPScreenRecorder`.
 ///
-/// A recorder belongs to an ``ApplicationSource``, as the frames come from the app and not from the display. There is no
-/// shared one: an app with two windows has two sources, and a test has its own. One recorder captures a source at a
+/// A recorder belongs to an ``ApplicationSource``, as the frames come from the app and not from the display. There is
+/// no shared one: an app with two windows has two sources, and a test has its own. One recorder captures a source at a
 /// time; broadcasts of the same source go on beside it.
 ///
 /// The app's user is asked before the first capture, and before the first one with the microphone or the camera.
@@ -33,8 +33,8 @@ public final class ScreenRecorder: Sendable {
         public var isRecording = false
         public var isMicrophoneEnabled = false
         public var isCameraEnabled = false
-        /// Why the last capture, or its microphone, ended by itself, or why the camera is not in the frames; nil again with the
-        /// next capture, or when the camera is back.
+        /// Why the last capture, or its microphone, ended by itself, or why the camera is not in the frames; nil again
+        /// with the next capture, or when the camera is back.
         public var failure: ShareKitError?
     }
 
@@ -53,7 +53,8 @@ public final class ScreenRecorder: Sendable {
     ///   - source: what is captured.
     ///   - maximumFramesPerSecond: 1...240. Frames are captured when the app draws, at most as often as this.
     ///   - microphone: the name of a source of the sound server; nil for the default one.
-    ///   - cameras: parts of the names of the front and the back camera; the first and the second one if there are none.
+    ///   - cameras: parts of the names of the front and the back camera; the first and the second one if there are
+    ///     none.
     ///   - confirm: asks the app's user. The answer holds for this recorder's later captures.
     public convenience init(
         _ source: ApplicationSource, maximumFramesPerSecond: Int = 60, microphone: String? = nil,

@@ -23,8 +23,8 @@ public struct ShareKitError: Error, Sendable, Equatable, CustomStringConvertible
         case unknownService
         /// This side's user does not want to be captured, or to broadcast to the service.
         case declined
-        /// A value for the service's fields is missing or too long, and was given again; or what a service says of itself
-        /// cannot be published.
+        /// A value for the service's fields is missing or too long, and was given again; or what a service says of
+        /// itself cannot be published.
         case badSetup
         /// The service takes no further broadcast.
         case busy

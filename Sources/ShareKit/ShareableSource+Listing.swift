@@ -94,8 +94,8 @@ extension ShareableSource {
 
 extension SystemBroadcastPicker {
     /// The sources that can be broadcast now: monitors, windows from the topmost down, and cameras, as `share sources`
-    /// lists them. On Wayland these are the windows of X11 programs; the desktop's own dialog asks for the others when the
-    /// broadcast starts.
+    /// lists them. On Wayland these are the windows of X11 programs; the desktop's own dialog asks for the others when
+    /// the broadcast starts.
     /// - Parameter pictures: a folder for a picture of each; it is created if it does not exist.
     /// - Throws: `.sourceGone` if there is nothing to list and no X11 display, `.failed` if the folder cannot be made.
     public func sources(pictures: String? = nil) async throws(ShareKitError) -> [ShareableSource] {

@@ -12,8 +12,8 @@ public struct SoundSource: Sendable, Hashable {
     }
 
     public let kind: Kind
-    /// What names it to ``ScreenRecorder`` or to `share host`: the program of an application, the sound server's name of a
-    /// device.
+    /// What names it to ``ScreenRecorder`` or to `share host`: the program of an application, the sound server's name
+    /// of a device.
     public let id: String
     /// Its name for people.
     public let name: String

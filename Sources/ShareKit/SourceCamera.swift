@@ -26,8 +26,8 @@ final class SourceCamera: Sendable {
 }
 
 extension ApplicationSource {
-    /// A view of the frames for one output, with the camera in it. The protocol's type: a file that does not import CameraCapture
-    /// would call the empty `resume` of the protocol's extension.
+    /// A view of the frames for one output, with the camera in it. The protocol's type: a file that does not import
+    /// CameraCapture would call the empty `resume` of the protocol's extension.
     func makeScreen() -> any ScreenSource & Sendable {
         CameraOverlay(surface.makeScreen(), camera.feed, ownsFeed: false)
     }

@@ -6,11 +6,11 @@ internal import MediaCore
 internal import SessionBus
 import Synchronization
 
-/// Knows whether the screen of the user's session is broadcast (`share host`): from the session bus, and from the lock and
-/// the control socket of the host where another program has its name on the bus, or where there is no bus.
+/// Knows whether the screen of the user's session is broadcast (`share host`): from the session bus, and from the lock
+/// and the control socket of the host where another program has its name on the bus, or where there is no bus.
 ///
-/// An in-app capture or recording gives way to a system broadcast: it ends when `broadcasting()` yields true, and does not
-/// begin while `isBroadcasting`. Safe from any thread.
+/// An in-app capture or recording gives way to a system broadcast: it ends when `broadcasting()` yields true, and does
+/// not begin while `isBroadcasting`. Safe from any thread.
 package final class SystemBroadcastMonitor: Sendable {
     package struct State: Sendable, Equatable {
         /// False: nothing tells whether there is a broadcast. The others are then those of no broadcast.

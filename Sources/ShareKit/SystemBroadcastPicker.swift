@@ -4,13 +4,13 @@ internal import Identifiers
 /// Starts and stops the broadcast of the whole screen: the counterpart of `RPSystemBroadcastPickerView`.
 ///
 /// The broadcast belongs to the user's session, not to the app: it may be started or stopped elsewhere (`share host`,
-/// `share stop`), goes on when the app ends, and its state is that of the session bus. The user is asked about it each time,
-/// in a window.
+/// `share stop`), goes on when the app ends, and its state is that of the session bus. The user is asked about it each
+/// time, in a window.
 public struct SystemBroadcastPicker: Sendable {
     /// The identifier of the only service that is offered; nil: the user chooses among the installed ones.
     public var preferredExtension: String?
-    /// The source that is broadcast: the `id` of a ``ShareableSource``; nil: the whole screen, or on Wayland what the user chooses in the
-    /// desktop's own dialog.
+    /// The source that is broadcast: the `id` of a ``ShareableSource``; nil: the whole screen, or on Wayland what the
+    /// user chooses in the desktop's own dialog.
     public var source: String?
     /// Whether the microphone is shared, too.
     public var sharesMicrophone = false
@@ -42,8 +42,9 @@ public struct SystemBroadcastPicker: Sendable {
 
     /// Starts the broadcast; returns when it has begun, after the user has agreed. A task that is cancelled before that
     /// takes the question back.
-    /// - Throws: `.alreadyBroadcasting`; `.declined`, `.unknownService`, `.refused`, `.unanswered`, `.busy`, `.untrusted`,
-    ///   `.unreachable` as for ``BroadcastActivity``; `.noDesktop` if there is no session bus, `.noProgram` without a program `share`.
+    /// - Throws: `.alreadyBroadcasting`; `.declined`, `.unknownService`, `.refused`, `.unanswered`, `.busy`,
+    ///   `.untrusted`, `.unreachable` as for ``BroadcastActivity``; `.noDesktop` if there is no session bus,
+    ///   `.noProgram` without a program `share`.
     public func startBroadcast() async throws(ShareKitError) {
         guard monitor.hasBus else {
             throw ShareKitError(.noDesktop, "there is no session bus", remedy: "System broadcasts need one.")

@@ -5,9 +5,9 @@ import Synchronization
 
 /// Records the whole screen, or another source of the display, without a broadcast: no viewers, no port, no link.
 ///
-/// It runs `share record --screen`, so the recording is that of the user's session: it is in the tray, may be stopped elsewhere
-/// (`share stop`), and a session has one broadcast or recording of its screen at a time. A ``ScreenRecorder`` records the app's
-/// own frames instead.
+/// It runs `share record --screen`, so the recording is that of the user's session: it is in the tray, may be stopped
+/// elsewhere (`share stop`), and a session has one broadcast or recording of its screen at a time. A ``ScreenRecorder``
+/// records the app's own frames instead.
 public final class SystemRecorder: Sendable {
     /// What the app's user is asked.
     public struct Request: Sendable, Equatable {
@@ -77,7 +77,8 @@ public final class SystemRecorder: Sendable {
     }
 
     /// Ends the recording and completes its file; also of one that was stopped elsewhere.
-    /// - Throws: `.notRunning`; `.alreadyBroadcasting` if the screen was broadcast or recorded besides; why there is none.
+    /// - Throws: `.notRunning`; `.alreadyBroadcasting` if the screen was broadcast or recorded besides; why there is
+    ///   none.
     public func stopRecording() async throws(ShareKitError) -> Recording {
         let (process, path) = state.withLock { state in
             defer { state.process = nil }

@@ -3,8 +3,8 @@ internal import MediaCore
 
 /// Copies pictures onto canvases, and finds the blocks in which they differ.
 enum BlockCopy {
-    /// How much the pixels of 8 x 8 may differ on average, of 255: the noise of a camera's sensor. A block is compared with what is
-    /// shown, so differences do not add up.
+    /// How much the pixels of 8 x 8 may differ on average, of 255: the noise of a camera's sensor. A block is compared
+    /// with what is shown, so differences do not add up.
     private static let tolerance: UInt32 = 3
 
     /// Copies what differs, block by block of the canvas. Both rectangles have one size, and even origins and sides.

@@ -42,7 +42,8 @@ extension CameraFeed.Choice {
 }
 
 extension CameraFeed {
-    /// Why the camera that is chosen delivers nothing, also before it is opened; nil if nothing is known to be in the way.
+    /// Why the camera that is chosen delivers nothing, also before it is opened; nil if nothing is known to be in the
+    /// way.
     package var obstacle: SourceFailure? {
         let (settings, choice, search, failure, name) = state.with {
             ($0.settings, $0.choice, $0.search, $0.failure, $0.name)

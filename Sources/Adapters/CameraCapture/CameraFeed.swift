@@ -85,7 +85,8 @@ package final class CameraFeed: Sendable {
         state.with { Status(settings: $0.settings, name: $0.name, size: $0.size, failure: $0.failure) }
     }
 
-    /// Changes what is shown and where; at once, except for another camera, which replaces the picture when it delivers.
+    /// Changes what is shown and where; at once, except for another camera, which replaces the picture when it
+    /// delivers.
     /// - Returns: whether anything differs.
     @discardableResult
     package func change(_ body: (inout Settings) -> Void) -> Bool {

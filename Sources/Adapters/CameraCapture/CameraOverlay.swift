@@ -3,12 +3,13 @@ package import MediaCore
 
 /// A screen with the picture of a camera in it.
 ///
-/// While a picture is shown, the screen is read into a canvas of its own, so that what the picture covers is there when it
-/// moves or goes. Without a picture the screen is read as if the camera did not exist. Only blocks that really differ are
-/// reported as changed.
+/// While a picture is shown, the screen is read into a canvas of its own, so that what the picture covers is there when
+/// it moves or goes. Without a picture the screen is read as if the camera did not exist. Only blocks that really
+/// differ are reported as changed.
 ///
 /// - Isolation: one thread at a time; `wake` from any thread. The feed is used by any.
-// SAFETY: `wake` passes to the screen, where it may be called from any thread; all else belongs to the capturing thread.
+// SAFETY: `wake` passes to the screen, where it may be called from any thread; all else belongs to the capturing
+// thread.
 package final class CameraOverlay: ScreenSource, @unchecked Sendable {
     private let screen: any ScreenSource
     private let feed: CameraFeed

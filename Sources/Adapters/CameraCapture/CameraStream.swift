@@ -9,7 +9,8 @@ protocol CameraStream: AnyObject {
     /// Why it delivers nothing any more, as the end of a sentence; nil while it may.
     var failure: String? { get }
 
-    /// Takes what has come, and calls `body` with the newest image, if there is one. The image is valid during the call.
+    /// Takes what has come, and calls `body` with the newest image, if there is one. The image is valid during the
+    /// call.
     func receive(_ body: (CameraImage) -> Void)
 
     /// A second call does nothing.

@@ -5,7 +5,8 @@ internal import MediaCore
 
 /// A camera of PipeWire. PipeWire's own thread only wakes the one that reads, through `descriptor`.
 final class PipeWireCamera: CameraStream {
-    /// The state of PipeWire's callbacks, which run in `receive`. It outlives the stream, which calls it while it is closed.
+    /// The state of PipeWire's callbacks, which run in `receive`. It outlives the stream, which calls it while it is
+    /// closed.
     private final class State {
         var format: (CameraImage.Format, PixelSize)?
         var failure: String?

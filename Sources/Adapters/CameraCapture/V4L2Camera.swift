@@ -84,8 +84,8 @@ final class V4L2Camera: CameraStream {
 
     // MARK: The list
 
-    /// The kernel's cameras, in the order of their numbers. Devices that capture no video, or that this user may not open, are
-    /// left out; a camera that another program uses is listed.
+    /// The kernel's cameras, in the order of their numbers. Devices that capture no video, or that this user may not
+    /// open, are left out; a camera that another program uses is listed.
     /// - Parameter folder: that has video0, video1...
     static func devices(in folder: String) -> [CameraDevice] {
         guard let directory = opendir(folder) else { return [] }

@@ -5,8 +5,9 @@ import Synchronization
 
 /// Answers requests of this user's processes at a Unix stream socket: a line asks, a line answers.
 ///
-/// The file has mode 0600, and the peer's credentials are checked. A flood of requests waits at the socket: their rate is
-/// limited, and each connection has one request at a time. Runs on the thread `control`; may be used from any thread.
+/// The file has mode 0600, and the peer's credentials are checked. A flood of requests waits at the socket: their rate
+/// is limited, and each connection has one request at a time. Runs on the thread `control`; may be used from any
+/// thread.
 public final class ControlSocketServer: Sendable {
     public struct Limits: Sendable {
         public var connections = 8
@@ -59,8 +60,8 @@ public final class ControlSocketServer: Sendable {
         }
     }
 
-    /// Removes the socket and refuses further requests. Returns when the running ones are answered, after half a second at
-    /// most. May be called more than once.
+    /// Removes the socket and refuses further requests. Returns when the running ones are answered, after half a second
+    /// at most. May be called more than once.
     public func close() async {
         inbox.requestEnd()
         await thread.ended()

@@ -1,10 +1,11 @@
 internal import LinuxRuntime
 internal import MediaCore
 
-/// The handshakes of a DTLS client, one after the other: if one fails, or makes no progress, it begins again with another
-/// random, which a server that works as ``ServerHandshakes`` answers beside the first.
+/// The handshakes of a DTLS client, one after the other: if one fails, or makes no progress, it begins again with
+/// another random, which a server that works as ``ServerHandshakes`` answers beside the first.
 final class ClientHandshakes: HandshakeSet {
-    /// The time from the server's first message to the end of the handshake. Behind a forged message it would never end.
+    /// The time from the server's first message to the end of the handshake. Behind a forged message it would never
+    /// end.
     static let progressTime = MediaDuration.seconds(3)
     /// The pause before the third handshake; it doubles up to the longest.
     private static let firstPause = MediaDuration.milliseconds(100)
@@ -110,7 +111,8 @@ final class ClientHandshakes: HandshakeSet {
         }
     }
 
-    /// Begins again: at once the first time, then after a pause. Nothing of the former handshake is sent, not its alert either.
+    /// Begins again: at once the first time, then after a pause. Nothing of the former handshake is sent, not its alert
+    /// either.
     private func beginAgain() -> HandshakeProgress {
         if let random = handshake?.peerHello {
             stale.append(random)

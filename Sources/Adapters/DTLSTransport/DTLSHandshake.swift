@@ -2,8 +2,8 @@ internal import COpenSSL
 internal import LinuxRuntime
 internal import MediaCore
 
-/// One DTLS 1.2 handshake on OpenSSL 3.0, and the association that it makes. What it sends is taken by the owner, which is
-/// free to drop it. Confined to one thread.
+/// One DTLS 1.2 handshake on OpenSSL 3.0, and the association that it makes. What it sends is taken by the owner, which
+/// is free to drop it. Confined to one thread.
 final class DTLSHandshake {
     enum Result {
         case waiting
@@ -16,7 +16,8 @@ final class DTLSHandshake {
     static let linkMTU = 1_200
 
     let role: DTLSSession.Role
-    /// What tells the peer's hello from others: the beginning of a ClientHello, or the random of a ServerHello; nil before it.
+    /// What tells the peer's hello from others: the beginning of a ClientHello, or the random of a ServerHello; nil
+    /// before it.
     var peerHello: [UInt8]?
     /// When the handshake began.
     let began: MediaInstant
@@ -76,8 +77,8 @@ final class DTLSHandshake {
     /// Begins as a client.
     func begin() -> Result { advance(with: nil) }
 
-    /// Reads one record. Those in plaintext are numbered anew, as a forged number would make OpenSSL take the peer's own
-    /// records for replays.
+    /// Reads one record. Those in plaintext are numbered anew, as a forged number would make OpenSSL take the peer's
+    /// own records for replays.
     func read(_ record: DTLSRecord, of datagram: UnsafeRawBufferPointer) -> Result {
         var bytes = Array(datagram[record.range])
         if record.epoch == 0 {

@@ -1,7 +1,8 @@
 import COpenSSL
 import MediaCore
 
-/// The certificate of one side with its key, and the settings of its sessions, which share them. Confined to one thread.
+/// The certificate of one side with its key, and the settings of its sessions, which share them. Confined to one
+/// thread.
 public final class DTLSIdentity {
     let context: OpaquePointer
 

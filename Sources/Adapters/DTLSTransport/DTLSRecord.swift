@@ -18,8 +18,8 @@ struct DTLSRecord: Equatable, Sendable {
 
     var fragment: Range<Int> { range.lowerBound + Self.headerLength..<range.upperBound }
 
-    /// The records of a datagram up to the first malformed one. Records of other content types, which neither a handshake nor
-    /// DTLS-SRTP needs, are left out.
+    /// The records of a datagram up to the first malformed one. Records of other content types, which neither a
+    /// handshake nor DTLS-SRTP needs, are left out.
     static func records(in datagram: UnsafeRawBufferPointer) -> [DTLSRecord] {
         var records: [DTLSRecord] = []
         var position = 0
@@ -70,8 +70,8 @@ struct HandshakeFragment: Equatable, Sendable {
     /// Where the fragment's body lies in its datagram.
     let body: Range<Int>
 
-    /// The handshake messages of a plaintext record; nil if one of them is malformed or of a type that DTLS-SRTP does not
-    /// use, or if there are none.
+    /// The handshake messages of a plaintext record; nil if one of them is malformed or of a type that DTLS-SRTP does
+    /// not use, or if there are none.
     static func fragments(of record: DTLSRecord, in datagram: UnsafeRawBufferPointer) -> [HandshakeFragment]? {
         var fragments: [HandshakeFragment] = []
         var position = record.fragment.lowerBound

@@ -23,8 +23,8 @@ struct DTLSRecordFilter: Sendable {
         }
     }
 
-    /// OpenSSL keeps messages that come too early, so only those that a handshake has are admitted, at the places where it
-    /// has them: behind a HelloVerifyRequest a server's messages come one later. This side's server requests none.
+    /// OpenSSL keeps messages that come too early, so only those that a handshake has are admitted, at the places where
+    /// it has them: behind a HelloVerifyRequest a server's messages come one later. This side's server requests none.
     private func admits(_ fragment: HandshakeFragment) -> Bool {
         let places: ClosedRange<Int>
         switch (fragment.message, isServer) {
@@ -44,8 +44,8 @@ struct DTLSRecordFilter: Sendable {
         return places.contains(fragment.sequence) && fragment.length <= limit
     }
 
-    /// Whether a record can be the peer's Finished, in the first epoch with keys: a header of 12 bytes and 12 bytes (RFC 5246
-    /// section 7.4.9).
+    /// Whether a record can be the peer's Finished, in the first epoch with keys: a header of 12 bytes and 12 bytes
+    /// (RFC 5246 section 7.4.9).
     static func canBeFinished(_ record: DTLSRecord, with cipher: Cipher) -> Bool {
         record.content == .handshake && record.epoch == 1 && record.fragment.count == cipher.rawValue + 24
     }

@@ -4,8 +4,9 @@ public import MediaCore
 
 /// A DTLS 1.2 association that yields SRTP keys (DTLS-SRTP, RFC 5764), on OpenSSL 3.0.
 ///
-/// Until a certificate has been verified, anybody can forge the peer's records, so a handshake that fails does not end the
-/// session (``HandshakeSet``). After `connected` no error ends it: OpenSSL gets nothing but records that may be an alert.
+/// Until a certificate has been verified, anybody can forge the peer's records, so a handshake that fails does not end
+/// the session (``HandshakeSet``). After `connected` no error ends it: OpenSSL gets nothing but records that may be an
+/// alert.
 ///
 /// The caller sends and receives its datagrams, and calls `handleTimeout` at `deadline`. Callbacks run within its
 /// methods when OpenSSL is no longer on the stack, and may call the session again.
@@ -129,9 +130,9 @@ public final class DTLSSession {
         for datagram in datagrams { datagram.withUnsafeBytes { send($0) } }
     }
 
-    /// Frees what OpenSSL keeps of the association, 35 KB, after the handshake. To be called when the peer has proved that
-    /// it has the keys: until then it may repeat its last flight, and this side its own (RFC 6347 section 4.2.4). Later
-    /// datagrams are ignored, so close_notify is not noticed any more; this side's own was written beforehand.
+    /// Frees what OpenSSL keeps of the association, 35 KB, after the handshake. To be called when the peer has proved
+    /// that it has the keys: until then it may repeat its last flight, and this side its own (RFC 6347 section 4.2.4).
+    /// Later datagrams are ignored, so close_notify is not noticed any more; this side's own was written beforehand.
     public func release() {
         guard state == .connected else { return }
         state = .released

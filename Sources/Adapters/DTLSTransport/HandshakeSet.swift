@@ -1,7 +1,7 @@
 internal import MediaCore
 
-/// The handshakes of one session, of which the first whose certificate verifies becomes its association. Until then anybody
-/// can forge what a handshake reads, so none that fails ends the session.
+/// The handshakes of one session, of which the first whose certificate verifies becomes its association. Until then
+/// anybody can forge what a handshake reads, so none that fails ends the session.
 protocol HandshakeSet: AnyObject {
     /// Why a handshake has failed; nil: none has.
     var failure: DTLSFailure? { get }

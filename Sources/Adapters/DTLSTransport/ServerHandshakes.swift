@@ -1,8 +1,8 @@
 internal import LinuxRuntime
 internal import MediaCore
 
-/// The handshakes of a DTLS server: one for each ClientHello with another random, or with other contents, three at most. A
-/// browser never begins its ClientHello again, so a forged one must not take its place.
+/// The handshakes of a DTLS server: one for each ClientHello with another random, or with other contents, three at
+/// most. A browser never begins its ClientHello again, so a forged one must not take its place.
 ///
 /// Records behind the hello name no handshake; each of them reads them, and the wrong ones fail at CertificateVerify.
 final class ServerHandshakes: HandshakeSet {
@@ -15,8 +15,8 @@ final class ServerHandshakes: HandshakeSet {
     private let filter = DTLSRecordFilter(isServer: true)
     /// The oldest first.
     private var handshakes: [DTLSHandshake] = []
-    /// The one whose hello came last. It alone retransmits by itself: a client that gets the flights of several mixes them
-    /// up, and repeats its hello until it has one.
+    /// The one whose hello came last. It alone retransmits by itself: a client that gets the flights of several mixes
+    /// them up, and repeats its hello until it has one.
     private weak var newest: DTLSHandshake?
     /// The rest of a ClientHello that came before its beginning; the last one.
     private var early: [UInt8]?

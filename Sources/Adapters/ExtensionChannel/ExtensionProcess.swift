@@ -4,8 +4,8 @@ public import MediaCore
 
 /// The program of an extension, which runs as a process of its own: started, fed with samples, watched, and ended.
 ///
-/// Call `start` once, and `finish` at the end. Whatever the program does, `.ended` comes once, and no process, memory or
-/// socket of it is left then. A thread of its own, `extension`, watches it.
+/// Call `start` once, and `finish` at the end. Whatever the program does, `.ended` comes once, and no process, memory
+/// or socket of it is left then. A thread of its own, `extension`, watches it.
 // SAFETY: `thread` is set once, before `start` returns; the rest is in Monitors.
 public final class ExtensionProcess: Sendable {
     public enum Event: Sendable {

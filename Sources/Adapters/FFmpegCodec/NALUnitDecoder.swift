@@ -3,8 +3,8 @@ public import MediaCore
 internal import VideoBitstream
 
 /// Decoder of H.264 and H.265 on libavcodec for hostile input, with one thread. `NALUnitFilter` checks the units before
-/// libavcodec reads them, and a frame in which libavcodec has concealed errors counts as corrupt. After a corrupt frame the libavcodec decoder is closed;
-/// a new one opens with the next key frame.
+/// libavcodec reads them, and a frame in which libavcodec has concealed errors counts as corrupt. After a corrupt frame
+/// the libavcodec decoder is closed; a new one opens with the next key frame.
 ///
 /// - Isolation: confined to one thread.
 public final class NALUnitDecoder: VideoDecoder {

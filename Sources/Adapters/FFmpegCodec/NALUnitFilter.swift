@@ -1,8 +1,8 @@
 import MediaCore
 import VideoBitstream
 
-/// Takes from a frame what a decoder needs of it: slices and parameter sets. Parameter sets of pictures that are too large
-/// are refused before libavcodec reads them. Other units (delimiters, most SEI, extensions) are left out.
+/// Takes from a frame what a decoder needs of it: slices and parameter sets. Parameter sets of pictures that are too
+/// large are refused before libavcodec reads them. Other units (delimiters, most SEI, extensions) are left out.
 struct NALUnitFilter {
     private let codec: VideoCodec
     /// The frame's units as a byte stream: a start code before each.

@@ -18,8 +18,8 @@ final class DatagramBatch {
     /// A datagram that seems to have waited longer has another cause, such as a wall clock that was set.
     private static let longestWait = Int64(100_000_000)
 
-    /// - Parameter handle: called with each datagram, its sender and when it arrived in the socket (SO_TIMESTAMPNS). The
-    ///   first two are lent for the call. It must not receive with this batch.
+    /// - Parameter handle: called with each datagram, its sender and when it arrived in the socket (SO_TIMESTAMPNS).
+    ///   The first two are lent for the call. It must not receive with this batch.
     /// - Returns: how many messages there were: with less than `capacity`, the socket is empty.
     func receive(
         from descriptor: Int32,

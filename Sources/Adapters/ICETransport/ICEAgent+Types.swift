@@ -43,8 +43,8 @@ extension ICEAgent {
         public var turnServers: [TURNServer]
         /// Numeric addresses to bind; nil for all addresses of the machine.
         public var localAddresses: [String]?
-        /// The UDP ports for host candidates, which a firewall lets in; nil for any free ones. When all are taken, any other
-        /// is used.
+        /// The UDP ports for host candidates, which a firewall lets in; nil for any free ones. When all are taken, any
+        /// other is used.
         public var ports: ClosedRange<UInt16>?
         /// Also binds 127.0.0.1, for a viewer on the same machine.
         public var includesLoopback: Bool

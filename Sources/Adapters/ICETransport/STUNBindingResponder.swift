@@ -6,16 +6,16 @@ internal import MediaCore
 /// 6.3.1 and 11). Confined to its loop.
 ///
 /// It differs from the RFC: a request with an attribute that has to be understood gets no error response, so that
-/// nothing but an answer is ever sent to a stranger. The answer is 12 bytes (IPv4) or 24 (IPv6) longer than the shortest
-/// request, has nothing but the address, and is sent within limits for each address and in all.
+/// nothing but an answer is ever sent to a stranger. The answer is 12 bytes (IPv4) or 24 (IPv6) longer than the
+/// shortest request, has nothing but the address, and is sent within limits for each address and in all.
 struct STUNBindingResponder {
     private var total: TokenBucket
     /// Addresses share them by their hash, whose seed is this process's own. The first row is that of addresses; the
     /// /56 and the /48 of an IPv6 address have theirs, with four and sixteen times as much.
     private var buckets: [TokenBucket]
 
-    /// Answers a second: of an address (IPv6: a /64), and of all together. Networks count while less than half of all is
-    /// left.
+    /// Answers a second: of an address (IPv6: a /64), and of all together. Networks count while less than half of all
+    /// is left.
     static let addressRate = (burst: 20.0, perSecond: 5.0)
     static let totalRate = (burst: 1_000.0, perSecond: 1_000.0)
     private static let bucketCount = 1_024

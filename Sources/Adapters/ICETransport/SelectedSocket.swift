@@ -19,8 +19,8 @@ extension DatagramSocket {
 final class SelectedSocket {
     /// The most packets of one send; all kernel versions support 64.
     static let segmentLimit = 64
-    /// Longer packets are sent one by one: they may exceed the device's MTU (over IPv6, with its headers), which the kernel does
-    /// not segment, but fragments.
+    /// Longer packets are sent one by one: they may exceed the device's MTU (over IPv6, with its headers), which the
+    /// kernel does not segment, but fragments.
     private static let largestSegment = 1_452
 
     private let local: any DatagramSocket

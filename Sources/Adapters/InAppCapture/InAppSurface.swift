@@ -6,8 +6,8 @@ internal import Synchronization
 /// The pixels of an app's own window, which the app draws or hands in. Nothing else on the display is in them. Each
 /// consumer reads them through a screen of its own (`makeScreen`), which has its own damage.
 ///
-/// `submit` copies the damaged rows. `draw` lends the surface's own memory, and `MappedMemory` is read where it is: both
-/// save that copy. Odd sides are cut by a pixel, as 4:2:0 needs even ones.
+/// `submit` copies the damaged rows. `draw` lends the surface's own memory, and `MappedMemory` is read where it is:
+/// both save that copy. Odd sides are cut by a pixel, as 4:2:0 needs even ones.
 /// - Isolation: any thread. The app waits for a video thread for the time that it reads one row of blocks, well under a
 ///   millisecond.
 public final class InAppSurface: Sendable {

@@ -14,10 +14,11 @@ public struct NATSMessage: Sendable {
     public let hasNoResponder: Bool
 }
 
-/// A connection to NATS servers, which is opened again for as long as it exists. What is sent while it is broken is lost.
+/// A connection to NATS servers, which is opened again for as long as it exists. What is sent while it is broken is
+/// lost.
 ///
-/// libnats opens a connection again that a server has ended, but gives up after two refusals, and does not say why a first
-/// attempt failed. So each attempt is a connection of its own, made on the thread `nats`.
+/// libnats opens a connection again that a server has ended, but gives up after two refusals, and does not say why a
+/// first attempt failed. So each attempt is a connection of its own, made on the thread `nats`.
 ///
 /// Safe from any thread.
 public final class NATSConnection: Sendable {
@@ -65,7 +66,8 @@ public final class NATSConnection: Sendable {
     private let context: Context
     private let thread = Mutex<NamedThread?>(nil)
 
-    /// The state of libnats' callbacks. It lives as long as the process: libnats does not say when its last callback returns.
+    /// The state of libnats' callbacks. It lives as long as the process: libnats does not say when its last callback
+    /// returns.
     private final class Context: Sendable {
         let report: Report
         /// Why the last attempt failed, so that it is told once.

@@ -1,6 +1,7 @@
 import CNATS
 
-/// Why there is no connection. `description` is a sentence in libnats' and OpenSSL's words; parts of it come from the server.
+/// Why there is no connection. `description` is a sentence in libnats' and OpenSSL's words; parts of it come from the
+/// server.
 public struct NATSError: Error, Equatable, CustomStringConvertible {
     public enum Kind: Sendable {
         /// No server answers.
@@ -51,7 +52,8 @@ public struct NATSError: Error, Equatable, CustomStringConvertible {
         }
     }
 
-    /// libnats writes the code of X509_verify_cert: "SSL handshake error: 20:unable to get local issuer certificate:...".
+    /// libnats writes the code of X509_verify_cert: "SSL handshake error: 20:unable to get local issuer
+    /// certificate:...".
     private static func verification(_ detail: String) -> Kind {
         let prefix = "SSL handshake error: "
         guard detail.hasPrefix(prefix), let code = Int(detail.dropFirst(prefix.count).prefix { $0.isNumber }) else {

@@ -1,8 +1,8 @@
 internal import FrameDifference
 internal import MediaCore
 
-/// The picture as last taken, and what brings a frame of the compositor into it and onto a canvas. Allocates nothing once its
-/// arrays have grown.
+/// The picture as last taken, and what brings a frame of the compositor into it and onto a canvas. Allocates nothing
+/// once its arrays have grown.
 final class CapturedPicture {
     let converter: any PixelConverter
     private let shadow: ScreenShadow

@@ -2,8 +2,8 @@ internal import CPipeWire
 internal import FrameDifference
 internal import MediaCore
 
-/// Reads the metadata of a buffer. They are in memory that the sender may change at any time, so each value is copied before it
-/// is checked.
+/// Reads the metadata of a buffer. They are in memory that the sender may change at any time, so each value is copied
+/// before it is checked.
 enum FrameMetadata {
     /// The bytes of one kind; nil if the buffer has none.
     static func bytes(_ buffer: UnsafePointer<spa_buffer>, _ kind: spa_meta_type) -> UnsafeRawBufferPointer? {
@@ -11,8 +11,8 @@ enum FrameMetadata {
         return UnsafeRawBufferPointer(start: data, count: Int(meta.pointee.size))
     }
 
-    /// The rectangles of a list (spa_meta_region), up to the first that is empty; in pixels of the buffer. They may lie outside
-    /// of it, but their edges do not overflow.
+    /// The rectangles of a list (spa_meta_region), up to the first that is empty; in pixels of the buffer. They may lie
+    /// outside of it, but their edges do not overflow.
     static func forEachRegion(_ bytes: UnsafeRawBufferPointer, _ body: (PixelRect) -> Void) {
         let size = MemoryLayout<spa_meta_region>.size
         for offset in stride(from: 0, through: bytes.count - size, by: size) {

@@ -2,11 +2,11 @@ internal import FrameDifference
 package import LinuxRuntime
 package import MediaCore
 
-/// Captures what the desktop grants through its portal: a monitor or a window of a Wayland session. The frames come over
-/// PipeWire, in shared memory or in DMA-BUFs that can be mapped.
+/// Captures what the desktop grants through its portal: a monitor or a window of a Wayland session. The frames come
+/// over PipeWire, in shared memory or in DMA-BUFs that can be mapped.
 ///
-/// Only blocks that the compositor reports as damaged and that really differ are converted. The cursor comes as metadata and
-/// is drawn in. When the source is lost, the last frame stays, and the source is asked for again.
+/// Only blocks that the compositor reports as damaged and that really differ are converted. The cursor comes as
+/// metadata and is drawn in. When the source is lost, the last frame stays, and the source is asked for again.
 ///
 /// - Isolation: one thread at a time; `wake` from any thread.
 package final class PortalScreen: ScreenSource {
@@ -48,12 +48,14 @@ package final class PortalScreen: ScreenSource {
 
     package var size: PixelSize { picture.size }
 
-    /// How long PipeWire may take for the format and then for the first frame. A screen that does not change need not send one.
+    /// How long PipeWire may take for the format and then for the first frame. A screen that does not change need not
+    /// send one.
     private static let (formatPatience, framePatience) = (MediaDuration.seconds(10), MediaDuration.seconds(2))
 
     /// Asks the desktop, and waits for the answer and the size.
     /// - Parameter hasPipeWire: whether PipeWire runs, before the desktop is asked to restore a lost source.
-    /// - Throws: `.noDisplay` if the session has no portal, `.notPermitted` if it was refused or dismissed, `.unsupported`.
+    /// - Throws: `.noDisplay` if the session has no portal, `.notPermitted` if it was refused or dismissed,
+    ///   `.unsupported`.
     package init(
         _ cast: any ScreenCast, converter: any PixelConverter,
         cursor cursorMode: Cursor = .shown,
@@ -219,7 +221,8 @@ package final class PortalScreen: ScreenSource {
     /// - Returns: when to look again at the latest; nil if it is enough to do so when something wakes.
     private func update() -> MediaInstant? {
         guard !isClosed else { return nil }
-        // Before what has come is taken: to begin again handles PipeWire's messages, of which its descriptor tells once.
+        // Before what has come is taken: to begin again handles PipeWire's messages, of which its descriptor tells
+        // once.
         stream?.begin(at: MonotonicClock.now)
         receive()
         hideCursor()

@@ -20,7 +20,8 @@ final class ReceivedStream {
         var arrived: MediaInstant
     }
 
-    /// The state of PipeWire's callbacks, which run in `iterate`. It outlives the stream, which calls it while it is closed.
+    /// The state of PipeWire's callbacks, which run in `iterate`. It outlives the stream, which calls it while it is
+    /// closed.
     private final class State {
         var format: StreamFormat?
         var isFormatNew = false
@@ -55,11 +56,13 @@ final class ReceivedStream {
     }
 
     private let state = State()
-    /// When a sender that has begun has to have sent a frame. PipeWire may lose the first frame after a start or of a new format,
-    /// which is sent while the other side gets its buffers, and a screen that does not change is not sent again.
+    /// When a sender that has begun has to have sent a frame. PipeWire may lose the first frame after a start or of a
+    /// new format, which is sent while the other side gets its buffers, and a screen that does not change is not sent
+    /// again.
     private(set) var frameDue: MediaInstant?
     private static let framePatience = MediaDuration.milliseconds(400)
-    /// How often the sender was made to begin again since the last frame or format. A sender that has nothing to send is left alone.
+    /// How often the sender was made to begin again since the last frame or format. A sender that has nothing to send
+    /// is left alone.
     private var restarts = 0
     private static let mostRestarts = 4
     private var stream: UnsafeMutablePointer<cpw_stream>?

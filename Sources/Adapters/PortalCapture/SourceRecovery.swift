@@ -5,9 +5,9 @@ internal import Synchronization
 
 /// Brings a lost source back.
 ///
-/// What was lost with PipeWire, the portal or the compositor is restored without a question, again and again. What the desktop
-/// ended on purpose, as its user can, is asked for once, with the desktop's question: nothing that a user has stopped is
-/// captured again without that user's consent.
+/// What was lost with PipeWire, the portal or the compositor is restored without a question, again and again. What the
+/// desktop ended on purpose, as its user can, is asked for once, with the desktop's question: nothing that a user has
+/// stopped is captured again without that user's consent.
 struct SourceRecovery {
     struct Loss {
         /// Why the stream has failed; nil if it has not.

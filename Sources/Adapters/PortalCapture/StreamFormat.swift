@@ -21,7 +21,8 @@ struct FrameLayout: Equatable {
     /// The first byte of the upper left pixel of `area`.
     var offset: Int
 
-    /// How the picture was flipped and rotated (spa_meta_videotransform_value, 0...7); the sides are exchanged if it is odd.
+    /// How the picture was flipped and rotated (spa_meta_videotransform_value, 0...7); the sides are exchanged if it is
+    /// odd.
     var transform: UInt32
 
     /// The size of the upright picture.

@@ -3,8 +3,8 @@ public import MediaCore
 /// Captures what one application plays, and nothing else: all its streams, mixed, on whatever sinks they play.
 ///
 /// Streams that end, come back or move are followed. An application that plays nothing, or does not run, is silent:
-/// `observe` tells so, and tells when it is there. Where the server cannot record a single stream (PulseAudio before 0.9.16),
-/// nothing is delivered.
+/// `observe` tells so, and tells when it is there. Where the server cannot record a single stream (PulseAudio before
+/// 0.9.16), nothing is delivered.
 public final class ApplicationAudio: AudioSource {
     private let capture: PulseCapture
 

@@ -2,8 +2,8 @@ import MediaCore
 
 /// Adds up packets of 10 ms from several streams, by their capture times.
 ///
-/// With one stream, packets pass through at once. With several, a packet waits for those of the other streams, but at most
-/// `maximumWait` packets; what comes later than that is part of a later packet.
+/// With one stream, packets pass through at once. With several, a packet waits for those of the other streams, but at
+/// most `maximumWait` packets; what comes later than that is part of a later packet.
 struct AudioMixer {
     private struct Packet {
         var samples: [Int16]

@@ -5,13 +5,13 @@ import Synchronization
 
 /// Records audio from a PulseAudio server on libpulse's thread `audio`.
 ///
-/// With each change at the server, a `CapturePlan` says which streams are needed; these are opened, corked or closed, and
-/// what several of them record is mixed.
+/// With each change at the server, a `CapturePlan` says which streams are needed; these are opened, corked or closed,
+/// and what several of them record is mixed.
 ///
 /// - Isolation: `start` and `stop` from any other thread; the rest runs on that thread.
 final class PulseCapture: @unchecked Sendable {
-    // SAFETY: `summaryText` and `corked` guard themselves. Every other stored property is touched on the thread `audio`,
-    // or with the main loop's lock held, which keeps that thread out.
+    // SAFETY: `summaryText` and `corked` guard themselves. Every other stored property is touched on the thread
+    // `audio`, or with the main loop's lock held, which keeps that thread out.
 
     typealias Handler = @Sendable (UnsafeBufferPointer<Int16>, MediaInstant) -> Void
 

@@ -27,8 +27,8 @@ final class RecordStream {
     private var bytesSinceTiming = 0
     /// How long before its arrival the latest audio was captured; negative for what a monitored sink plays later.
     ///
-    /// libpulse's own estimate (`pa_stream_get_latency`) counts the time in which a sink that has rendered ahead delivers
-    /// nothing, and then lets capture times pass twice as fast.
+    /// libpulse's own estimate (`pa_stream_get_latency`) counts the time in which a sink that has rendered ahead
+    /// delivers nothing, and then lets capture times pass twice as fast.
     private var deviceLatency = MediaDuration.zero
     private var timingRequest: OpaquePointer?
     private(set) var hasDelivered = false

@@ -53,8 +53,8 @@ struct ApplicationIdentity: Hashable, Sendable {
     /// The name for people.
     var title: String { name ?? program ?? identifier ?? process.map { "process \($0)" } ?? "an application" }
 
-    /// - Parameter wanted: an application's name, program, identifier or process id, without regard to case. Whole words
-    ///   at the beginning of the name are enough: "vlc" is "VLC media player".
+    /// - Parameter wanted: an application's name, program, identifier or process id, without regard to case. Whole
+    ///   words at the beginning of the name are enough: "vlc" is "VLC media player".
     func matches(_ wanted: String) -> Bool {
         let wanted = wanted.lowercased()
         if [name, program, identifier, process].contains(where: { $0?.lowercased() == wanted }) { return true }

@@ -2,8 +2,8 @@ public import MediaCore
 
 /// Captures what plays on this machine: what the default sink plays, following changes of the default.
 ///
-/// What `share join` plays (`OwnPlayback`) is left out. While nothing plays the stream is corked and causes no wake-ups.
-/// Streams are named "share".
+/// What `share join` plays (`OwnPlayback`) is left out. While nothing plays the stream is corked and causes no
+/// wake-ups. Streams are named "share".
 public final class SystemAudio: AudioSource {
     private let capture: PulseCapture
 

@@ -3,8 +3,9 @@ internal import MediaCore
 
 /// The cryptographic context of outgoing SRTP packets with AES-GCM (RFC 3711 section 3.2, RFC 7714 section 8).
 ///
-/// A relay protects each packet anew for each viewer. libsrtp2 takes 0.3 us for that beside the cipher, for a replay list
-/// and a policy that a sender does not need: here each SSRC has its rollover counter and its highest sequence number.
+/// A relay protects each packet anew for each viewer. libsrtp2 takes 0.3 us for that beside the cipher, for a replay
+/// list and a policy that a sender does not need: here each SSRC has its rollover counter and its highest sequence
+/// number.
 /// - Isolation: confined to one thread. Allocates: in `init`, and at the first packet of an SSRC.
 final class OutboundGCMContext {
     static let tagLength = 16
@@ -34,7 +35,8 @@ final class OutboundGCMContext {
         }
     }
 
-    /// The AES-CM key derivation function with a key derivation rate of 0 (RFC 3711 section 4.3.3, RFC 7714 section 11).
+    /// The AES-CM key derivation function with a key derivation rate of 0 (RFC 3711 section 4.3.3, RFC 7714 section
+    /// 11).
     private static func derive(
         _ label: UInt8, count: Int, _ master: [UInt8], _ masterSalt: [UInt8]
     ) throws(SRTPFailure) -> [UInt8] {

@@ -97,7 +97,8 @@ public final class SRTPSession {
     }
 
     /// Adds SRTP protection to the first packets of the slots in place, as `protectRTP` does to each.
-    /// - Parameter slots: 4-byte aligned, with `trailerRoom` behind each packet. The lengths become those with the tags.
+    /// - Parameter slots: 4-byte aligned, with `trailerRoom` behind each packet. The lengths become those with the
+    ///   tags.
     /// - Returns: how many are protected; fewer if the next one is malformed or repeated.
     public func protectRTP(_ slots: PacketSlots, count: Int) -> Int {
         for index in 0..<count {
@@ -156,8 +157,8 @@ public final class SRTPSession {
     /// The largest UDP datagram, in bytes.
     private static let largestPacket = 65_535
 
-    /// The length of the header with its CSRCs and extension (RFC 3550 section 5.1); nil if that does not leave `behind`
-    /// bytes for the tag.
+    /// The length of the header with its CSRCs and extension (RFC 3550 section 5.1); nil if that does not leave
+    /// `behind` bytes for the tag.
     private static func headerLength(_ slot: UnsafeMutableRawPointer, length: Int, behind: Int) -> Int? {
         guard length >= 12 + behind, length <= largestPacket else { return nil }
         let first = slot.load(as: UInt8.self)

@@ -3,9 +3,9 @@ import Synchronization
 
 /// The broadcast on a session bus: the object `/io/sharekit/Broadcast1` with the interface `io.sharekit.Broadcast1`.
 ///
-/// Properties: `Captured`, `Broadcasting`, `Paused`, `Microphone` (b), `Elapsed` (seconds), `Viewers` (u), `Service` (s).
-/// Methods: `Stop`, `Pause`, `Resume`, `SetMicrophone(b)`. Messages are handled on GIO's thread, and commands on Swift's
-/// pool, at most 50 a second. `init`, `update` and `close` block; use one thread for them.
+/// Properties: `Captured`, `Broadcasting`, `Paused`, `Microphone` (b), `Elapsed` (seconds), `Viewers` (u), `Service`
+/// (s). Methods: `Stop`, `Pause`, `Resume`, `SetMicrophone(b)`. Messages are handled on GIO's thread, and commands on
+/// Swift's pool, at most 50 a second. `init`, `update` and `close` block; use one thread for them.
 public final class BroadcastObject: Sendable {
     /// The values of the properties; `Elapsed` is counted here.
     public struct State: Sendable, Equatable {

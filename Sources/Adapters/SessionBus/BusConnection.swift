@@ -2,8 +2,8 @@ import CGIO
 import LinuxRuntime
 import Synchronization
 
-/// A private connection to a message bus, which is closed once. GIO locks it. Unless it says otherwise, a call returns at
-/// once.
+/// A private connection to a message bus, which is closed once. GIO locks it. Unless it says otherwise, a call returns
+/// at once.
 // SAFETY: GDBusConnection may be used by any thread; `isOpen` and `filters` are guarded by Mutexes.
 package final class BusConnection: @unchecked Sendable {
     /// Takes what the connection receives, on GIO's thread; must not block.
@@ -39,8 +39,8 @@ package final class BusConnection: @unchecked Sendable {
         ifOpen { g_dbus_connection_get_unique_name($0).map { String(cString: $0) } ?? "" } ?? ""
     }
 
-    /// Closes the connection after what was sent; blocks until then, so it is not to be called on GIO's thread, which does
-    /// that. A second call does nothing.
+    /// Closes the connection after what was sent; blocks until then, so it is not to be called on GIO's thread, which
+    /// does that. A second call does nothing.
     package func close() {
         let wasOpen = isOpen.withLock { isOpen in
             defer { isOpen = false }

@@ -77,8 +77,8 @@ final class LoginSession: Sendable {
         shared.query = (query, serial)
     }
 
-    /// Goes from the user to its graphical session, and to what that says; to the session of this process if the user has
-    /// no graphical one.
+    /// Goes from the user to its graphical session, and to what that says; to the session of this process if the user
+    /// has no graphical one.
     private func answered(_ query: Query, _ message: BusMessage, _ shared: inout Shared) -> Bool? {
         let value = message.kind == .reply ? message.arguments.first : nil
         if value != nil { shared.login = message.sender }

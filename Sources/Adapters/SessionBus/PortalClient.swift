@@ -165,7 +165,8 @@ final class PortalClient: Sendable {
         let deadline = patience.map { MonotonicClock.now + $0 }
         var result: Result<Value, SourceFailure>?
         repeat {
-            // GIO announces the end of a connection only to main loops, so that it is looked for while the answer is awaited.
+            // GIO announces the end of a connection only to main loops, so that it is looked for while the answer is
+            // awaited.
             guard bus.isConnected else { throw Self.portalLost }
             let next = MonotonicClock.now + .seconds(2)
             result = shared.wait(until: deadline.map { min($0, next) } ?? next, look)

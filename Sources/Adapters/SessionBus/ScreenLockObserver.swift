@@ -4,8 +4,8 @@ import Synchronization
 ///
 /// logind: `LockedHint`, and the signals `Lock` and `Unlock`, of the user's graphical session (org.freedesktop.login1);
 /// `Active` is false while another user's session is in front of it, which counts as locked.
-/// Screen savers: `ActiveChanged` of org.freedesktop.ScreenSaver and of those that desktops have of their own. Not every
-/// desktop has both, so the last one to speak is believed.
+/// Screen savers: `ActiveChanged` of org.freedesktop.ScreenSaver and of those that desktops have of their own. Not
+/// every desktop has both, so the last one to speak is believed.
 public final class ScreenLockObserver: Sendable {
     private let buses: [BusConnection]
 
@@ -14,8 +14,8 @@ public final class ScreenLockObserver: Sendable {
     ///   - sessionBus: an address, as in DBUS_SESSION_BUS_ADDRESS.
     ///   - systemBus: an address, as in DBUS_SYSTEM_BUS_ADDRESS.
     ///   - user: the numeric identifier of the user.
-    ///   - onChange: called on GIO's threads when the session is locked and unlocked; at first only if it is locked. Must
-    ///     not block.
+    ///   - onChange: called on GIO's threads when the session is locked and unlocked; at first only if it is locked.
+    ///     Must not block.
     public init(sessionBus: String?, systemBus: String?, user: UInt32, onChange: @escaping @Sendable (Bool) -> Void) {
         let state = LockState(onChange)
         var buses: [BusConnection] = []

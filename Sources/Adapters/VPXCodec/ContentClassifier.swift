@@ -23,13 +23,14 @@ struct ContentClassifier: Equatable {
         flat * 20 < pairs * 19 && (flat * 4 < pairs || activity < 16 * (pairs - flat))
     }
 
-    /// Whether a block is of natural video: smooth, and without a background of one value. Text of low contrast and with antialiased
-    /// edges may be as smooth, but most of its pixels are background.
+    /// Whether a block is of natural video: smooth, and without a background of one value. Text of low contrast and
+    /// with antialiased edges may be as smooth, but most of its pixels are background.
     static func isNatural(_ frame: I420Frame, block: Int) -> Bool {
         ContentClassifier(frame, block: block).isSmooth && !hasBackground(frame, block: block)
     }
 
-    /// Whether two fifths of a block's sampled pixels have one value. The value is looked for among eight of the pixels.
+    /// Whether two fifths of a block's sampled pixels have one value. The value is looked for among eight of the
+    /// pixels.
     private static func hasBackground(_ frame: I420Frame, block: Int) -> Bool {
         let columns = (frame.size.width + 15) / 16
         let (row, column) = (block / columns, block % columns)

@@ -1,6 +1,7 @@
 internal import MediaCore
 
-/// Finds the blocks of natural video that plays: those that change many times a second, are not drawn, and lie side by side.
+/// Finds the blocks of natural video that plays: those that change many times a second, are not drawn, and lie side by
+/// side.
 ///
 /// Each block has a leaky bucket of its changes, and a vote that each change of its content casts: content that scrolls
 /// through a block looks natural now and then, and must not be taken for video because of that.

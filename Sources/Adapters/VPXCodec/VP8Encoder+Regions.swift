@@ -27,9 +27,9 @@ struct RegionPlan {
     }
 }
 
-/// Frames that code a video and the text beside it with quantizers of their own. Text comes first: it is coded sharply, from top
-/// to bottom if it does not fit into one frame, and what is not sharp yet is refined while the video plays on with the rest of the
-/// bitrate. Where the rest is not enough, the frame rate of the video falls.
+/// Frames that code a video and the text beside it with quantizers of their own. Text comes first: it is coded sharply,
+/// from top to bottom if it does not fit into one frame, and what is not sharp yet is refined while the video plays on
+/// with the rest of the bitrate. Where the rest is not enough, the frame rate of the video falls.
 extension VP8Encoder {
     /// The content and the quantizer of each region of a frame, and its size in bytes as it is predicted.
     struct Regions {

@@ -46,8 +46,8 @@ struct VP8Segments {
         115, 118, 121, 124, 127,
     ]
 
-    /// The difference that libvpx translates into about the wanted one, as it translates quantizers and differences by the same
-    /// table, which is not linear.
+    /// The difference that libvpx translates into about the wanted one, as it translates quantizers and differences by
+    /// the same table, which is not linear.
     static func difference(from base: Int, to wanted: Int) -> Int {
         let gap = indices[min(max(wanted, 0), 63)] - indices[min(max(base, 0), 63)]
         let steps = indices.indices.min { abs(indices[$0] - abs(gap)) < abs(indices[$1] - abs(gap)) } ?? 0
@@ -200,8 +200,8 @@ final class VP8EncoderCore {
         guard code == VPX_CODEC_OK else { throw .vpx(code, context, "set the quantizer to \(quantizer)") }
     }
 
-    /// libvpx keeps segments for later frames. Each frame with segments has its own map and quantizers here, so that a decoder
-    /// needs no frame of layer 1 for them.
+    /// libvpx keeps segments for later frames. Each frame with segments has its own map and quantizers here, so that a
+    /// decoder needs no frame of layer 1 for them.
     private func setSegments(_ segments: VP8Segments?, _ quantizer: Int) -> vpx_codec_err_t {
         guard let segments else {
             guard hasSegments else { return VPX_CODEC_OK }

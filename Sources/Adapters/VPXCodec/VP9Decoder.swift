@@ -2,9 +2,9 @@ internal import CVPX
 public import MediaCore
 internal import VideoBitstream
 
-/// VP9 decoder on libvpx for hostile input, with one thread. The header of each frame is checked before libvpx reads it:
-/// a frame of any kind may have a size of its own. After a corrupt frame the libvpx decoder is closed; a new one opens
-/// with the next key frame.
+/// VP9 decoder on libvpx for hostile input, with one thread. The header of each frame is checked before libvpx reads
+/// it: a frame of any kind may have a size of its own. After a corrupt frame the libvpx decoder is closed; a new one
+/// opens with the next key frame.
 ///
 /// libvpx takes bytes after a frame for a further one, whose size nothing has checked. An index says where it ends. Of
 /// spatial layers without an index, the lowest is therefore decoded.

@@ -12,8 +12,8 @@ public enum RecordingRepair {
         public var lostBytes: Int
     }
 
-    /// Cuts off what is no whole cluster, covers damage, adds cues, and fills in the duration. The file can be played as
-    /// before if that is interrupted.
+    /// Cuts off what is no whole cluster, covers damage, adds cues, and fills in the duration. The file can be played
+    /// as before if that is interrupted.
     /// - Throws: `.inUse` while the file is recorded; `.notReadable` if it is no recording of this program.
     public static func repair(_ path: String) throws(RecordingFileFailure) -> Result {
         let source = try RecordedFileSource(path, isWritable: true)

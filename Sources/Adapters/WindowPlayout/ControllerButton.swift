@@ -3,7 +3,8 @@ internal import LinuxRuntime
 public import MediaCore
 
 /// Watches the share button of the game controllers of this machine, those that are attached later too: "share" of an
-/// Xbox controller, "create" of a PlayStation one, "capture" of a Switch one. Other controllers have "back" or "select".
+/// Xbox controller, "create" of a PlayStation one, "capture" of a Switch one. Other controllers have "back" or
+/// "select".
 ///
 /// The thread `controller` asks them 30 times a second. Works without a window.
 public final class ControllerButton: Sendable {

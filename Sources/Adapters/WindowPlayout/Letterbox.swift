@@ -4,16 +4,16 @@ public import MediaCore
 public struct Letterbox: Equatable, Sendable {
     public let frame: PixelSize
     public let window: PixelSize
-    /// The frame's rectangle in the window, with even coordinates and size. It may be up to three pixels larger than the
-    /// window.
+    /// The frame's rectangle in the window, with even coordinates and size. It may be up to three pixels larger than
+    /// the window.
     public let place: PixelRect
 
     public init(frame: PixelSize, window: PixelSize) {
         self.frame = frame
         self.window = window
         var size = Self.fit(frame, in: window)
-        // A window of nearly the frame's size must not cause scaling, which blurs text: at most three rows and columns have
-        // black bars, or are cut off at the right and at the bottom.
+        // A window of nearly the frame's size must not cause scaling, which blurs text: at most three rows and columns
+        // have black bars, or are cut off at the right and at the bottom.
         let cut = max(frame.width - window.width, frame.height - window.height)
         if cut < 4, size.width - frame.width < 4, size.height - frame.height < 4 { size = frame }
         let width = max(size.width & ~1, 2)

@@ -4,8 +4,8 @@ import Synchronization
 
 /// Window events and keys.
 extension VideoWindow {
-    /// Handles events until none is left, also of those that a handler's round trip has brought into Xlib's queue: SDL does
-    /// not look there again within one cycle of polling.
+    /// Handles events until none is left, also of those that a handler's round trip has brought into Xlib's queue: SDL
+    /// does not look there again within one cycle of polling.
     func handleEvents() {
         for _ in 0..<Self.mostCycles { if !handleCycle() { return } }
         // More comes than is handled: the frame is next, and then the rest without a sleep.

@@ -8,8 +8,8 @@ import Synchronization
 ///
 /// At rest it sleeps in one `poll`, without timers. Keys: F, F11 or a double click toggles full screen, M mutes, S
 /// shows statistics, Q closes, Esc leaves full screen or closes.
-/// - Isolation: created, run and released on the main thread. `show`, `setStatus`, `setStatistics`, `setTitle`, `setIcon`,
-///   `stop` and `dismiss` from any thread.
+/// - Isolation: created, run and released on the main thread. `show`, `setStatus`, `setStatistics`, `setTitle`,
+///   `setIcon`, `stop` and `dismiss` from any thread.
 public final class VideoWindow: @unchecked Sendable {
     // SAFETY: `shadow`, `commands` and `wakeup` are the crossing and guard themselves. Everything else is confined to
     // the thread that made the window, which `run` checks.

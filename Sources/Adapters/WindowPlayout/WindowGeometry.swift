@@ -60,8 +60,8 @@ struct WindowGeometry {
         if let requested, size != requested.size, !isFullscreen { isResizedByUser = true }
     }
 
-    /// The place to be remembered: where the user has moved or resized the window; nil if it was left alone, is maximised
-    /// or fills the screen.
+    /// The place to be remembered: where the user has moved or resized the window; nil if it was left alone, is
+    /// maximised or fills the screen.
     func chosenPlace(_ window: OpaquePointer) -> WindowPlace? {
         let special = SDL_WINDOW_MAXIMIZED.rawValue | SDL_WINDOW_FULLSCREEN.rawValue | SDL_WINDOW_MINIMIZED.rawValue
         guard !isFullscreen, SDL_GetWindowFlags(window) & special == 0 else { return nil }

@@ -24,8 +24,8 @@ public struct WindowPlace: Equatable, Sendable {
         self.init(x: numbers[2], y: numbers[3], size: PixelSize(width: numbers[0], height: numbers[1]))
     }
 
-    /// The largest place for a picture of `size`: unscaled if it takes at most 90 % of the work area, else scaled to that,
-    /// and in the middle of the work area.
+    /// The largest place for a picture of `size`: unscaled if it takes at most 90 % of the work area, else scaled to
+    /// that, and in the middle of the work area.
     init(of size: PixelSize, in area: PixelRect, frame: WindowFrame) {
         let inner = area.inner(frame)
         let room = PixelSize(

@@ -20,8 +20,8 @@ final class CaptureTarget {
     private var isGone = false
     private let report: @Sendable (String) -> Void
 
-    /// - Throws: `.noSuchDevice` for a monitor, a region or a window that is not there; `.unsupported` for one that is too
-    ///   large, and for windows without XComposite.
+    /// - Throws: `.noSuchDevice` for a monitor, a region or a window that is not there; `.unsupported` for one that is
+    ///   too large, and for windows without XComposite.
     init(
         _ source: CaptureSource, _ connection: X11Connection, _ desktop: DesktopObserver,
         report: @escaping @Sendable (String) -> Void

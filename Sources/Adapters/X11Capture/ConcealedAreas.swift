@@ -12,8 +12,8 @@ struct ConcealmentRule {
         facts.isNotification || facts.asksForExclusion || patterns.contains { facts.matches($0) }
     }
 
-    /// The visible parts of the concealed windows, in pixels of the root window. A window above hides a part only if it is
-    /// certainly opaque.
+    /// The visible parts of the concealed windows, in pixels of the root window. A window above hides a part only if it
+    /// is certainly opaque.
     func areas(of tree: WindowTree) -> [PixelRect] {
         var areas: [PixelRect] = []
         for window in tree.topLevels where window.facts.isViewable && !window.rect.isEmpty {

@@ -18,8 +18,8 @@ public struct WindowIcon: Sendable, Equatable {
     public var pixels: [UInt32]
 }
 
-/// Tells which application is in front (`_NET_ACTIVE_WINDOW`), on each change. On the thread `foreground`, with a connection of
-/// its own. Windows that are hidden from captures are not told of.
+/// Tells which application is in front (`_NET_ACTIVE_WINDOW`), on each change. On the thread `foreground`, with a
+/// connection of its own. Windows that are hidden from captures are not told of.
 public final class ForegroundApplicationObserver: Sendable {
     private let thread: X11EventThread
 
@@ -119,8 +119,8 @@ private struct ForegroundReader {
         return Array(UnsafeBufferPointer(start: value.assumingMemoryBound(to: UInt32.self), count: count))
     }
 
-    /// The largest image of at most the preferred size, else the smallest one. The property is the program's own, so its
-    /// sizes are checked.
+    /// The largest image of at most the preferred size, else the smallest one. The property is the program's own, so
+    /// its sizes are checked.
     static func icon(_ words: [UInt32]) -> WindowIcon? {
         var found: WindowIcon?
         var start = 0

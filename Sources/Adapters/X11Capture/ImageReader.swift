@@ -48,8 +48,8 @@ final class ImageReader {
     /// Detaches the segment. Nothing can be read afterwards.
     func close() { segment = nil }
 
-    /// Requests all rectangles and calls `body` for each with the rectangle, its first pixel and its stride in bytes. The
-    /// pixels may be changed. Those outside of the area's readable part are black.
+    /// Requests all rectangles and calls `body` for each with the rectangle, its first pixel and its stride in bytes.
+    /// The pixels may be changed. Those outside of the area's readable part are black.
     /// - Parameter rects: of the frame.
     /// - Returns: false if the server refused, because the screen size has changed.
     func read(

@@ -3,17 +3,17 @@ internal import Glibc
 internal import LinuxRuntime
 public import MediaCore
 
-/// Tells whether the windows of a process are hidden: each is minimised or not mapped, as the X server and the window manager
-/// say (WM_STATE, ICCCM 4.1.3.1; _NET_WM_STATE_HIDDEN). Windows that are only covered by others are not hidden. On the
-/// thread `own-windows`, with a connection of its own.
+/// Tells whether the windows of a process are hidden: each is minimised or not mapped, as the X server and the window
+/// manager say (WM_STATE, ICCCM 4.1.3.1; _NET_WM_STATE_HIDDEN). Windows that are only covered by others are not hidden.
+/// On the thread `own-windows`, with a connection of its own.
 public final class OwnWindowsObserver: Sendable {
     private let thread: X11EventThread
 
     /// - Parameters:
     ///   - display: nil uses `$DISPLAY`.
     ///   - process: whose windows; they name it in _NET_WM_PID. Nil: this one.
-    ///   - onChange: called on the thread `own-windows`, at first and with each change. When the server has gone, nothing is
-    ///     hidden.
+    ///   - onChange: called on the thread `own-windows`, at first and with each change. When the server has gone,
+    ///     nothing is hidden.
     /// - Throws: `.noDisplay`, `.unsupported`.
     public init(
         display: String? = nil, of process: Int32? = nil, onChange: @escaping @Sendable (_ areHidden: Bool) -> Void

@@ -38,8 +38,8 @@ struct WindowFacts {
     }
 }
 
-/// The requests for the facts of one window. All windows of a level are asked before the first reply is read, so a level
-/// takes one round trip.
+/// The requests for the facts of one window. All windows of a level are asked before the first reply is read, so a
+/// level takes one round trip.
 struct WindowQuery {
     private let id: xcb_window_t
     private let attributes: xcb_get_window_attributes_cookie_t

@@ -2,10 +2,11 @@ internal import CXCB
 internal import Glibc
 internal import MediaCore
 
-/// One window that is captured: its pixmap (XComposite), which has nothing of the windows above, and what becomes of it.
+/// One window that is captured: its pixmap (XComposite), which has nothing of the windows above, and what becomes of
+/// it.
 ///
-/// A minimised window has no new pixels; its last ones remain. A window that was closed is followed by the next one of the
-/// same application and title.
+/// A minimised window has no new pixels; its last ones remain. A window that was closed is followed by the next one of
+/// the same application and title.
 final class WindowTracker {
     private enum State { case shown, unmapped, closed }
 
@@ -165,8 +166,8 @@ final class WindowTracker {
         }
     }
 
-    /// Names the pixmap, and reads its size and the window's. A window manager that frames the window changes its border
-    /// meanwhile; then it is named again.
+    /// Names the pixmap, and reads its size and the window's. A window manager that frames the window changes its
+    /// border meanwhile; then it is named again.
     private func namePixmap(_ connection: X11Connection) {
         let raw = connection.raw
         for attempt in 1...Self.namings {

@@ -41,11 +41,11 @@ extension X11Screen {
         if connection.xfixes != nil { damage.checkDue = MonotonicClock.now + Self.damageCheckInterval }
     }
 
-    /// Handles all events that have arrived, and brings up to date what they made stale, until neither is left. Never waits
-    /// for events; an update takes some round trips.
+    /// Handles all events that have arrived, and brings up to date what they made stale, until neither is left. Never
+    /// waits for events; an update takes some round trips.
     ///
-    /// Round trips bring further events into xcb's queue, of which the descriptor does not tell, so each update is followed by
-    /// another look. Something remains stale only while windows change faster than it is updated.
+    /// Round trips bring further events into xcb's queue, of which the descriptor does not tell, so each update is
+    /// followed by another look. Something remains stale only while windows change faster than it is updated.
     func takeEvents() throws(SourceFailure) -> X11Connection {
         guard let connection else {
             throw SourceFailure(.displayGone, "display \(name) was closed", remedy: "Open it again.")

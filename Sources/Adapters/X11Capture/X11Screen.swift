@@ -65,8 +65,8 @@ public final class X11Screen: ScreenSource {
         var window: xcb_window_t = 0
         /// When the server is asked for damage that was not taken; nil if it is not asked.
         ///
-        /// With DELTA_RECTANGLES an area is reported once until it is subtracted, so a lost event would hide all that is
-        /// drawn there from then on.
+        /// With DELTA_RECTANGLES an area is reported once until it is subtracted, so a lost event would hide all that
+        /// is drawn there from then on.
         var checkDue: MediaInstant?
     }
 
@@ -76,8 +76,8 @@ public final class X11Screen: ScreenSource {
     ///   - display: such as ":0"; nil uses `$DISPLAY`.
     ///   - source: the screen, a monitor, a region or a window.
     ///   - report: is told of changes during the capture, such as that the window was closed; on the capturing thread.
-    /// - Throws: `.noDisplay`, `.unsupported` (pixels are not 24-bit colour in 32 bits; a side of more than 16,383 pixels; no
-    ///   XComposite for a window), `.noSuchDevice` (no such monitor, region or window), `.notPermitted`.
+    /// - Throws: `.noDisplay`, `.unsupported` (pixels are not 24-bit colour in 32 bits; a side of more than 16,383
+    ///   pixels; no XComposite for a window), `.noSuchDevice` (no such monitor, region or window), `.notPermitted`.
     public init(
         display: String?, source: CaptureSource = .screen, options: CaptureOptions = CaptureOptions(),
         converter: any PixelConverter, report: @escaping @Sendable (String) -> Void = { _ in }
@@ -132,7 +132,8 @@ public final class X11Screen: ScreenSource {
             }
             if wakeup.consume() { return .woken }
             if let deadline, now >= deadline { return .woken }
-            // The only place that sleeps: nothing is stale, nothing is in xcb's queue, and nothing in its output buffer.
+            // The only place that sleeps: nothing is stale, nothing is in xcb's queue, and nothing in its output
+            // buffer.
             if isStale(at: now) { continue }
             xcb_flush(connection.raw)
             if takeQueuedEvents(connection) { continue }

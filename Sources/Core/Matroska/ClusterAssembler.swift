@@ -34,8 +34,8 @@ public struct ClusterAssembler {
     /// - Parameters:
     ///   - track: the number of its track, 1...126.
     ///   - time: in milliseconds.
-    ///   - order: in milliseconds, `time` or later; never decreases in a track. Frames that are decoded in another order
-    ///     than shown have that of the latest one before them. Nil: `time`.
+    ///   - order: in milliseconds, `time` or later; never decreases in a track. Frames that are decoded in another
+    ///     order than shown have that of the latest one before them. Nil: `time`.
     ///   - isDiscardable: no other frame refers to it.
     public mutating func append(
         track: UInt8, time: Int64, order: Int64? = nil, isKeyframe: Bool, isDiscardable: Bool = false,

@@ -1,5 +1,5 @@
-/// The cues of a file while it is written: a Cues element of fixed size in front of the clusters. The rest of it is a Void
-/// element, over which each new cue is written, so that the file can be searched at every moment.
+/// The cues of a file while it is written: a Cues element of fixed size in front of the clusters. The rest of it is a
+/// Void element, over which each new cue is written, so that the file can be searched at every moment.
 ///
 /// If there is no room for another cue, every second one is left out.
 public struct CueIndex: Sendable {

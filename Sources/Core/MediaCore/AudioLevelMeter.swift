@@ -1,5 +1,5 @@
-/// Measures how loud audio is: the root mean square of the last packets in dBFS, where 0 is a full-scale square wave. The
-/// level falls by 20 dB in 300 ms after a loud packet, as with a peak programme meter.
+/// Measures how loud audio is: the root mean square of the last packets in dBFS, where 0 is a full-scale square wave.
+/// The level falls by 20 dB in 300 ms after a loud packet, as with a peak programme meter.
 public struct AudioLevelMeter: Sendable {
     /// Below this, audio counts as silence.
     public static let silence = -70.0

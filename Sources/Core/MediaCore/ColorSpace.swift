@@ -1,5 +1,5 @@
-/// How the samples of a video stand for colours, told beside the stream: codes of ITU-T H.273, and the siting of chroma.
-/// Compare libwebrtc's `api/video/color_space.h`, without its HDR metadata.
+/// How the samples of a video stand for colours, told beside the stream: codes of ITU-T H.273, and the siting of
+/// chroma. Compare libwebrtc's `api/video/color_space.h`, without its HDR metadata.
 public struct ColorSpace: Hashable, Sendable {
     /// libwebrtc's `RangeID`; Matroska's Range has the same numbers.
     public enum Range: UInt8, Hashable, Sendable {

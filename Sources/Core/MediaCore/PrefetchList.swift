@@ -1,8 +1,8 @@
-/// The memory that a call is about to use, such as the state of the next viewer. A processor that is told of it beforehand
-/// fetches it while it does something else, instead of waiting for one cache line after the other.
+/// The memory that a call is about to use, such as the state of the next viewer. A processor that is told of it
+/// beforehand fetches it while it does something else, instead of waiting for one cache line after the other.
 ///
-/// Addresses are hints: those of memory that has been freed or has moved do no harm. Regions beyond `capacity` are left out,
-/// and so is what a region has beyond 64 KB. A relay keeps thousands of viewers' lists: 248 bytes each.
+/// Addresses are hints: those of memory that has been freed or has moved do no harm. Regions beyond `capacity` are left
+/// out, and so is what a region has beyond 64 KB. A relay keeps thousands of viewers' lists: 248 bytes each.
 public struct PrefetchList {
     public static let capacity = 24
 

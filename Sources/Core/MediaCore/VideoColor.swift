@@ -38,8 +38,8 @@ public struct VideoColor: Hashable, Sendable {
 }
 
 extension I420Buffer {
-    /// Converts all samples from another colour representation to BT.601 in limited range. The hues of BT.2020 are taken
-    /// for those of BT.709.
+    /// Converts all samples from another colour representation to BT.601 in limited range. The hues of BT.2020 are
+    /// taken for those of BT.709.
     public func convert(from color: VideoColor) {
         guard color != .limitedBT601 else { return }
         let conversion = ColorConversion(color)

@@ -1,7 +1,8 @@
 public import Identifiers
 public import MediaCore
 
-/// Decides at which other relay of a cluster a viewer goes on when the one that it watches at has gone, or asks for that.
+/// Decides at which other relay of a cluster a viewer goes on when the one that it watches at has gone, or asks for
+/// that.
 public struct AlternateRelays: Sendable {
     /// How long other relays are tried.
     public static let moveTime = MediaDuration.seconds(30)

@@ -76,8 +76,8 @@ public struct CandidateGathering: Sendable {
     ///   - batchInterval: a batch is handed out when no candidate was found for this long.
     ///   - repeatsTrickled: each batch has all candidates since the description, for signalling whose receiver may see
     ///     only the last message.
-    ///   - end: when the gathering ends, whatever the ICE agent finds; nil: when the agent has finished. Who names servers
-    ///     learns from a fixed end nothing of how their ports answer.
+    ///   - end: when the gathering ends, whatever the ICE agent finds; nil: when the agent has finished. Who names
+    ///     servers learns from a fixed end nothing of how their ports answer.
     public init(batchInterval: MediaDuration = .zero, repeatsTrickled: Bool = false, end: MediaInstant? = nil) {
         self.end = end
         self.batchInterval = batchInterval

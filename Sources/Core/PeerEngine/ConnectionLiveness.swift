@@ -20,9 +20,9 @@ public struct ConnectionLiveness: Sendable {
     /// The longest time between two packets.
     private var longestGap = MediaDuration.zero
 
-    /// From a viewer that answers checks, the first report is waited for so long: the first interval of RTCP is at most 3.1 s,
-    /// and later ones 6.2 s, where the minimum is not reduced (RFC 3550 section 6.3). Without reports nobody knows what the
-    /// path carries, so that sending ceases (RFC 8083 section 4.2).
+    /// From a viewer that answers checks, the first report is waited for so long: the first interval of RTCP is at most
+    /// 3.1 s, and later ones 6.2 s, where the minimum is not reduced (RFC 3550 section 6.3). Without reports nobody
+    /// knows what the path carries, so that sending ceases (RFC 8083 section 4.2).
     static let firstReport = MediaDuration.seconds(8)
     /// The same for further reports of a viewer that sends them rarely.
     static let rareReports = MediaDuration.seconds(10)

@@ -123,7 +123,8 @@ extension ViewerSessionState {
         return []
     }
 
-    /// Ends the connection whose media is shown. An attempt at another server is given up first, as it may have succeeded.
+    /// Ends the connection whose media is shown. An attempt at another server is given up first, as it may have
+    /// succeeded.
     mutating func conclude(_ reason: Failure) -> [Action] {
         present?.begin(.ending(reason), request: nil)
         guard redirection != nil else { return finishPresent(reason) }

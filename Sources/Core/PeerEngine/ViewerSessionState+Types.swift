@@ -45,7 +45,8 @@ extension ViewerSessionState {
 
     public enum Request: Sendable {
         /// Make the connection. `.opened` or `.failed` follows in any case, and nothing else is requested before.
-        /// - Parameter former: the connection whose media goes on, with the sink; nil: there is none, or the sink stays there.
+        /// - Parameter former: the connection whose media goes on, with the sink; nil: there is none, or the sink stays
+        ///   there.
         case open(Link, former: Int?)
         case knock(pass: String?)
         case waitForAnswer

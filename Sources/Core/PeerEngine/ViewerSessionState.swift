@@ -1,11 +1,12 @@
 public import Identifiers
 public import MediaCore
 
-/// The logic of a viewer's session, as a value: knock, admission, redirect, other relays, recovery, return to the host, end.
+/// The logic of a viewer's session, as a value: knock, admission, redirect, other relays, recovery, return to the host,
+/// end.
 ///
-/// It has one connection whose media is shown, and at most one more, at another server, which replaces the former when its
-/// first frame is there (make-before-break). A connection has at most one request in progress. The result of a request
-/// returns as an input with the request's number; if that is not the connection's last request, it is ignored.
+/// It has one connection whose media is shown, and at most one more, at another server, which replaces the former when
+/// its first frame is there (make-before-break). A connection has at most one request in progress. The result of a
+/// request returns as an input with the request's number; if that is not the connection's last request, it is ignored.
 public struct ViewerSessionState<Failure: ViewerSessionFailure, Event: Sendable>: StateMachine {
     /// What the session's sink and owner allow.
     public struct Rules: Sendable {

@@ -85,7 +85,7 @@ public struct Fingerprint: Hashable, Sendable {
 public enum DTLSSetup: String, Hashable, Sendable {
     case active, passive, actpass, holdconn
 
-    /// The role of the side that answers, or that has got the answer: RFC 5763 section 5. The host is the server unless the
-    /// other side is.
+    /// The role of the side that answers, or that has got the answer: RFC 5763 section 5. The host is the server unless
+    /// the other side is.
     public var counterpart: DTLSSetup { self == .passive ? .active : .passive }
 }

@@ -52,8 +52,8 @@ public enum IPAddress: Hashable, Sendable {
     }
 
     /// The IPv4 addresses that packets to an IPv6 address may reach through a translator or tunnel: IPv4-mapped and
-    /// IPv4-compatible (RFC 4291 section 2.5.5), IPv4-translated (RFC 7915), NAT64 (RFC 6052 section 2.2, RFC 8215, whose
-    /// prefix has any length from 48 bits on), and 6to4 (RFC 3056 section 2).
+    /// IPv4-compatible (RFC 4291 section 2.5.5), IPv4-translated (RFC 7915), NAT64 (RFC 6052 section 2.2, RFC 8215,
+    /// whose prefix has any length from 48 bits on), and 6to4 (RFC 3056 section 2).
     public var embeddedIPv4: [IPAddress] {
         guard case .v6(let bytes) = self, !isLoopback else { return [] }
         func last() -> IPAddress { .v4(Array(bytes[12...])) }

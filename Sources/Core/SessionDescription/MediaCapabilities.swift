@@ -36,7 +36,8 @@ public struct MediaCapabilities: Hashable, Sendable {
     public var direction: MediaDirection
     /// The first of these codecs in an offer is used.
     public var videoCodecs: Set<VideoCodec>
-    /// The format parameters of the video that is sent. Of several payload types of its codec the one that they fit is used.
+    /// The format parameters of the video that is sent. Of several payload types of its codec the one that they fit is
+    /// used.
     public var formatParameters: String?
     /// False for a sender of audio alone: the sections of video are inactive, whatever their codecs.
     public var hasVideo = true

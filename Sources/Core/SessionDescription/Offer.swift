@@ -24,7 +24,8 @@ public enum OfferError: Error, Hashable, Sendable {
     case noDTLSRole
     /// There is a BUNDLE group, but sections without `a=mid`. RFC 9143 section 7.
     case noMediaIdentification
-    /// A payload type stands for two codecs, in one section (RFC 8866 section 6.6) or in one BUNDLE group (RFC 9143 section 9.1).
+    /// A payload type stands for two codecs, in one section (RFC 8866 section 6.6) or in one BUNDLE group (RFC 9143
+    /// section 9.1).
     case ambiguousPayloadType(UInt8, [String])
 }
 
@@ -107,8 +108,8 @@ public struct Offer: RemoteDescription, Hashable {
         refused = sections.compactMap { $0.role == .refused ? $0.mid : nil }
     }
 
-    /// In a bundle, redundant packets cannot have the payload type of another codec, and one id cannot be two extensions:
-    /// RFC 9143 section 9.
+    /// In a bundle, redundant packets cannot have the payload type of another codec, and one id cannot be two
+    /// extensions: RFC 9143 section 9.
     private static func audio(_ sections: [AudioSection], beside video: [VideoSection]) -> [AudioSection] {
         let taken = Set(video.flatMap(\.uses).map(\.payloadType) + sections.map(\.payloadType))
         return sections.map { section in

@@ -127,8 +127,8 @@ extension MediaDescription {
         return (codec, type, rtx?.payloadType)
     }
 
-    /// The payload type of Opus; nil if there is none. RFC 7587 section 7 demands two channels in the mapping, whatever is
-    /// sent; some senders write one, or none.
+    /// The payload type of Opus; nil if there is none. RFC 7587 section 7 demands two channels in the mapping, whatever
+    /// is sent; some senders write one, or none.
     var opus: UInt8? {
         let mappings = RTPMapping.all(in: self).filter { $0.matches("opus", 48_000) && $0.channels <= 2 }
         return (mappings.first { $0.channels == 2 } ?? mappings.first)?.payloadType
@@ -157,8 +157,8 @@ extension Substring {
     }
 }
 
-/// What of a codec's format parameters both sides must have alike: RFC 6184 section 8.2.2, RFC 7798 section 7.2.2, RFC 9628
-/// section 6, and the Alliance for Open Media's payload format for AV1, section 7.2.
+/// What of a codec's format parameters both sides must have alike: RFC 6184 section 8.2.2, RFC 7798 section 7.2.2, RFC
+/// 9628 section 6, and the Alliance for Open Media's payload format for AV1, section 7.2.
 private struct VideoFormat: Hashable {
     private let codec: VideoCodec
     private var values: [String]
@@ -181,7 +181,8 @@ private struct VideoFormat: Hashable {
 }
 
 extension Offer {
-    /// The codecs of an offer's video, as the offerer writes them but for unusual characters, eight at most; for sentences.
+    /// The codecs of an offer's video, as the offerer writes them but for unusual characters, eight at most; for
+    /// sentences.
     public static func videoEncodings(in text: String) -> [String] {
         guard let description = try? SessionDescription.parse(text) else { return [] }
         var result: [String] = []

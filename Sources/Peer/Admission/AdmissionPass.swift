@@ -1,8 +1,8 @@
 internal import Crypto
 package import Identifiers
 
-/// Computes and checks what an admitted viewer shows to other servers of the same broadcast, which then ask nobody about
-/// it again:
+/// Computes and checks what an admitted viewer shows to other servers of the same broadcast, which then ask nobody
+/// about it again:
 ///
 ///     HMAC-SHA256(key, "share v1 pass" | ID | viewer's fingerprint | browser's key)
 ///

@@ -61,7 +61,8 @@ extension ApprovalMachine {
     package func request(of ticket: KnockID) -> Request? { approvals.entries[ticket]?.request }
     package func isKnown(_ ticket: KnockID) -> Bool { approvals.entries[ticket] != nil }
 
-    /// Begins a poll. If it returns `.waiting`, the poll ends with `endPoll` or with an `endPolls` action for its ticket.
+    /// Begins a poll. If it returns `.waiting`, the poll ends with `endPoll` or with an `endPolls` action for its
+    /// ticket.
     /// - Parameter question: a new random identifier for the question, used if the poll revives an abandoned request.
     package mutating func beginPoll(
         _ ticket: KnockID, question: KnockID, now: Instant

@@ -75,8 +75,8 @@ package struct ApprovalLimits: Hashable, Sendable {
     package var kept: Duration
     /// How long a refused requester is refused again without a question.
     package var refusal: Duration
-    /// Questions that are open at a time. When they are full, a new one displaces the newest one of the address with the
-    /// most, if its own address would still have fewer.
+    /// Questions that are open at a time. When they are full, a new one displaces the newest one of the address with
+    /// the most, if its own address would still have fewer.
     package var questions: Places
     /// Requests that are not signed yet and that nobody polls. Beyond `ofAddress` the address's oldest is removed. Nil:
     /// they are polled from the beginning, and have their places among the questions.

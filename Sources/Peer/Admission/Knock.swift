@@ -18,7 +18,8 @@ public struct Knock: Sendable, Equatable {
     public let identity: ViewerIdentity
     /// The viewer says that it records the broadcast. Not verified: one that does not say so may record as well.
     public var records = false
-    /// The host's user has removed this viewer from the broadcast before, so it must not be accepted without a question.
+    /// The host's user has removed this viewer from the broadcast before, so it must not be accepted without a
+    /// question.
     public var wasRemoved = false
     /// Another server of the broadcast has admitted this viewer; nil: none has.
     package var pass: AdmissionPassKind?

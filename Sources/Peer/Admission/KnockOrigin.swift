@@ -1,11 +1,11 @@
 import Identifiers
 import Identity
 
-/// What binds a host's later orders to one knock of a viewer, and to the time: a nonce that the viewer has chosen for it,
-/// and when the viewer sent it, or the host received it.
+/// What binds a host's later orders to one knock of a viewer, and to the time: a nonce that the viewer has chosen for
+/// it, and when the viewer sent it, or the host received it.
 ///
-/// No time of day is compared, so clocks need not agree. A server in between that delays the knock makes orders look older
-/// than they are, never newer, as the host cannot receive a knock before it was sent.
+/// No time of day is compared, so clocks need not agree. A server in between that delays the knock makes orders look
+/// older than they are, never newer, as the host cannot receive a knock before it was sent.
 public struct KnockOrigin: Sendable, Equatable {
     static let nonceLength = 16
 

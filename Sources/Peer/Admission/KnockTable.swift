@@ -4,8 +4,8 @@ package import Identity
 
 /// The state machine of knocks, from the challenge to the answer, as a value without a clock or randomness.
 ///
-/// The host is asked only after the identity has signed the challenge. An identity has one open question for watching and
-/// one for recording. Unsigned knocks have places of their own, and an abandoned knock is revived by a poll.
+/// The host is asked only after the identity has signed the challenge. An identity has one open question for watching
+/// and one for recording. Unsigned knocks have places of their own, and an abandoned knock is revived by a poll.
 package struct KnockTable: ApprovalMachine {
     package typealias Limits = ApprovalLimits
     package typealias Opening = ApprovalTable<Request>.Opening

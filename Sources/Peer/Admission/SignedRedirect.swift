@@ -1,14 +1,15 @@
 package import Identifiers
 package import Identity
 
-/// A host's order to one of its viewers to watch at another server, where the host publishes the same broadcast. The host
-/// signs with the key of its certificate (ECDSA P-256 with SHA-256)
+/// A host's order to one of its viewers to watch at another server, where the host publishes the same broadcast. The
+/// host signs with the key of its certificate (ECDSA P-256 with SHA-256)
 ///
-///     "share v1 redirect" | ID (13 characters) | H (32 bytes) | V (32) | nonce (16) | age (decimal digits) | " " | link
+///     "share v1 redirect" | ID (13 characters) | H (32 bytes) | V (32) | nonce (16) | age (decimal digits) | " " |
+///     link
 ///
-/// H and V are the fingerprints of the host and the viewer, ID is the broadcast that the viewer knows, the nonce is that of
-/// the viewer's knock (``KnockOrigin``), and the age is the milliseconds between that knock and the order. A server between
-/// host and viewer can neither make such an order, nor give it to another viewer, nor keep it for later.
+/// H and V are the fingerprints of the host and the viewer, ID is the broadcast that the viewer knows, the nonce is
+/// that of the viewer's knock (``KnockOrigin``), and the age is the milliseconds between that knock and the order. A
+/// server between host and viewer can neither make such an order, nor give it to another viewer, nor keep it for later.
 public struct SignedRedirect: Codable, Sendable, Equatable {
     /// The link at the other server.
     public var link: String
@@ -42,8 +43,8 @@ public struct SignedRedirect: Codable, Sendable, Equatable {
                 over: Self.signedBytes(link.text, broadcast, host: host.fingerprint, viewer: viewer, knock, age)))
     }
 
-    /// Returns where the viewer is to watch; nil if the host of `known` has not signed that for this viewer a short while
-    /// ago.
+    /// Returns where the viewer is to watch; nil if the host of `known` has not signed that for this viewer a short
+    /// while ago.
     /// - Parameters:
     ///   - known: the link that the viewer has.
     ///   - viewer: the fingerprint of the viewer's certificate.

@@ -6,8 +6,8 @@ package import Identifiers
 ///
 /// A token that is not used and has no session expires after `lifetime`. When an identity, an address or the table is
 /// full, the token that was unused for longest is removed. A token with a session, or whose last session ended less
-/// than `protection` ago, is not removed for that; a table full of those refuses new tokens, unless their address has more
-/// than others, and nobody was asked about them.
+/// than `protection` ago, is not removed for that; a table full of those refuses new tokens, unless their address has
+/// more than others, and nobody was asked about them.
 package struct TokenTable: Sendable {
     package typealias Instant = ContinuousClock.Instant
     package typealias Key = SHA256.Digest

@@ -67,7 +67,8 @@ public struct BroadcastStatus: Codable, Sendable, Equatable {
     /// The viewers' sessions, and those with media flowing.
     public var viewers: Int
     public var connected: Int
-    /// The relay or the service that receives it now; nil while the host sends to each viewer, and from a host of before.
+    /// The relay or the service that receives it now; nil while the host sends to each viewer, and from a host of
+    /// before.
     public var destination: BroadcastReceiver?
     public var audio: [Audio]
 }

@@ -48,8 +48,8 @@ public struct RunningBroadcast: Sendable {
     }
 }
 
-/// A session that runs on this machine and keeps clips: a broadcast or a viewer, reached at its control socket. Its calls
-/// block.
+/// A session that runs on this machine and keeps clips: a broadcast or a viewer, reached at its control socket. Its
+/// calls block.
 public struct RunningClips: Sendable {
     public let path: String
     /// The broadcast's identifier, or one of the viewer's own.

@@ -2,8 +2,8 @@ package import Identifiers
 
 /// What addresses hold of a table with limited places, counted by address and by the networks around it.
 ///
-/// A /56 may hold four times and a /48 sixteen times the share of an address. Networks count only while more than half of
-/// the places are taken, as carriers and campuses have many users in a /48.
+/// A /56 may hold four times and a /48 sixteen times the share of an address. Networks count only while more than half
+/// of the places are taken, as carriers and campuses have many users in a /48.
 package struct AddressShares: Sendable {
     /// Of addresses and networks.
     private var counts: [AddressKey: Int] = [:]

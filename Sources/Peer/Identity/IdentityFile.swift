@@ -35,8 +35,8 @@ extension Identity {
 }
 
 extension Identity {
-    /// The identity with which a service of this user pairs with a relay. One identity has one place there, and the user's
-    /// own is for hosts.
+    /// The identity with which a service of this user pairs with a relay. One identity has one place there, and the
+    /// user's own is for hosts.
     public static func ofService(_ id: ServiceID) throws(IdentityError) -> Identity {
         try loadOrCreate(file: "relay-\(id.text).pem")
     }

@@ -2,10 +2,11 @@ internal import Crypto
 import FoundationEssentials
 package import Identifiers
 
-/// Makes and checks the marks by which the page of another server of a broadcast knows that a server has sent its viewer
-/// there. Only then it begins without a click; any site could make the rest of the address.
+/// Makes and checks the marks by which the page of another server of a broadcast knows that a server has sent its
+/// viewer there. Only then it begins without a click; any site could make the rest of the address.
 ///
-///     time (8 bytes, big-endian, seconds since 1970) | nonce (16) | HMAC-SHA256(key, "share v1 move" | ID | time | nonce)
+///     time (8 bytes, big-endian, seconds since 1970) | nonce (16) | HMAC-SHA256(key, "share v1 move" | ID | time |
+///     nonce)
 ///
 /// Only the servers have the key, which is that of the passes.
 package struct MoveMark: Sendable {

@@ -17,7 +17,8 @@ package struct CandidatePolicy: Sendable {
         case elsewhere
 
         /// Whether loopback candidates are gathered for the peer. 127.0.0.1 reaches no remote STUN or TURN server, and
-        /// the attempts keep gathering busy; with servers, loopback is therefore only for peers that came over loopback.
+        /// the attempts keep gathering busy; with servers, loopback is therefore only for peers that came over
+        /// loopback.
         package func gathersLoopback(with servers: ICEServerResolver.Addresses) -> Bool {
             self == .loopback || self == .thisMachine && servers.isEmpty
         }
@@ -47,8 +48,9 @@ package struct CandidatePolicy: Sendable {
         return address.embeddedIPv4.allSatisfy(permits)
     }
 
-    /// Whether this machine may connect to an address because that peer has named it as a server, or as a place to go on.
-    /// A peer elsewhere does not name this machine's own addresses, where services listen that its firewall keeps from others.
+    /// Whether this machine may connect to an address because that peer has named it as a server, or as a place to go
+    /// on. A peer elsewhere does not name this machine's own addresses, where services listen that its firewall keeps
+    /// from others.
     /// - Parameter own: this machine's addresses.
     package func permits(server text: String, own: [String]) -> Bool {
         guard let address = IPAddress(text), permits(address) else { return false }

@@ -15,7 +15,8 @@ final class CandidateReporter: LocalCandidateDelegate {
     /// How long gathering takes where the other side has named servers.
     private static let gatheringTime = MediaDuration.seconds(3)
 
-    /// - Parameter repeats: each batch has all candidates since the description, as its receiver may see only the last one.
+    /// - Parameter repeats: each batch has all candidates since the description, as its receiver may see only the last
+    ///   one.
     init(loop: EventLoop, repeats: Bool) {
         self.repeats = repeats
         gathering = Self.gathering(repeats)

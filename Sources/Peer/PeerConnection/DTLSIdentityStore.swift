@@ -1,6 +1,7 @@
 import DTLSTransport
 
-/// The identity that the last session of a loop used, which is nearly always that of the next. Confined to the network loop.
+/// The identity that the last session of a loop used, which is nearly always that of the next. Confined to the network
+/// loop.
 final class DTLSIdentityStore {
     private var last: (certificateDER: [UInt8], identity: DTLSIdentity)?
 

@@ -7,8 +7,8 @@ public import Signaling
 /// Prepares STUN and TURN servers for libnice: resolves their names, and opens TCP and TLS tunnels to TURN servers,
 /// because libnice does neither well.
 ///
-/// Servers named by another peer are not trusted: their number is limited, malformed ones are left out, and so are addresses
-/// that `CandidatePolicy` refuses for the peer's place.
+/// Servers named by another peer are not trusted: their number is limited, malformed ones are left out, and so are
+/// addresses that `CandidatePolicy` refuses for the peer's place.
 public actor ICEServerResolver {
     /// The limit of a peer's servers; `addressLimit` is the limit of addresses of each kind.
     public static let serverLimit = 16
@@ -17,7 +17,8 @@ public actor ICEServerResolver {
     static let urlLimit = 32
     /// Tunnels are kept until `close`, as sessions may use them: those of servers that are not used any more count.
     static let tunnelLimit = 32
-    /// Tunnels that could not be opened. A relay or service that names servers must not have this machine try many addresses.
+    /// Tunnels that could not be opened. A relay or service that names servers must not have this machine try many
+    /// addresses.
     static let failureLimit = 64
 
     /// The addresses for ICE, and why some servers are not among them.

@@ -10,8 +10,8 @@ package import SessionDescription
 /// client unless the other side's description says otherwise; see `DTLSSetup.counterpart`.
 package enum NegotiationRole: Sendable { case offerer, answerer }
 
-/// Candidates in both directions: for descriptions, after them (trickle ICE, RFC 8838), and ICE restarts (RFC 9725 section
-/// 4.3).
+/// Candidates in both directions: for descriptions, after them (trickle ICE, RFC 8838), and ICE restarts (RFC 9725
+/// section 4.3).
 extension PeerConnection {
     /// The credentials and candidates for a description or an ICE restart.
     package struct LocalCandidates: Sendable {
@@ -142,8 +142,8 @@ extension PeerConnection {
 
     // MARK: ICE restart
 
-    /// Restarts ICE (RFC 8445 section 2.4): new credentials on the machine's present addresses. The old pair is used until
-    /// the new one is selected. Afterwards call `localCandidates`, and `begin` with the other side's credentials.
+    /// Restarts ICE (RFC 8445 section 2.4): new credentials on the machine's present addresses. The old pair is used
+    /// until the new one is selected. Afterwards call `localCandidates`, and `begin` with the other side's credentials.
     /// - Returns: false if a restart is not possible now.
     package func restart() -> Bool {
         guard !isEnded else { return false }

@@ -291,8 +291,8 @@ extension PeerConnection: SecureTransportDelegate {
 
     package func transportReceivedCloseNotify() { end(.closed) }
 
-    /// A receiver counts that as an interruption, and asks the host over HTTPS whether the session is over. A viewer whose
-    /// event stream is open has not left.
+    /// A receiver counts that as an interruption, and asks the host over HTTPS whether the session is over. A viewer
+    /// whose event stream is open has not left.
     package func transportMissesPeer() {
         if receiver != nil {
             liveness.noteMissed()

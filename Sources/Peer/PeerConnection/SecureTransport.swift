@@ -49,8 +49,8 @@ package final class SecureTransport {
     private let batch: PacketBatch
     private var isClient: Bool
     private var isClosed = false
-    /// The peer has sent an authentic packet. The DTLS association has been freed then: nothing that anybody can forge is
-    /// read any more.
+    /// The peer has sent an authentic packet. The DTLS association has been freed then: nothing that anybody can forge
+    /// is read any more.
     private var isProven = false
 
     /// The time limit from the offer to the end of the DTLS handshake.
@@ -81,8 +81,8 @@ package final class SecureTransport {
         path.delegate = self
     }
 
-    /// Sets the fingerprints of the remote certificate that its description names; to be called before the handshake. The
-    /// SHA-256 of a certificate that was known before stays.
+    /// Sets the fingerprints of the remote certificate that its description names; to be called before the handshake.
+    /// The SHA-256 of a certificate that was known before stays.
     package func expect(_ named: CertificateFingerprints) {
         if dtls.expectedFingerprint?.isEmpty == true { dtls.expectedFingerprint = named.sha256.bytes }
         dtls.furtherFingerprints = named.others.map(\.bytes)
@@ -126,8 +126,8 @@ package final class SecureTransport {
         }
     }
 
-    /// Sends RTP packets as long as there are some. Several threads may call it, each for other transports, while the loop
-    /// does nothing else with them.
+    /// Sends RTP packets as long as there are some. Several threads may call it, each for other transports, while the
+    /// loop does nothing else with them.
     /// - Parameters:
     ///   - batch: empty; not the loop's, as that one may hold packets of another transport.
     ///   - next: writes as many packets as it has and the slots have room for, and returns how many; 0 ends it.

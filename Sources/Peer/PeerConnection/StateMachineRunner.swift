@@ -47,7 +47,8 @@ package final class StateMachineRunner<State: StateMachine>: Sendable {
     /// Safe from `carryOut`, too: those actions follow then.
     /// - Parameters:
     ///   - input: nil: the deadline has passed.
-    ///   - carryOut: called with each action of this input, and with those of others that come meanwhile. It must not wait.
+    ///   - carryOut: called with each action of this input, and with those of others that come meanwhile. It must not
+    ///     wait.
     package func handle<Owner: AnyObject & Sendable>(
         _ input: State.Input?, of owner: Owner, carryOut: @escaping @Sendable (Owner, State.Action) -> Void
     ) {

@@ -69,8 +69,8 @@ struct Clip {
         video = video?.with(entry?.colorSpace)
     }
 
-    /// The clip begins with the wanted instant if the picture of that instant can be shown, and with the first one that can
-    /// be shown otherwise.
+    /// The clip begins with the wanted instant if the picture of that instant can be shown, and with the first one that
+    /// can be shown otherwise.
     private static func start(_ blocks: [Block], _ codec: VideoCodec?, wanted: Int64) -> Int64 {
         guard let codec else { return wanted }
         let keyframes = blocks.filter { $0.audioTrack == nil && $0.isKeyframe }

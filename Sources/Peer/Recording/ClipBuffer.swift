@@ -4,9 +4,9 @@ import Synchronization
 
 /// Keeps the last seconds of a session's media in memory, still encoded, so that they can be saved at any moment.
 ///
-/// Kept are whole groups of pictures: a key frame, the frames after it, and the audio meanwhile. A group is dropped when
-/// all of it is older than the wanted length, or when there is no room for more. A key frame is requested only when the
-/// newest group has become long.
+/// Kept are whole groups of pictures: a key frame, the frames after it, and the audio meanwhile. A group is dropped
+/// when all of it is older than the wanted length, or when there is no room for more. A key frame is requested only
+/// when the newest group has become long.
 /// - Isolation: as for `EncodedMediaSink`; `export` and `status` may be called from any thread.
 public final class ClipBuffer: EncodedMediaSink {
     public struct Status: Equatable, Sendable {
@@ -46,8 +46,8 @@ public final class ClipBuffer: EncodedMediaSink {
 
     /// Saves the last seconds to a new file. The buffer goes on meanwhile, and stays as it is.
     ///
-    /// The clip begins with the picture of that instant: the frames before it, up to the key frame, are in the file too, but
-    /// are not shown (RFC 6386 section 9.1, `show_frame`).
+    /// The clip begins with the picture of that instant: the frames before it, up to the key frame, are in the file
+    /// too, but are not shown (RFC 6386 section 9.1, `show_frame`).
     /// - Parameter length: nil: all that is kept; more than that is all, too.
     /// - Throws: if nothing has been received, or if the file cannot be written. Blocks on the disk.
     public func export(

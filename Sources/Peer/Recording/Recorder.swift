@@ -33,8 +33,8 @@ public final class Recorder: EncodedMediaSink {
     private static let requestInterval = MediaDuration.seconds(3)
 
     /// - Parameters:
-    ///   - reservesFile: creates the first file at once, so that a name that cannot be used is known before the session.
-    ///     A file into which nothing was written is removed.
+    ///   - reservesFile: creates the first file at once, so that a name that cannot be used is known before the
+    ///     session. A file into which nothing was written is removed.
     ///   - split: when to go on in another file; nil: never.
     ///   - emit: called on the thread `disk`.
     public init(

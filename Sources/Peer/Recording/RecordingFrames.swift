@@ -9,8 +9,8 @@ public enum RecordingFrames {
     /// Reads the frames for the picture at each of some instants, in one pass over the file. Blocks on the disk.
     /// - Parameters:
     ///   - instants: from the beginning of the recording, rising.
-    ///   - body: called for each instant with the frames from a key frame on; the last one has the picture. Not called for
-    ///     instants before the first frame.
+    ///   - body: called for each instant with the frames from a key frame on; the last one has the picture. Not called
+    ///     for instants before the first frame.
     /// - Throws: if the file cannot be read, or has no video.
     public static func forEach(
         of path: String, at instants: [MediaDuration],

@@ -69,8 +69,8 @@ struct RecordingPart {
         try file.requestSync()
     }
 
-    /// Removes the last tracks if they have no block, such as that of a microphone that was never switched on. Tracks before
-    /// them stay, as readers count them.
+    /// Removes the last tracks if they have no block, such as that of a microphone that was never switched on. Tracks
+    /// before them stay, as readers count them.
     private func removeEmptyTracks() throws(RecordingFileFailure) {
         guard let last = usedTracks.max(), Int(last) < trackCount else { return }
         for number in Int(last) + 1...trackCount { try file.remove(track: number) }

@@ -59,9 +59,9 @@ struct RecordingWriter {
         self.emit = emit
     }
 
-    /// The next key frame begins a file, so one is wanted: the file is full, the colours have changed, or frames are left out
-    /// because too many files were begun.
-    /// So does a file whose last key frame is long ago: a player that seeks decodes all frames after it.
+    /// The next key frame begins a file, so one is wanted: the file is full, the colours have changed, or frames are
+    /// left out because too many files were begun. So does a file whose last key frame is long ago: a player that seeks
+    /// decodes all frames after it.
     var wantsKeyframe: Bool {
         video != nil && (isPartFull || isHeld || framesSinceKeyframe >= Self.longestGroup || hasOtherColors)
     }

@@ -5,8 +5,8 @@ import NIOHTTP1
 import NIOPosix
 import NIOSSL
 
-/// Offers one file to browsers that know a secret address and that its owner accepts: once, or until `stop`. Over HTTPS with
-/// the user's own certificate, which browsers warn of.
+/// Offers one file to browsers that know a secret address and that its owner accepts: once, or until `stop`. Over HTTPS
+/// with the user's own certificate, which browsers warn of.
 public final class OfferedFile: Sendable {
     /// Who asks for the file.
     public struct Request: Sendable {

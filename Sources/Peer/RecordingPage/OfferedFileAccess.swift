@@ -1,5 +1,5 @@
-/// Who may have an offered file: browsers that its owner has accepted, until it was given out as often as it may be. A value,
-/// without I/O.
+/// Who may have an offered file: browsers that its owner has accepted, until it was given out as often as it may be. A
+/// value, without I/O.
 struct OfferedFileAccess: Sendable {
     enum State: Sendable, Equatable {
         /// Nobody was asked yet.

@@ -129,8 +129,8 @@ public final class RelaySession: Sendable {
     /// Presents this certificate to connections that come from now on. There was another one at the start.
     public func present(_ certificate: ServerCertificate) { session.present(certificate) }
 
-    /// Takes no further publisher and no further viewer from now on. What runs goes on, or moves to another relay of the
-    /// cluster.
+    /// Takes no further publisher and no further viewer from now on. What runs goes on, or moves to another relay of
+    /// the cluster.
     public func drain() { streams.drain() }
 
     /// Whether publishers and viewers are taken.

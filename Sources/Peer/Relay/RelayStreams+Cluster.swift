@@ -104,8 +104,8 @@ extension RelayStreams: BroadcastFinder {
         }
     }
 
-    /// Whether this relay may connect to an address because that was announced as another relay's: loopback and link-local
-    /// only where this one is there itself, whoever writes on the bus.
+    /// Whether this relay may connect to an address because that was announced as another relay's: loopback and
+    /// link-local only where this one is there itself, whoever writes on the bus.
     static func permits(_ own: ClusterNode) -> @Sendable (_ address: String) -> Bool {
         let policy = CandidatePolicy(CandidatePolicy.place(of: own.host, own: []))
         return { policy.permits(server: $0, own: []) }

@@ -210,8 +210,8 @@ final class RelayStreams: Sendable {
         if let session = self[id]?.session { service.finish(session, reason: reason) }
     }
 
-    /// Tells the publisher, or the relay that a broadcast is fetched from, what the slowest viewer can get; nil: as much
-    /// as the others.
+    /// Tells the publisher, or the relay that a broadcast is fetched from, what the slowest viewer can get; nil: as
+    /// much as the others.
     func report(slowest: Bitrate?, of id: BroadcastID) {
         guard let stream = self[id] else { return }
         if let session = stream.session {

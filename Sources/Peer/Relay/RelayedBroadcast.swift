@@ -285,8 +285,8 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
 
     // MARK: The viewers' requests
 
-    /// The publisher follows its own line and the fastest viewer's; viewers with less get fewer layers or wait for a key
-    /// frame.
+    /// The publisher follows its own line and the fastest viewer's; viewers with less get fewer layers or wait for a
+    /// key frame.
     func apply(_ decision: EncoderPolicy.Decision) {}
 
     func setReferences(_ policy: LongTermReferencePolicy, of encoding: EncodingID) {}

@@ -107,8 +107,8 @@ struct StreamTable<Media: Sendable>: Sendable {
         streams.filter { $0.value.upstream != nil }.sorted { $0.key.text < $1.key.text }.map(\.value)
     }
 
-    /// The broadcast that a publisher goes on with: that of the session that it replaces, or the one that it has published
-    /// to another relay.
+    /// The broadcast that a publisher goes on with: that of the session that it replaces, or the one that it has
+    /// published to another relay.
     /// - Parameter isOwner: the publisher is that of the broadcast which it names.
     func broadcast(continuedBy publisher: Publisher, isOwner: Bool) -> BroadcastID? {
         if let id = publisher.replaces.flatMap({ sessions[$0] }) { return id }
@@ -293,8 +293,8 @@ struct StreamTable<Media: Sendable>: Sendable {
         return actions + (wasLive ? [.look(id, at: now)] : look(id, relays, now))
     }
 
-    /// Ends the sessions with a relay that is not heard any more, so that another one is asked. A session whose media comes
-    /// goes on.
+    /// Ends the sessions with a relay that is not heard any more, so that another one is asked. A session whose media
+    /// comes goes on.
     private func leave(_ relay: String) -> [Action] {
         let reason = EndReason(.connectionLost, "the relay \(relay) is not heard any more")
         let numbers = streams.values.compactMap { stream -> Int? in

@@ -155,8 +155,8 @@ actor RelayRegistration {
     }
 
     /// - Returns: nil after success; `.refused` if the relay's operator does not want the service, or the identifier is
-    ///   another certificate's (403). All else may go away: a relay that is about to stop, another server at its address, a
-    ///   tunnel of before that has not ended yet.
+    ///   another certificate's (403). All else may go away: a relay that is about to stop, another server at its
+    ///   address, a tunnel of before that has not ended yet.
     private func register(_ server: SignalingServer) async -> PairingFailure? {
         do throws(PairingFailure) {
             await useServers(GrantedServers(try await pair(), by: relay.host))

@@ -5,8 +5,8 @@ import MediaCore
 
 /// A viewer that knocks at a relay, as the relay tells the host.
 ///
-/// The relay has checked the viewer's signature. It could lie about all of this, as it could let anybody watch: it has the
-/// media.
+/// The relay has checked the viewer's signature. It could lie about all of this, as it could let anybody watch: it has
+/// the media.
 package struct ViewerDocument: Codable {
     var type = "viewer"
     /// Of the question.

@@ -236,7 +236,8 @@ public final class WHIPEndpoint: PublishingEndpoint {
         return Self.client([host: address])
     }
 
-    /// - Throws: what `body` throws; `HTTPClientError.deadlineExceeded` after `timeout`, when `body` has been cancelled.
+    /// - Throws: what `body` throws; `HTTPClientError.deadlineExceeded` after `timeout`, when `body` has been
+    ///   cancelled.
     private static func within(
         _ timeout: TimeAmount, _ body: @escaping @Sendable () async throws -> Answer
     ) async throws -> Answer {

@@ -8,9 +8,9 @@ internal import Synchronization
 /// Close everything that uses the loop, then `stop()` it: the thread keeps the loop alive until then.
 public final class EventLoop: @unchecked Sendable {
     // SAFETY: `context`, `clock`, `timerSource` and `wakeup` are set once and refer to objects that lock themselves or
-    // are touched on the thread only; `thread` is written in `init` and read by the first stop; `timers`, `coarseTimers`,
-    // `dueTimers`, `readers`, `sharedObjects`, `room` and `moderation` are touched on the thread only; bodies from other threads
-    // pass through `inbox`.
+    // are touched on the thread only; `thread` is written in `init` and read by the first stop; `timers`,
+    // `coarseTimers`, `dueTimers`, `readers`, `sharedObjects`, `room` and `moderation` are touched on the thread only;
+    // bodies from other threads pass through `inbox`.
 
     /// The GMainContext, for libraries that attach sources of their own to it.
     public let context: OpaquePointer
@@ -134,8 +134,9 @@ public final class EventLoop: @unchecked Sendable {
         return isFirst
     }
 
-    /// While the loop wakes up often, begins an iteration no sooner than this after the last one began, so that datagrams
-    /// that come one by one are read together, as with the interrupt moderation of network adapters. Call it on the loop.
+    /// While the loop wakes up often, begins an iteration no sooner than this after the last one began, so that
+    /// datagrams that come one by one are read together, as with the interrupt moderation of network adapters. Call it
+    /// on the loop.
     public func moderate(_ interval: MediaDuration) {
         preconditionOnLoop()
         moderation = WakeupModeration(interval: interval)

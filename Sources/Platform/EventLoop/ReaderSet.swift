@@ -15,8 +15,8 @@ public final class ReaderSet {
     fileprivate init(_ loop: EventLoop) { self.loop = loop }
 
     /// Adds a descriptor, which must stay open until it is removed.
-    /// - Parameter read: called in each iteration in which the descriptor is readable. It returns true if it has emptied
-    ///   it; else it is called again in the next iteration. It may add and remove descriptors.
+    /// - Parameter read: called in each iteration in which the descriptor is readable. It returns true if it has
+    ///   emptied it; else it is called again in the next iteration. It may add and remove descriptors.
     /// - Returns: false if the kernel does not take it.
     public func add(_ descriptor: Int32, _ read: @escaping () -> Bool) -> Bool {
         loop.preconditionOnLoop()

@@ -1,8 +1,8 @@
 internal import Glibc
 package import MediaCore
 
-/// A copy of a captured frame as last read, without the cursor. It finds the blocks that really differ, as terminals and
-/// browsers redraw much without a change.
+/// A copy of a captured frame as last read, without the cursor. It finds the blocks that really differ, as terminals
+/// and browsers redraw much without a change.
 package final class ScreenShadow {
     package let size: PixelSize
     /// Bytes from one row to the next; a multiple of 64.

@@ -1,8 +1,8 @@
 internal import CLinux
 internal import Glibc
 
-/// A pipe without a name. No program that is started on any thread inherits its ends, unless it is given them (`pipe2` with
-/// O_CLOEXEC).
+/// A pipe without a name. No program that is started on any thread inherits its ends, unless it is given them (`pipe2`
+/// with O_CLOEXEC).
 public struct AnonymousPipe: Sendable {
     /// To be closed by the caller, as `write`.
     public let read: Int32

@@ -3,9 +3,9 @@ internal import Glibc
 
 /// A program that this process has started; in a process group of its own, unless it reads the terminal.
 ///
-/// It and all that it has started end with this process, however that ends: a supervisor, a process of its own, adopts what
-/// has left the group or was forked twice (PR_SET_CHILD_SUBREAPER). One that reads the terminal has none; the kernel ends
-/// it with the thread that started it. Confined to that thread.
+/// It and all that it has started end with this process, however that ends: a supervisor, a process of its own, adopts
+/// what has left the group or was forked twice (PR_SET_CHILD_SUBREAPER). One that reads the terminal has none; the
+/// kernel ends it with the thread that started it. Confined to that thread.
 public struct ChildProcess: ~Copyable {
     public enum End: Equatable, Sendable {
         case exited(Int32)
@@ -17,8 +17,8 @@ public struct ChildProcess: ~Copyable {
     }
 
     public let id: Int32
-    /// Readable when the process has ended: the connection to the supervisor, or a pidfd (pidfd_open(2)). Closed with the
-    /// value.
+    /// Readable when the process has ended: the connection to the supervisor, or a pidfd (pidfd_open(2)). Closed with
+    /// the value.
     public let descriptor: Int32
     /// The process of the supervisor; nil without one.
     private let supervisor: Int32?

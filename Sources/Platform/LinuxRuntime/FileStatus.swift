@@ -2,7 +2,8 @@ internal import Glibc
 
 /// What the system says of a file (stat(2)).
 ///
-/// This file imports Glibc alone: where a module has `stat` from Foundation, a release build takes its members for CoreFoundation's.
+/// This file imports Glibc alone: where a module has `stat` from Foundation, a release build takes its members for
+/// CoreFoundation's.
 public struct FileStatus: Equatable, Sendable {
     public let owner: UInt32
     public let group: UInt32

@@ -20,8 +20,9 @@ public final class ForkJoinPool: Sendable {
     }
 
     /// One loop.
-    // SAFETY: `body` is called by several threads at once, with another item and another worker each; the caller of `run`
-    // answers for what it does. It is set to nil when all calls have returned, while the threads may still hold the job.
+    // SAFETY: `body` is called by several threads at once, with another item and another worker each; the caller of
+    // `run` answers for what it does. It is set to nil when all calls have returned, while the threads may still hold
+    // the job.
     private final class Job: @unchecked Sendable {
         let count: Int
         let run: Int
@@ -73,8 +74,8 @@ public final class ForkJoinPool: Sendable {
         }
     }
 
-    /// Calls `body` once for each item, on several threads at a time, and returns when all calls have returned. Not from
-    /// `body`, and not from two threads at once.
+    /// Calls `body` once for each item, on several threads at a time, and returns when all calls have returned. Not
+    /// from `body`, and not from two threads at once.
     /// - Parameters:
     ///   - run: how many items a thread takes at a time.
     ///   - body: gets the item, 0..<`count`, and the number of the thread, 0..<`width`.

@@ -2,9 +2,9 @@
 ///
 /// Overflow policy: refuse. The producer is told and decides what follows: skip, or drop to the next key frame.
 /// Allocates: only for a frame that is larger than all before it.
-// SAFETY: `frames` is storage that is allocated once and never moves; one element of it is reached only by the side that
-// holds its index: free -> producer -> ready -> consumer -> free. Indices change hands in a Monitor, which also orders
-// the accesses. `oldest` reads an element while the Monitor holds its index in `ready`.
+// SAFETY: `frames` is storage that is allocated once and never moves; one element of it is reached only by the side
+// that holds its index: free -> producer -> ready -> consumer -> free. Indices change hands in a Monitor, which also
+// orders the accesses. `oldest` reads an element while the Monitor holds its index in `ready`.
 public final class FrameQueue<Info: Sendable>: @unchecked Sendable {
     private struct Frame {
         var buffer: UnsafeMutableRawBufferPointer

@@ -1,8 +1,9 @@
 internal import CLinux
 internal import Glibc
 
-/// Memory that another program fills with frames and lends by its descriptor. It is mapped if it cannot shrink, and read with
-/// `pread` otherwise: whoever has its descriptor may shorten it at any time, and reading a mapping behind the end is a SIGBUS.
+/// Memory that another program fills with frames and lends by its descriptor. It is mapped if it cannot shrink, and
+/// read with `pread` otherwise: whoever has its descriptor may shorten it at any time, and reading a mapping behind the
+/// end is a SIGBUS.
 ///
 /// - Isolation: one thread at a time.
 package final class LentMemory {

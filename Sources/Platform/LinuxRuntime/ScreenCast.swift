@@ -17,7 +17,8 @@ package struct ScreenCastGrant: Sendable, Equatable {
 
 /// Asks the desktop for a screen cast.
 package protocol ScreenCast: AnyObject, Sendable {
-    /// Ends an earlier grant and asks for a new one. Blocks until the desktop, or its user, has answered; `close` ends that.
+    /// Ends an earlier grant and asks for a new one. Blocks until the desktop, or its user, has answered; `close` ends
+    /// that.
     /// - Parameter usesRestoring: whether the desktop may grant what it granted last time, without asking its user.
     func open(usesRestoring: Bool) throws(SourceFailure) -> ScreenCastGrant
 

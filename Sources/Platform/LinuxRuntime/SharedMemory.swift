@@ -58,9 +58,9 @@ public final class SharedMemory: Sendable {
         self.descriptor = descriptor
     }
 
-    /// The size of a file that can be mapped without a risk: reading a mapping behind the end of its file ends the process
-    /// (SIGBUS). It is sealed against that (`F_SEAL_SHRINK`), and has no huge pages, which may be missing when they are
-    /// first read.
+    /// The size of a file that can be mapped without a risk: reading a mapping behind the end of its file ends the
+    /// process (SIGBUS). It is sealed against that (`F_SEAL_SHRINK`), and has no huge pages, which may be missing when
+    /// they are first read.
     /// - Returns: nil for every other file.
     public static func sealedSize(of descriptor: Int32) -> Int? {
         var status = stat()

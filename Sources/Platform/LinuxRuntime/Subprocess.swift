@@ -1,9 +1,9 @@
 internal import CLinux
 internal import Glibc
 
-/// A program that this process has started. It gets no other descriptor than its standard streams, and no signal is blocked
-/// in it: threads of Dispatch block nearly all, and a program inherits the mask of the thread that starts it. Reaped by a
-/// thread of its own. Safe from any thread; the program goes on when the object is released.
+/// A program that this process has started. It gets no other descriptor than its standard streams, and no signal is
+/// blocked in it: threads of Dispatch block nearly all, and a program inherits the mask of the thread that starts it.
+/// Reaped by a thread of its own. Safe from any thread; the program goes on when the object is released.
 public final class Subprocess: Sendable {
     public struct Failure: Error, Equatable {
         /// ENOENT, for example.
@@ -108,7 +108,8 @@ public final class Subprocess: Sendable {
     /// Sends it a signal. Does nothing after its end.
     public func send(_ signal: Int32) { whileRunning { _ = kill($0, signal) } }
 
-    /// Calls `body` with the process id, which does not belong to another process meanwhile. Does nothing after its end.
+    /// Calls `body` with the process id, which does not belong to another process meanwhile. Does nothing after its
+    /// end.
     public func whileRunning(_ body: (Int32) -> Void) {
         // Under the lock, as it is reaped under it.
         end.with { if $0 == nil { body(id) } }

@@ -3,8 +3,8 @@ internal import Glibc
 
 /// Programs that only root and this user can replace.
 ///
-/// The path is opened a component at a time, and each opened descriptor is looked at, symbolic links and what they point
-/// to as well. What passes can be run by its path: nobody else can change a component of it.
+/// The path is opened a component at a time, and each opened descriptor is looked at, symbolic links and what they
+/// point to as well. What passes can be run by its path: nobody else can change a component of it.
 public enum TrustedProgram {
     public struct Failure: Error, Equatable, Sendable {
         public enum Reason: Equatable, Sendable {

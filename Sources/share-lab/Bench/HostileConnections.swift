@@ -2,8 +2,8 @@ import Foundation
 import LinuxRuntime
 import MediaCore
 
-/// Keeps TCP connections to a port of this machine open that never finish a TLS handshake, from 250 addresses. One that the
-/// other side closes is opened again.
+/// Keeps TCP connections to a port of this machine open that never finish a TLS handshake, from 250 addresses. One that
+/// the other side closes is opened again.
 final class HostileConnections: BenchAttack.Running {
     private let progress = Monitor(AttackProgress(["hostileConnections", "hostileConnectionsClosed"]))
     /// New ones in one round over all.

@@ -4,8 +4,8 @@ import Foundation
 import MediaCore
 import WindowPlayout
 
-/// The hidden command `share controller`: writes a line for each press of the share button of a game controller, until the
-/// end of stdin. ShareKit's `ControllerTrigger` runs it, as SDL would take an app's controllers from the app.
+/// The hidden command `share controller`: writes a line for each press of the share button of a game controller, until
+/// the end of stdin. ShareKit's `ControllerTrigger` runs it, as SDL would take an app's controllers from the app.
 struct ControllerCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "controller", abstract: "Say when a controller's share button is pressed.", shouldDisplay: false)

@@ -3,8 +3,8 @@ import Foundation
 import LinuxRuntime
 import Synchronization
 
-/// A shell command of the user that is told of a broadcast, and not waited for. What it is told is in its environment alone, as
-/// other users of the machine can read arguments.
+/// A shell command of the user that is told of a broadcast, and not waited for. What it is told is in its environment
+/// alone, as other users of the machine can read arguments.
 struct UserCommand: Sendable {
     /// Such as "--on-live".
     let option: String

@@ -32,8 +32,8 @@ final class BroadcastBus: Sendable {
     private let problem = Monitor<String?>(nil)
     private let hasEnded = Monitor(false)
 
-    /// Connects to the session bus of the environment, and takes the name. Without a bus the broadcast goes on; `share doctor`
-    /// says what that means. If another program has the name, a sentence says so.
+    /// Connects to the session bus of the environment, and takes the name. Without a bus the broadcast goes on; `share
+    /// doctor` says what that means. If another program has the name, a sentence says so.
     /// - Throws: if another broadcast has the name.
     init(_ environment: [String: String], stop: @escaping @Sendable (EndReason) -> Void) throws(CommandError) {
         guard let address = SessionBusAddress.running(in: environment) else {
@@ -51,7 +51,8 @@ final class BroadcastBus: Sendable {
     }
 
     /// The broadcast has begun.
-    /// - Parameter service: the identifier and the name of the service that receives it; empty for viewers with the link.
+    /// - Parameter service: the identifier and the name of the service that receives it; empty for viewers with the
+    ///   link.
     func begin(_ broadcast: any ControllableBroadcast, service: String) {
         if let problem = problem.with({ $0 }) {
             ErrorOutput.writeLine("share: \(problem), so desktop programs do not see this broadcast")

@@ -4,8 +4,8 @@ import MediaCore
 import PeerConnection
 import SessionBus
 
-/// Shows on the desktop that the screen is broadcast: an icon in the tray, with a menu, or a notification where the desktop
-/// has no tray. On the thread of ``BroadcastBus``.
+/// Shows on the desktop that the screen is broadcast: an icon in the tray, with a menu, or a notification where the
+/// desktop has no tray. On the thread of ``BroadcastBus``.
 final class BroadcastIndicator {
     /// What the menu offers, by the numbers of its items.
     enum Choice: Int {

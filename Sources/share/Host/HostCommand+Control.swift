@@ -20,8 +20,8 @@ extension HostCommand {
         if isOfSession { try SystemBroadcast.check(ProcessInfo.processInfo.environment) }
     }
 
-    /// Makes this the one broadcast of the session's screen, unless it shows the test video or another display. Called when
-    /// the user has agreed: a host that still asks keeps no other from broadcasting.
+    /// Makes this the one broadcast of the session's screen, unless it shows the test video or another display. Called
+    /// when the user has agreed: a host that still asks keeps no other from broadcasting.
     /// - Throws: if the screen is broadcast already.
     func claimSystemBroadcast(_ run: HostRun) throws(CommandError) {
         guard isOfSession else { return }
@@ -54,8 +54,8 @@ extension HostCommand {
         }
     }
 
-    /// Counts down in the status line, or with one line where there is no terminal. Returns early if there is a reason to
-    /// end.
+    /// Counts down in the status line, or with one line where there is no terminal. Returns early if there is a reason
+    /// to end.
     static func countDown(_ countdown: Int, until ending: Monitor<EndReason?>, _ output: DataOutput) {
         guard countdown > 0 else { return }
         output.event("countdown", ["seconds": .integer(countdown)])

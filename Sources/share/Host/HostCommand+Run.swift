@@ -27,7 +27,8 @@ extension HostCommand {
     /// The broadcast's name.
     var ownName: String { name ?? OwnName.text }
 
-    /// Asks what to share where there is a choice: in the terminal, or in a window if this was started from the desktop.
+    /// Asks what to share where there is a choice: in the terminal, or in a window if this was started from the
+    /// desktop.
     private mutating func chooseSource() throws {
         let hasTerminal = isatty(STDIN_FILENO) == 1 && ErrorOutput.isTerminal
         let isFromDesktop = isatty(STDIN_FILENO) != 1 && accept == .ask && preferredExtension == nil && relay == nil

@@ -9,8 +9,8 @@ import PeerConnection
 import SessionBus
 import ShareKit
 
-/// The broadcast of the session's screen, of which a user session has one: it holds the lock and the bus's name, shows an
-/// indicator, and pauses while the session is locked.
+/// The broadcast of the session's screen, of which a user session has one: it holds the lock and the bus's name, shows
+/// an indicator, and pauses while the session is locked.
 ///
 /// Hosts of the test video, and of a display other than the session's, are none.
 final class SystemBroadcast: Sendable {

@@ -197,7 +197,8 @@ struct JoinCommand: ParsableCommand {
 
 /// Returns the output of an audio track: PulseAudio or, without it, SDL.
 ///
-/// SDL reopens its audio device after a silence, and some servers then drop the first second, so PulseAudio is tried first.
+/// SDL reopens its audio device after a silence, and some servers then drop the first second, so PulseAudio is tried
+/// first.
 func makeAudioSink() throws(SourceFailure) -> any AudioSink {
     do throws(SourceFailure) {
         return try PulseAudioSink()

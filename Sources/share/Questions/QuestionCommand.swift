@@ -24,8 +24,8 @@ struct QuestionCommand: ParsableCommand {
         } catch {
             throw ExitStatus.noDisplay.code
         }
-        // The window stays until the process ends: SDL may send an event to a window that it has closed, and Xlib then ends
-        // the process, which has to have answered before.
+        // The window stays until the process ends: SDL may send an event to a window that it has closed, and Xlib then
+        // ends the process, which has to have answered before.
         try withExtendedLifetime(dialog) {
             guard let answer = dialog.run() else { throw ExitStatus.unanswered.code }
             FileHandle.standardOutput.write(try JSONEncoder().encode(answer))

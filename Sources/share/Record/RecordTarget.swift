@@ -46,8 +46,8 @@ struct RecordTarget {
         return "\(safeName(broadcast)) \(day) \(clock).webm"
     }
 
-    /// A name from the network as part of a file's name: no separators, no hidden files, nothing that a shell or another
-    /// file system does not like.
+    /// A name from the network as part of a file's name: no separators, no hidden files, nothing that a shell or
+    /// another file system does not like.
     static func safeName(_ name: String) -> String {
         let clean = UntrustedText.clean(name, fallback: "share")
         var text = String(clean.map { "/\\:*?\"<>|".contains($0) ? "-" : $0 })

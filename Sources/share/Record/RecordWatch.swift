@@ -12,8 +12,8 @@ import Viewer
 
 /// Records one broadcast whenever it runs, for `share record --watch`: each session to a file of its own.
 ///
-/// A session that was lost, and a host that cannot be reached, are tried again, after 2 s at first and after a minute at
-/// most. A refusal ends it: people are not asked again and again.
+/// A session that was lost, and a host that cannot be reached, are tried again, after 2 s at first and after a minute
+/// at most. A refusal ends it: people are not asked again and again.
 final class RecordWatch: Sendable {
     struct Settings: Sendable {
         var folder: String

@@ -81,8 +81,8 @@ enum FFmpeg {
         }
     }
 
-    /// Filters that convert pictures to BT.601 in limited range, before others: ffmpeg does not heed what the file says of
-    /// the colours of VP8 and VP9. Empty if it says nothing.
+    /// Filters that convert pictures to BT.601 in limited range, before others: ffmpeg does not heed what the file says
+    /// of the colours of VP8 and VP9. Empty if it says nothing.
     static func conversion(of space: ColorSpace?) -> String {
         guard let space else { return "" }
         var options = ["out_range=limited", "out_color_matrix=bt601"]

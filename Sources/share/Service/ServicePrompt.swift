@@ -16,8 +16,8 @@ struct ServicePrompt {
     enum Purpose {
         /// It gets everything that is shared.
         case broadcast
-        /// It is a relay over which viewers reach this host, and which sends to them if there are more than so many; nil: it
-        /// never does.
+        /// It is a relay over which viewers reach this host, and which sends to them if there are more than so many;
+        /// nil: it never does.
         case tunnel(directViewers: Int?)
 
         var isTunnel: Bool { if case .tunnel = self { true } else { false } }

@@ -191,8 +191,8 @@ final class ServiceReporter: Sendable {
         window?.setIcon(nil)
     }
 
-    /// Shows in the window's title and icon which application a broadcast has in front, its title if the host's user gave one,
-    /// and whose it is.
+    /// Shows in the window's title and icon which application a broadcast has in front, its title if the host's user
+    /// gave one, and whose it is.
     private func show(_ application: ApplicationInfo?, of publisher: Publisher) {
         guard let window else { return }
         var parts = [application?.name, publisher.setup["title"], publisher.application?.name ?? publisher.kind]

@@ -4,10 +4,11 @@ import LinuxRuntime
 public import MediaCore
 import Synchronization
 
-/// A window with a question: texts, terms that are scrolled, fields, choices and buttons. Its process shows nothing else.
+/// A window with a question: texts, terms that are scrolled, fields, choices and buttons. Its process shows nothing
+/// else.
 ///
-/// A key or a click counts only some time after the window has appeared, as before it was meant for something else. Escape,
-/// and closing the window, refuse.
+/// A key or a click counts only some time after the window has appeared, as before it was meant for something else.
+/// Escape, and closing the window, refuse.
 /// - Isolation: main thread.
 public final class QuestionDialog {
     let question: WindowQuestion

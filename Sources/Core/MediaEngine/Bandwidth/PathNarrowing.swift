@@ -1,11 +1,12 @@
 import MediaCore
 
 /// Detects that a path which had become narrower is wide again: packet trains arrive much faster than those that were
-/// saturated when the rate was decreased. With competing flows they do not, as trains show the capacity of the path then,
-/// too. Compare the recovery probing of libwebrtc's `probe_controller.cc` (`RequestProbe`), which takes one probe for it.
+/// saturated when the rate was decreased. With competing flows they do not, as trains show the capacity of the path
+/// then, too. Compare the recovery probing of libwebrtc's `probe_controller.cc` (`RequestProbe`), which takes one probe
+/// for it.
 struct PathNarrowing {
-    /// Trains behind a queue of this delay show the capacity. Several are compared, as a train that competes with another
-    /// flow shows less.
+    /// Trains behind a queue of this delay show the capacity. Several are compared, as a train that competes with
+    /// another flow shows less.
     private static let queue = MediaDuration.milliseconds(30)
     /// Trains further apart belong to two queues.
     private static let episode = MediaDuration.seconds(2)
@@ -104,8 +105,8 @@ struct PathNarrowing {
         return pausedUntil.map { now >= $0 } ?? true
     }
 
-    /// How long after a probe the next one may be sent: a second, and so long that probes take `probeShare` of the rate at
-    /// most.
+    /// How long after a probe the next one may be sent: a second, and so long that probes take `probeShare` of the rate
+    /// at most.
     func probePause(at rate: Bitrate, now: MediaInstant) -> MediaDuration {
         guard let lastDrop, isKnown(now) else { return Self.longestProbePause }
         if let promise, promises <= Self.mostPromises,

@@ -2,9 +2,10 @@ public import MediaCore
 
 /// Detects that all flows of a sender are limited by one bottleneck, which then is the sender's own line.
 ///
-/// RFC 8382 compares statistics of the one-way delay, which needs packets at a steady rate. This detector goes by the bandwidth
-/// estimates, as a screen sends few: flows of this engine converge to about equal rates in a bottleneck that they share
-/// (RFC 8867 section 5.4), and are limited at the same time. Receivers whose own lines are slow and about equal look the same.
+/// RFC 8382 compares statistics of the one-way delay, which needs packets at a steady rate. This detector goes by the
+/// bandwidth estimates, as a screen sends few: flows of this engine converge to about equal rates in a bottleneck that
+/// they share (RFC 8867 section 5.4), and are limited at the same time. Receivers whose own lines are slow and about
+/// equal look the same.
 public struct SharedBottleneckDetector: Sendable {
     /// One flow, with what it can get at present.
     public struct Flow: Equatable, Sendable {

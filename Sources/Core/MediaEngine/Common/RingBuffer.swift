@@ -1,5 +1,5 @@
-/// A first-in, first-out queue of fixed capacity. Allocates once, at the first element, as most senders of a relay never
-/// use most of theirs.
+/// A first-in, first-out queue of fixed capacity. Allocates once, at the first element, as most senders of a relay
+/// never use most of theirs.
 struct RingBuffer<Element> {
     private let capacity: Int
     private let filler: Element

@@ -85,7 +85,8 @@ struct ForwardedStream {
 
     // MARK: Joining
 
-    /// As much as a receiver gets in 0.4 s at the bitrate that it begins with, and as many frames as a decoder takes at once.
+    /// As much as a receiver gets in 0.4 s at the bitrate that it begins with, and as many frames as a decoder takes at
+    /// once.
     private static let replayLimit = (bytes: 128 * 1_024, frames: ForwardedVideo.replayedFrames)
     /// Between the timestamps of frames that are sent at once. A player that schedules by them must not be behind
     /// from then on.

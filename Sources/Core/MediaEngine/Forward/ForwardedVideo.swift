@@ -4,10 +4,10 @@ import RTPWire
 /// The packets of a video stream that is forwarded without being decoded, in order, kept once for all receivers.
 ///
 /// A `MediaReceiver` puts them in, and any number of `MediaSender`s take them out and answer NACKs from here. A packet
-/// behind a gap waits until the gap is filled, or a key frame begins: no receiver could decode it before. The memory is a
-/// ring; its oldest packets are overwritten.
-/// - Isolation: confined to one thread, but for `MediaSender.handleForwarded` and `pollBurst`, which only read it: several
-///   threads may call them, each for other senders, while nothing is put in. Allocates only in `init`.
+/// behind a gap waits until the gap is filled, or a key frame begins: no receiver could decode it before. The memory is
+/// a ring; its oldest packets are overwritten.
+/// - Isolation: confined to one thread, but for `MediaSender.handleForwarded` and `pollBurst`, which only read it:
+///   several threads may call them, each for other senders, while nothing is put in. Allocates only in `init`.
 public final class ForwardedVideo {
     /// A packet of the stream.
     struct Packet {
@@ -76,8 +76,9 @@ public final class ForwardedVideo {
 
     /// The most frames that a receiver that joins gets at once.
     public static let replayedFrames = 240
-    /// The longest payload in bytes: more than an Ethernet packet can bring, with the headers of IP, UDP and RTP and SRTP's tag.
-    /// A receiver's header may be longer than the source's; IP fragments a datagram that exceeds the path's MTU then.
+    /// The longest payload in bytes: more than an Ethernet packet can bring, with the headers of IP, UDP and RTP and
+    /// SRTP's tag. A receiver's header may be longer than the source's; IP fragments a datagram that exceeds the path's
+    /// MTU then.
     public static let largestPayload = 1_472
     /// Packets that may stand before the parameter sets of a key frame.
     private static let mostPacketsBefore = 16
@@ -100,7 +101,8 @@ public final class ForwardedVideo {
     ///   - sequence: the unwrapped sequence number.
     ///   - part: of the same packet.
     ///   - colorSpace: of the packet's header extension.
-    /// - Returns: false if the payload is too long. No receiver could use what is left of its frame, so a key frame is needed.
+    /// - Returns: false if the payload is too long. No receiver could use what is left of its frame, so a key frame is
+    ///   needed.
     @discardableResult
     func insert(
         _ sequence: Int64, _ packet: RTPPacketView, _ part: DepacketizedVideo, colorSpace: ColorSpace? = nil,
@@ -182,8 +184,8 @@ public final class ForwardedVideo {
         }
     }
 
-    /// Makes the packets without a gap before them available. The beginning of a frame waits until it is known whether it
-    /// is a key frame.
+    /// Makes the packets without a gap before them available. The beginning of a frame waits until it is known whether
+    /// it is a key frame.
     /// - Returns: false if there are none.
     private func advance(_ now: MediaInstant) -> Bool {
         let first = end

@@ -1,7 +1,7 @@
 public import MediaCore
 
-/// Notices a publisher that sends more than a relay takes: it is told the limit, and its broadcast ends when it has sent
-/// more than twice that for 10 s, or in a burst as much as twice the limit carries in a minute.
+/// Notices a publisher that sends more than a relay takes: it is told the limit, and its broadcast ends when it has
+/// sent more than twice that for 10 s, or in a burst as much as twice the limit carries in a minute.
 ///
 /// Pauses between bursts count as a fifth of their time, so a publisher cannot begin anew by a pause.
 public struct PublisherLimit: Sendable {

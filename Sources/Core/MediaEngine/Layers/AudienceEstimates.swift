@@ -9,13 +9,13 @@ public struct AudienceEstimates: Equatable, Sendable {
     public var slowest: Bitrate
 
     static let leastShare = 3
-    /// The percentage of the slowest viewer's bandwidth that the base layer may take. A publisher does not know when that
-    /// viewer has a backlog, and cannot wait for it as for a viewer of its own.
+    /// The percentage of the slowest viewer's bandwidth that the base layer may take. A publisher does not know when
+    /// that viewer has a backlog, and cannot wait for it as for a viewer of its own.
     static let baseShare = 85
 
     /// - Parameters:
-    ///   - estimates: of the connected viewers, also of those that were cut off: they come back to a base layer that they
-    ///     can take. Read twice.
+    ///   - estimates: of the connected viewers, also of those that were cut off: they come back to a base layer that
+    ///     they can take. Read twice.
     ///   - behind: what viewers that are relays tell of their slowest viewers. The fastest viewer is none of these.
     /// - Returns: nil if there are no viewers.
     public init?(_ estimates: some Sequence<Bitrate>, behind: [Bitrate] = []) {
@@ -36,7 +36,8 @@ public struct AudienceEstimates: Equatable, Sendable {
     /// - Parameters:
     ///   - slowest: as told by the relay.
     ///   - estimate: of the connection to the relay.
-    ///   - video: the part of `estimate` for video: 97 % after audio and retransmissions, which the slowest viewer gets, too.
+    ///   - video: the part of `estimate` for video: 97 % after audio and retransmissions, which the slowest viewer
+    ///     gets, too.
     /// - Returns: nil if the connection to the relay is not faster.
     public static func video(ofSlowest slowest: Bitrate?, estimate: Bitrate, video: Bitrate) -> Bitrate? {
         guard let slowest, slowest < estimate else { return nil }

@@ -1,7 +1,7 @@
 public import MediaCore
 
-/// Decides when the publisher of a forwarded stream is told how slow its slow viewers are: at most once a second, after a
-/// change of more than 5 %, and again after 5 s, as the publisher may have another session since.
+/// Decides when the publisher of a forwarded stream is told how slow its slow viewers are: at most once a second, after
+/// a change of more than 5 %, and again after 5 s, as the publisher may have another session since.
 public struct SlowestBitrateReporter: Sendable {
     /// What the publisher knows; nil: no viewer is notably slower than the fastest.
     public private(set) var reported: Bitrate?

@@ -116,7 +116,8 @@ public struct TemporalLayerFilter: Sendable {
     }
 
     /// True if a layer has been left out for `layerKeyframeDelay` though there was bandwidth for it, once in
-    /// `layerKeyframeInterval`: its sender does not say where the layer can be taken up again, so a key frame has to help.
+    /// `layerKeyframeInterval`: its sender does not say where the layer can be taken up again, so a key frame has to
+    /// help.
     mutating func takeLayerKeyframe(now: MediaInstant) -> Bool {
         guard let undecodableSince, now - undecodableSince >= Self.layerKeyframeDelay,
             lastLayerKeyframe.map({ now - $0 >= Self.layerKeyframeInterval }) ?? true

@@ -22,8 +22,8 @@ public final class MediaReceiver {
     // MARK: Input
 
     /// Takes in one RTP packet after SRTP unprotection. A malformed packet is counted and dropped.
-    /// - Parameter arrival: when it reached the socket, for feedback and jitter; nil: `now`. Packets that are missing are
-    ///   waited for from `now` on, as they may have arrived behind it.
+    /// - Parameter arrival: when it reached the socket, for feedback and jitter; nil: `now`. Packets that are missing
+    ///   are waited for from `now` on, as they may have arrived behind it.
     public func handleRTP(_ bytes: UnsafeRawBufferPointer, arrival: MediaInstant? = nil, now: MediaInstant) {
         state.handleRTP(bytes, arrival: arrival ?? now, now: now)
     }

@@ -23,8 +23,8 @@ struct ReceiveStream {
         clock = ClockMapping(clockRate: clockRate)
     }
 
-    /// Whether a packet of another SSRC shows the stream's new one: nothing has come yet, whatever was announced, or the
-    /// peer has changed it without a word.
+    /// Whether a packet of another SSRC shows the stream's new one: nothing has come yet, whatever was announced, or
+    /// the peer has changed it without a word.
     func isFree(now: MediaInstant) -> Bool { lastPacket.map { now - $0 > Self.longestSilence } ?? true }
 
     /// Whether a packet of an SSRC that was announced shows the stream's own one.

@@ -1,8 +1,8 @@
 import MediaCore
 import RTPWire
 
-/// The state of a `MediaReceiver` and what it does. A value that is never copied, so Swift checks exclusive access to it
-/// once a call of the owner, not for each part.
+/// The state of a `MediaReceiver` and what it does. A value that is never copied, so Swift checks exclusive access to
+/// it once a call of the owner, not for each part.
 struct ReceiverState: ~Copyable {
     let parameters: ReceiverParameters
     var video: FrameAssembler?
@@ -120,8 +120,8 @@ struct ReceiverState: ~Copyable {
         return adopt(packet, values, now)
     }
 
-    /// Binds an unknown SSRC to a stream of which nothing has come, or that has been silent. The announced SSRC of a stream
-    /// is taken before any other. Its numbers and times start anew.
+    /// Binds an unknown SSRC to a stream of which nothing has come, or that has been silent. The announced SSRC of a
+    /// stream is taken before any other. Its numbers and times start anew.
     private mutating func adopt(
         _ packet: RTPPacketView, _ values: HeaderExtensionValuesView, _ now: MediaInstant
     ) -> Source? {

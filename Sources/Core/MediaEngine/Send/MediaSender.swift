@@ -4,7 +4,8 @@ public import RTPWire
 /// The sending side of an RTP session without I/O: encoded frames and Opus packets go in, RTP and RTCP packets come
 /// out.
 ///
-/// Call a `handle` function, then `poll` until it returns `.wait`. Confined to one thread. Allocates only in `init`; with a forwarded source also when the bitrate has risen.
+/// Call a `handle` function, then `poll` until it returns `.wait`. Confined to one thread. Allocates only in `init`;
+/// with a forwarded source also when the bitrate has risen.
 public final class MediaSender {
     private var state: SenderState
 

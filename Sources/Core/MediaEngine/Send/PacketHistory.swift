@@ -6,8 +6,8 @@ import RTPWire
 ///
 /// A packet lies in slot `sequence % capacity`. Overflow: a frame that does not fit beside what waits is refused.
 ///
-/// The packets of a forwarded stream (``ForwardedVideo``) are kept by the source, once for all receivers. Their history has
-/// entries only, which grow with the bitrate, and writes a packet anew each time.
+/// The packets of a forwarded stream (``ForwardedVideo``) are kept by the source, once for all receivers. Their history
+/// has entries only, which grow with the bitrate, and writes a packet anew each time.
 struct PacketHistory {
     /// A packet that waits or was sent. A relay keeps thousands of viewers' entries: 72 bytes each.
     struct Entry: SequencedEntry {
@@ -231,8 +231,8 @@ struct PacketHistory {
         unacknowledged &-= entry.length
     }
 
-    /// The bytes of the packets that could be sent again and that the receiver has not reported as received: those of the
-    /// last 10 s, from the last key frame on.
+    /// The bytes of the packets that could be sent again and that the receiver has not reported as received: those of
+    /// the last 10 s, from the last key frame on.
     mutating func unacknowledgedBytes(now: MediaInstant) -> Int {
         forgetCounted(before: oldestUseful)
         while oldestCounted < nextToSend, now - entries[Int(oldestCounted & mask)].firstSent > Self.longestWait {

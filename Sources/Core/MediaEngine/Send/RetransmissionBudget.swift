@@ -1,8 +1,8 @@
 import MediaCore
 
-/// Limits the bytes of requested retransmissions: a token bucket whose depth is twice the bytes that the receiver has not
-/// acknowledged, and that fills at half the bandwidth estimate, at least 100 kbit/s. A receiver that asks for what it has
-/// thus gets little, whatever it reports.
+/// Limits the bytes of requested retransmissions: a token bucket whose depth is twice the bytes that the receiver has
+/// not acknowledged, and that fills at half the bandwidth estimate, at least 100 kbit/s. A receiver that asks for what
+/// it has thus gets little, whatever it reports.
 ///
 /// The bucket counts what was taken and not filled again, as its depth changes all the time.
 struct RetransmissionBudget {

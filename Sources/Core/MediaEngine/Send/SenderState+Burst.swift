@@ -15,8 +15,8 @@ extension SenderState {
         list.add(tracks, from: 0, count: 1)
     }
 
-    /// Writes several packets of the forwarded video, if nothing else is to be sent before them: what `poll` would return
-    /// one by one, at a third of the cost.
+    /// Writes several packets of the forwarded video, if nothing else is to be sent before them: what `poll` would
+    /// return one by one, at a third of the cost.
     /// - Returns: how many there are.
     mutating func pollBurst(
         now: MediaInstant, into slots: PacketSlots, delays: inout DelayHistogram

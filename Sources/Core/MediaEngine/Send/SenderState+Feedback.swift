@@ -117,7 +117,8 @@ extension SenderState {
         return summary
     }
 
-    /// Notes the video packet that a receiver has. A receiver that is not our own may ignore RTX packets, so those show nothing.
+    /// Notes the video packet that a receiver has. A receiver that is not our own may ignore RTX packets, so those show
+    /// nothing.
     private mutating func noteAcknowledged(_ change: TransportSequenceHistory.StatusChange, _ sequence: Int64) {
         switch change {
         case .arrived(let entry), .arrivedLate(let entry):

@@ -8,8 +8,8 @@ protocol SequencedEntry {
 }
 
 extension Array where Element: SequencedEntry {
-    /// Doubles the ring if the entry that `next` overwrites is still of use. Halves it if an eighth is not of use even of
-    /// what would be left, as after the key frame that a newcomer to a relay gets at once.
+    /// Doubles the ring if the entry that `next` overwrites is still of use. Halves it if an eighth is not of use even
+    /// of what would be left, as after the key frame that a newcomer to a relay gets at once.
     /// - Parameters:
     ///   - next: the sequence number of the next entry.
     ///   - limits: the number of entries; powers of two, as the present number is.

@@ -14,8 +14,8 @@ public struct PNGIcon: Hashable, Sendable {
         guard bytes.count <= Self.sizeLimit else {
             throw ServiceDescriptionError("the icon has more than \(Self.sizeLimit / 1_024) KiB")
         }
-        // The signature, and the first chunk, IHDR: length, name, width, height, bit depth, colour type, three zeros or so,
-        // and a checksum.
+        // The signature, and the first chunk, IHDR: length, name, width, height, bit depth, colour type, three zeros or
+        // so, and a checksum.
         let head: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A, 0, 0, 0, 13, 0x49, 0x48, 0x44, 0x52]
         guard bytes.count >= 33, bytes.starts(with: head) else {
             throw ServiceDescriptionError("the icon is no PNG file")

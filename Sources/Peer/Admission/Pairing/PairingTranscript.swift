@@ -38,8 +38,8 @@ package struct PairingTranscript: Hashable, Sendable {
         self.serviceNonce = serviceNonce
     }
 
-    /// The fields in the order of the wire format, each after its length (two bytes, big-endian). An application without
-    /// an icon has no last field. Over a relay that field is empty instead, and others follow.
+    /// The fields in the order of the wire format, each after its length (two bytes, big-endian). An application
+    /// without an icon has no last field. Over a relay that field is empty instead, and others follow.
     /// - Parameter sealedSetup: what the host sends over a relay (``SealedSetup``).
     package func signedBytes(role: PairingRole, sealedSetup: [UInt8]? = nil) -> [UInt8] {
         let label = relayedDescription == nil ? "share v1 pairing" : "share v1 pairing over a relay"

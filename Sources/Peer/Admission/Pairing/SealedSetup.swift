@@ -6,8 +6,8 @@ package import Identity
 /// The values for a service's fields, encrypted for the service, so that a relay which passes them on cannot read them.
 /// The host's signature covers them, so that it cannot replace them either.
 ///
-/// HPKE (RFC 9180) in base mode with DHKEM(P-256, HKDF-SHA256), HKDF-SHA256 and AES-256-GCM. The recipient's key is that
-/// of the service's certificate, and `info` is the transcript that the service has signed.
+/// HPKE (RFC 9180) in base mode with DHKEM(P-256, HKDF-SHA256), HKDF-SHA256 and AES-256-GCM. The recipient's key is
+/// that of the service's certificate, and `info` is the transcript that the service has signed.
 package enum SealedSetup {
     /// The encapsulated key, an uncompressed point.
     private static let keyLength = 65

@@ -8,8 +8,8 @@ public struct ServiceDescription: Hashable, Sendable {
     static let fieldLimit = 16
     /// In bytes of UTF-8.
     static let termsLimit = 16_384
-    /// The largest JSON document of a description, in bytes: each byte of the terms may be escaped with six, and the icon
-    /// is base64.
+    /// The largest JSON document of a description, in bytes: each byte of the terms may be escaped with six, and the
+    /// icon is base64.
     package static let documentLimit = 163_840
 
     public let id: ServiceID

@@ -8,8 +8,8 @@ public import Identifiers
 ///     {"id": ..., "name": ..., "service": the service's link, "fields": [{"name", "label"}], "terms": text,
 ///      "icon": path, "setup": path, "upload": path}
 ///
-/// A service peer has `service`; an extension that brings its own way to its service has `upload` instead. The others may
-/// be absent, too. Other keys are ignored.
+/// A service peer has `service`; an extension that brings its own way to its service has `upload` instead. The others
+/// may be absent, too. Other keys are ignored.
 public struct ExtensionManifest: Hashable, Sendable {
     static let pathLimit = 4_096
 

@@ -5,8 +5,8 @@ import MediaCore
 package import MediaEngine
 import Synchronization
 
-/// The encoded samples that a host passes to the program of an extension, as the media of a broadcast of its own: nothing
-/// is encoded again. What the broadcast asks of the encoder goes back to the host.
+/// The encoded samples that a host passes to the program of an extension, as the media of a broadcast of its own:
+/// nothing is encoded again. What the broadcast asks of the encoder goes back to the host.
 ///
 /// Samples come on one thread. Requests are sent on a thread of their own, `feedback`, at most 30 a second, as a host
 /// ends a program that sends more than 50 messages.

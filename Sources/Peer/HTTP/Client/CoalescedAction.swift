@@ -1,6 +1,7 @@
 import Synchronization
 
-/// Runs an asynchronous action one at a time. Requests that come while it runs are one further run after it. Safe from any thread.
+/// Runs an asynchronous action one at a time. Requests that come while it runs are one further run after it. Safe from
+/// any thread.
 package final class CoalescedAction: Sendable {
     private struct State {
         var isRunning = false
@@ -17,7 +18,8 @@ package final class CoalescedAction: Sendable {
     /// Requests a run, and does not wait for it.
     package func request() { if begin() { Task { await finish() } } }
 
-    /// Runs the action, also for requests that come meanwhile. Returns at once if it runs already: another run follows that one.
+    /// Runs the action, also for requests that come meanwhile. Returns at once if it runs already: another run follows
+    /// that one.
     package func run() async { if begin() { await finish() } }
 
     /// Begins no further run. One that goes on is not interrupted.

@@ -2,8 +2,8 @@ import LinuxRuntime
 package import MediaCore
 import Synchronization
 
-/// Limits how often this machine connects to servers that a peer has named: `burst` times at once, then once each 5 s. A
-/// connection over which the server speaks TURN does not count. Safe from any thread.
+/// Limits how often this machine connects to servers that a peer has named: `burst` times at once, then once each 5 s.
+/// A connection over which the server speaks TURN does not count. Safe from any thread.
 public final class ConnectionAttempts: Sendable {
     private let bucket: Mutex<TokenBucket>
 

@@ -1,8 +1,8 @@
 import NIOCore
 import Synchronization
 
-/// Parses the bytes of a server-sent-events stream into events and feeds them to an `AsyncThrowingStream`. Called on the
-/// connection's event loop.
+/// Parses the bytes of a server-sent-events stream into events and feeds them to an `AsyncThrowingStream`. Called on
+/// the connection's event loop.
 final class EventStreamReader<Event: StreamEvent>: Sendable {
     private struct State {
         var parser = EventStreamParser()

@@ -50,8 +50,8 @@ package struct PinnedConnector: Sendable {
     private static func pinning() throws -> NIOSSLContext {
         var tls = TLSConfiguration.makeClientConfiguration()
         tls.minimumTLSVersion = .tlsv13
-        // The pinned certificate alone decides (see the verification callback in `tls`). Without roots, the system's are
-        // not read.
+        // The pinned certificate alone decides (see the verification callback in `tls`). Without roots, the system's
+        // are not read.
         tls.trustRoots = .certificates([])
         tls.certificateVerification = .noHostnameVerification
         return try NIOSSLContext(configuration: tls)
@@ -72,8 +72,8 @@ package struct PinnedConnector: Sendable {
         }
     }
 
-    /// Fails `promise` if the handshake ends before the certificate has arrived, and fulfils it after the handshake. The
-    /// TLS handler holds what is written before the handshake is complete.
+    /// Fails `promise` if the handshake ends before the certificate has arrived, and fulfils it after the handshake.
+    /// The TLS handler holds what is written before the handshake is complete.
     private final class HandshakeWatch: ChannelInboundHandler, RemovableChannelHandler {
         typealias InboundIn = ByteBuffer
         private let promise: EventLoopPromise<Void>
@@ -194,7 +194,8 @@ package struct PinnedConnector: Sendable {
         }
     }
 
-    /// Returns what is wrong with a certificate that the system does not trust for this name; nil: the error is another.
+    /// Returns what is wrong with a certificate that the system does not trust for this name; nil: the error is
+    /// another.
     private func flaw(_ error: any Error, _ context: ChannelHandlerContext) -> SignalingError? {
         guard server.flags.contains(.webPKI) else { return nil }
         switch error {

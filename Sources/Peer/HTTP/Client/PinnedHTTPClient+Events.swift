@@ -2,14 +2,14 @@ import NIOCore
 import NIOHTTP1
 
 extension PinnedHTTPClient {
-    /// Opens a stream of events, on an idle connection if there is one. The stream ends after the final event, and throws
-    /// `.connectionLost` when the connection breaks.
+    /// Opens a stream of events, on an idle connection if there is one. The stream ends after the final event, and
+    /// throws `.connectionLost` when the connection breaks.
     /// - Parameters:
     ///   - timeout: time limit for a new connection, and again for the answer. Nil: the default limit, and an idle
     ///     connection may be used.
     ///   - capacity: of the queue of unread events; nil: as configured.
-    ///   - silence: how long the server may send nothing, not even a comment; nil: for ever. With it, only an answer that
-    ///     says that the resource has gone is `.gone`.
+    ///   - silence: how long the server may send nothing, not even a comment; nil: for ever. With it, only an answer
+    ///     that says that the resource has gone is `.gone`.
     package func events<Event: StreamEvent>(
         _: Event.Type, _ path: String, timeout: Duration?, capacity: Int? = nil, silence: Duration? = nil
     ) async throws(SignalingError) -> AsyncThrowingStream<Event, any Error> {

@@ -4,8 +4,8 @@ package import NIOCore
 package import NIOHTTP1
 
 extension PinnedHTTPClient {
-    /// Sends one request, on an idle connection if there is one. If the server has closed that connection meanwhile, the
-    /// request is repeated once on a new one.
+    /// Sends one request, on an idle connection if there is one. If the server has closed that connection meanwhile,
+    /// the request is repeated once on a new one.
     package func ask(
         _ method: HTTPMethod, _ path: String, type: String? = nil, body: ByteBuffer? = nil,
         extra: [(String, String)] = [], timeout: Duration? = nil, isFresh: Bool = false

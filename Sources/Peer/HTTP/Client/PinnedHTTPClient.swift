@@ -4,8 +4,8 @@ import NIOPosix
 /// HTTP/1.1 over TLS to one server, whose certificate is pinned: requests, event streams, and the resource of one
 /// session (WHEP, WHIP).
 ///
-/// An idle connection is reused for the next request or event stream. An open stream has its connection for itself. Call
-/// `close` at the end.
+/// An idle connection is reused for the next request or event stream. An open stream has its connection for itself.
+/// Call `close` at the end.
 public actor PinnedHTTPClient {
     public struct Configuration: Sendable {
         public var connectTimeout: Duration = .seconds(5)
@@ -19,8 +19,8 @@ public actor PinnedHTTPClient {
         package var sharesThreads = false
         /// The numeric address to connect from; nil: the system's choice.
         package var localAddress: String?
-        /// Which numeric addresses the server may have, when a peer has named it: the one that is checked is connected to.
-        /// Nil: any.
+        /// Which numeric addresses the server may have, when a peer has named it: the one that is checked is connected
+        /// to. Nil: any.
         package var permits: (@Sendable (_ address: String) -> Bool)?
         public init() {}
     }

@@ -14,8 +14,8 @@ package struct PinnedServer: Sendable {
     let authority: String
     /// SHA-256 of its certificate, 32 bytes. With the flag `webPKI` TLS has another certificate.
     let fingerprint: [UInt8]
-    /// SHA-256 of the certificate of the peer that sends or takes the media: the server's own, or that of a host or a service
-    /// which is reached over the server.
+    /// SHA-256 of the certificate of the peer that sends or takes the media: the server's own, or that of a host or a
+    /// service which is reached over the server.
     let peerFingerprint: [UInt8]
     let flags: LinkFlags
     let role: Role

@@ -41,8 +41,8 @@ public struct SignalingError: Error, Sendable, CustomStringConvertible {
     public let description: String
     /// The advice for the user; empty if `description` contains it.
     public let remedy: String
-    /// After so many seconds the request may be repeated (Retry-After, RFC 9110 section 10.2.3); nil: the server did not
-    /// say so.
+    /// After so many seconds the request may be repeated (Retry-After, RFC 9110 section 10.2.3); nil: the server did
+    /// not say so.
     public let retryAfter: Int?
     /// Of the broadcast, with `unsupportedCodec`; nil if that is not known.
     public var videoCodec: VideoCodec?

@@ -1,8 +1,8 @@
 import Glibc
 package import NIOSSL
 
-/// TLS settings of clients of STUN and TURN servers, and of servers that are known by name. They trust the system's roots, or those in the file that
-/// SSL_CERT_FILE names.
+/// TLS settings of clients of STUN and TURN servers, and of servers that are known by name. They trust the system's
+/// roots, or those in the file that SSL_CERT_FILE names.
 package enum TLSTrust {
     package static func clientContext(minimum: TLSVersion = .tlsv12) throws -> NIOSSLContext {
         var tls = TLSConfiguration.makeClientConfiguration()

@@ -130,8 +130,8 @@ package final class EventStreams: Sendable {
             beat: { if case .dropped = continuation.yield(":\n\n") { continuation.finish() } })
     }
 
-    /// Returns whether this stream is open, has not been ended by the server, and is the only one of its owner, or of its
-    /// session.
+    /// Returns whether this stream is open, has not been ended by the server, and is the only one of its owner, or of
+    /// its session.
     package func isLast(_ id: Int) -> Bool {
         state.withLock { state in
             guard state.ended == nil, let last = state.streams[id] else { return false }

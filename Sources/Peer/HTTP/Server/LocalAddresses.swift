@@ -18,8 +18,8 @@ public enum LocalAddresses {
 
     /// Where a server listens whose owner wants `host`, and the address for its link.
     ///
-    /// A socket at "0.0.0.0" is for IPv4 alone, and one at "::" for both. So "0.0.0.0" becomes "::" where there are IPv6
-    /// addresses alone, and a link never names an address at which nothing listens.
+    /// A socket at "0.0.0.0" is for IPv4 alone, and one at "::" for both. So "0.0.0.0" becomes "::" where there are
+    /// IPv6 addresses alone, and a link never names an address at which nothing listens.
     public static func place(of host: String, among addresses: [String] = all()) -> (host: String, link: String) {
         let isOnlyIPv6 = !addresses.isEmpty && addresses.allSatisfy { $0.contains(":") }
         switch host {

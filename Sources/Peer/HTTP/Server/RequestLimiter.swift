@@ -20,9 +20,9 @@ extension MediaInstant {
 /// Limits connections, requests, knocks and failures by token buckets, per address and in all. A value without a clock,
 /// in bounded memory. A server has one for all of its broadcasts.
 ///
-/// The networks around an IPv6 address have limits, too: a /56 four times and a /48 sixteen times those of an address. They
-/// count only while the table of addresses is more than half full or a common bucket is less than half full. A network
-/// with that many addresses in a table that is more than half full shares its limits among its further ones.
+/// The networks around an IPv6 address have limits, too: a /56 four times and a /48 sixteen times those of an address.
+/// They count only while the table of addresses is more than half full or a common bucket is less than half full. A
+/// network with that many addresses in a table that is more than half full shares its limits among its further ones.
 package struct RequestLimiter: Sendable {
     /// A flat record, as each limit is set by its own name.
     package struct Limits: Sendable {
@@ -144,8 +144,8 @@ package struct RequestLimiter: Sendable {
         let isAdmitted = isAdmitted(address, now)
         if !isAdmitted {
             let isRare = delay(\.rareConnections, key, isCrowded, now) == nil
-            // A refused attempt counts, too: many addresses would otherwise keep the last quarter for as long as it takes
-            // to accept all of their rare connections.
+            // A refused attempt counts, too: many addresses would otherwise keep the last quarter for as long as it
+            // takes to accept all of their rare connections.
             if isRare { take(\.rareConnections, key) }
             guard connections.has(beside: isRare ? 0 : Self.reserved) else { return .refused }
             connections.take()
@@ -193,12 +193,12 @@ package struct RequestLimiter: Sendable {
         delay(\.requests, address, now)
     }
 
-    /// Takes the token of a knock with a correct proof, or of a request to pair, from its address's bucket and from that
-    /// of its broadcast or service. Returns nil if it may proceed, else the seconds to wait.
+    /// Takes the token of a knock with a correct proof, or of a request to pair, from its address's bucket and from
+    /// that of its broadcast or service. Returns nil if it may proceed, else the seconds to wait.
     ///
-    /// An address has one bucket for all broadcasts and services. Each of these has a bucket of its own, so that a flood
-    /// of knocks at one does not keep viewers out of another. Addresses that knock often leave a quarter of it to those
-    /// that do not.
+    /// An address has one bucket for all broadcasts and services. Each of these has a bucket of its own, so that a
+    /// flood of knocks at one does not keep viewers out of another. Addresses that knock often leave a quarter of it to
+    /// those that do not.
     package mutating func knockDelay(
         _ address: AddressKey, of knocks: inout TokenBucket, now: ContinuousClock.Instant
     ) -> Int? {

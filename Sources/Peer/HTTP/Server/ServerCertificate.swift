@@ -94,8 +94,8 @@ extension NIOSSLContext {
         var tls = TLSConfiguration.makeServerConfiguration(
             certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key))
         tls.minimumTLSVersion = .tlsv12
-        // TLS 1.2 is allowed with forward secrecy and AEAD only (RFC 9325 section 4.2). The server's own certificate has a key of P-256, that of
-        // an operator may have one of RSA.
+        // TLS 1.2 is allowed with forward secrecy and AEAD only (RFC 9325 section 4.2). The server's own certificate
+        // has a key of P-256, that of an operator may have one of RSA.
         tls.cipherSuiteValues = [
             .TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, .TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,
             .TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, .TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,

@@ -5,8 +5,8 @@ import Logging
 import NIOCore
 import NIOPosix
 
-/// A server for the operator of a node: serves a few pages of text by plain HTTP, which need no secret. It is meant for an
-/// address that only the operator's programs reach.
+/// A server for the operator of a node: serves a few pages of text by plain HTTP, which need no secret. It is meant for
+/// an address that only the operator's programs reach.
 ///
 /// Call `start` once, `stop` once or more.
 public actor StatusServer {

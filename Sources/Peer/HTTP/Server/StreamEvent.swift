@@ -6,7 +6,8 @@ package protocol StreamEvent: Sendable {
     var json: String { get }
     /// No event follows on its stream.
     var isFinal: Bool { get }
-    /// The event with which streams begin that open later, until another one with its key; nil: none with its key any more.
+    /// The event with which streams begin that open later, until another one with its key; nil: none with its key any
+    /// more.
     var lasting: Self? { get }
     /// Tells apart the lasting events of a stream.
     var lastingKey: String { get }

@@ -42,7 +42,8 @@ extension Broadcast {
         }
     }
 
-    /// Ends a session if all places are taken: one that has no connection yet, or the newest of the address that has most.
+    /// Ends a session if all places are taken: one that has no connection yet, or the newest of the address that has
+    /// most.
     private func makeRoom(for newcomer: Viewer) {
         guard viewers.isFull else { return }
         displaceHalfOpen(for: newcomer)

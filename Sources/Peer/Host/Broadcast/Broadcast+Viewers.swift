@@ -28,8 +28,8 @@ extension Broadcast {
         viewers.all.map { ($0.id, $0.viewer, $0.liveness.connected != nil) }
     }
 
-    /// The flows to the viewers that this host serves itself and can send elsewhere, which those with the fixed token do not
-    /// understand: one for each address, as those behind one address share a line there, too.
+    /// The flows to the viewers that this host serves itself and can send elsewhere, which those with the fixed token
+    /// do not understand: one for each address, as those behind one address share a line there, too.
     package var viewerFlows: [SharedBottleneckDetector.Flow] {
         var flows: [String: SharedBottleneckDetector.Flow] = [:]
         for peer in viewers.all

@@ -205,8 +205,8 @@ package final class Broadcast {
         reportLayers(now: now)
     }
 
-    /// The encoding whose frame was captured first, as a viewer that changes over must not see an older picture. The main
-    /// one if both are of one picture.
+    /// The encoding whose frame was captured first, as a viewer that changes over must not see an older picture. The
+    /// main one if both are of one picture.
     private var oldestEncoding: EncodingID? {
         switch (source.frames.main.oldest?.captured, source.frames.low.oldest?.captured) {
         case (let main?, let low?): low < main ? .low : .main

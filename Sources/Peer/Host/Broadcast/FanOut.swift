@@ -3,8 +3,8 @@ import MediaCore
 import MediaEngine
 import PeerConnection
 
-/// Sends forwarded packets to many viewers, on several threads at a time if there are some. Confined to the network loop,
-/// which waits for the threads: a viewer is touched by one thread at a time.
+/// Sends forwarded packets to many viewers, on several threads at a time if there are some. Confined to the network
+/// loop, which waits for the threads: a viewer is touched by one thread at a time.
 package final class FanOut {
     /// What one thread needs.
     private final class Worker {
@@ -37,8 +37,8 @@ package final class FanOut {
 
     /// Sends what the viewers' forwarded video has got. `PeerConnection.pump` is to follow for each of them.
     /// - Parameters:
-    ///   - memory: what `SendingPeer.forward` is going to use, as of the last time, by the place of the viewer. The state of
-    ///     hundreds of viewers does not stay in the caches from one frame to the next.
+    ///   - memory: what `SendingPeer.forward` is going to use, as of the last time, by the place of the viewer. The
+    ///     state of hundreds of viewers does not stay in the caches from one frame to the next.
     ///   - source: is told how long the packets could have been sent already.
     func send(
         to viewers: [SendingPeer], now: MediaInstant, memory: inout [PrefetchList], delays source: ForwardedVideo
@@ -73,8 +73,8 @@ package final class FanOut {
     }
 }
 
-/// The forwarded video of one broadcast, and the fan-out that sends it, which serves other broadcasts, too. Confined to the
-/// network loop.
+/// The forwarded video of one broadcast, and the fan-out that sends it, which serves other broadcasts, too. Confined to
+/// the network loop.
 final class ForwardingOutput {
     let video: ForwardedVideo
     private let fanOut: FanOut

@@ -19,7 +19,8 @@ struct LayerReporter {
         private static let firstRefresh = MediaDuration.seconds(2)
         private static let refreshInterval = MediaDuration.seconds(10)
 
-        /// Frames of layer 1 are rare while there is little to show, so the encoder's target says whether there are layers.
+        /// Frames of layer 1 are rare while there is little to show, so the encoder's target says whether there are
+        /// layers.
         /// - Parameters:
         ///   - target: nil if nobody gets this encoding.
         ///   - least: the least time between reports, beside 1 s.

@@ -10,8 +10,8 @@ import PeerConnection
 import RTPWire
 import SessionDescription
 
-/// Makes the connections of a broadcast's viewers, with their descriptions and senders, within the limits of all viewers.
-/// Confined to the network loop.
+/// Makes the connections of a broadcast's viewers, with their descriptions and senders, within the limits of all
+/// viewers. Confined to the network loop.
 struct PeerConnectionFactory {
     private let loop: EventLoop
     let settings: Broadcast.Settings
@@ -29,7 +29,8 @@ struct PeerConnectionFactory {
         allowances = ViewerAllowances(viewers: settings.maximumViewers, now: MonotonicClock.now)
     }
 
-    /// Opens a connection to a peer, within the limits of its place and of its allowance, and starts to gather candidates.
+    /// Opens a connection to a peer, within the limits of its place and of its allowance, and starts to gather
+    /// candidates.
     /// - Parameter viewer: its `fingerprint` may be empty: the peer's description names it.
     func open(
         to viewer: Viewer, _ description: ViewerDescription, as role: NegotiationRole

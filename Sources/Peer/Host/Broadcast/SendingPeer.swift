@@ -7,7 +7,8 @@ import PeerConnection
 import PeerEngine
 import SessionDescription
 
-/// The host's side of one viewer: its connection, and the selection of what is sent over it. Confined to the network loop.
+/// The host's side of one viewer: its connection, and the selection of what is sent over it. Confined to the network
+/// loop.
 final class SendingPeer {
     let id: SessionID
     /// The number of the video's m-line in the viewer's offer; nil: it gets no video, or has not offered.

@@ -7,8 +7,8 @@ import MediaEngine
 import PeerConnection
 
 /// Limits what an admitted viewer, or a publisher that a service has admitted, can make this side do to others: ask its
-/// TURN servers for relays, send connectivity checks to unproven addresses, and make key frames, which cost other viewers
-/// bandwidth. Confined to the network loop.
+/// TURN servers for relays, send connectivity checks to unproven addresses, and make key frames, which cost other
+/// viewers bandwidth. Confined to the network loop.
 package final class ViewerAllowance: TransportAllowance {
     package struct Limits: Sendable {
         /// The parameters of a `TokenBucket`.

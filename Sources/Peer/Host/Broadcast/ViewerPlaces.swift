@@ -1,8 +1,9 @@
 import HTTP
 import Identifiers
 
-/// The places of viewers, of one broadcast or of several together. When all are taken, the address that holds most loses
-/// its newest viewer to one that would hold less, but never one that a person has admitted. Confined to the network loop.
+/// The places of viewers, of one broadcast or of several together. When all are taken, the address that holds most
+/// loses its newest viewer to one that would hold less, but never one that a person has admitted. Confined to the
+/// network loop.
 package final class ViewerPlaces {
     private struct Place {
         let address: AddressKey

@@ -65,7 +65,8 @@ package struct FrameInfo: Sendable {
 package struct AudioPacketInfo: Sendable {
     package var track: Int
     package var captured: MediaInstant
-    /// The samples of each channel in a packet that was lost before it came here, whose bytes are empty; 0 for any other.
+    /// The samples of each channel in a packet that was lost before it came here, whose bytes are empty; 0 for any
+    /// other.
     package var lostSamples: Int
 
     package init(track: Int, captured: MediaInstant, lostSamples: Int = 0) {

@@ -3,8 +3,8 @@ import Identifiers
 import Identity
 import MediaCore
 
-/// Decides when the viewers of a tunnelled host are served over the relay, and when the host serves them itself again. A value
-/// without a clock.
+/// Decides when the viewers of a tunnelled host are served over the relay, and when the host serves them itself again.
+/// A value without a clock.
 struct HandoverPolicy {
     private struct Unreachable {
         let viewer: Viewer
@@ -50,8 +50,8 @@ struct HandoverPolicy {
         self.calmTime = calmTime
     }
 
-    /// With so many viewers or fewer, the host serves all itself again: fewer than it takes to go to the relay, so that one
-    /// viewer who comes and goes does not move all.
+    /// With so many viewers or fewer, the host serves all itself again: fewer than it takes to go to the relay, so that
+    /// one viewer who comes and goes does not move all.
     private func returnLimit(_ now: MediaInstant) -> Int {
         let limit = limit(now)
         return max(0, limit - max(1, limit / 4))

@@ -5,8 +5,8 @@ import LinuxRuntime
 import MediaCore
 import Synchronization
 
-/// Signs a host's orders to its viewers. What makes it sign comes over a relay, which may repeat it as often as it likes, so
-/// an order is used again for a while, and signatures are limited. Safe from any thread.
+/// Signs a host's orders to its viewers. What makes it sign comes over a relay, which may repeat it as often as it
+/// likes, so an order is used again for a while, and signatures are limited. Safe from any thread.
 final class RedirectSigner: Sendable {
     private struct Order {
         let redirect: SignedRedirect

@@ -9,12 +9,12 @@ import PeerConnection
 import Signaling
 import Synchronization
 
-/// Serves the first viewers of a tunnelled broadcast directly. When there are more, publishes it to the relay, once, and sends
-/// all viewers there (`--route auto`). It stays at the relay until that fails, or few viewers are left. Without that, a viewer
-/// that no media reaches is sent there alone. Safe from any thread.
+/// Serves the first viewers of a tunnelled broadcast directly. When there are more, publishes it to the relay, once,
+/// and sends all viewers there (`--route auto`). It stays at the relay until that fails, or few viewers are left.
+/// Without that, a viewer that no media reaches is sent there alone. Safe from any thread.
 ///
-/// Carries out what `RelayHandoverState` decides. Passes the reports of the broadcast to the signalling of its own viewers, and
-/// to the publication.
+/// Carries out what `RelayHandoverState` decides. Passes the reports of the broadcast to the signalling of its own
+/// viewers, and to the publication.
 final class RelayHandover: BroadcastDelegate, Sendable {
     private let core: LoopBound<Broadcast>
     /// Where viewers reach this host.

@@ -74,8 +74,8 @@ public struct ServicePairing: Sendable {
         self.identity = identity
     }
 
-    /// - Parameter ask: asks the user, each time, after the service has proven that it is the one of the link. Returns a
-    ///   value for each of the service's fields; nil if the user does not want. Called again, with the reason, when a
+    /// - Parameter ask: asks the user, each time, after the service has proven that it is the one of the link. Returns
+    ///   a value for each of the service's fields; nil if the user does not want. Called again, with the reason, when a
     ///   value is missing or too long; the same values once more end the pairing with `.setup`. The task is cancelled,
     ///   and the value is ignored, when the service ends the pairing first.
     public func run(

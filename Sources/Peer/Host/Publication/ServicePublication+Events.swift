@@ -89,8 +89,8 @@ extension ServicePublication {
         outcome.fulfil(EndReason(.serviceEnded, "\(service.name) is about to stop"))
     }
 
-    /// A relay tells the viewers' link on each stream of events, and may do so as often as it likes, so a pause follows each
-    /// request.
+    /// A relay tells the viewers' link on each stream of events, and may do so as often as it likes, so a pause follows
+    /// each request.
     static func listing(
         _ service: any PublishingEndpoint, _ onEvent: @escaping @Sendable (BroadcastEvent) -> Void
     ) -> CoalescedAction {

@@ -3,8 +3,8 @@ import HTTP
 import Identifiers
 import Signaling
 
-/// The WHIP endpoint of a relay for a host with a tunnel there, under the pairing of the tunnel. The session alone ends with
-/// it.
+/// The WHIP endpoint of a relay for a host with a tunnel there, under the pairing of the tunnel. The session alone ends
+/// with it.
 struct TunnelPublication: PublishingEndpoint {
     private let relay: PairedService
 

@@ -17,7 +17,8 @@ public protocol ControllableBroadcast: AnyObject, Sendable {
     /// - Returns: false if the broadcast has no track of this kind.
     @discardableResult func setAudioMuted(_ kind: MediaTrackKind, _ isMuted: Bool) -> Bool
 
-    /// Tells who receives the broadcast which application it shows now. The newest one is told, also to who comes later.
+    /// Tells who receives the broadcast which application it shows now. The newest one is told, also to who comes
+    /// later.
     func annotate(_ application: ApplicationInfo) async
 
     /// The viewers, in the order in which they came; none for a broadcast to a service.

@@ -27,14 +27,15 @@ extension HostSession {
         var viewerLimit: (@Sendable (ViewerDescription) -> Bitrate?)?
         /// The relay over which viewers reach this host; nil: they reach it at `linkHost`.
         public var tunnel: PairedService?
-        /// Of those who reach this host over a relay: how many it sends to itself. With more, it publishes to the relay, which
-        /// sends to all. Nil: it never does.
+        /// Of those who reach this host over a relay: how many it sends to itself. With more, it publishes to the
+        /// relay, which sends to all. Nil: it never does.
         public var directViewers: Int?
         /// How long few viewers have to be few until the host sends to all of them itself again.
         package var calmTime = HandoverPolicy.calmTime
         /// The flows by which a host with `directViewers` decides whether its line is the limit.
         var viewerFlows: @Sendable (Broadcast) -> [SharedBottleneckDetector.Flow] = { $0.viewerFlows }
-        /// STUN and TURN servers for this host and its viewers, as its user has named them. Viewers get the credentials, too.
+        /// STUN and TURN servers for this host and its viewers, as its user has named them. Viewers get the
+        /// credentials, too.
         public var iceServers: [ICEServer] = []
         /// Those of the relay or service that the host is paired with, beside `iceServers`.
         public var grantedServers = GrantedServers.none

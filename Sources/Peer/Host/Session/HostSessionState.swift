@@ -7,8 +7,8 @@ struct HostSessionState {
     enum Reachability {
         /// At this host's own server.
         case direct
-        /// Over the reverse tunnel of a relay. The handover moves them to the relay itself when there are many; nil: this
-        /// host sends to all of them.
+        /// Over the reverse tunnel of a relay. The handover moves them to the relay itself when there are many; nil:
+        /// this host sends to all of them.
         case tunnel(TunnelClient, RelayHandover?)
         /// At a service or relay that the broadcast is published to, and nowhere else.
         case publication(Publication)

@@ -15,7 +15,8 @@ package final class KnockHandler: Sendable {
     /// The viewers that the host's user has removed and not accepted since; the oldest is first.
     private let removed = Mutex<[ViewerIdentity]>([])
     private static let removedLimit = 1_024
-    /// The viewers that this host has sent elsewhere, which knock there again, and whether they record; the oldest is first.
+    /// The viewers that this host has sent elsewhere, which knock there again, and whether they record; the oldest is
+    /// first.
     private let redirected = Mutex<[(identity: ViewerIdentity, records: Bool, isAdmittedByRule: Bool)]>([])
     private static let redirectedLimit = 8_192
 
@@ -46,8 +47,8 @@ package final class KnockHandler: Sendable {
         }
     }
 
-    /// The former decision about a viewer that was sent elsewhere and not removed since, and does nothing now that it did
-    /// not then; nil: there is none.
+    /// The former decision about a viewer that was sent elsewhere and not removed since, and does nothing now that it
+    /// did not then; nil: there is none.
     private func formerDecision(on knock: Knock) -> KnockDecision? {
         // It may have been sent there by what had begun before it was removed.
         guard !removed.withLock({ $0.contains(knock.identity) }) else { return nil }

@@ -4,8 +4,8 @@ public import MediaCore
 public import Signaling
 import Synchronization
 
-/// This relay as a member of a cluster: tells the others what it has, knows what they have, and asks them. Safe from any
-/// thread.
+/// This relay as a member of a cluster: tells the others what it has, knows what they have, and asks them. Safe from
+/// any thread.
 ///
 /// Nothing is stored on the bus. While it is broken, relays serve what they have, and forget the others after
 /// ``ClusterState/lease``.
@@ -25,8 +25,8 @@ public final class ClusterMember: Sendable {
     public struct Handlers: Sendable {
         /// Decides about a viewer of a broadcast whose publisher sends to this relay. Ends when the task is cancelled.
         public var decide: @Sendable (BroadcastID, Knock) async -> KnockDecision
-        /// Another relay, which fetches a broadcast from this one, tells what its slowest viewer can get; nil: as much as
-        /// its others. The text is its name.
+        /// Another relay, which fetches a broadcast from this one, tells what its slowest viewer can get; nil: as much
+        /// as its others. The text is its name.
         public var noteSlowest: @Sendable (Bitrate?, BroadcastID, String) -> Void
         public var emit: @Sendable (Event) -> Void
 
@@ -170,8 +170,8 @@ public final class ClusterMember: Sendable {
 
     // MARK: The slowest viewer
 
-    /// Tells the relay that a broadcast is fetched from what the slowest viewer here can get; nil: as much as the others.
-    /// It forgets that after 10 s.
+    /// Tells the relay that a broadcast is fetched from what the slowest viewer here can get; nil: as much as the
+    /// others. It forgets that after 10 s.
     public func report(slowest: Bitrate?, of id: BroadcastID, to node: String) {
         let report = SlowestBitrateDocument(node: name, broadcast: id.text, bitrate: slowest?.bitsPerSecond)
         bus.publish(ClusterJSON.encode(report), to: Self.subject("slowest-bitrate", of: node), reply: nil)

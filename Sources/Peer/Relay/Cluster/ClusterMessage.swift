@@ -106,7 +106,8 @@ public struct ClusterBroadcast: Codable, Hashable, Sendable {
     public var viewers = 0
     /// The publisher is asked about viewers, by the first relay of the path.
     public var publisherDecides: Bool
-    /// base64url of the SHA-256 of the publisher's certificate: nobody else can go on with the broadcast at another relay.
+    /// base64url of the SHA-256 of the publisher's certificate: nobody else can go on with the broadcast at another
+    /// relay.
     public var publisher: String?
     /// base64url of the key of the viewers' passes, 32 bytes; nil: there are none.
     public var passKey: String?

@@ -137,8 +137,8 @@ public struct ClusterState: Sendable {
             + fetch(message.node, if: !isNext && message.change > node.change, now)
     }
 
-    /// Takes a part of a snapshot. One that does not go on where the last part ended is of a fetch that was begun anew meanwhile: what
-    /// came before it would be taken for removed.
+    /// Takes a part of a snapshot. One that does not go on where the last part ended is of a fetch that was begun anew
+    /// meanwhile: what came before it would be taken for removed.
     /// - Parameter after: the identifier that the part was asked for to begin behind; nil: the first part.
     /// - Returns: what follows, and where the next part begins; nil: there is none.
     mutating func receive(

@@ -100,8 +100,8 @@ extension ServiceClient {
         return try result.get()
     }
 
-    /// Ends a pairing that has no session: the host's user does not want to broadcast, or not any more. Returns when the
-    /// service knows, after 1 s at most. Errors are ignored, because the service may have gone.
+    /// Ends a pairing that has no session: the host's user does not want to broadcast, or not any more. Returns when
+    /// the service knows, after 1 s at most. Errors are ignored, because the service may have gone.
     public func withdraw() async {
         guard let pairing, !pairing.machine.hasEnded, await http.session == nil else { return }
         await handle(.userDeclined, of: pairing.number)?.value
@@ -253,8 +253,8 @@ extension ServiceClient {
         }
     }
 
-    /// The machine's input for the response to a poll; nil if the poll has to be repeated, because the service keeps the
-    /// pairing for some seconds. The machine ends when nothing is heard for longer.
+    /// The machine's input for the response to a poll; nil if the poll has to be repeated, because the service keeps
+    /// the pairing for some seconds. The machine ends when nothing is heard for longer.
     private func input(_ result: Result<HTTPAnswer, SignalingError>, _ number: Int) async -> PairingClient.Input? {
         let answer: HTTPAnswer
         switch result {

@@ -44,8 +44,8 @@ public actor ServiceClient: EndpointClient {
 
     public nonisolated func path(_ item: String) -> String { link.path + item }
 
-    /// Requests what the service says of itself, without pairing. Over a relay, which could change it, a pairing is begun
-    /// and withdrawn for that, as the service signs what it says there.
+    /// Requests what the service says of itself, without pairing. Over a relay, which could change it, a pairing is
+    /// begun and withdrawn for that, as the service signs what it says there.
     public func describe() async throws(PairingFailure) -> ServiceDescription {
         guard link.relay == nil else { return try await describeSigned() }
         let answer: HTTPAnswer
@@ -89,7 +89,8 @@ public actor ServiceClient: EndpointClient {
         return session
     }
 
-    /// Sends the decision about a viewer that knocks at the relay. Errors are ignored: the relay's question ends by itself.
+    /// Sends the decision about a viewer that knocks at the relay. Errors are ignored: the relay's question ends by
+    /// itself.
     public func decide(_ decision: KnockDecision, about knock: KnockID) async {
         _ = try? await send(ViewerDecisionDocument(decision), .PUT, path("/viewers/\(knock.text)"))
     }

@@ -28,7 +28,8 @@ extension SignalingClient {
     ///   - records: tells the host that this viewer records.
     ///   - pass: what another server of the broadcast has given.
     ///   - codecs: of the video that this viewer can show; nil: any.
-    /// - Throws: `.refused` if the host refused this identity a short while ago; `.unsupportedCodec`, before anybody is asked.
+    /// - Throws: `.refused` if the host refused this identity a short while ago; `.unsupportedCodec`, before anybody is
+    ///   asked.
     public func knock(
         name: String, identity: Identity, records: Bool = false, pass: String? = nil, codecs: Set<VideoCodec>? = nil
     ) async throws(SignalingError) -> KnockTicket {
@@ -115,7 +116,8 @@ extension SignalingClient {
     /// Withdraws a knock that has not been answered.
     public func withdraw(_ ticket: KnockTicket) async { _ = try? await http.ask(.DELETE, ticket.path) }
 
-    /// Gives back the host's place for a challenge that stays unsigned. A host that does not answer delays this viewer little.
+    /// Gives back the host's place for a challenge that stays unsigned. A host that does not answer delays this viewer
+    /// little.
     private func withdraw(_ place: String) async {
         _ = try? await http.ask(.DELETE, place, timeout: .seconds(2))
     }

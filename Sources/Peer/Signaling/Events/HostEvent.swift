@@ -24,11 +24,11 @@ public enum HostEvent: StreamEvent, TabulatedEvent, Equatable {
     case candidates(fragment: String)
     /// The links at which the broadcast can be watched, too, if this server goes.
     case alternates(SignedAlternates)
-    /// For all viewers, without a redirect: the server is about to stop, and the viewer goes on at one of its alternates.
-    /// For one viewer, with a redirect: the viewer goes on there.
+    /// For all viewers, without a redirect: the server is about to stop, and the viewer goes on at one of its
+    /// alternates. For one viewer, with a redirect: the viewer goes on there.
     case reconnect(SignedRedirect?)
-    /// For all viewers of a relay: the publisher is about to end its publication there. Those whom the host has sent there
-    /// go back to it.
+    /// For all viewers of a relay: the publisher is about to end its publication there. Those whom the host has sent
+    /// there go back to it.
     case returnToHost
     /// For one viewer: the layers of its video (draft-ietf-wish-whep-events).
     case layers(VideoLayers)

@@ -16,10 +16,11 @@ public struct BroadcastConfiguration: Sendable {
     public var fixedToken: String?
     /// The broadcast's name, which its page shows before the knock; nil: none.
     public var name: String?
-    /// The codec of its video, which viewers learn before anybody is asked about them; nil: there is no video, or it is not known.
+    /// The codec of its video, which viewers learn before anybody is asked about them; nil: there is no video, or it is
+    /// not known.
     public var videoCodec: VideoCodec?
-    /// What several servers of this broadcast share, 32 bytes: who was admitted by one gets a pass for the others. Nil: there
-    /// are no others.
+    /// What several servers of this broadcast share, 32 bytes: who was admitted by one gets a pass for the others. Nil:
+    /// there are no others.
     public var passKey: [UInt8]?
     public var iceServers: [ICEServer] = []
     /// Makes credentials for the TURN servers among them that have no user name.

@@ -45,9 +45,10 @@ public struct BroadcastHandle: Sendable {
         broadcast.setRedirect(redirect)
     }
 
-    /// Withdraws what a viewer was granted, and sends it the `removed` event with `reason`: waits 250 ms at most until it
-    /// is written. The viewer may knock again, and the delegate decides on that knock as on any other. Of a player with
-    /// the fixed token, the certificate is refused until the broadcast ends. The delegate closes the sessions itself.
+    /// Withdraws what a viewer was granted, and sends it the `removed` event with `reason`: waits 250 ms at most until
+    /// it is written. The viewer may knock again, and the delegate decides on that knock as on any other. Of a player
+    /// with the fixed token, the certificate is refused until the broadcast ends. The delegate closes the sessions
+    /// itself.
     public func remove(_ viewer: Viewer, reason: String) async {
         await broadcast.remove(viewer, reason: reason, limit: .milliseconds(250))
     }

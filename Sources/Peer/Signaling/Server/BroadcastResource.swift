@@ -55,8 +55,8 @@ final class BroadcastResource: Sendable {
     /// Sends an event on every viewer's event stream.
     func send(_ event: HostEvent) { endpoint.countDropped(endpoint.streams.send(event)) }
 
-    /// Sends an event on the event streams of sessions and of their viewers, and keeps its lasting part for streams that
-    /// they open later.
+    /// Sends an event on the event streams of sessions and of their viewers, and keeps its lasting part for streams
+    /// that they open later.
     func send(_ event: HostEvent, to sessions: [SessionID]) {
         send(event.serialized, admissions.keep(event, of: sessions))
     }
@@ -72,15 +72,16 @@ final class BroadcastResource: Sendable {
         for text in admissions.lasting(of: session) { send(text, [session: owner]) }
     }
 
-    /// Sends what was kept for a session, or for all sessions of a viewer, on one event stream. With the fixed token, the
-    /// other sessions are those of others.
+    /// Sends what was kept for a session, or for all sessions of a viewer, on one event stream. With the fixed token,
+    /// the other sessions are those of others.
     func sendLasting(to owner: TokenHash, of session: SessionID?, on stream: Int) {
         guard session != nil || owner != admissions.fixedToken else { return }
         let events = session.map { admissions.lasting(of: $0) } ?? admissions.lasting(of: owner)
         endpoint.countDropped(endpoint.streams.send(events, on: stream))
     }
 
-    /// Withdraws a viewer's tokens and ends its event streams with `removed`. Waits `limit` at most until it is written.
+    /// Withdraws a viewer's tokens and ends its event streams with `removed`. Waits `limit` at most until it is
+    /// written.
     func remove(_ viewer: Viewer, reason: String, limit: Duration) async {
         await endpoint.streams.end(
             HostEvent.removed(reason: reason), of: admissions.withdraw(from: viewer), limit: limit)

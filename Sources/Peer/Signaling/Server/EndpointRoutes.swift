@@ -70,8 +70,8 @@ extension EndpointRoutes {
     /// The event streams.
     /// - Parameters:
     ///   - names: of the events among which a POST may choose; nil: it does not choose.
-    ///   - begin: sends the events with which a new stream begins, which has this number. The session is the one that it
-    ///     is of; nil: all of its owner.
+    ///   - begin: sends the events with which a new stream begins, which has this number. The session is the one that
+    ///     it is of; nil: all of its owner.
     func events(
         names: [String]?, begin: @escaping @Sendable (TokenHash, SessionID?, Int) -> Void
     ) -> EventRoutes {

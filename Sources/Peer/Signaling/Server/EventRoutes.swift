@@ -48,8 +48,8 @@ struct EventRoutes: Sendable {
     let delegate: any SessionDelegate
     /// The sessions of a token's owner.
     let sessions: @Sendable (TokenHash) -> [SessionID]
-    /// Sends the events with which a new stream begins, which has this number. The session is the one that it is of; nil:
-    /// all of its owner.
+    /// Sends the events with which a new stream begins, which has this number. The session is the one that it is of;
+    /// nil: all of its owner.
     let begin: @Sendable (TokenHash, SessionID?, Int) -> Void
 
     /// Half of the time for which a mark is valid.

@@ -24,8 +24,8 @@ extension PairingRegistry {
         }
     }
 
-    /// A session's place, and the token of its pairing; nil with the fixed token, and for the publication of a host that
-    /// has a tunnel: the session is the tunnel's.
+    /// A session's place, and the token of its pairing; nil with the fixed token, and for the publication of a host
+    /// that has a tunnel: the session is the tunnel's.
     struct Reservation: Sendable {
         let place: SessionTable.Reservation
         let token: String?
@@ -65,7 +65,8 @@ extension PairingRegistry {
     /// Reserves the place of a session. Call it before the delegate is asked.
     /// - Parameters:
     ///   - token: of a pairing; nil for the fixed token.
-    ///   - silent: sessions like it (``sessions(like:)``) whose publishers are not heard any more. It replaces the first.
+    ///   - silent: sessions like it (``sessions(like:)``) whose publishers are not heard any more. It replaces the
+    ///     first.
     func reserve(_ owner: SessionTable.Owner, token: String?, silent: [SessionID] = []) -> Reserving {
         change { state in
             guard let token else {
@@ -116,8 +117,9 @@ extension PairingRegistry {
         }
     }
 
-    /// Handles that the host of a tunnel is connected. A tunnel to which nobody has come for long ends, also while nobody
-    /// else wants its place, unless a person has accepted its host, the host has the secret of the link, or its viewers are here.
+    /// Handles that the host of a tunnel is connected. A tunnel to which nobody has come for long ends, also while
+    /// nobody else wants its place, unless a person has accepted its host, the host has the secret of the link, or its
+    /// viewers are here.
     /// - Parameter duration: how long the tunnel lives without another call.
     func keep(_ tunnel: ReverseTunnel, for duration: Duration) {
         let session = tunnel.session
@@ -132,7 +134,8 @@ extension PairingRegistry {
         Task { [handler] in await handler.delegate.closeSession(session) }
     }
 
-    /// Whether the owner of a token is more than a stranger: see ``Grant/isTrusted``. The fixed token is a secret itself.
+    /// Whether the owner of a token is more than a stranger: see ``Grant/isTrusted``. The fixed token is a secret
+    /// itself.
     func isTrusted(_ owner: TokenHash) -> Bool {
         withState { $0.fixed == owner || $0.grants[owner]?.isTrusted ?? false }
     }

@@ -8,7 +8,8 @@ extension PairingApprovalHandler {
     struct State: ApprovalState {
         var table: PairingTable
         var sessions: SessionTable
-        /// The sessions of hosts that have a tunnel and publish, too. They end with the tunnel, and the tunnel not with them.
+        /// The sessions of hosts that have a tunnel and publish, too. They end with the tunnel, and the tunnel not with
+        /// them.
         var publications: Set<SessionID> = []
         /// Sessions whose places are reserved for others, which replace them.
         var replaced: Set<SessionID> = []

@@ -34,8 +34,8 @@ public struct ServiceHandle: Sendable {
     }
 
     /// Reports that a session has received media. A session for which this is not called for
-    /// ``ServiceConfiguration/mediaTimeout`` is closed, and its token ends; calls once a second are enough. Sessions with
-    /// the fixed token are not watched.
+    /// ``ServiceConfiguration/mediaTimeout`` is closed, and its token ends; calls once a second are enough. Sessions
+    /// with the fixed token are not watched.
     public func mediaReceived(_ session: SessionID) { service.pairings.mediaReceived(session) }
 
     /// Removes the resource of a session that the service has ended, with its token.

@@ -6,10 +6,11 @@ import NIOCore
 import NIOPosix
 
 extension SignalingServer {
-    /// Answers a request of a viewer, or of a host of a service, that a relay has forwarded, as if it had come on a connection of this server.
+    /// Answers a request of a viewer, or of a host of a service, that a relay has forwarded, as if it had come on a
+    /// connection of this server.
     ///
-    /// The viewer's address is what the relay says. It counts for the limits of each address; a relay that lies can make
-    /// viewers share one, or give one viewer many.
+    /// The viewer's address is what the relay says. It counts for the limits of each address; a relay that lies can
+    /// make viewers share one, or give one viewer many.
     /// - Parameters:
     ///   - id: requests for other resources are answered with 404.
     ///   - closed: succeeds when the viewer does not wait any more.

@@ -35,8 +35,8 @@ public actor SignalingServer {
         public var port: Int
         /// How many ports after it are tried, one after the other, if it is in use.
         public var furtherPorts = 0
-        /// What the server presents to its clients instead of its identity's certificate, which stays that of pairings and proofs. Links need
-        /// the flag `webPKI` then.
+        /// What the server presents to its clients instead of its identity's certificate, which stays that of pairings
+        /// and proofs. Links need the flag `webPKI` then.
         public var certificate: ServerCertificate?
         /// Broadcasts at a time.
         public var broadcastCapacity = 4_096
@@ -70,9 +70,10 @@ public actor SignalingServer {
             self.port = port
         }
 
-        /// Makes room for an audience: each viewer holds a connection for events, and needs two more to join. One address may have an eighth of
-        /// them, and all can come back within seconds.
-        /// - Parameter broadcasts: the publishers, who hold a connection for events, and one more if they have a tunnel.
+        /// Makes room for an audience: each viewer holds a connection for events, and needs two more to join. One
+        /// address may have an eighth of them, and all can come back within seconds.
+        /// - Parameter broadcasts: the publishers, who hold a connection for events, and one more if they have a
+        ///   tunnel.
         public mutating func serve(viewers: Int, broadcasts: Int = 0) {
             limits.connections = max(limits.connections, viewers * 3 + broadcasts * 2 + 64)
             limits.connectionsPerAddress = max(limits.connectionsPerAddress, viewers / 8)
@@ -189,8 +190,8 @@ public actor SignalingServer {
     /// Presents this certificate to connections that come from now on, after a renewal. Call after `start`.
     public nonisolated func present(_ certificate: ServerCertificate) { presented.context = certificate.context }
 
-    /// Connections that the kernel holds until they are accepted; it holds at most net.core.somaxconn, 4,096 by default. When its
-    /// queue is full it answers with SYN cookies, and resets the connections of all who come then.
+    /// Connections that the kernel holds until they are accepted; it holds at most net.core.somaxconn, 4,096 by
+    /// default. When its queue is full it answers with SYN cookies, and resets the connections of all who come then.
     private static let backlog = 4_096
 
     private func makeServer(

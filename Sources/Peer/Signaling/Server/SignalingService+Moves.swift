@@ -12,7 +12,8 @@ struct MoveDocument: Codable {
 }
 
 extension SignalingService {
-    /// Handles POST /ID/moved: whether another server of the broadcast has sent a page's viewer here. A mark is valid once.
+    /// Handles POST /ID/moved: whether another server of the broadcast has sent a page's viewer here. A mark is valid
+    /// once.
     func moved(_ call: RouteRequest, _ id: BroadcastID) -> RouteResponse {
         guard call.method == .post else { return .methodNotAllowed("POST") }
         guard let document = document(MoveDocument.self, of: call, limit: 1_024) else {

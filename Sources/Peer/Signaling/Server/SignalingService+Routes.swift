@@ -45,8 +45,8 @@ extension SignalingService {
         return item.map { ["whep", "whip", "events"].contains($0) } ?? false
     }
 
-    /// Routes a request in a task of its own. A task keeps the memory of its deepest call until it ends, 40 KB here, and
-    /// that of the connection lasts as long as a stream of events.
+    /// Routes a request in a task of its own. A task keeps the memory of its deepest call until it ends, 40 KB here,
+    /// and that of the connection lasts as long as a stream of events.
     private func routeInTask(_ call: RouteRequest) async -> RouteResponse {
         let routing = Task { await route(call) }
         return await withTaskCancellationHandler {
@@ -76,7 +76,8 @@ extension SignalingService {
         return nil
     }
 
-    /// Returns whether the request is a response of the host of a tunnel, which sends as many as its viewers send requests.
+    /// Returns whether the request is a response of the host of a tunnel, which sends as many as its viewers send
+    /// requests.
     private func isOfTunnel(_ request: Request) -> Bool {
         let path = (request.head.path ?? "/").split(separator: "/", maxSplits: 4)
         guard request.method == .post, path.count == 5, path[0] == "services", path[2] == "meeting",
@@ -86,9 +87,9 @@ extension SignalingService {
         return tunnel.owner == TokenHash(of: token)
     }
 
-    /// Returns whether the connection may stay open. Clients without a token, a successful knock or a successful request
-    /// to pair get one response a connection, so that they do not occupy connections. A token counts on the paths of its
-    /// broadcast or service.
+    /// Returns whether the connection may stay open. Clients without a token, a successful knock or a successful
+    /// request to pair get one response a connection, so that they do not occupy connections. A token counts on the
+    /// paths of its broadcast or service.
     private func mayKeepConnection(_ call: RouteRequest, _ reply: RouteResponse) -> Bool {
         if let token = call.bearer, isAdmitted(call, token) {
             connections.withLimiter { $0.admitted(call.address.key, now: $1) }

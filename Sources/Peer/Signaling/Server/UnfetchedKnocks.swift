@@ -6,8 +6,8 @@ import Identity
 import MediaCore
 import Synchronization
 
-/// Knocks at broadcasts that other relays have, until they are signed: an unsigned one has nothing fetched. A value without a
-/// clock.
+/// Knocks at broadcasts that other relays have, until they are signed: an unsigned one has nothing fetched. A value
+/// without a clock.
 struct UnfetchedKnocks {
     struct Entry {
         let request: KnockTable.Request
@@ -59,7 +59,8 @@ extension SignalingService {
         return challenged(request.challenge, ticket)
     }
 
-    /// Handles PUT /ID/knock/TICKET for such a broadcast: has it fetched if the knock is signed, and puts the knock to it.
+    /// Handles PUT /ID/knock/TICKET for such a broadcast: has it fetched if the knock is signed, and puts the knock to
+    /// it.
     /// - Returns: nil if it is no such knock, or is the broadcast's own now.
     func fetch(_ id: BroadcastID, for call: RouteRequest) async throws(Refusal) -> RouteResponse? {
         guard call.method == .put, call.path.count == 3, call.path[1] == "knock",

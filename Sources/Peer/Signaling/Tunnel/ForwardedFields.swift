@@ -7,8 +7,8 @@ import NIOCore
 
 /// What passes between a viewer and the host of a tunnel, or between a host and a service.
 ///
-/// All that is reached over a relay has one origin, so a host must not be able to make the relay deliver a page or a script,
-/// ask for a password, or send a viewer with its token elsewhere.
+/// All that is reached over a relay has one origin, so a host must not be able to make the relay deliver a page or a
+/// script, ask for a password, or send a viewer with its token elsewhere.
 enum ForwardedFields {
     private static let responseFields: Set<HTTPField.Name> = [
         .eTag, .retryAfter, .allow, .accessControlAllowOrigin, .accessControlAllowHeaders,

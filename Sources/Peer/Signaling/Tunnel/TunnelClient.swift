@@ -165,8 +165,8 @@ public actor TunnelClient {
         }
     }
 
-    /// Returns a viewer's address as far as the relay can be believed. A viewer on this machine or this link may send candidates
-    /// there (`CandidatePolicy`); that it is one, only a relay on this machine can know.
+    /// Returns a viewer's address as far as the relay can be believed. A viewer on this machine or this link may send
+    /// candidates there (`CandidatePolicy`); that it is one, only a relay on this machine can know.
     private func believable(_ text: String) -> String {
         guard !text.contains("%"), let address = IPAddress(text) else { return Self.unknownAddress }
         let isLocal = IPAddress(client.link.host)?.isLoopback ?? (client.link.host == "localhost")

@@ -14,8 +14,8 @@ public protocol PublishingEndpoint: Sendable {
     /// Whether candidates may be sent after the offer. Without it the offer waits for them.
     var takesLateCandidates: Bool { get }
 
-    /// Whether a relay passes on what is said to the endpoint. What the relay could make up is not believed, and its own
-    /// outages do not end a session.
+    /// Whether a relay passes on what is said to the endpoint. What the relay could make up is not believed, and its
+    /// own outages do not end a session.
     var isOverRelay: Bool { get }
 
     /// STUN and TURN servers that came with the answer to the last offer (RFC 9725 section 4.6); untrusted.

@@ -4,8 +4,8 @@ package import MediaCore
 import MediaEngine
 import Synchronization
 
-/// Hands one sink from the session at one server to the session at the next without a gap: the sink gets the media of the
-/// former session until the next one has a frame to show (make-before-break).
+/// Hands one sink from the session at one server to the session at the next without a gap: the sink gets the media of
+/// the former session until the next one has a frame to show (make-before-break).
 package final class SinkHandover: Sendable {
     private struct State {
         var count = 0

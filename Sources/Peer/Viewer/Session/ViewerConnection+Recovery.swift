@@ -9,8 +9,8 @@ import SessionDescription
 import Signaling
 import Synchronization
 
-/// Keeps a connection: reads the event stream and opens it anew, renews credentials, and in an outage restarts ICE on the
-/// networks that the machine has now or opens a new session with the same token, without a knock.
+/// Keeps a connection: reads the event stream and opens it anew, renews credentials, and in an outage restarts ICE on
+/// the networks that the machine has now or opens a new session with the same token, without a knock.
 extension ViewerConnection {
     func listen() {
         state.withLock { state in

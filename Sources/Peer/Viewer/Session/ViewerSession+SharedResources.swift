@@ -2,7 +2,8 @@ package import EventLoop
 package import ICETransport
 
 extension ViewerSession {
-    /// The shared loop and socket of one of many sessions in a process, in place of threads and an ICE agent of its own.
+    /// The shared loop and socket of one of many sessions in a process, in place of threads and an ICE agent of its
+    /// own.
     package struct SharedResources: Sendable {
         let loop: EventLoop
         /// The numeric address that the session comes from; nil: any.
