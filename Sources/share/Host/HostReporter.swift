@@ -29,6 +29,32 @@ enum HostReporter {
         case .refused(let who, let reason):
             output.event("refused", ["name": .string(who.name), "reason": .string(reason)])
             refusals.withLock { $0.add("\(title(who)) was not let in: \(reason)", at: .now) }.report()
+        case .viewerJoined, .connected, .interrupted, .resumed, .viewerLeft, .viewerRemoved:
+            reportSession(event, output, isEnding: isEnding)
+        case .viewerCount(let viewers): output.event("viewers", ["viewers": .integer(viewers)])
+        case .routeChanged(let isOverRelay, let relay):
+            output.event("route", ["route": .string(isOverRelay ? "relay" : "direct"), "relay": .string(relay)])
+            ErrorOutput.writeLine(
+                isOverRelay
+                    ? "share: \(relay) sends to the viewers from now on, and can watch; --route direct prevents that"
+                    : "share: this machine sends to each viewer again")
+        case .broadcastPaused:
+            output.event("paused")
+            ErrorOutput.writeLine("share: paused: nothing is captured; share resume continues")
+        case .broadcastResumed(let pause):
+            output.event("resumed", ["pausedMs": .init(milliseconds: pause.inMilliseconds)])
+            ErrorOutput.writeLine("share: resumed")
+        case .audioMuted(let kind, let isMuted):
+            output.event(isMuted ? "muted" : "unmuted", ["track": .string(kind.rawValue)])
+            ErrorOutput.writeLine("share: the \(kind.audioName) is \(isMuted ? "muted" : "on again")")
+        case .notice(let notice): output.notice(notice)
+        case .ended: break
+        }
+    }
+
+    /// Prints an event of one viewer's session.
+    private static func reportSession(_ event: BroadcastEvent, _ output: DataOutput, isEnding: Bool) {
+        switch event {
         case .viewerJoined(let who, let viewers):
             output.event(
                 "viewer-joined",
@@ -69,29 +95,12 @@ enum HostReporter {
                 ErrorOutput.writeLine("share: \(title(who)) has gone: \(reason.sentence)")
             }
             if !reason.remedy.isEmpty { ErrorOutput.writeLine("       \(reason.remedy)") }
-        case .viewerCount(let viewers): output.event("viewers", ["viewers": .integer(viewers)])
         case .viewerRemoved(let who, let sessions):
             output.event(
                 "viewer-removed",
                 ["name": .string(who.name), "address": .string(who.address), "sessions": .integer(sessions)])
             ErrorOutput.writeLine("share: \(title(who)) was removed")
-        case .routeChanged(let isOverRelay, let relay):
-            output.event("route", ["route": .string(isOverRelay ? "relay" : "direct"), "relay": .string(relay)])
-            ErrorOutput.writeLine(
-                isOverRelay
-                    ? "share: \(relay) sends to the viewers from now on, and can watch; --route direct prevents that"
-                    : "share: this machine sends to each viewer again")
-        case .broadcastPaused:
-            output.event("paused")
-            ErrorOutput.writeLine("share: paused: nothing is captured; share resume continues")
-        case .broadcastResumed(let pause):
-            output.event("resumed", ["pausedMs": .init(milliseconds: pause.inMilliseconds)])
-            ErrorOutput.writeLine("share: resumed")
-        case .audioMuted(let kind, let isMuted):
-            output.event(isMuted ? "muted" : "unmuted", ["track": .string(kind.rawValue)])
-            ErrorOutput.writeLine("share: the \(kind.audioName) is \(isMuted ? "muted" : "on again")")
-        case .notice(let notice): output.notice(notice)
-        case .ended: break
+        default: break
         }
     }
 

@@ -171,16 +171,7 @@ struct ServiceCommand: ParsableCommand {
             ending.change { $0 = $0 ?? EndReason(.stopped, "ended by \(name)") }
             window?.stop()
         }
-        var settings = ServiceSession.Configuration(
-            listenHost: place.host, listenPort: place.port, linkHost: place.linkHost, service: service)
-        (settings.furtherPorts, settings.mediaPorts) = (place.furtherPorts, place.mediaPorts)
-        settings.videoCodecs = recordsOnly ? RecordingFormat.videoCodecs : VideoDecoders.installed.codecs
-        if let relay {
-            settings.relay = try Self.relay(relay)
-            settings.relayIdentity = try makeIdentity(of: service.description.id)
-            // Nobody has to reach this server.
-            if listen == nil { (settings.listenHost, settings.listenPort) = ("127.0.0.1", 0) }
-        }
+        let settings = try settings(place, service)
         let broadcasts = BroadcastService(
             settings, identity: identity, decide: { await policy.decide($0) },
             makeSink: { id, publisher in reporter.makeSink(id, publisher) }, emit: { reporter.report($0) })
@@ -202,6 +193,22 @@ struct ServiceCommand: ParsableCommand {
         }
         if let failure = reporter.recordingFailure { throw failure }
         ErrorOutput.writeLine("share: \(reason.sentence)")
+    }
+
+    private func settings(
+        _ place: ListenAddress, _ service: ServiceConfiguration
+    ) throws -> ServiceSession.Configuration {
+        var settings = ServiceSession.Configuration(
+            listenHost: place.host, listenPort: place.port, linkHost: place.linkHost, service: service)
+        (settings.furtherPorts, settings.mediaPorts) = (place.furtherPorts, place.mediaPorts)
+        settings.videoCodecs = recordsOnly ? RecordingFormat.videoCodecs : VideoDecoders.installed.codecs
+        if let relay {
+            settings.relay = try Self.relay(relay)
+            settings.relayIdentity = try makeIdentity(of: service.description.id)
+            // Nobody has to reach this server.
+            if listen == nil { (settings.listenHost, settings.listenPort) = ("127.0.0.1", 0) }
+        }
+        return settings
     }
 
     private static func relay(_ text: String) throws(CommandError) -> ServiceLink {
