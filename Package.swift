@@ -273,7 +273,7 @@ let package = Package(
             "HostTests",
             [
                 "MediaCore", "Identifiers", "SessionDescription", "MediaEngine", "LinuxRuntime", "OpusCodec",
-                "Identity", "Admission", "Signaling", "PeerConnection", "Host", "Logging",
+                "Identity", "Admission", "Signaling", "PeerConnection", "Host", "Logging", "TestSupport",
             ]),
         tests(
             "ICETransportTests",
@@ -306,7 +306,7 @@ let package = Package(
         tests("NetworkTests", ["LinkEmulation", "NetworkBed", "TestSupport", "share", "Crypto"]),
         tests("OpusCodecTests", ["MediaCore", "OpusCodec", "TestSupport"]),
         tests("PeerConnectionTests", ["SessionDescription", "ICETransport", "HTTP", "Signaling", "PeerConnection"]),
-        tests("PeerEngineTests", ["MediaCore", "Identifiers", "SessionDescription", "PeerEngine"]),
+        tests("PeerEngineTests", ["MediaCore", "Identifiers", "SessionDescription", "PeerEngine", "TestSupport"]),
         tests("PixelConversionTests", ["MediaCore", "PixelConversion"]),
         tests(
             "PortalCaptureTests",

@@ -34,7 +34,7 @@ let package = Package(
         tests("MediaEngineTests", [mediaCore, wire, engine]),
         tests("SimulationTests", [mediaCore, wire, engine, support]),
         tests("SessionDescriptionTests", [mediaCore, wire, descriptions, support]),
-        tests("PeerEngineTests", [mediaCore, identifiers, descriptions, peers]),
+        tests("PeerEngineTests", [mediaCore, identifiers, descriptions, peers, support]),
         tests("MatroskaTests", [mediaCore, matroska, support]),
     ]
 )

@@ -5,29 +5,17 @@ import MediaCore
 import MediaEngine
 import PeerConnection
 import Signaling
+import TestSupport
 import Testing
 
 @testable import Host
 
 /// When a tunnelled broadcast is published to its relay, and whom it sends there, in virtual time.
 @Suite struct RelayHandoverStateTests {
-    /// SplitMix64: the same numbers for the same seed.
-    private struct Random: RandomNumberGenerator {
-        var state: UInt64
-
-        mutating func next() -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var value = state
-            value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
-            return value ^ (value >> 31)
-        }
-    }
-
     /// A host with its viewers. It checks what always holds.
     private struct Stage {
         var state: RelayHandoverState
-        var random: Random
+        var random: SeededGenerator
         private(set) var now = MediaInstant(nanoseconds: 1_000_000_000)
         var snapshot = RelayHandoverState.Snapshot()
         /// The number of the publication that runs.
@@ -42,7 +30,7 @@ import Testing
         var flows: [SharedBottleneckDetector.Flow] = []
 
         init(limit: Int, seed: UInt64 = 1) {
-            random = Random(state: seed)
+            random = SeededGenerator(seed: seed)
             state = RelayHandoverState(
                 relay: RelayHandoverStateTests.relay, name: "relay",
                 policy: HandoverPolicy(limit: limit, calmTime: .seconds(60)))
@@ -240,7 +228,7 @@ import Testing
 
     @Test(arguments: 0..<20) func whateverHappensOnePublicationRunsAtATime(_ group: UInt64) {
         for seed in group * 20..<(group + 1) * 20 {
-            var random = Random(state: seed &+ 100)
+            var random = SeededGenerator(seed: seed &+ 100)
             var stage = Stage(limit: Int.random(in: 0...4, using: &random), seed: seed)
             for _ in 0..<300 {
                 stage.wait(.milliseconds(Int.random(in: 1...4_000, using: &random)))

@@ -1,21 +1,7 @@
 import Identifiers
 import MediaCore
 import PeerEngine
-
-/// SplitMix64: the same numbers for the same seed.
-struct TestRandom: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var value = state
-        value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
-        return value ^ (value >> 31)
-    }
-}
+import TestSupport
 
 struct TestFailure: ViewerSessionFailure, Equatable {
     var kind: ViewerSessionFailureKind
@@ -49,7 +35,7 @@ struct SimulatedViewerSession {
     }
 
     var state: State
-    var random: TestRandom
+    var random: SeededGenerator
     private(set) var now = MediaInstant(nanoseconds: 1_000_000_000)
     /// Those without a result, superseded ones, too.
     private(set) var requests: [Request] = []
@@ -78,7 +64,7 @@ struct SimulatedViewerSession {
     init(seed: UInt64 = 1, followsAlternates: Bool = true, handsSinkOver: Bool = true) {
         state = State(
             home: Self.home, rules: .init(followsAlternates: followsAlternates, handsSinkOver: handsSinkOver))
-        random = TestRandom(seed: seed)
+        random = SeededGenerator(seed: seed)
     }
 
     // MARK: Inputs

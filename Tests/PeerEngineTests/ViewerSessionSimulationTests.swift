@@ -1,6 +1,7 @@
 import Identifiers
 import MediaCore
 import PeerEngine
+import TestSupport
 import Testing
 
 /// Sessions with servers that answer, refuse, are busy, send the viewer elsewhere and end, in random order and virtual time.
@@ -11,13 +12,13 @@ import Testing
     /// What the servers do.
     private struct World {
         var session: Session
-        var random: TestRandom
+        var random: SeededGenerator
         /// From then on, nothing answers any more.
         let darkness: MediaInstant
         var age = 0
 
         init(seed: UInt64) {
-            random = TestRandom(seed: seed &+ 1_000)
+            random = SeededGenerator(seed: seed &+ 1_000)
             session = Session(
                 seed: seed, followsAlternates: Int.random(in: 0..<4, using: &random) > 0,
                 handsSinkOver: Int.random(in: 0..<4, using: &random) > 0)

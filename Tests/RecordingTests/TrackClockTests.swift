@@ -1,4 +1,5 @@
 import MediaCore
+import TestSupport
 import Testing
 
 @testable import Recording
@@ -84,7 +85,7 @@ import Testing
     }
 
     @Test(arguments: 0..<200) func hostileTimestampsStayNearTheirArrival(_ seed: UInt64) {
-        var generator = SplitMix(state: seed)
+        var generator = SeededGenerator(seed: seed)
         var clock = TrackClock(rate: seed.isMultiple(of: 2) ? 48_000 : 90_000)
         var origin: MediaDuration?
         for index in 0..<500 {
@@ -97,18 +98,5 @@ import Testing
             #expect(time < arrival + TrackClock.earliest + .seconds(1))
             #expect(time > arrival - TrackClock.latest - .seconds(1))
         }
-    }
-}
-
-/// SplitMix64.
-struct SplitMix {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-        return z ^ (z >> 31)
     }
 }
