@@ -24,6 +24,14 @@ public struct OutageRecovery: Sendable {
         case noPair
     }
 
+    /// A request to the owner of the signalling connection.
+    public enum Request: Sendable {
+        /// Make the attempt, and tell its result (`attemptEnded`).
+        case attempt(ReconnectionPolicy.Attempt, timeout: MediaDuration)
+        /// Close the connections from before the outage.
+        case closeConnections
+    }
+
     /// The result of an attempt's signalling.
     public enum AttemptResult: Equatable, Sendable {
         /// The host answered; media may follow.

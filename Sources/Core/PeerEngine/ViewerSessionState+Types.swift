@@ -17,8 +17,8 @@ extension ViewerSessionState {
         /// The media of a connection has ended.
         case ended(Int, Failure)
         /// - Parameter source: as for `media`.
-        case recovery(source: Int, RecoveryRequest)
-        /// What else a connection reports.
+        case recovery(source: Int, OutageRecovery.Request)
+        /// Another report of a connection.
         /// - Parameter ofAny: also of one whose media is not shown yet.
         case report(Int, Event, ofAny: Bool)
     }
@@ -85,7 +85,7 @@ extension ViewerSessionState {
         public init(link: Link, age: Int) { (self.link, self.age) = (link, age) }
     }
 
-    /// What a host or relay says on its event stream.
+    /// An event that a host or relay sends on its event stream.
     public enum HostWord: Sendable {
         /// The broadcast has ended, or the viewer was removed.
         case ended(Failure)
@@ -105,12 +105,7 @@ extension ViewerSessionState {
         case other
     }
 
-    public enum RecoveryRequest: Sendable {
-        case attempt(ReconnectionPolicy.Attempt, timeout: MediaDuration)
-        case closeConnections
-    }
-
-    /// What the session tells its owner.
+    /// A report of the session to its owner.
     public enum Report: Sendable {
         case knocking(words: String)
         case accepted

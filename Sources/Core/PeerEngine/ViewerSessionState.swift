@@ -8,7 +8,7 @@ public import MediaCore
 /// its first frame is there (make-before-break). A connection has at most one request in progress. The result of a
 /// request returns as an input with the request's number; if that is not the connection's last request, it is ignored.
 public struct ViewerSessionState<Failure: ViewerSessionFailure, Event: Sendable>: StateMachine {
-    /// What the session's sink and owner allow.
+    /// Limits by the session's sink and owner.
     public struct Rules: Sendable {
         /// The session goes on at another relay by itself.
         public var followsAlternates: Bool
@@ -186,7 +186,7 @@ public struct ViewerSessionState<Failure: ViewerSessionFailure, Event: Sendable>
         return [.pass(event)]
     }
 
-    private mutating func recover(_ source: Int, _ request: RecoveryRequest) -> [Action] {
+    private mutating func recover(_ source: Int, _ request: OutageRecovery.Request) -> [Action] {
         guard let present, present.media == source, case .open = present.stage else { return [] }
         switch request {
         case .attempt(let attempt, let timeout): return self.request(.attempt(attempt, timeout: timeout), .open)

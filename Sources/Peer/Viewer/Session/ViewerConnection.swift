@@ -157,7 +157,7 @@ final class ViewerConnection: Sendable {
         _ = cancel()
         outcome.fulfil(reason)
         if closesMedia {
-            // What the host is told comes after the end of the media.
+            // The host is told after the end of the media.
             await core.performAndWait { $0.close($1) }
             await tellServer()
         } else {

@@ -7,7 +7,7 @@ import PeerConnection
 import PeerEngine
 import Signaling
 
-/// What the events of signalling and media mean to `ViewerSessionState`, and its reports as events.
+/// The events of signalling and media as inputs of `ViewerSessionState`, and its reports as events.
 extension ViewerSession {
     /// - Returns: an order of the host whose signature is right; nil: it is not to be followed.
     func checked(_ redirect: SignedRedirect, of connection: ViewerConnection, after last: Int?) async -> State.Redirect?
@@ -50,14 +50,6 @@ extension ViewerSession {
             default: .other
             }
         handle(.media(source: source, change, event))
-    }
-
-    func handle(_ request: Subscription.RecoveryRequest, ofMedia source: Int) {
-        switch request {
-        case .attempt(let attempt, let timeout):
-            handle(.recovery(source: source, .attempt(attempt, timeout: timeout)))
-        case .closeConnections: handle(.recovery(source: source, .closeConnections))
-        }
     }
 
     func handle(_ event: HostEvent, of connection: ViewerConnection) async {

@@ -152,7 +152,7 @@ public final class ViewerSession: Sendable {
             let core = Subscription(
                 loop: loop, sink: input ?? sink,
                 emit: { [weak self] event in self?.handle(event, ofMedia: number) }, outcome: outcome,
-                request: { [weak self] request in self?.handle(request, ofMedia: number) })
+                request: { [weak self] request in self?.handle(.recovery(source: number, request)) })
             if isOneOfMany { core.packetCapacity = 256 }
             return ViewerConnection.Media(core: LoopBound(loop, core), input: input)
         }

@@ -1,21 +1,13 @@
 import EventLoop
 import ICETransport
 import LinuxRuntime
-package import MediaCore
+import MediaCore
 package import PeerConnection
 package import PeerEngine
 package import SessionDescription
 
 /// Recovers from outages: runs `OutageRecovery` with a timer and performs its actions, or requests them of signalling.
 extension Subscription {
-    /// A request to the owner of the signalling connection.
-    package enum RecoveryRequest: Sendable {
-        /// Make the attempt, then call `attemptEnded`.
-        case attempt(ReconnectionPolicy.Attempt, timeout: MediaDuration)
-        /// Close the connections from before the outage.
-        case closeConnections
-    }
-
     /// - Parameter reason: returns the reason for the session's end, used if the attempt was the last.
     package func attemptEnded(_ result: OutageRecovery.AttemptResult, reason: (OutageRecovery.End) -> EndReason) {
         recover(.attemptEnded(result), reason: reason)

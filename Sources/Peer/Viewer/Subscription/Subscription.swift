@@ -4,7 +4,7 @@ package import LinuxRuntime
 package import MediaCore
 import MediaEngine
 package import PeerConnection
-import PeerEngine
+package import PeerEngine
 import RTPWire
 package import SessionDescription
 
@@ -16,7 +16,7 @@ package final class Subscription {
     package let emit: @Sendable (ViewerEvent) -> Void
     package private(set) var outcome: OneShot<EndReason>
     /// Called with the requests to signalling during an outage.
-    let request: @Sendable (RecoveryRequest) -> Void
+    let request: @Sendable (OutageRecovery.Request) -> Void
     private(set) var connection: PeerConnection?
     /// Connections that were replaced and are still closing.
     private var retired: [PeerConnection] = []
@@ -39,7 +39,7 @@ package final class Subscription {
 
     package init(
         loop: EventLoop, sink: any EncodedMediaSink, emit: @escaping @Sendable (ViewerEvent) -> Void,
-        outcome: OneShot<EndReason>, request: @escaping @Sendable (RecoveryRequest) -> Void
+        outcome: OneShot<EndReason>, request: @escaping @Sendable (OutageRecovery.Request) -> Void
     ) {
         self.loop = loop
         self.sink = sink
