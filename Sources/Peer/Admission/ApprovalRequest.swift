@@ -4,7 +4,7 @@ package import Identity
 /// A request that a person or a policy has to approve: a viewer's knock at a host, or a host's pairing with a service.
 package protocol ApprovalRequest: Sendable {
     associatedtype Question: ApprovalQuestion
-    /// What the requester gets with the approval.
+    /// The requester gets this with the approval.
     associatedtype Grant: Hashable & Sendable
     /// A refusal holds for the requester, whatever it requests.
     associatedtype Requester: Hashable & Sendable

@@ -35,7 +35,7 @@ extension ApprovalTable {
         case ended
     }
 
-    /// What a signature has changed.
+    /// The effect of a signature.
     enum Signature {
         /// The request waits for ``ApprovalTable/ask(_:_:now:)``.
         case first

@@ -12,7 +12,7 @@ package final class StateMachineRunner<State: StateMachine>: Sendable {
         /// Bounded by the inputs that come while one action is carried out.
         var actions: [State.Action] = []
         var isCarryingOut = false
-        /// What the timer is set to.
+        /// The time that the timer is set to.
         var alarm: MediaInstant?
     }
 

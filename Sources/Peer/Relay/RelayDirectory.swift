@@ -6,8 +6,8 @@ import Service
 import Signaling
 import Synchronization
 
-/// What can be watched over a relay's server beside the service: the hosts and services with a tunnel here, and the
-/// broadcasts in the directory. Safe from any thread.
+/// The hosts and services with a tunnel over a relay's server, and the broadcasts in its directory. Safe from any
+/// thread.
 final class RelayDirectory: Sendable {
     private struct State {
         /// The hosts and services that are reached over the server.

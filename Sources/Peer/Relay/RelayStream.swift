@@ -53,7 +53,7 @@ struct UpstreamRelay: Sendable {
     var link: Link? { broadcast.parsedLink.flatMap { node.link(of: $0) } }
 }
 
-/// What the other relays of the cluster have told of one broadcast.
+/// The state of one broadcast at the other relays of the cluster, as they have told.
 struct UpstreamRelays: Sendable {
     /// Those that it can be got from, the best one first.
     var sources: [UpstreamRelay] = []

@@ -5,8 +5,8 @@ import LinuxRuntime
 import Service
 import Signaling
 
-/// What the server asks of a relay. Pairings and publications are the service's; tunnels, the directory, pauses and the
-/// publishers' decisions about viewers are the relay's.
+/// The server's requests to a relay. Pairings and publications are the service's; tunnels, the directory, pauses and
+/// the publishers' decisions about viewers are the relay's.
 extension RelayStreams: ServiceDelegate {
     // MARK: Publications
 

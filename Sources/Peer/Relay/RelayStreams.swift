@@ -17,7 +17,7 @@ final class RelayStreams: Sendable {
 
     struct State {
         var table: Table
-        /// What the table has decided, in that order.
+        /// The table's decisions that are not carried out yet, in their order.
         var actions: [Table.Action] = []
         /// A thread carries the actions out.
         var isPerforming = false

@@ -142,7 +142,7 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
     /// Forgets what relays have told that do not fetch the broadcast here any more.
     func keepReports(of relays: Set<String>) { state.withLock { $0.reports.keep(relays) } }
 
-    /// What the relays can get that fetch it here, what has come from the publisher, and how that is limited.
+    /// The bitrate of the relays that fetch it here, the bytes from the publisher, and how these are limited.
     func bandwidthInput(
         now: MediaInstant
     ) -> (behind: [Bitrate], received: (@Sendable () -> Int)?, limit: (@Sendable (Bitrate?) -> Void)?) {

@@ -33,7 +33,7 @@ struct StreamTable<Media: Sendable>: Sendable {
         case viewers(BroadcastID, Int)
 
         // Of the cluster and the operator.
-        /// What other relays have of a broadcast has changed, or it is time to look.
+        /// Other relays have changed what they have of a broadcast, or it is time to look.
         case look(BroadcastID, UpstreamRelays)
         /// A relay is not heard any more, while others are.
         case lost(relay: String)
@@ -203,21 +203,21 @@ struct StreamTable<Media: Sendable>: Sendable {
     }
 
     private mutating func noteKnock(_ id: BroadcastID, _ now: MediaInstant) -> [Action] {
-        guard let stream = streams[id], stream.viewers == 0 else { return [] }
-        return update(id) { $0.idleSince = now + Self.knockTime }
+        if streams[id]?.viewers == 0 { setIdle(id, since: now + Self.knockTime) }
+        return []
     }
 
     private mutating func note(viewers: Int, of id: BroadcastID, _ now: MediaInstant) -> [Action] {
         guard streams[id] != nil else { return [] }
         streams[id]?.viewers = viewers
-        return [.countViewers(id)] + update(id) { $0.idleSince = viewers == 0 ? now : nil }
+        setIdle(id, since: viewers == 0 ? now : nil)
+        return [.countViewers(id)]
     }
 
-    private mutating func update(_ id: BroadcastID, _ change: (inout Upstream) -> Void) -> [Action] {
-        guard var upstream = streams[id]?.upstream else { return [] }
-        change(&upstream)
+    private mutating func setIdle(_ id: BroadcastID, since instant: MediaInstant?) {
+        guard var upstream = streams[id]?.upstream else { return }
+        upstream.idleSince = instant
         streams[id]?.source = .upstream(upstream)
-        return []
     }
 
     // MARK: Other relays
@@ -278,7 +278,7 @@ struct StreamTable<Media: Sendable>: Sendable {
         else { return [] }
         var actions: [Action] = []
         let wasLive = stream.state == .live
-        // What this relay has said about its publisher is nothing about the next one's.
+        // This relay's word about its publisher says nothing about the next one's.
         stream.interruptions.remove(.publisher)
         if wasLive {
             actions = [.withdraw(id), .reportLost(id, from: name, reason), .setActive(stream.media, false)]

@@ -90,7 +90,7 @@ package struct PairingTable: ApprovalMachine {
         let asked = PairingRequest(
             id: question, application: request.application, fingerprint: request.fingerprint,
             address: request.address.text, setup: values, hasLinkSecret: hasSecret)
-        // Who has got the link meanwhile asks anew.
+        // A host that has got the link meanwhile asks anew.
         if let refusal = approvals.refusal(of: request.requester, asked, now: now) {
             return (.accepted, approvals.finish(ticket, .refused(refusal.reason), now))
         }

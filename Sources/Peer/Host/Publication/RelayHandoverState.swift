@@ -56,7 +56,7 @@ struct RelayHandoverState: StateMachine {
         case clearAudience
     }
 
-    /// What the broadcast's viewers are asked for.
+    /// The purpose of a look at the broadcast's viewers.
     enum Purpose: Sendable {
         case send, calm, retry
         case connection(SessionID, Viewer)
@@ -233,7 +233,7 @@ struct RelayHandoverState: StateMachine {
         if isLineOpen {
             actions.append(.measureFlows)
         } else {
-            // What was found before says nothing about the viewers that come later.
+            // An earlier finding says nothing about the viewers that come later.
             bottleneck = .init()
         }
         return actions

@@ -10,7 +10,7 @@ protocol ApprovalState: Sendable {
     var table: Table { get set }
 }
 
-/// What an ``ApprovalRegistry`` is for: decides about its questions, and performs what only its kind of request has.
+/// The purpose of an ``ApprovalRegistry``: decides about its questions, and performs what only its kind of request has.
 protocol ApprovalHandler: Sendable {
     associatedtype State: ApprovalState
     associatedtype Decision: Sendable
@@ -64,8 +64,8 @@ final class ApprovalRegistry<Handler: ApprovalHandler>: Sendable {
         var alarm: (deadline: ContinuousClock.Instant, task: Task<Void, Never>)?
     }
 
-    /// What follows from a change. Performed in order, without the lock.
-    private enum Consequence: Sendable {
+    /// An operation that follows from a change. Performed in order, without the lock.
+    private enum Operation: Sendable {
         case ask(Table.Request.Question)
         case resume([Poll], Table.PollResult)
         case withdraw(KnockID, KnockWithdrawal, Task<Void, Never>)
@@ -126,18 +126,18 @@ final class ApprovalRegistry<Handler: ApprovalHandler>: Sendable {
     }
 
     private func step<Value: Sendable>(_ body: (inout Running) -> (Value, [Table.Action])) -> Value {
-        let (value, following): (Value, [Consequence]) = running.withLock { running in
+        let (value, following): (Value, [Operation]) = running.withLock { running in
             let (value, actions) = body(&running)
-            var following = actions.flatMap { consequences(of: $0, &running) }
+            var following = actions.flatMap { operations(of: $0, &running) }
             following += handler.settle(&running.state).map { .effect($0) }
             setAlarm(&running)
             return (value, following)
         }
-        for consequence in following { perform(consequence) }
+        for operation in following { perform(operation) }
         return value
     }
 
-    private func consequences(of action: Table.Action, _ running: inout Running) -> [Consequence] {
+    private func operations(of action: Table.Action, _ running: inout Running) -> [Operation] {
         switch action {
         case .ask(let question):
             running.decisions.updateValue(nil, forKey: question.id)
@@ -153,8 +153,8 @@ final class ApprovalRegistry<Handler: ApprovalHandler>: Sendable {
         }
     }
 
-    private func perform(_ consequence: Consequence) {
-        switch consequence {
+    private func perform(_ operation: Operation) {
+        switch operation {
         case .ask(let question): ask(question)
         case .resume(let polls, let result): for poll in polls { poll.end(result) }
         case .withdraw(let question, let reason, let decision):

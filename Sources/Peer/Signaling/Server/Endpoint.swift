@@ -5,8 +5,8 @@ import Identity
 import MediaCore
 import Synchronization
 
-/// What a broadcast and a service of a server have alike: event streams, STUN and TURN servers, and the rate at which
-/// people may ask for an approval. Safe from any thread.
+/// The parts that a broadcast and a service of a server have alike: event streams, STUN and TURN servers, and the rate
+/// at which people may ask for an approval. Safe from any thread.
 final class Endpoint: Sendable {
     /// Of the resources below it, without a slash at the end.
     let path: String
