@@ -5,7 +5,9 @@ import Synchronization
 final class RecorderState: Sendable {
     private enum Phase {
         case idle
-        /// The user is asked, or threads start.
+        /// The user is asked.
+        case asking
+        /// The user has allowed the capture, and its threads start.
         case starting
         case running(any RunningCapture)
         /// It takes no further samples, and its threads end.
@@ -19,6 +21,14 @@ final class RecorderState: Sendable {
         var hasConsent = false
         var hasMicrophoneConsent = false
         var hasCameraConsent = false
+        /// Calls of `stopCapture` that came while threads started.
+        var stops: [CheckedContinuation<Void, Never>] = []
+
+        /// Why a capture that starts must end.
+        var refusal: ShareKitError? {
+            if !visible.isAvailable { return .systemBroadcast }
+            return isStopRequested ? ShareKitError(.interrupted, "the capture was stopped before it began") : nil
+        }
     }
 
     private let state = Mutex(State())
@@ -51,9 +61,19 @@ final class RecorderState: Sendable {
             guard case .idle = state.phase, source.claim() else {
                 return ShareKitError(.alreadyStarted, "'\(source.name)' is being captured already")
             }
-            state.phase = .starting
+            state.phase = .asking
             state.isStopRequested = false
             state.visible.failure = nil
+            return nil
+        }
+    }
+
+    /// Reserves the start of threads, once the user has allowed the capture.
+    /// - Returns: why it must not begin: a stop or a system broadcast came while the user was asked.
+    func start() -> ShareKitError? {
+        state.withLock { state in
+            if let refusal = state.refusal { return refusal }
+            state.phase = .starting
             return nil
         }
     }
@@ -63,10 +83,7 @@ final class RecorderState: Sendable {
     func adopt(_ capture: any RunningCapture) -> ShareKitError? {
         defer { report() }
         return state.withLock { state in
-            if !state.visible.isAvailable { return .systemBroadcast }
-            if state.isStopRequested {
-                return ShareKitError(.interrupted, "the capture was stopped before it began")
-            }
+            if let refusal = state.refusal { return refusal }
             if capture.isEnded {
                 return capture.failure ?? ShareKitError(.failed, "the capture ended at once")
             }
@@ -81,11 +98,23 @@ final class RecorderState: Sendable {
         state.withLock { state in
             switch state.phase {
             case .idle: return nil
-            case .starting:
+            case .asking, .starting:
                 state.isStopRequested = true
                 return nil
             case .running(let capture), .ending(let capture): return capture
             }
+        }
+    }
+
+    /// Returns once no threads start: a capture that was stopped meanwhile hands over nothing any more.
+    func whileStarting() async {
+        await withCheckedContinuation { continuation in
+            let isStarting = state.withLock { state in
+                guard case .starting = state.phase, state.isStopRequested else { return false }
+                state.stops.append(continuation)
+                return true
+            }
+            if !isStarting { continuation.resume() }
         }
     }
 
@@ -112,7 +141,7 @@ final class RecorderState: Sendable {
 
     /// Another capture may begin.
     func over(_ source: ApplicationSource) {
-        state.withLock { state in
+        let stops = state.withLock { state in
             // The capture's thread may be here before what ended it is reported.
             if case .running(let capture) = state.phase, let failure = capture.failure {
                 state.visible.failure = failure
@@ -120,7 +149,10 @@ final class RecorderState: Sendable {
             state.phase = .idle
             state.visible.isRecording = false
             source.unclaim()
+            defer { state.stops = [] }
+            return state.stops
         }
+        for stop in stops { stop.resume() }
         report()
     }
 

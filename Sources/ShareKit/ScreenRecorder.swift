@@ -180,6 +180,8 @@ public final class ScreenRecorder: Sendable {
         let capture: Capture
         do throws(ShareKitError) {
             try await askForConsent(withMicrophone: isMicrophoneEnabled)
+            // The threads of a capture hand over samples at once.
+            if let refusal = state.start() { throw refusal }
             capture = try make(state.events(source))
         } catch {
             state.over(source)
@@ -209,7 +211,7 @@ public final class ScreenRecorder: Sendable {
     }
 
     private func end(isDiscarding: Bool) async {
-        guard let capture = state.requestEnd() else { return }
+        guard let capture = state.requestEnd() else { return await state.whileStarting() }
         capture.end(nil, isDiscarding: isDiscarding)
         await capture.ended()
     }

@@ -35,10 +35,16 @@ struct BroadcastBusTests {
         try call("org.freedesktop.DBus.Properties.Get", "string:io.sharekit.Broadcast1", "string:\(name)")
     }
 
-    @Test func otherProgramsSeeAndControlTheBroadcast() throws {
+    /// Starts to watch the changes of properties on the bus.
+    private func changes() throws -> Program {
         let signals = try Program(
             "dbus-monitor", ["--address", bus.address, "type='signal',member='PropertiesChanged'"])
-        _ = signals.line(seconds: 5) { $0.contains("NameAcquired") ? $0 : nil }
+        _ = try #require(signals.line(seconds: 20) { $0.contains("NameAcquired") ? $0 : nil })
+        return signals
+    }
+
+    @Test func otherProgramsSeeAndControlTheBroadcast() throws {
+        let signals = try changes()
         let host = try host()
         #expect(signals.line(seconds: 20) { $0.contains("\"Broadcasting\"") ? $0 : nil } != nil)
         let viewer = try host.join()
@@ -133,7 +139,9 @@ struct BroadcastBusTests {
             ], environment: ["XDG_DATA_HOME": folder.path, "DBUS_SESSION_BUS_ADDRESS": bus.address, "DISPLAY": ""])
         #expect(host.waitUntil { $0.hasSuffix("[n]o:") }, "\(host.screen())")
         // A host that still asks keeps no other from broadcasting.
+        let changes = try changes()
         let other = try self.host()
+        #expect(changes.line(seconds: 20) { $0.contains("\"Broadcasting\"") ? $0 : nil } != nil)
         #expect(try property("Broadcasting").contains("boolean true"))
         other.process.interrupt()
         #expect(other.process.exitCode(seconds: 10) == 0)
@@ -141,6 +149,7 @@ struct BroadcastBusTests {
         #expect(asking.exitCode() == 0 && asking.lines.first?.contains("  asking  ") == true, "\(asking.lines)")
         try host.type("y", "Enter")
         #expect(service.event("first-picture") != nil)
+        #expect(changes.line(seconds: 20) { $0.contains("com.example.conference Conference") ? $0 : nil } != nil)
         #expect(try property("Service").contains("com.example.conference Conference"))
     }
 }

@@ -167,15 +167,15 @@ public final class Program: @unchecked Sendable {
         }
     }
 
-    /// Waits in steps, so that a suspension of the machine uses up at most one step of the remaining time.
+    /// Waits for one step of 0.1 s at most, so that a suspension of the machine uses up at most one step of the remaining
+    /// time. The caller looks again after each step, as a change that comes while a step ends wakes nobody.
+    /// - Returns: false when no time is left.
     private func waitForNews(_ left: inout Double) -> Bool {
-        while left > 0 {
-            let start = ContinuousClock.now
-            let isThere = condition.wait(until: Date(timeIntervalSinceNow: min(left, 0.1)))
-            left -= min((ContinuousClock.now - start) / .seconds(1), 0.2)
-            if isThere { return true }
-        }
-        return false
+        guard left > 0 else { return false }
+        let start = ContinuousClock.now
+        _ = condition.wait(until: Date(timeIntervalSinceNow: min(left, 0.1)))
+        left -= min((ContinuousClock.now - start) / .seconds(1), 0.2)
+        return true
     }
 
     /// Waits for the end of the program and of its output.
