@@ -269,7 +269,8 @@ import Testing
         }
         for number in 1...3 { _ = table.decide(question(number), .accepted, token: "token \(number)", now: start) }
         #expect(table.broadcastCount == 2 && table.pairing(token: "token 3") == nil)
-        #expect(try poll(3, in: &table) == .outcome(.busy(nil)) && open(4, in: &table).0 == .busy)
+        #expect(try poll(3, in: &table) == .outcome(.busy(PairingTable.full(2))))
+        #expect(try open(4, in: &table).0 == .busy)
         _ = table.advance(now: at(10))
         #expect(table.broadcastCount == 0 && table.pairing(token: "token 1") == nil)
         #expect(try poll(1, in: &table, at: 10) == .outcome(.expired))

@@ -47,7 +47,9 @@ import Testing
     }
 
     @Test func aTunnelThatIsNotIdleYetStays() async throws {
-        try await with(idleAfter: .seconds(600)) { stage, _ in try await pair(stage, expecting: .busy) }
+        try await with(idleAfter: .seconds(600)) { stage, _ in
+            try await pair(stage, expecting: .busy(PairingTable.full(1)))
+        }
     }
 
     @Test func aTunnelWithAViewerStays() async throws {
@@ -57,7 +59,7 @@ import Testing
                 _ = try await viewer.offer(
                     description(identity.fingerprint), token: try await viewer.admissionToken(for: identity))
                 let events = try await viewer.events()
-                try await pair(stage, expecting: .busy)
+                try await pair(stage, expecting: .busy(PairingTable.full(1)))
                 _ = events
             }
         }
@@ -67,7 +69,7 @@ import Testing
     @Test func aTunnelWhoseHostPublishesStays() async throws {
         try await with(idleAfter: .zero) { stage, _ in
             _ = try await stage.client.publish(description(stage.identity.fingerprint), decidesOnViewers: true)
-            try await pair(stage, expecting: .busy)
+            try await pair(stage, expecting: .busy(PairingTable.full(1)))
         }
     }
 

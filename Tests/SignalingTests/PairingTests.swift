@@ -141,7 +141,8 @@ import Testing
                 _ = try await stage.pair(client, identity)
                 try await stage.client { second in
                     let failure = await failure { _ = try await stage.pair(second, try Identity.ephemeral()) }
-                    #expect(failure == .busy)
+                    #expect(
+                        failure == .busy("the only place for a broadcast is taken; it is free when a broadcast ends"))
                 }
                 await client.withdraw()
                 try await stage.client { _ = try await stage.pair($0, try Identity.ephemeral()) }
@@ -149,7 +150,9 @@ import Testing
         }
         try await ServiceFixture.with(decision: { _ in .busy }) { stage in
             try await stage.client { client in
-                #expect(await failure { _ = try await stage.pair(client, try Identity.ephemeral()) } == .busy)
+                #expect(
+                    await failure { _ = try await stage.pair(client, try Identity.ephemeral()) }
+                        == .busy("it says no more; try again later"))
             }
         }
     }

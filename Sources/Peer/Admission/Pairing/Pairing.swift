@@ -103,8 +103,8 @@ public enum PairingFailure: Error, Sendable, Hashable, CustomStringConvertible {
     case unknownService
     /// Another certificate than the pinned one has answered.
     case certificateChanged
-    /// The service takes no further broadcast.
-    case busy
+    /// The service takes no further broadcast; the value is its reason, cleaned.
+    case busy(String)
     /// The service does not know this pairing any more.
     case gone
     case timedOut
@@ -127,7 +127,7 @@ public enum PairingFailure: Error, Sendable, Hashable, CustomStringConvertible {
         case .certificateChanged:
             "another computer than the one in the link has answered, or the service has a new certificate: get the link "
                 + "again from whom you trust"
-        case .busy: "the service takes no further broadcast now; try again later"
+        case .busy(let reason): "the service takes no further broadcast now: \(reason)"
         case .gone: "the service has ended this pairing; pair again"
         case .timedOut: "the pairing took too long; pair again"
         case .wrongSignature: "the service could not prove who it is; get its link again from whom you trust"

@@ -19,6 +19,14 @@ extension PairingTable {
         return endLease(of: ticket, .displaced, because: reason, now)
     }
 
+    /// Says that all places are taken.
+    package static func full(_ places: Int) -> String {
+        let taken =
+            places == 1
+            ? "the only place for a broadcast is taken; it" : "all \(places) places for broadcasts are taken; one"
+        return "\(taken) is free when a broadcast ends"
+    }
+
     package var isFull: Bool { leases.count + otherPlaces.count >= limits.broadcasts }
 
     private func loser(to address: AddressKey) -> (ticket: KnockID, SessionEnd)? {

@@ -94,7 +94,9 @@ package struct PairingTable: ApprovalMachine {
         if let refusal = approvals.refusal(of: request.requester, asked, now: now) {
             return (.accepted, approvals.finish(ticket, .refused(refusal.reason), now))
         }
-        guard hasRoom(for: request) else { return (.accepted, approvals.finish(ticket, .busy(nil), now)) }
+        guard hasRoom(for: request) else {
+            return (.accepted, approvals.finish(ticket, .busy(Self.full(limits.broadcasts)), now))
+        }
         // The host's grants without a session end. A session stays until the new pairing is granted.
         let unused = leases.unusedTickets(of: request.fingerprint).flatMap {
             endLease(of: $0, .replaced, because: .replaced, now)
@@ -128,7 +130,9 @@ package struct PairingTable: ApprovalMachine {
         case .unanswered: return approvals.answer(question, .unanswered, now: now)
         case .busy: return approvals.answer(question, .busy(nil), now: now)
         }
-        guard hasRoom(for: request) else { return approvals.answer(question, .busy(nil), now: now) }
+        guard hasRoom(for: request) else {
+            return approvals.answer(question, .busy(Self.full(limits.broadcasts)), now: now)
+        }
         var actions: [Action] = []
         for older in leases.tickets(of: request.fingerprint) {
             actions += endLease(of: older, .replaced, because: .replaced, now)

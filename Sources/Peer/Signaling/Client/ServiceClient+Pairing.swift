@@ -306,7 +306,8 @@ extension PairingFailure {
             self = .refused(UntrustedText.clean(problem.detail, limit: 256, fallback: "no reason given"))
         case .wrongProof: self = .wrongSecret
         case .unanswered: self = .unanswered
-        case .busy, .limited, .queueFull: self = .busy
+        case .busy, .limited, .queueFull:
+            self = .busy(UntrustedText.clean(problem.detail, limit: 256, fallback: "try again later"))
         case .unreachable: self = .unreachable(UntrustedText.clean(problem.detail, limit: 256, fallback: "no reason"))
         case .ended, .replaced: self = .gone
         default: self = .malformed

@@ -42,8 +42,7 @@ extension PairingRegistry {
 
         var sentence: String {
             switch self {
-            case .service(let places):
-                "all \(places) places for broadcasts are taken; a place is free when one of them ends"
+            case .service(let places): PairingTable.full(places)
             case .address(let places, let all):
                 "your address has as many broadcasts as it may have (\(places) of \(all) places); end one, or try again in 5 s"
             case .certificate(let places):

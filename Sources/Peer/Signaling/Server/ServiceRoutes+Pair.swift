@@ -44,7 +44,7 @@ extension ServiceRoutes {
                 "too many hosts are waiting for an answer, in all or at your address; try again in 5 s", retryAfter: 5)
         case .busy:
             server.count { $0.pairingsLimited += 1 }
-            return busy
+            return busy(PairingTable.full(configuration.sessionCapacity))
         case .ended: return hasEnded
         }
     }
@@ -85,7 +85,8 @@ extension ServiceRoutes {
             return RouteResponse(
                 problem: .refused, .forbidden, reason ?? "the service said no", retryAfter: max(1, seconds))
         case .unanswered: return RouteResponse(problem: .unanswered, .gone, "nobody answered at the service")
-        case .busy, .crowded: return busy
+        case .busy(let reason): return busy(reason ?? "it says no more; try again later")
+        case .crowded: return busy(PairingTable.full(configuration.sessionCapacity))
         case .ended: return hasEnded
         case .withdrawn: return unknownTicket
         case .replaced:
@@ -101,9 +102,7 @@ extension ServiceRoutes {
 
     var unknownTicket: RouteResponse { RouteResponse(problem: .notFound, .gone, "this pairing is not known any more") }
 
-    private var busy: RouteResponse {
-        RouteResponse(
-            problem: .busy, .serviceUnavailable, "the service takes no further broadcast; try again in 10 s",
-            retryAfter: 10)
+    private func busy(_ reason: String) -> RouteResponse {
+        RouteResponse(problem: .busy, .serviceUnavailable, reason, retryAfter: 10)
     }
 }
