@@ -77,7 +77,9 @@ import Testing
             let start: [UInt8] = [isKeyframe ? 0x10 : 0x11, 0, 0, 0x9D, 0x01, 0x2A, 0x80, 0x07, 0x38, 0x04]
             frame.replaceSubrange(0..<start.count, with: start)
             captured.append(now)
-            frame.withUnsafeBytes { sender.handleFrame($0, isKeyframe: isKeyframe, layer: 0, captured: now, now: now) }
+            frame.withUnsafeBytes {
+                sender.handleFrame($0, FrameInfo(of: $0, isKeyframe: isKeyframe, captured: now), now: now)
+            }
         }
 
         private func drainSender() {

@@ -21,7 +21,7 @@ import Testing
             seed: 1, ntpEpoch: NTPTimestamp(rawValue: 0), now: SimulatedCall.start)
         guard packets > 0 else { return sender }
         let frame = SimulatedFrames.make(1, isKeyframe: true, length: packets * 1_000)
-        frame.withUnsafeBytes { sender.handleFrame($0, isKeyframe: true, layer: 0, captured: now, now: now) }
+        frame.withUnsafeBytes { sender.handleFrame($0, FrameInfo(of: $0, isKeyframe: true, captured: now), now: now) }
         // A frame of many packets is sent over some milliseconds.
         for millisecond in 0..<4 { drain(sender, now + .milliseconds(millisecond)) }
         return sender

@@ -77,8 +77,11 @@ import Testing
     ) {
         SimulatedFrames.make(Int(number), isKeyframe: isKeyframe, length: 900).withUnsafeBytes {
             sender.handleFrame(
-                $0, isKeyframe: isKeyframe, layer: 0, captured: now, now: now,
-                references: FrameReferences(number: number, stored: stored, source: source))
+                $0,
+                FrameInfo(
+                    of: $0, isKeyframe: isKeyframe, captured: now,
+                    references: FrameReferences(number: number, stored: stored, source: source)),
+                now: now)
         }
     }
 

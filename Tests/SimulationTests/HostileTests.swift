@@ -79,7 +79,7 @@ import Testing
 
     private func keyframe(_ sender: MediaSender, _ number: Int, _ now: MediaInstant) {
         SimulatedFrames.make(number, isKeyframe: true, length: 3_000).withUnsafeBytes {
-            sender.handleFrame($0, isKeyframe: true, layer: 0, captured: now, now: now)
+            sender.handleFrame($0, FrameInfo(of: $0, isKeyframe: true, captured: now), now: now)
         }
     }
 

@@ -49,12 +49,13 @@ import Testing
         call.run(for: .seconds(1))
         let upper = SimulatedFrames.make(0, isKeyframe: false, length: 900)
         upper.withUnsafeBytes {
-            call.sender.handleFrame($0, isKeyframe: false, layer: 1, captured: call.now, now: call.now)
+            call.sender.handleFrame(
+                $0, FrameInfo(of: $0, isKeyframe: false, layer: 1, captured: call.now), now: call.now)
         }
         call.run(for: .seconds(10))
         #expect(call.shownAgain.isEmpty && call.sender.statistics.skipFrames == 0)
         upper.withUnsafeBytes {
-            call.sender.handleFrame($0, isKeyframe: false, layer: 0, captured: call.now, now: call.now)
+            call.sender.handleFrame($0, FrameInfo(of: $0, isKeyframe: false, captured: call.now), now: call.now)
         }
         call.run(for: .seconds(5))
         #expect(call.sender.statistics.skipFrames == 2)

@@ -50,7 +50,9 @@ import Testing
 
         func frame(_ number: UInt32, isKeyframe: Bool, length: Int, now: MediaInstant) {
             let frame = SimulatedFrames.make(Int(number), isKeyframe: isKeyframe, length: length)
-            frame.withUnsafeBytes { sender.handleFrame($0, isKeyframe: isKeyframe, layer: 0, captured: now, now: now) }
+            frame.withUnsafeBytes {
+                sender.handleFrame($0, FrameInfo(of: $0, isKeyframe: isKeyframe, captured: now), now: now)
+            }
         }
 
         func drain(_ now: MediaInstant) {

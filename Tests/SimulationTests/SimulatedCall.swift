@@ -260,7 +260,7 @@ final class SimulatedCall: SimulatedParty {
         let frame = SimulatedFrames.make(made.count, isKeyframe: isKeyframe, length: size)
         made.append((made.count, now, frame.count))
         frame.withUnsafeBytes {
-            sender.handleFrame($0, isKeyframe: isKeyframe, layer: 0, captured: now, now: now, references: kept)
+            sender.handleFrame($0, FrameInfo(of: $0, isKeyframe: isKeyframe, captured: now, references: kept), now: now)
         }
         drainSender()
     }

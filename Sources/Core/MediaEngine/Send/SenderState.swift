@@ -53,22 +53,18 @@ struct SenderState: ~Copyable {
 
     // MARK: Input
 
-    mutating func handleFrame(
-        _ bytes: UnsafeRawBufferPointer, isKeyframe: Bool, layer: UInt8, captured: MediaInstant, now: MediaInstant,
-        references: FrameReferences
-    ) {
-        guard !rtcp.hasEnded, video.packetizer != nil, !bytes.isEmpty else { return }
+    mutating func handleFrame(_ bytes: UnsafeRawBufferPointer, _ info: FrameInfo, now: MediaInstant) {
+        guard !rtcp.hasEnded, case .frames = video.packetizer, !bytes.isEmpty else { return }
+        let (isKeyframe, references) = (info.isKeyframe, info.references)
         let source =
             isKeyframe || !hasReferences ? nil : references.source.flatMap { keyframeRequests.source($0) }
         let isRecovery = source?.isAcknowledged == true
         if isKeyframe || isRecovery { replaceWaiting() }
-        let packetized = video.append(
-            bytes, isKeyframe: isKeyframe, layer: layer, captured: captured,
-            references: element(references, isKeyframe, source), now: now)
+        let packetized = video.append(bytes, info, references: element(references, isKeyframe, source), now: now)
         guard let packetized else {
             counters.framesRefused &+= 1
             // No frame refers to one above the base layer.
-            if layer == 0 { keyframeRequests.noteRefused() }
+            if info.layer == 0 { keyframeRequests.noteRefused() }
             return
         }
         counters.frames &+= 1
