@@ -137,6 +137,6 @@ import Testing
         #expect(call.pictures.count == call.captured.count)
         // The receiver notices a gap when the next frame arrives.
         #expect(call.longest <= .milliseconds(30 + 33 + 2 * 60 + 5))
-        #expect(call.receiver.statistics.keyframeRequests == 0 && call.sender.statistics.keyframes == 1)
+        #expect(call.receiver.statistics.requests.keyframes == 0 && call.sender.statistics.video.keyframes == 1)
     }
 }

@@ -106,8 +106,8 @@ import Testing
             stage.drain(now)
         }
         let after = stage.sender.statistics
-        #expect(after.nackedPackets - before.nackedPackets == 500 * count)
-        #expect(after.nacksIgnored - before.nacksIgnored == 500 * count)
+        #expect(after.retransmission.nackedPackets - before.retransmission.nackedPackets == 500 * count)
+        #expect(after.retransmission.nacksIgnored - before.retransmission.nacksIgnored == 500 * count)
     }
 
     /// A receiver that reports nothing gets twice what it has not acknowledged, and then 100 kbit/s.

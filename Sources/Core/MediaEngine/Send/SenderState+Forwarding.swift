@@ -3,7 +3,7 @@ import RTPWire
 
 extension SenderState {
     mutating func handleForwarded(now: MediaInstant) {
-        guard !rtcp.hasEnded, case .forwarded(var stream) = video.packetizer else { return }
+        guard !rtcp.hasEnded, var stream = video.packetizer.takeForwarded() else { return }
         take(&stream, now)
         video.packetizer = .forwarded(stream)
     }
@@ -38,14 +38,14 @@ extension SenderState {
         if packet.isFrameStart {
             if packet.isKeyframe {
                 replaceWaiting()
-                counters.keyframes &+= 1
+                counters.video.keyframes &+= 1
                 keyframeRequests.noteKeyframe(0, pictureID: 0, now: now)
             }
-            counters.frames &+= 1
+            counters.video.frames &+= 1
             video.noteFrame(now: now)
         }
         guard video.history.room > 0 else {
-            counters.framesRefused &+= 1
+            counters.video.framesRefused &+= 1
             stream.reset()
             return keyframeRequests.noteRefused()
         }

@@ -40,7 +40,7 @@ struct VideoSendStream {
             capacity: parameters.video == nil ? 1 : parameters.historyCapacity,
             slotBytes: parameters.maximumPacketSize &+ MediaSender.protectionRoom, first: Int64(first.rawValue))
         packetizer =
-            parameters.video.map { .frames(VP8Packetizer(parameters, $0, epoch: epoch, random: &random)) } ?? .none
+            parameters.video.map { .frames(VP8Packetizer(parameters, $0, epoch: epoch, random: &random)) } ?? .noVideo
         // Our own viewers negotiate long-term references, and do not ask for key frames while nothing changes.
         if parameters.video != nil, parameters.extensions[.frameReferences] == nil { keepAlive = VideoKeepAlive() }
     }
@@ -52,20 +52,13 @@ struct VideoSendStream {
     mutating func append(
         _ frame: UnsafeRawBufferPointer, _ info: FrameInfo, references: FrameReferencesElement?, now: MediaInstant
     ) -> VP8Packetizer.PacketizedFrame? {
-        let packetized = packetize(frame, layer: info.layer, captured: info.captured, references: references)
+        let packetized = packetizer.append(
+            frame, layer: info.layer, captured: info.captured, references: references, announcesMid: announcesMid,
+            to: &history)
         guard let packetized else { return nil }
         lastFrame = now
         keepAlive?.note(info)
         return packetized
-    }
-
-    private mutating func packetize(
-        _ frame: UnsafeRawBufferPointer, layer: UInt8, captured: MediaInstant, references: FrameReferencesElement? = nil
-    ) -> VP8Packetizer.PacketizedFrame? {
-        guard case .frames(var vp8) = packetizer else { return nil }
-        defer { packetizer = .frames(vp8) }
-        return vp8.append(
-            frame, layer: layer, captured: captured, references: references, announcesMid: announcesMid, to: &history)
     }
 
     /// Appends the last frame again as a skip frame, if the viewer would otherwise ask for a key frame on a still
@@ -74,7 +67,10 @@ struct VideoSendStream {
         guard let frame = keepAlive?.takeDue(now: now), history.isEmpty else { return }
         // The skip frame is of layer 1, so that no frame refers to it. It shows no change and does not count in the
         // statistics of frames.
-        guard frame.withUnsafeBytes({ packetize($0, layer: 1, captured: now) }) != nil else { return }
+        let packetized = frame.withUnsafeBytes {
+            packetizer.append($0, layer: 1, captured: now, announcesMid: announcesMid, to: &history)
+        }
+        guard packetized != nil else { return }
         skipFrames &+= 1
         keepAlive?.noteMade(lastSequence: history.nextToWrite &- 1)
     }
@@ -127,7 +123,8 @@ struct VideoSendStream {
     /// A packet of the stream has arrived, so packets need not carry the MID any more.
     mutating func noteArrival() { announcesMid = false }
 
-    /// nil unless the video is forwarded. Setting it to nil has no effect.
+    /// nil unless the video is forwarded. Setting it to nil has no effect. The path of packets does without it, as it
+    /// copies the stream.
     var forwarded: ForwardedStream? {
         get {
             guard case .forwarded(let stream) = packetizer else { return nil }
