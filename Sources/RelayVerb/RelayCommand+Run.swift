@@ -27,47 +27,57 @@ extension RelayCommand {
         }
         FileDescriptors.raiseLimit()
         let identity = try makeIdentity()
-        let files = tls.count == 2 ? TLSFiles(chain: tls[0], key: tls[1]) : nil
-        if let files { SecretFile.warnIfExposed(files.key, "--tls") }
-        let content = try files?.read()
-        let certificate = try content.flatMap { try files?.certificate($0) }
+        let files = try PresentedFiles(address.tls)
+        let reporter = RelayReporter(
+            output: DataOutput(isJSON: json, beginsWithLink: true), hidesSecrets: hideLinks || RelayReporter.isJournal()
+        )
+        let ending = RelayEnding()
+        var configuration = try settings(token, files?.certificate)
+        let bus = NATSBus(report: { [reporter] in reporter.report($0) })
+        configuration.cluster = try clusterSettings(bus)
+        let session = makeSession(configuration, identity, hasTerminal: hasTerminal, ending, reporter)
+        if let servers = cluster.cluster {
+            try bus.connect(to: servers, tls: cluster.clusterTls, as: configuration.cluster?.node ?? "relay")
+        }
+        try serve(session, bus, files, ending, reporter)
+    }
+
+    private func clusterSettings(_ bus: NATSBus) throws -> ClusterSettings? {
+        guard cluster.cluster == nil else {
+            return ClusterSettings(
+                node: cluster.node ?? "relay-" + String(UInt32.random(in: .min ... .max), radix: 36), bus: bus)
+        }
+        guard cluster.node == nil, cluster.clusterTls.isEmpty else {
+            throw CommandError(sentence: "--node and --cluster-tls need --cluster", status: .usage)
+        }
+        return nil
+    }
+
+    /// The session, which asks in the terminal about broadcasts.
+    private func makeSession(
+        _ configuration: RelaySession.Configuration, _ identity: Identity, hasTerminal: Bool, _ ending: RelayEnding,
+        _ reporter: RelayReporter
+    ) -> RelaySession {
         let notifier = KnockNotifier()
         let prompt = Prompt(notify: { notifier.show($0) })
         // Without a terminal nobody could answer.
         let policy = PairingPolicy(
             accept == .ask && !hasTerminal ? .known : accept, known: KnownViewers(file: "known-hosts"), prompt: prompt)
-        let reporter = RelayReporter(
-            output: DataOutput(isJSON: json, beginsWithLink: true), hidesSecrets: hideLinks || RelayReporter.isJournal()
-        )
-        let ending = Monitor<EndReason?>(nil)
-        let drains = Monitor(false)
-        // A second signal ends a drain: publishers and viewers are told that the relay stops, which an exit would not
-        // tell.
-        let isHurried = Monitor(false)
-        let events = Monitor(0)
-        let hurry: @Sendable (String) -> Void = { _ in
-            isHurried.change { $0 = true }
-            events.change { $0 &+= 1 }
-        }
-        Signals.handle(again: hurry) { name in
-            drains.change { $0 = name == "SIGTERM" }
-            ending.change { $0 = $0 ?? EndReason(.stopped, "ended by \(name)") }
-        }
-        var configuration = try settings(token, certificate)
-        guard cluster != nil || (node == nil && clusterTls.isEmpty) else {
-            throw CommandError(sentence: "--node and --cluster-tls need --cluster", status: .usage)
-        }
-        let bus = NATSBus(report: { [reporter] in reporter.report($0) })
-        if cluster != nil { configuration.cluster = ClusterSettings(node: node ?? Self.randomNode(), bus: bus) }
-        let session = RelaySession(
+        if hasTerminal, accept != .any { prompt.start() }
+        return RelaySession(
             configuration: configuration, identity: identity, decide: { await policy.decide($0) },
             admit: { _ in .acceptedByRule },
             emit: {
                 reporter.report($0)
-                events.change { $0 &+= 1 }
+                ending.noteEvent()
             })
-        if hasTerminal, accept != .any { prompt.start() }
-        if let cluster { try bus.connect(to: cluster, tls: clusterTls, as: configuration.cluster?.node ?? "relay") }
+    }
+
+    /// Starts the session, and stops it at the end.
+    private func serve(
+        _ session: RelaySession, _ bus: NATSBus, _ files: PresentedFiles?, _ ending: RelayEnding,
+        _ reporter: RelayReporter
+    ) throws {
         let link: ServiceLink
         do throws(EndReason) {
             link = try blocking(throwing: { () throws(EndReason) in try await session.start() })
@@ -75,50 +85,42 @@ extension RelayCommand {
             throw CommandError(error)
         }
         let status = try serveStatus(of: session, reporter)
-        do {
-            try reporter.begin(link, metrics: status?.address)
-        } catch {
+        func stop() {
             blocking {
                 await session.stop()
                 bus.close()
                 await status?.server.stop()
             }
+        }
+        do {
+            try reporter.begin(link, metrics: status?.address)
+        } catch {
+            stop()
             throw error
         }
         bus.onConnect { [weak session] in session?.clusterIsConnected() }
-        if let certificate { reporter.presents(certificate) }
+        if let files { reporter.presents(files.certificate) }
         ProcessMemory.releaseProgramPages()
-        let watch = watch(files, content, session, reporter)
-        if waitForEnd(ending, seconds: duration?.seconds ?? .infinity) == nil {
-            ending.change { $0 = $0 ?? EndReason(.stopped, "the time is over") }
-        }
-        if let drain, drains.with({ $0 }), !session.isIdle {
+        let watch = watch(files, session, reporter)
+        let reason = ending.wait(for: duration)
+        if let drain, ending.drains, !session.isIdle {
             session.drain()
             reporter.drains(drain)
-            _ = events.wait(until: MonotonicClock.now + .milliseconds(Int(drain.seconds * 1_000))) { _ in
-                session.isIdle || isHurried.with { $0 } ? () : nil
-            }
+            ending.wait(for: drain, until: { session.isIdle })
         }
-        let reason = ending.with { $0 } ?? EndReason(.stopped, "ended")
         watch?.cancel()
-        blocking {
-            await session.stop()
-            bus.close()
-            await status?.server.stop()
-        }
+        stop()
         reporter.end(reason)
     }
 
-    private static func randomNode() -> String { "relay-" + String(UInt32.random(in: .min ... .max), radix: 36) }
-
     /// Presents the certificate of `--tls` when it was renewed.
     private func watch(
-        _ files: TLSFiles?, _ content: TLSFiles.Content?, _ session: RelaySession, _ reporter: RelayReporter
+        _ presented: PresentedFiles?, _ session: RelaySession, _ reporter: RelayReporter
     ) -> Task<Void, Never>? {
-        guard let files, let content else { return nil }
+        guard let presented else { return nil }
         return Task {
-            await files.watch(
-                from: content,
+            await presented.files.watch(
+                from: presented.content,
                 renewed: { certificate in
                     session.present(certificate)
                     reporter.presents(certificate)
@@ -128,8 +130,8 @@ extension RelayCommand {
 
     /// The name or address in the links.
     private func linkHost(_ place: ListenAddress, _ certificate: ServerCertificate?) throws -> String {
-        let given = linkHost.flatMap { Link.host($0) }
-        guard let certificate else { return given ?? `public` ?? place.linkHost }
+        let given = address.linkHost.flatMap { Link.host($0) }
+        guard let certificate else { return given ?? address.public ?? place.linkHost }
         if let given {
             guard certificate.isFor(given) else {
                 throw CommandError(
@@ -178,23 +180,24 @@ extension RelayCommand {
     /// - Parameter listening: the value of `--listen`.
     func mediaPort(_ listening: ListenAddress) throws -> MediaPort {
         // "/udp" may follow, as in a firewall's rule.
-        let text = media.map { $0.hasSuffix("/udp") ? String($0.dropLast(4)) : $0 }
+        let text = address.media.map { $0.hasSuffix("/udp") ? String($0.dropLast(4)) : $0 }
         let place = try text.map { try ListenAddress($0, option: "--media") }
         if let place, !place.isWildcard, !MediaPort.isNumeric(place.host) {
             throw ValidationError("--media needs a numeric address, as 198.51.100.7:3478, not '\(place.host)'.")
         }
-        if let address = `public`, !MediaPort.isNumeric(address) {
-            throw ValidationError("--public is a numeric address, as 198.51.100.7, not '\(address)'.")
+        if let router = address.public, !MediaPort.isNumeric(router) {
+            throw ValidationError("--public is a numeric address, as 198.51.100.7, not '\(router)'.")
         }
         // As for a host: Firefox connects to no loopback address.
         let host = place?.host ?? (MediaPort.isLoopback(listening.host) ? "" : listening.host)
         return MediaPort(
-            addresses: MediaPort.isNumeric(host) ? [host] : nil, port: UInt16(place?.port ?? 0), publicAddress: `public`
+            addresses: MediaPort.isNumeric(host) ? [host] : nil, port: UInt16(place?.port ?? 0),
+            publicAddress: address.public
         )
     }
 
     private func settings(_ token: String?, _ certificate: ServerCertificate?) throws -> RelaySession.Configuration {
-        let place = try ListenAddress(listen)
+        let place = try ListenAddress(address.listen)
         guard let id = ServiceID(Self.id) else { preconditionFailure("\(Self.id) is no identifier") }
         let description: ServiceDescription
         do throws(ServiceDescriptionError) {
@@ -208,7 +211,7 @@ extension RelayCommand {
         service.turnSecret = try readTURNSecret()
         service.iceServers =
             try service.turnSecret == nil ? serverOptions.servers() : serverOptions.serversWithSecret()
-        service.serve(broadcasts: maxBroadcasts)
+        service.serve(broadcasts: limits.maxBroadcasts)
         var settings = RelaySession.Configuration(
             service: .init(
                 listenHost: place.host, listenPort: place.port, linkHost: try linkHost(place, certificate),
@@ -216,12 +219,13 @@ extension RelayCommand {
         settings.service.certificate = certificate
         settings.media = try mediaPort(place)
         settings.directory =
-            noDirectory
-            ? nil : DirectorySettings(region: region.map { UntrustedText.clean($0, limit: 32, fallback: "unknown") })
-        settings.maximumViewers = maxViewers
-        settings.maximumTotalViewers = maxTotalViewers
-        settings.maximumBitrate = .kilobits(maxBitrate)
-        settings.sendingThreads = threads ?? min(ProcessInfo.processInfo.activeProcessorCount, 8)
+            cluster.noDirectory
+            ? nil
+            : DirectorySettings(region: cluster.region.map { UntrustedText.clean($0, limit: 32, fallback: "unknown") })
+        settings.maximumViewers = limits.maxViewers
+        settings.maximumTotalViewers = limits.maxTotalViewers
+        settings.maximumBitrate = .kilobits(limits.maxBitrate)
+        settings.sendingThreads = limits.threads ?? min(ProcessInfo.processInfo.activeProcessorCount, 8)
         return settings
     }
 

@@ -69,3 +69,19 @@ struct TLSFiles: Sendable {
         }
     }
 }
+
+/// What a relay presents at its start: the files of `--tls` as they were read.
+struct PresentedFiles {
+    let files: TLSFiles
+    let content: TLSFiles.Content
+    let certificate: ServerCertificate
+
+    /// - Parameter options: the values of `--tls`; nil is returned unless they are two.
+    init?(_ options: [String]) throws(CommandError) {
+        guard options.count == 2 else { return nil }
+        files = TLSFiles(chain: options[0], key: options[1])
+        SecretFile.warnIfExposed(files.key, "--tls")
+        content = try files.read()
+        certificate = try files.certificate(content)
+    }
+}

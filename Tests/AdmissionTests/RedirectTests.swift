@@ -9,7 +9,7 @@ import Testing
 @Suite struct RedirectTests {
     private let host: Identity
     private let viewer: [UInt8]
-    private let knock = KnockOrigin.random()
+    private let knock = KnockOrigin.random(at: .now)
     private let known: Link
     private let target: Link
 

@@ -100,7 +100,7 @@ import Testing
     @Test func theCommandLineWins() throws {
         let text = "max-viewers = 5\nname = \"File\"\nstun = [\"a.example\", \"b.example\"]\njson = false"
         let command = try configure(text, ["--max-viewers=7", "--stun", "c.example"])
-        #expect(command.maxViewers == 7 && command.name == "File" && !command.json)
+        #expect(command.limits.maxViewers == 7 && command.name == "File" && !command.json)
         #expect(command.serverOptions.stun == ["c.example"])
     }
 

@@ -15,7 +15,8 @@ import Testing
 
     private func note(_ reporter: inout LayerReporter, layer: UInt8 = 0, isKeyframe: Bool = false, at time: Int) {
         Self.keyframe.withUnsafeBytes {
-            reporter.note($0, FrameInfo(isKeyframe: isKeyframe, layer: layer, captured: at(time)), now: at(time))
+            reporter.note(
+                $0, FrameInfo(of: $0, isKeyframe: isKeyframe, layer: layer, captured: at(time)), now: at(time))
         }
     }
 

@@ -35,7 +35,12 @@ struct EncodedMediaSourceTests {
         }
 
         func receive(_ frame: EncodedVideoFrame) {
-            let info = FrameInfo(isKeyframe: frame.isKeyframe, layer: frame.layer, captured: MonotonicClock.now)
+            let info = withUnsafeTemporaryAllocation(byteCount: frame.bytes.count, alignment: 1) {
+                frame.bytes.copy(to: $0)
+                return FrameInfo(
+                    of: UnsafeRawBufferPointer($0), isKeyframe: frame.isKeyframe, layer: frame.layer,
+                    captured: MonotonicClock.now)
+            }
             if frames.main.push(byteCount: frame.bytes.count, info, { _ = frame.bytes.copy(to: $0) }) {
                 framesReady.with { $0 }?()
             }

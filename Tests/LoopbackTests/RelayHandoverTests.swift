@@ -216,12 +216,12 @@ struct RelayHandoverTests {
         ) throws -> SignedRedirect {
             try SignedRedirect(
                 to: trap, of: broadcast ?? stage.link.id, viewer: (viewer ?? identity).fingerprint,
-                knock: other ?? knock, signedBy: signer ?? stage.identity)
+                knock: other ?? knock, now: .now, signedBy: signer ?? stage.identity)
         }
         let forged = [
             try order(by: other),
             // The host's own order for another viewer, one of another broadcast, one after another knock.
-            try order(for: other), try order(of: .random()), try order(knock: .random()),
+            try order(for: other), try order(of: .random()), try order(knock: .random(at: .now)),
         ]
         for redirect in forged { stage.host.signaling.send(redirect: redirect, to: session) }
         // A relay may have learned the secret: the host has listed its link there.
@@ -341,8 +341,8 @@ struct RelayHandoverTests {
                 return .unanswered
             }, emit: { _ in })
         let place = try await silent.start()
-        let signer = RedirectSigner(of: stage.link.id, identity: stage.identity)
-        stage.host.signaling.redirect { signer.redirect(of: $0, to: place) }
+        let signer = RedirectSigner(of: stage.link.id, identity: stage.identity, now: .now)
+        stage.host.signaling.redirect { signer.redirect(of: $0, to: place, now: .now) }
         let viewer = try Watching(stage.link, name: "Ann")
         #expect(await viewer.seesMore())
         let warnings = viewer.events.with { events in

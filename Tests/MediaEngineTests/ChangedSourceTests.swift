@@ -85,7 +85,7 @@ import Testing
         #expect(try frames(7, 10, 8, after: 1_200) == 1)
         #expect(try frames(1, 101, 4_000, after: 1_300) == 0)
         #expect(try frames(7, 11, 3_008, after: 1_400) == 1)
-        #expect(receiver.statistics.keyframeRequests == 0)
+        #expect(receiver.statistics.requests.keyframes == 0)
     }
 
     /// 0 is an SSRC, too, and no sign of a stream without packets. Found by fuzzing: the numbers of missing packets got

@@ -36,7 +36,7 @@ import Testing
         let frame = [UInt8](repeating: 7, count: 3_000)
         let later = start + .milliseconds(30)
         frame.withUnsafeBytes {
-            sender.handleFrame($0, isKeyframe: true, layer: 0, captured: later, now: later)
+            sender.handleFrame($0, FrameInfo(of: $0, isKeyframe: true, captured: later), now: later)
         }
         drain(until: later + .milliseconds(300), from: later)
         #expect(ssrcs.first == 1)

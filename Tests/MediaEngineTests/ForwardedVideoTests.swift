@@ -230,7 +230,7 @@ import Testing
             }
         }
         #expect(try payloads(sent) == stream.keyframe + stream.other)
-        expect(late.statistics.keyframes == 1)
+        expect(late.statistics.video.keyframes == 1)
         // And it begins at once with the newest one, if it asks for that.
         var rewound = sender(source)
         #expect(rewound.video.forwarded?.rewind() == true)

@@ -127,7 +127,7 @@ import Testing
         #expect(try sent(viewer, at: 0).map(\.payload) == [100, 50, 100])
         #expect(receiver.statistics.drops.malformed.reduce(0, +) == 1)
         // What is missing behind it is asked for as ever.
-        #expect(receiver.statistics.lost == 1)
+        #expect(receiver.statistics.video.lost == 1)
         withBytes(packet(4)) { receiver.handleRTP($0, now: .at(20)) }
         #expect(try sent(viewer, at: 20).map(\.payload) == [100, 100])
         #expect(poll(receiver, at: 20).requests == 0)

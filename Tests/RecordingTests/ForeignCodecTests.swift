@@ -85,7 +85,7 @@ import WebMContainer
             }
         }
         #expect(receiver.statistics.drops.total == 0)
-        #expect(receiver.statistics.keyframes == 2)
+        #expect(receiver.statistics.video.keyframes == 2)
     }
 
     private func close(_ recorder: Recorder) async {

@@ -77,7 +77,9 @@ import Testing
             let start: [UInt8] = [isKeyframe ? 0x10 : 0x11, 0, 0, 0x9D, 0x01, 0x2A, 0x80, 0x07, 0x38, 0x04]
             frame.replaceSubrange(0..<start.count, with: start)
             captured.append(now)
-            frame.withUnsafeBytes { sender.handleFrame($0, isKeyframe: isKeyframe, layer: 0, captured: now, now: now) }
+            frame.withUnsafeBytes {
+                sender.handleFrame($0, FrameInfo(of: $0, isKeyframe: isKeyframe, captured: now), now: now)
+            }
         }
 
         private func drainSender() {
@@ -135,6 +137,6 @@ import Testing
         #expect(call.pictures.count == call.captured.count)
         // The receiver notices a gap when the next frame arrives.
         #expect(call.longest <= .milliseconds(30 + 33 + 2 * 60 + 5))
-        #expect(call.receiver.statistics.keyframeRequests == 0 && call.sender.statistics.keyframes == 1)
+        #expect(call.receiver.statistics.requests.keyframes == 0 && call.sender.statistics.video.keyframes == 1)
     }
 }

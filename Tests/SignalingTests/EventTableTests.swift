@@ -45,7 +45,7 @@ import Testing
             to: Link(
                 host: "a", port: 1, id: BroadcastID(1), secret: Link.randomSecret(),
                 fingerprint: [UInt8](repeating: 7, count: 32)), of: BroadcastID(1),
-            viewer: [UInt8](repeating: 7, count: 32), knock: .random(), signedBy: .ephemeral())
+            viewer: [UInt8](repeating: 7, count: 32), knock: .random(at: .now), now: .now, signedBy: .ephemeral())
         let layers = VideoLayers(line: 1, layers: [VideoLayer(temporalLayer: 0, bitrate: Bitrate(bitsPerSecond: 9))])
         let alternatesJSON = """
             {"type":"alternates","links":["https://a/x"],"certificate":"\(alternates.certificate)",\

@@ -63,7 +63,8 @@ import Testing
             concealed = max(concealed, audio.longestConcealed)
             line +=
                 " | p95 \(Int(call.latency(percentile: 0.95, from: .seconds(2)).inMilliseconds)) keys \(call.keyframesMade)"
-            line += " recoveries \(call.receiver.statistics.recoveries) lost sound \(audio.lost) of \(call.audio.count)"
+            line +=
+                " recoveries \(call.receiver.statistics.video.recoveries) lost sound \(audio.lost) of \(call.audio.count)"
             line += " delay \(Int(call.receiver.statistics.audioDelay.inMilliseconds))"
             #expect(call.damaged == 0 && call.outOfOrder == 0, "\(call.summary)")
             // The call is alive to its end.
@@ -111,7 +112,7 @@ import Testing
                 } else {
                     keyframes.without += call.keyframesMade
                 }
-                recoveries += call.receiver.statistics.recoveries
+                recoveries += call.receiver.statistics.video.recoveries
             }
         }
         #expect(keyframes.without >= 6)

@@ -28,9 +28,9 @@ import Testing
         let clean = relay.join(seed: seed * 10 + 1)
         relay.run(for: .seconds(30))
         #expect(lossy.shown.count >= relay.made.count - 5 && lossy.damaged == 0 && lossy.protectedTwice == 0)
-        #expect(lossy.sender.statistics.retransmissions > 20)
+        #expect(lossy.sender.statistics.retransmission.packets > 20)
         #expect(clean.shown.count >= relay.made.count - 3)
-        #expect(relay.publisher.statistics.nackedPackets == 0, "the publisher's link lost nothing")
+        #expect(relay.publisher.statistics.retransmission.nackedPackets == 0, "the publisher's link lost nothing")
         #expect(relay.keyframesMade <= 2)
     }
 
@@ -48,7 +48,7 @@ import Testing
         relay.run(for: .seconds(30))
         #expect(viewer.shown.count >= relay.made.count - 5 && viewer.damaged == 0)
         // The viewer sees no gap, and asks for nothing.
-        #expect(viewer.sender.statistics.nackedPackets == 0)
+        #expect(viewer.sender.statistics.retransmission.nackedPackets == 0)
         #expect(zip(viewer.shown, viewer.shown.dropFirst()).allSatisfy { $0.number < $1.number })
     }
 

@@ -21,7 +21,7 @@ import Testing
             seed: 1, ntpEpoch: NTPTimestamp(rawValue: 0), now: SimulatedCall.start)
         guard packets > 0 else { return sender }
         let frame = SimulatedFrames.make(1, isKeyframe: true, length: packets * 1_000)
-        frame.withUnsafeBytes { sender.handleFrame($0, isKeyframe: true, layer: 0, captured: now, now: now) }
+        frame.withUnsafeBytes { sender.handleFrame($0, FrameInfo(of: $0, isKeyframe: true, captured: now), now: now) }
         // A frame of many packets is sent over some milliseconds.
         for millisecond in 0..<4 { drain(sender, now + .milliseconds(millisecond)) }
         return sender
@@ -95,7 +95,7 @@ import Testing
         case .pictureLosses: bytes = datagram([0x81, 206, 0, 2, 0, 0, 0, 9, 0, 0, 0x11, 0x11])
         case .emptyPackets: bytes = datagram([0x80, 204, 0, 0])
         }
-        let before = sender.statistics.rtcpWork
+        let before = sender.statistics.rtcp.work
         // With the bytes of UDP, IP and SRTCP.
         let pause = Bitrate.kilobits(1_000).duration(ofBytes: bytes.count + 42)
         var now = SimulatedCall.start
@@ -106,9 +106,9 @@ import Testing
             datagrams += 1
         }
         let statistics = sender.statistics
-        print("control", attack, datagrams, "datagrams, work", statistics.rtcpWork, statistics.rtcpOverLimit)
-        #expect(statistics.rtcpWork - before <= 10 * Self.rate + Self.burst)
-        #expect(statistics.malformedRTCP == 0)
+        print("control", attack, datagrams, "datagrams, work", statistics.rtcp.work, statistics.rtcp.overLimit)
+        #expect(statistics.rtcp.work - before <= 10 * Self.rate + Self.burst)
+        #expect(statistics.rtcp.malformed == 0)
     }
 
     @Test func numbersThatWereNeverSentAreIgnored() {
@@ -116,18 +116,18 @@ import Testing
         let sent = sender.statistics.packetsSent
         // Feedback from the first number on, then only about numbers that were not sent yet.
         deliver(feedback(base: 1, count: 8_191, chunks: [8_191]), to: sender, SimulatedCall.start)
-        #expect(sender.statistics.rtcpWork == 4 + 16 + sent)
-        #expect(sender.statistics.feedbackUnknown == 8_191 - sent)
+        #expect(sender.statistics.rtcp.work == 4 + 16 + sent)
+        #expect(sender.statistics.rtcp.feedbackUnknown == 8_191 - sent)
         deliver(feedback(base: sent + 1, count: 8_191, chunks: [8_191]), to: sender, SimulatedCall.start)
-        #expect(sender.statistics.rtcpWork == 4 + 16 + sent + 4)
-        #expect(sender.statistics.feedbackUnknown == 2 * 8_191 - sent)
+        #expect(sender.statistics.rtcp.work == 4 + 16 + sent + 4)
+        #expect(sender.statistics.rtcp.feedbackUnknown == 2 * 8_191 - sent)
     }
 
     @Test func moreStatusesThanTheHistoryHoldsAreUnknown() {
         let sender = sender(packets: 100)
         deliver(feedback(base: 1, count: 8_193, chunks: [8_191, 2]), to: sender, SimulatedCall.start)
-        #expect(sender.statistics.rtcpWork == 4)
-        #expect(sender.statistics.feedbackUnknown == 8_193)
+        #expect(sender.statistics.rtcp.work == 4)
+        #expect(sender.statistics.rtcp.feedbackUnknown == 8_193)
     }
 
     @Test func ofSeveralFeedbackMessagesInADatagramTheFirstCounts() {
@@ -135,10 +135,10 @@ import Testing
         let one = feedback(base: 1, count: 10, chunks: [10])
         let other = feedback(base: 11, count: 10, chunks: [10])
         deliver(one + other + other, to: sender, SimulatedCall.start)
-        #expect(sender.statistics.feedbackPackets == 3)
-        #expect(sender.statistics.rtcpWork == 3 * 4 + 16 + 10)
+        #expect(sender.statistics.rtcp.feedbackPackets == 3)
+        #expect(sender.statistics.rtcp.work == 3 * 4 + 16 + 10)
         deliver(other, to: sender, SimulatedCall.start)
-        #expect(sender.statistics.rtcpWork == 4 * 4 + 2 * (16 + 10))
+        #expect(sender.statistics.rtcp.work == 4 * 4 + 2 * (16 + 10))
     }
 
     @Test func aViewerOverTheBudgetIsServedASecondLater() {
@@ -146,10 +146,10 @@ import Testing
         let pictureLoss: [UInt8] = [0x81, 206, 0, 2, 0, 0, 0, 9, 0, 0, 0x11, 0x11]
         for _ in 0..<100 { deliver(datagram([0x80, 204, 0, 0]), to: sender, SimulatedCall.start) }
         deliver(pictureLoss, to: sender, SimulatedCall.start)
-        #expect(sender.statistics.rtcpOverLimit > 0)
-        #expect(sender.statistics.keyframeRequests == 0)
+        #expect(sender.statistics.rtcp.overLimit > 0)
+        #expect(sender.statistics.video.keyframeRequests == 0)
         deliver(pictureLoss, to: sender, SimulatedCall.start + .seconds(1))
-        #expect(sender.statistics.keyframeRequests == 1)
+        #expect(sender.statistics.video.keyframeRequests == 1)
     }
 
     @Test(arguments: [0.0, 5, 20])
@@ -161,8 +161,8 @@ import Testing
             plan: .camera(perSecond: 60, limit: .kilobits(50_000)), options: options)
         call.run(for: .seconds(20))
         let statistics = call.sender.statistics
-        print("honest", lossPercent, statistics.rtcpWork, statistics.packetsSent, call.summary)
-        #expect(statistics.rtcpOverLimit == 0)
-        #expect(statistics.rtcpWork < 20 * Self.rate / 3)
+        print("honest", lossPercent, statistics.rtcp.work, statistics.packetsSent, call.summary)
+        #expect(statistics.rtcp.overLimit == 0)
+        #expect(statistics.rtcp.work < 20 * Self.rate / 3)
     }
 }

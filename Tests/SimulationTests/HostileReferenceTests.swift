@@ -77,8 +77,11 @@ import Testing
     ) {
         SimulatedFrames.make(Int(number), isKeyframe: isKeyframe, length: 900).withUnsafeBytes {
             sender.handleFrame(
-                $0, isKeyframe: isKeyframe, layer: 0, captured: now, now: now,
-                references: FrameReferences(number: number, stored: stored, source: source))
+                $0,
+                FrameInfo(
+                    of: $0, isKeyframe: isKeyframe, captured: now,
+                    references: FrameReferences(number: number, stored: stored, source: source)),
+                now: now)
         }
     }
 
@@ -115,12 +118,12 @@ import Testing
             asked += result.keyframes + result.recoveries.count
         }
         // One in 32,768 is right by chance.
-        #expect(sender.statistics.referencesUnknown > 59_000)
-        #expect(sender.statistics.keyframeRequests == 3_000)
+        #expect(sender.statistics.video.referencesUnknown > 59_000)
+        #expect(sender.statistics.video.keyframeRequests == 3_000)
         // Each request is passed on at most once; the video thread keeps key frames 1 s apart, and recovery frames 300
         // ms.
         #expect(asked <= 3_000)
-        if !hasReferences { #expect(!sender.hasAcknowledged && sender.statistics.recoveryRequests == 0) }
+        if !hasReferences { #expect(!sender.hasAcknowledged && sender.statistics.video.recoveryRequests == 0) }
     }
 
     @Test func acknowledgementsOfOtherStreamsAndBrokenOnesAreNothing() throws {
@@ -132,13 +135,13 @@ import Testing
             try ReferencePictureSelectionIndication(senderSSRC: 9, mediaSSRC: 0x7777, payloadType: 96, pictureID: 1)
                 .write(into: &writer)
         }
-        #expect(sender.statistics.rtcpForUnknownSSRC == 1)
+        #expect(sender.statistics.rtcp.unknownSSRC == 1)
         // Padding bits; a 7-bit PictureID; the reserved bit set.
         for word in [[0x08, 96, 0x80, 1], [0, 96, 0x00, 1], [0, 0x80 | 96, 0x80, 1]] as [[UInt8]] {
             let packet = [0x83, 206, 0, 3, 0, 0, 0, 9, 0, 0, 0x11, 0x11] as [UInt8] + word
             packet.withUnsafeBytes { sender.handleRTCP($0, now: now) }
         }
-        #expect(sender.statistics.malformedRTCP == 3)
+        #expect(sender.statistics.rtcp.malformed == 3)
         #expect(!sender.hasAcknowledged)
     }
 
@@ -161,7 +164,7 @@ import Testing
         #expect(shown(receiver, drain(sender, now).packets, now).isEmpty)
         now = now + .milliseconds(600)
         _ = shown(receiver, [], now)
-        #expect(receiver.statistics.keyframeRequests == 1)
+        #expect(receiver.statistics.requests.keyframes == 1)
         // A recovery frame from the key frame, which the viewer has, is shown at once. The encoder stores it in the
         // other buffer.
         now = now + .milliseconds(33)
@@ -174,7 +177,7 @@ import Testing
         feed(other, 2, stored: .golden, source: .init(slot: .alternate, number: 0), now)
         let back = shown(second, drain(other, now).packets, now)
         #expect(back.count == 1 && back.first?.isKeyframe == false)
-        #expect(second.statistics.recoveries == 1)
+        #expect(second.statistics.video.recoveries == 1)
     }
 
     @Test func afterTheDecoderFailedOnlyAKeyFrameHelps() {
@@ -222,10 +225,10 @@ import Testing
             bytes += drain(sender, now).bytes
         }
         // Of 1.3 million requests, as many as the RTCP work limit allows.
-        #expect(sender.statistics.nacksIgnored > 100_000)
-        #expect(sender.statistics.rtcpOverLimit > 3_000)
+        #expect(sender.statistics.retransmission.nacksIgnored > 100_000)
+        #expect(sender.statistics.rtcp.overLimit > 3_000)
         // 40 packets, ten times each at most, and a few tail loss probes.
-        #expect(sender.statistics.retransmissions <= 40 * 10 + 10)
+        #expect(sender.statistics.retransmission.packets <= 40 * 10 + 10)
         #expect(Double(bytes) <= (now - start).inSeconds * 2_500_000 / 8 * 2.5 + 50_000)
     }
 

@@ -79,7 +79,7 @@ import Testing
 
     private func keyframe(_ sender: MediaSender, _ number: Int, _ now: MediaInstant) {
         SimulatedFrames.make(number, isKeyframe: true, length: 3_000).withUnsafeBytes {
-            sender.handleFrame($0, isKeyframe: true, layer: 0, captured: now, now: now)
+            sender.handleFrame($0, FrameInfo(of: $0, isKeyframe: true, captured: now), now: now)
         }
     }
 
@@ -179,7 +179,7 @@ import Testing
         }
         // Never more than the maximum bitrate, with the first bursts.
         #expect(sent < 3 * 10_000_000 / 8 * 13 / 10 + 200_000)
-        #expect(sender.statistics.feedbackUnknown > 0 && sender.statistics.nacksIgnored > 0)
+        #expect(sender.statistics.rtcp.feedbackUnknown > 0 && sender.statistics.retransmission.nacksIgnored > 0)
         #expect(sender.estimate >= .kilobits(100) && sender.estimate <= .kilobits(10_000))
     }
 
@@ -240,7 +240,7 @@ import Testing
         }
         #expect(drain(receiver, now).frames == 0)
         #expect(receiver.statistics.drops.badFrames == 1)
-        #expect(receiver.statistics.keyframeRequests == 1)
+        #expect(receiver.statistics.requests.keyframes == 1)
     }
 
     @Test func strangersAndJumpsAreDropped() throws {
@@ -273,8 +273,8 @@ import Testing
             feed(receiver, try packet(UInt16(step * 120), timestamp: 2, start: false, marker: false), now)
             _ = drain(receiver, now)
         }
-        #expect(receiver.statistics.lost == 4 * 119)
-        let asked = receiver.statistics.nacks
+        #expect(receiver.statistics.video.lost == 4 * 119)
+        let asked = receiver.statistics.requests.nacks
         now = now + .seconds(6)
         _ = drain(receiver, now)
         // No packet is missing any more.
@@ -282,7 +282,7 @@ import Testing
             now = now + .milliseconds(20)
             _ = drain(receiver, now)
         }
-        #expect(receiver.statistics.nacks <= asked + 1)
+        #expect(receiver.statistics.requests.nacks <= asked + 1)
     }
 
     @Test func aReceiverThatJoinsLateRequestsAKeyFrameAtOnceAndShowsNothingBefore() throws {
@@ -291,13 +291,13 @@ import Testing
         feed(receiver, try packet(65_534, timestamp: 1, start: false, marker: true), now)
         let first = drain(receiver, now)
         #expect(first.frames == 0 && first.packets == 1)
-        #expect(receiver.statistics.keyframeRequests == 1)
+        #expect(receiver.statistics.requests.keyframes == 1)
         feed(receiver, try packet(65_535, timestamp: 2, start: true, marker: true), now + .milliseconds(30))
         #expect(drain(receiver, now + .milliseconds(30)).frames == 0)
         feed(receiver, try packet(0, timestamp: 3, start: true, marker: true, key: true), now + .milliseconds(60))
         #expect(drain(receiver, now + .milliseconds(60)).frames == 1)
         feed(receiver, try packet(1, timestamp: 4, start: true, marker: true), now + .milliseconds(90))
         #expect(drain(receiver, now + .milliseconds(90)).frames == 1)
-        #expect(receiver.statistics.keyframeRequests == 1)
+        #expect(receiver.statistics.requests.keyframes == 1)
     }
 }

@@ -40,7 +40,7 @@ import Testing
         #expect((gaps.max() ?? .seconds(60)) <= .milliseconds(percent > 0 ? 2_900 : 2_500))
         #expect((call.forward.carriedBytes - bytes) * 8 / 60 < 20_000)
         // A skip frame does not count as a frame.
-        #expect(call.sender.statistics.frames == 1 && call.sender.framesSent == 1)
+        #expect(call.sender.statistics.video.frames == 1 && call.sender.framesSent == 1)
     }
 
     /// A skip frame repeats the last base layer frame, and must not undo a newer frame of layer 1.
@@ -49,15 +49,16 @@ import Testing
         call.run(for: .seconds(1))
         let upper = SimulatedFrames.make(0, isKeyframe: false, length: 900)
         upper.withUnsafeBytes {
-            call.sender.handleFrame($0, isKeyframe: false, layer: 1, captured: call.now, now: call.now)
+            call.sender.handleFrame(
+                $0, FrameInfo(of: $0, isKeyframe: false, layer: 1, captured: call.now), now: call.now)
         }
         call.run(for: .seconds(10))
-        #expect(call.shownAgain.isEmpty && call.sender.statistics.skipFrames == 0)
+        #expect(call.shownAgain.isEmpty && call.sender.statistics.video.skipFrames == 0)
         upper.withUnsafeBytes {
-            call.sender.handleFrame($0, isKeyframe: false, layer: 0, captured: call.now, now: call.now)
+            call.sender.handleFrame($0, FrameInfo(of: $0, isKeyframe: false, captured: call.now), now: call.now)
         }
         call.run(for: .seconds(5))
-        #expect(call.sender.statistics.skipFrames == 2)
+        #expect(call.sender.statistics.video.skipFrames == 2)
     }
 
     @Test func sequenceNumbersWrapUnnoticed() {

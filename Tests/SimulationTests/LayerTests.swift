@@ -27,7 +27,8 @@ import Testing
         for (index, layer) in layers.enumerated() where index % 3 != 2 || layer == 0 {
             frame.withUnsafeBytes {
                 // All frames have the same capture time.
-                sender.handleFrame($0, isKeyframe: index == 0, layer: layer, captured: captured, now: now)
+                sender.handleFrame(
+                    $0, FrameInfo(of: $0, isKeyframe: index == 0, layer: layer, captured: captured), now: now)
             }
             for _ in 0..<50 {
                 now = now + .milliseconds(1)

@@ -16,8 +16,8 @@ import Testing
         #expect(call.keyframesMade == 1)
         // The path's delay is 25 ms; nothing is added.
         #expect(call.latency(percentile: 0.99, from: .seconds(1)) <= .milliseconds(26))
-        #expect(call.sender.statistics.retransmissions - call.sender.statistics.probePackets <= 2)
-        #expect(call.sender.statistics.unrequestedDuplicates == 0)
+        #expect(call.sender.statistics.retransmission.packets - call.sender.statistics.retransmission.probePackets <= 2)
+        #expect(call.sender.statistics.retransmission.unrequestedDuplicates == 0)
     }
 
     @Test(arguments: [(1.0, 1), (1, 2), (5, 3), (5, 4), (5, 5), (10, 6), (10, 7)] as [(Double, UInt64)])
@@ -125,7 +125,7 @@ import Testing
             plan: .steady(perSecond: 30, bytes: 6_000), options: options)
         call.run(for: .seconds(20))
         print(call.summary)
-        #expect(call.sender.statistics.retransmissions > 80 && call.receiver.statistics.keyframeRequests == 0)
+        #expect(call.sender.statistics.retransmission.packets > 80 && call.receiver.statistics.requests.keyframes == 0)
         #expect(call.keyframesMade == 1 && call.shown.count >= call.made.count - 8)
         // A loss shows with the next frame. Some packets are lost twice, and some NACKs are lost.
         #expect(call.latency(percentile: 0.98) <= .milliseconds(40 + 33 + 2 * 80))

@@ -145,7 +145,7 @@ import Testing
             for second in 2..<20 { call.after(.seconds(second)) { $0.deliver([packet]) } }
             call.run(for: .seconds(20))
             #expect(call.sender.estimate >= .kilobits(2_500), "\(ssrc)")
-            #expect(call.sender.statistics.rtcpForUnknownSSRC == (isAgreed ? 18 : 0))
+            #expect(call.sender.statistics.rtcp.unknownSSRC == (isAgreed ? 18 : 0))
         }
         // The same REMB about the video stream is a limit.
         let call = call(5_000, plan: .camera(perSecond: 30, limit: .kilobits(4_000)), seed: 7)

@@ -34,7 +34,7 @@ import Testing
     /// Without loss, so there was no NACK to measure the round trip by.
     @Test func ourReceiverKnowsTheRoundTripTimeWithoutALoss() throws {
         let call = call(hasReferences: true)
-        #expect(call.receiver.statistics.nacks == 0)
+        #expect(call.receiver.statistics.requests.nacks == 0)
         let time = try #require(call.receiver.roundTripTime)
         // With the queue delay of the path.
         #expect(time >= .milliseconds(49) && time < .milliseconds(200), "\(time.inMilliseconds) ms")
@@ -43,6 +43,6 @@ import Testing
     @Test func otherReceiversGetNoEstimate() {
         let call = call(hasReferences: false)
         #expect(call.receiver.estimate == nil)
-        #expect(call.receiver.statistics.nacks > 0 || call.receiver.roundTripTime == nil)
+        #expect(call.receiver.statistics.requests.nacks > 0 || call.receiver.roundTripTime == nil)
     }
 }

@@ -50,7 +50,9 @@ import Testing
 
         func frame(_ number: UInt32, isKeyframe: Bool, length: Int, now: MediaInstant) {
             let frame = SimulatedFrames.make(Int(number), isKeyframe: isKeyframe, length: length)
-            frame.withUnsafeBytes { sender.handleFrame($0, isKeyframe: isKeyframe, layer: 0, captured: now, now: now) }
+            frame.withUnsafeBytes {
+                sender.handleFrame($0, FrameInfo(of: $0, isKeyframe: isKeyframe, captured: now), now: now)
+            }
         }
 
         func drain(_ now: MediaInstant) {
@@ -104,8 +106,8 @@ import Testing
             stage.drain(now)
         }
         let after = stage.sender.statistics
-        #expect(after.nackedPackets - before.nackedPackets == 500 * count)
-        #expect(after.nacksIgnored - before.nacksIgnored == 500 * count)
+        #expect(after.retransmission.nackedPackets - before.retransmission.nackedPackets == 500 * count)
+        #expect(after.retransmission.nacksIgnored - before.retransmission.nacksIgnored == 500 * count)
     }
 
     /// A receiver that reports nothing gets twice what it has not acknowledged, and then 100 kbit/s.

@@ -260,7 +260,7 @@ final class SimulatedCall: SimulatedParty {
         let frame = SimulatedFrames.make(made.count, isKeyframe: isKeyframe, length: size)
         made.append((made.count, now, frame.count))
         frame.withUnsafeBytes {
-            sender.handleFrame($0, isKeyframe: isKeyframe, layer: 0, captured: now, now: now, references: kept)
+            sender.handleFrame($0, FrameInfo(of: $0, isKeyframe: isKeyframe, captured: now, references: kept), now: now)
         }
         drainSender()
     }
@@ -395,10 +395,10 @@ final class SimulatedCall: SimulatedParty {
             max \(latency(percentile: 1).inMilliseconds) freeze \(longestFreeze.inMilliseconds) ms \
             estimate \(sender.estimate.kilobitsPerSecond) rtt \(sender.roundTripTime?.inMilliseconds ?? -1) \
             seen \(receiver.roundTripTime?.inMilliseconds ?? -1) \
-            sent \(sent.packetsSent) rtx \(sent.retransmissions) probes \(sent.probePackets) vain \(sent.nacksIgnored) \
-            stalls \(sent.stalls) refused \(sent.framesRefused) \
-            lost \(received.lost) repaired \(received.repaired) nacks \(received.nacks) pli \(received.keyframeRequests) \
-            recoveries \(received.recoveries) \
+            sent \(sent.packetsSent) rtx \(sent.retransmission.packets) probes \(sent.retransmission.probePackets) vain \(sent.retransmission.nacksIgnored) \
+            stalls \(sent.path.stalls) refused \(sent.video.framesRefused) \
+            lost \(received.video.lost) repaired \(received.video.repaired) nacks \(received.requests.nacks) pli \(received.requests.keyframes) \
+            recoveries \(received.video.recoveries) \
             queue \(forward.longestQueue.inMilliseconds) polls \(polls) drops \(received.drops.total)
             """
     }

@@ -203,7 +203,8 @@ final class SimulatedRelay {
             made.count, isKeyframe: isKeyframe, length: isKeyframe ? min(usual * 4, 60_000) : usual)
         made.append(now)
         frame.withUnsafeBytes {
-            publisher.handleFrame($0, isKeyframe: isKeyframe, layer: isUpper ? 1 : 0, captured: now, now: now)
+            publisher.handleFrame(
+                $0, FrameInfo(of: $0, isKeyframe: isKeyframe, layer: isUpper ? 1 : 0, captured: now), now: now)
         }
         drainPublisher()
     }

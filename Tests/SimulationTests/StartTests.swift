@@ -40,7 +40,7 @@ import Testing
         let call = SimulatedCall(
             seed: 3, .init(delay: .milliseconds(10), rate: .kilobits(10_000)), plan: .steady(perSecond: 30, bytes: 200))
         call.run(for: .seconds(15))
-        #expect(call.sender.statistics.probePackets > 50)
+        #expect(call.sender.statistics.retransmission.probePackets > 50)
         #expect(call.receiver.statistics.paddingPackets == 0)
         #expect(call.damaged == 0 && call.outOfOrder == 0)
     }

@@ -43,7 +43,7 @@ func makeSender(_ start: MediaInstant) -> (MediaSender, MediaInstant) {
 
 func send(_ sender: MediaSender, _ bytes: Int, _ now: MediaInstant) {
     [UInt8](repeating: 0x11, count: bytes).withUnsafeBytes {
-        sender.handleFrame($0, isKeyframe: false, layer: 0, captured: now, now: now)
+        sender.handleFrame($0, FrameInfo(of: $0, isKeyframe: false, captured: now), now: now)
     }
 }
 

@@ -77,7 +77,7 @@ final class Call {
             frame[20] = UInt8(truncatingIfNeeded: number)
             let begin = nanoseconds()
             frame.withUnsafeBytes {
-                sender.handleFrame($0, isKeyframe: number == 0, layer: 0, captured: now, now: now)
+                sender.handleFrame($0, FrameInfo(of: $0, isKeyframe: number == 0, captured: now), now: now)
             }
             run.sending += nanoseconds() - begin
             senderWake = now

@@ -96,9 +96,11 @@ private struct SenderRun {
         let length = Int(script.word()) << Int(choice & 3)
         withUnsafeTemporaryAllocation(byteCount: max(length, 1), alignment: 8) { memory in
             memory.initializeMemory(as: UInt8.self, repeating: 0x55)
-            sender.handleFrame(
-                UnsafeRawBufferPointer(memory), isKeyframe: isKeyframe, layer: isKeyframe ? 0 : choice >> 7,
-                captured: now, now: now, references: references)
+            let frame = UnsafeRawBufferPointer(memory)
+            let info = FrameInfo(
+                of: frame, isKeyframe: isKeyframe, layer: isKeyframe ? 0 : choice >> 7, captured: now,
+                references: references)
+            sender.handleFrame(frame, info, now: now)
         }
     }
 

@@ -141,9 +141,9 @@ extension ICELiteAgent {
     }
 
     func noteAnswer(_ now: MediaInstant) {
-        lastAnswer = now
+        consent.lastAnswer = now
         // 0.8 to 1.2 of the interval (RFC 7675 section 5.1).
-        nextCheck =
+        consent.nextCheck =
             now
             + MediaDuration(nanoseconds: ICEAgent.checkInterval.nanoseconds / 100 * Int64.random(in: 80...120))
     }
@@ -151,10 +151,10 @@ extension ICELiteAgent {
     /// Makes the checks that are due, and forgets addresses.
     func handleTimeout(_ now: MediaInstant) {
         settleDoubt(now)
-        if let due = nextCheck, due <= now, let endpoint = selected?.endpoint,
+        if let due = consent.nextCheck, due <= now, let endpoint = selected?.endpoint,
             let index = addresses.firstIndex(where: { $0.endpoint == endpoint })
         {
-            nextCheck = now + ICEAgent.repetitionInterval
+            consent.nextCheck = now + ICEAgent.repetitionInterval
             prove(index, now)
         }
         if isControlling, selected == nil {

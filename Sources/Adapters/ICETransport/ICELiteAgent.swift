@@ -61,6 +61,15 @@ public final class ICELiteAgent {
         var checks: ConsentChecks?
     }
 
+    /// Whether the selected address still wants media (RFC 7675).
+    struct Consent {
+        /// When it last answered a check.
+        var lastAnswer: MediaInstant?
+        var nextCheck: MediaInstant?
+        /// The last doubt, and whether the peer has answered since.
+        var doubt: (since: MediaInstant, isSettled: Bool)?
+    }
+
     /// An address with unanswered requests is checked at most so often.
     static let proofInterval = MediaDuration.milliseconds(50)
     /// An address that is not selected is forgotten after this time without a request.
@@ -91,12 +100,8 @@ public final class ICELiteAgent {
     public internal(set) var counters = ICEAgent.Counters()
     /// Whether the datagram that is being delivered came from the selected address.
     public internal(set) var isFromSelectedPair = false
-    /// When the selected address last answered a check.
-    var lastAnswer: MediaInstant?
-    var nextCheck: MediaInstant?
-    /// The last doubt, and whether the peer has answered since.
-    var doubt: (since: MediaInstant, isSettled: Bool)?
-    /// Since when so many requests from such addresses were answered.
+    var consent = Consent()
+    /// Since when so many requests from addresses that are not proven were answered.
     var unproven: (since: MediaInstant, count: Int)?
     /// The peer's first DTLS flight, from an address that has not proved itself yet.
     var held: (endpoint: PeerEndpoint, datagram: [UInt8])?
@@ -185,35 +190,35 @@ public final class ICELiteAgent {
 
     /// Whether the selected address has answered a check within 30 s (RFC 7675 section 5.1).
     public func hasConsent(_ now: MediaInstant) -> Bool {
-        lastAnswer.map { now - $0 < ICEAgent.consentLimit } ?? false
+        consent.lastAnswer.map { now - $0 < ICEAgent.consentLimit } ?? false
     }
 
     /// Whether the selected address has answered a check within `time`.
     public func hasAnswered(within time: MediaDuration, now: MediaInstant) -> Bool {
-        lastAnswer.map { now - $0 <= time } ?? false
+        consent.lastAnswer.map { now - $0 <= time } ?? false
     }
 
     /// Checks the selected address at once, and calls `onPeerGone` if neither an answer nor an authentic packet comes.
     public func checkConsent(_ now: MediaInstant) {
-        guard selected != nil, doubt.map({ now - $0.since >= Self.doubtInterval }) ?? true else { return }
-        doubt = (now, false)
-        nextCheck = now
+        guard selected != nil, consent.doubt.map({ now - $0.since >= Self.doubtInterval }) ?? true else { return }
+        consent.doubt = (now, false)
+        consent.nextCheck = now
     }
 
     /// A packet that SRTP has verified has come from the peer.
     public func noteAuthentic(_ now: MediaInstant) {
         // Packets that it had sent before may arrive after the reason for the doubt.
-        guard let open = doubt, !open.isSettled, now - open.since > ICEAgent.repetitionInterval else { return }
-        doubt?.isSettled = true
+        guard let open = consent.doubt, !open.isSettled, now - open.since > ICEAgent.repetitionInterval else { return }
+        consent.doubt?.isSettled = true
     }
 
     func settleDoubt(_ now: MediaInstant) {
-        guard let open = doubt, !open.isSettled else { return }
+        guard let open = consent.doubt, !open.isSettled else { return }
         // Without a selected address, or during a restart, nothing is checked.
-        if selected == nil || next != nil || lastAnswer.map({ $0 > open.since }) ?? false {
-            doubt?.isSettled = true
+        if selected == nil || next != nil || consent.lastAnswer.map({ $0 > open.since }) ?? false {
+            consent.doubt?.isSettled = true
         } else if now - open.since >= Self.doubtLimit {
-            doubt?.isSettled = true
+            consent.doubt?.isSettled = true
             handlers?.onPeerGone()
         }
     }
@@ -249,7 +254,7 @@ public final class ICELiteAgent {
         noteAnswer(now)
         if isControlling {
             // Until it is answered.
-            nextCheck = now + ICEAgent.repetitionInterval
+            consent.nextCheck = now + ICEAgent.repetitionInterval
             prove(index, now)
         }
         handlers?.onSelection(isRestart)
@@ -265,8 +270,8 @@ public final class ICELiteAgent {
         addresses.removeAll { $0.endpoint == endpoint }
         guard selected?.endpoint == endpoint else { return }
         selected = nil
-        lastAnswer = nil
-        nextCheck = nil
+        consent.lastAnswer = nil
+        consent.nextCheck = nil
     }
 
     // MARK: Datagrams

@@ -12,6 +12,8 @@ struct PendingFrame {
     var isForced = true
     /// The damage of the next picture is relative to one that was taken.
     var isContinuous = false
+    /// The screen has another size, which was not reported yet.
+    var isResized = false
 
     init(_ size: PixelSize, isPictureNew: Bool = false, isCursorNew: Bool = false) {
         blocks = BlockMap(size, filled: true)

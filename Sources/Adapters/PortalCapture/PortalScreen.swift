@@ -21,10 +21,7 @@ package final class PortalScreen: ScreenSource {
         case shownWhileMoving
     }
 
-    private static let cursorLinger = MediaDuration.seconds(2)
-
     private let cast: any ScreenCast
-    private let cursorMode: Cursor
     let report: Report
     let wakeup: Wakeup
     private let kind: ScreenCastGrant.Kind
@@ -33,13 +30,8 @@ package final class PortalScreen: ScreenSource {
     private(set) var recovery: SourceRecovery
 
     private var picture: CapturedPicture
-    private let cursor = CursorLayer()
-    /// Where the cursor was last, in pixels of the picture.
-    private var pointer = (x: 0, y: 0)
-    /// When a cursor that rests is hidden.
-    private var cursorHides: MediaInstant?
+    private var cursor: PortalCursor
     private var pending: PendingFrame
-    private var hasPendingResize = false
     private var hasPicture = false
     private var isSuspended = false
     private var isClosed = false
@@ -63,7 +55,7 @@ package final class PortalScreen: ScreenSource {
     ) throws(SourceFailure) {
         wakeup = try Wakeup.forSource()
         self.cast = cast
-        self.cursorMode = cursorMode
+        cursor = PortalCursor(mode: cursorMode)
         self.report = report
         recovery = SourceRecovery(cast, wakeup, hasPipeWire)
         let least = PixelSize(width: 2, height: 2)
@@ -85,7 +77,7 @@ package final class PortalScreen: ScreenSource {
         }
         // What will come has that size, unless it is cropped.
         if !hasPicture, let size = stream?.format?.size.even, size.width > 0, size.height > 0 { adopt(size) }
-        hasPendingResize = false
+        pending.isResized = false
     }
 
     deinit { close() }
@@ -108,8 +100,8 @@ package final class PortalScreen: ScreenSource {
     package func wait(until deadline: MediaInstant?) throws(SourceFailure) -> ScreenEvent {
         while true {
             let timer = update()
-            if hasPendingResize {
-                hasPendingResize = false
+            if pending.isResized {
+                pending.isResized = false
                 return .resized(size)
             }
             if pending.hasWork { return .damaged }
@@ -124,9 +116,9 @@ package final class PortalScreen: ScreenSource {
 
     package func read(into canvas: I420Buffer, changed: inout BlockMap) throws(SourceFailure) -> MediaInstant {
         _ = update()
-        if hasPendingResize && canvas.size != size { return MonotonicClock.now }
+        if pending.isResized && canvas.size != size { return MonotonicClock.now }
         precondition(canvas.size == size && changed.size == size, "canvas of \(canvas.size), screen of \(size)")
-        hasPendingResize = false
+        pending.isResized = false
         var instant = MonotonicClock.now
         if let frame = stream?.held, frame.layout.size == size {
             instant = frame.arrived
@@ -143,9 +135,9 @@ package final class PortalScreen: ScreenSource {
         // The buffer of a picture that was not read is gone if the format was negotiated anew.
         if pending.isPictureNew, stream?.held == nil { pending.isContinuous = false }
         stream?.release()
-        if pending.isForced { cursor.forget() }
+        if pending.isForced { cursor.layer.forget() }
         pending.clear()
-        picture.draw(cursor, on: canvas, changed: &changed)
+        picture.draw(cursor.layer, on: canvas, changed: &changed)
         return instant
     }
 
@@ -225,13 +217,13 @@ package final class PortalScreen: ScreenSource {
         // once.
         stream?.begin(at: MonotonicClock.now)
         receive()
-        hideCursor()
+        if cursor.hide(at: MonotonicClock.now) { pending.isCursorNew = true }
         if let stream {
             let loss = SourceRecovery.Loss(
                 why: stream.failure?.why, isConnectionLost: stream.failure?.isConnection ?? false,
                 isEnded: cast.isEnded)
             guard let verdict = recovery.take(loss) else {
-                return [recovery.timer, stream.frameDue, cursorHides].compactMap(\.self).min()
+                return [recovery.timer, stream.frameDue, cursor.hides].compactMap(\.self).min()
             }
             stream.close()
             self.stream = nil
@@ -248,7 +240,7 @@ package final class PortalScreen: ScreenSource {
             report("the screen is shared again")
             receive()
         }
-        return [recovery.timer, cursorHides].compactMap(\.self).min()
+        return [recovery.timer, cursor.hides].compactMap(\.self).min()
     }
 
     private func receive() { stream?.receive { take($0) } }
@@ -264,7 +256,9 @@ package final class PortalScreen: ScreenSource {
             }
         case .picture(let new): take(new, buffer)
         }
-        takeCursor(buffer)
+        guard cursor.mode != .hidden, let news = buffer.cursor else { return }
+        let origin = (x: layout?.area.x ?? 0, y: layout?.area.y ?? 0)
+        if cursor.take(news, origin: origin, at: MonotonicClock.now) { pending.isCursorNew = true }
     }
 
     private func take(_ new: FrameLayout, _ buffer: ReceivedBuffer) {
@@ -282,35 +276,12 @@ package final class PortalScreen: ScreenSource {
         pending.isPictureNew = true
     }
 
-    private func takeCursor(_ buffer: ReceivedBuffer) {
-        guard cursorMode != .hidden, let news = buffer.cursor else { return }
-        if let bitmap = news.bitmap {
-            bitmap.pixels.withUnsafeBufferPointer { cursor.setShape(bitmap.shape, $0) }
-        }
-        // Metadata are in pixels of the buffer, like the damage.
-        let origin = layout?.area
-        let position = (x: news.x - (origin?.x ?? 0), y: news.y - (origin?.y ?? 0))
-        let hasMoved = position != pointer
-        pointer = position
-        if cursorMode == .shownWhileMoving, hasMoved { cursorHides = MonotonicClock.now + Self.cursorLinger }
-        let isVisible = news.isVisible && (cursorMode == .shown || cursorHides != nil)
-        cursor.setPosition(x: pointer.x, y: pointer.y, isVisible: isVisible)
-        if cursor.isStale { pending.isCursorNew = true }
-    }
-
-    private func hideCursor() {
-        guard let hides = cursorHides, MonotonicClock.now >= hides else { return }
-        cursorHides = nil
-        cursor.setPosition(x: pointer.x, y: pointer.y, isVisible: false)
-        if cursor.isStale { pending.isCursorNew = true }
-    }
-
     private func adopt(_ size: PixelSize) {
         hasPicture = true
         guard size != self.size else { return }
         picture = CapturedPicture(size, picture.converter)
         pending = PendingFrame(size, isPictureNew: pending.isPictureNew, isCursorNew: pending.isCursorNew)
-        cursor.forget()
-        hasPendingResize = true
+        cursor.layer.forget()
+        pending.isResized = true
     }
 }

@@ -91,7 +91,7 @@ extension PulseCapture {
 
     private func retry() {
         cancel(&recording.retryTimer)
-        guard handler != nil, let context, let loop else { return }
+        guard recipient != nil, let context, let loop else { return }
         recording.failures = [:]
         if pa_context_get_state(context) == PA_CONTEXT_READY { return refresh() }
         closeContext()

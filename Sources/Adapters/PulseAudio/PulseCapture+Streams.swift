@@ -11,7 +11,7 @@ extension PulseCapture {
 
     /// Opens, corks and closes streams for what the server has now.
     func apply(_ server: ServerSnapshot) {
-        guard let context, handler != nil else { return }
+        guard let context, recipient != nil else { return }
         let plan = CapturePlan(target, server)
         summaryText.withLock { $0 = plan.summary }
         if let failure = plan.failure {
@@ -93,7 +93,7 @@ extension PulseCapture {
     }
 
     func take(_ packet: UnsafeBufferPointer<Int16>, _ captured: MediaInstant, from stream: RecordStream) {
-        guard let handler else { return }
+        guard let handler = recipient?.handler else { return }
         mixer.take(packet, captured, from: stream.id, handler)
     }
 }

@@ -29,12 +29,18 @@ final class PulseCapture: @unchecked Sendable {
     var context: OpaquePointer?
     var query: ServerQuery?
     var streams: [RecordStream] = []
-    var handler: Handler?
-    /// nil after the failure was reported.
-    var ended: (@Sendable (SourceFailure) -> Void)?
+    /// nil unless it was started.
+    var recipient: Recipient?
     var startup = Startup()
     var recording = Recording()
     var mixer = AudioMixer()
+
+    /// The callbacks of the owner.
+    struct Recipient {
+        let handler: Handler
+        /// nil after the failure was reported.
+        var ended: (@Sendable (SourceFailure) -> Void)?
+    }
 
     /// The progress of `start`.
     struct Startup {
@@ -85,8 +91,7 @@ final class PulseCapture: @unchecked Sendable {
         guard let loop = pa_threaded_mainloop_new() else { throw Self.noServer("out of memory") }
         pa_threaded_mainloop_set_name(loop, "audio")
         self.loop = loop
-        self.handler = handler
-        self.ended = ended
+        recipient = Recipient(handler: handler, ended: ended)
         startup = Startup(isUnderway: true)
         recording = Recording()
         query = ServerQuery { [weak self] in self?.apply($0) }
@@ -104,8 +109,7 @@ final class PulseCapture: @unchecked Sendable {
         pa_threaded_mainloop_lock(loop)
         closeStreams()
         closeContext()
-        handler = nil
-        ended = nil
+        recipient = nil
         pa_threaded_mainloop_unlock(loop)
         pa_threaded_mainloop_stop(loop)
         pa_threaded_mainloop_free(loop)
@@ -133,8 +137,8 @@ final class PulseCapture: @unchecked Sendable {
             if let loop { pa_threaded_mainloop_signal(loop, 0) }
             return
         }
-        guard let ended else { return }
-        self.ended = nil
+        guard let ended = recipient?.ended else { return }
+        recipient?.ended = nil
         closeStreams()
         ended(failure)
     }

@@ -30,7 +30,8 @@ public struct DesktopSources: Sendable {
             .filter { connection.composite != nil && ($0.depth == 24 || $0.depth == 32) }
             .map {
                 DesktopWindow(
-                    id: $0.id, title: $0.title, application: $0.application, size: $0.size, isHidden: !$0.isViewable)
+                    id: $0.id, title: $0.names.title, application: $0.names.application, size: $0.size,
+                    isHidden: !$0.isViewable)
             }
         try connection.checkAlive()
     }

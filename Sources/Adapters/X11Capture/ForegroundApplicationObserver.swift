@@ -102,10 +102,10 @@ private struct ForegroundReader {
             let facts = WindowQuery(id, connection, atoms).take(connection, atoms), facts.isNamed,
             !facts.asksForExclusion, !hidden.contains(where: { facts.matches($0) })
         else { return nil }
-        let name = facts.application.isEmpty ? facts.instance : facts.application
+        let name = facts.names.application.isEmpty ? facts.names.instance : facts.names.application
         guard !name.isEmpty else { return nil }
         return ForegroundApplication(
-            id: facts.instance.isEmpty ? name : facts.instance, name: name,
+            id: facts.names.instance.isEmpty ? name : facts.names.instance, name: name,
             icon: Self.icon(property(icon, of: id, words: Self.iconWords)))
     }
 

@@ -6,11 +6,15 @@ struct PendingDamage {
     var blocks: BlockMap
     /// The blocks of the read that runs.
     private(set) var reading: BlockMap
+    /// What to read of them.
+    private(set) var rectangles = DamageRectangles()
     var isDamaged = true
     /// The canvas holds nothing of this screen, so every block must be converted.
     var isForced = true
     var isPointerMoved = false
     var isCursorImageStale = true
+    /// The screen has another size, which was not reported yet.
+    var isResized = false
 
     init(_ size: PixelSize) {
         blocks = BlockMap(size, filled: true)
@@ -35,6 +39,7 @@ struct PendingDamage {
 
     /// Takes all blocks for a read. Damage that is reported meanwhile is of the next one.
     mutating func beginReading() {
+        if isDamaged { rectangles.make(for: blocks) } else { rectangles.clear() }
         swap(&blocks, &reading)
         blocks.clear()
         isDamaged = false

@@ -15,10 +15,7 @@ struct WindowFacts {
     var isViewable = false
     var isInputOnly = false
     var children: [xcb_window_t] = []
-    var title = ""
-    /// WM_CLASS: of the instance, and of the application.
-    var instance = ""
-    var application = ""
+    var names = WindowNames()
     /// Whether the window manager manages it.
     var hasState = false
     var isNotification = false
@@ -28,14 +25,22 @@ struct WindowFacts {
     /// Its shape is not its rectangle.
     var isShaped = false
 
-    var isNamed: Bool { !title.isEmpty || !application.isEmpty }
+    var isNamed: Bool { !names.title.isEmpty || !names.application.isEmpty }
 
     /// Inside of the border.
     var size: PixelSize { PixelSize(width: rect.width - 2 * border, height: rect.height - 2 * border) }
 
     func matches(_ pattern: WindowPattern) -> Bool {
-        pattern.matches(title) || pattern.matches(application) || pattern.matches(instance)
+        pattern.matches(names.title) || pattern.matches(names.application) || pattern.matches(names.instance)
     }
+}
+
+/// The names of a window.
+struct WindowNames: Equatable {
+    var title = ""
+    /// WM_CLASS: of the instance, and of the application.
+    var instance = ""
+    var application = ""
 }
 
 /// The requests for the facts of one window. All windows of a level are asked before the first reply is read, so a
@@ -90,10 +95,11 @@ struct WindowQuery {
         facts.children = Array(
             UnsafeBufferPointer(
                 start: xcb_query_tree_children(tree), count: Int(xcb_query_tree_children_length(tree))))
-        facts.title = values[0].text.isEmpty ? values[1].text : values[0].text
-        let names = values[2].bytes.split(separator: 0, omittingEmptySubsequences: false)
-        facts.instance = names.first.map { String(decoding: $0, as: UTF8.self) } ?? ""
-        facts.application = names.dropFirst().first.map { String(decoding: $0, as: UTF8.self) } ?? facts.instance
+        facts.names.title = values[0].text.isEmpty ? values[1].text : values[0].text
+        let classes = values[2].bytes.split(separator: 0, omittingEmptySubsequences: false)
+        facts.names.instance = classes.first.map { String(decoding: $0, as: UTF8.self) } ?? ""
+        facts.names.application =
+            classes.dropFirst().first.map { String(decoding: $0, as: UTF8.self) } ?? facts.names.instance
         facts.hasState = !values[3].bytes.isEmpty
         let types = values[4].cardinals
         facts.isNotification = types.contains(atoms.notification)

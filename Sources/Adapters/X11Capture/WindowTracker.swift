@@ -15,9 +15,7 @@ final class WindowTracker {
     private var state = State.closed
     /// 0 while it is closed.
     private(set) var id: xcb_window_t = 0
-    private(set) var title = ""
-    private var application = ""
-    private var instance = ""
+    private var names = WindowNames()
     private var pixmap: xcb_pixmap_t = 0
     /// The window's size and border when its pixmap was named.
     private var named = (PixelSize(width: 0, height: 0), 0)
@@ -49,8 +47,8 @@ final class WindowTracker {
     var description: String { quoted }
 
     private var quoted: String {
-        let title = UntrustedText.clean(title, limit: 80, fallback: "")
-        let application = UntrustedText.clean(application, limit: 40, fallback: "")
+        let title = UntrustedText.clean(names.title, limit: 80, fallback: "")
+        let application = UntrustedText.clean(names.application, limit: 40, fallback: "")
         if title.isEmpty { return application.isEmpty ? CaptureSource.window(.id(id)).text : application }
         return UntrustedText.quote(title) + (application.isEmpty || application == title ? "" : " (\(application))")
     }
@@ -81,7 +79,7 @@ final class WindowTracker {
                     remedy: "share sources lists the windows.")
             }
             let list = found.prefix(5).map {
-                "\(CaptureSource.window(.id($0.id)).text) \(UntrustedText.quote(UntrustedText.clean($0.title, fallback: $0.application)))"
+                "\(CaptureSource.window(.id($0.id)).text) \(UntrustedText.quote(UntrustedText.clean($0.names.title, fallback: $0.names.application)))"
             }
             throw SourceFailure(
                 .noSuchDevice, "\(found.count) windows have '\(text)' in their titles or classes",
@@ -91,24 +89,24 @@ final class WindowTracker {
 
     /// The windows that a text names: those with just this title, or else those that have it in title or class.
     private static func named(_ text: String, in windows: [WindowFacts]) -> [WindowFacts] {
-        let exact = windows.filter { $0.title == text }
+        let exact = windows.filter { $0.names.title == text }
         if !exact.isEmpty { return exact }
         let text = text.lowercased()
         let isPart = { (name: String) in name.lowercased().contains(text) }
-        return windows.filter { isPart($0.title) || isPart($0.application) || isPart($0.instance) }
+        return windows.filter { isPart($0.names.title) || isPart($0.names.application) || isPart($0.names.instance) }
     }
 
     /// Whether a window that was opened after the close of the captured one takes its place.
     private func isSame(_ facts: WindowFacts) -> Bool {
         guard facts.depth == 24 || facts.depth == 32 else { return false }
         if case .title(let text) = wanted, !Self.named(text, in: [facts]).isEmpty { return true }
-        return facts.isNamed && facts.application == application && facts.instance == instance && facts.title == title
+        return facts.isNamed && facts.names == names
     }
 
     /// Captures this window from now on.
     private func adopt(_ facts: WindowFacts, _ connection: X11Connection) {
         id = facts.id
-        (title, application, instance) = (facts.title, facts.application, facts.instance)
+        names = facts.names
         isPixmapStale = true
         isParentStale = true
         listen(connection, true)
@@ -148,7 +146,7 @@ final class WindowTracker {
             // Another one may have been opened already.
             return try refresh(connection, desktop)
         }
-        title = facts.title
+        names.title = facts.names.title
         if isParentStale { findTopLevel(connection) }
         if facts.isViewable {
             if isPixmapStale || pixmap == 0 || (facts.size, facts.border) != named { namePixmap(connection) }

@@ -66,14 +66,14 @@ extension X11Screen {
 
     /// Whether something has to be read from the server before it can be slept.
     func isStale(at now: MediaInstant) -> Bool {
-        isGeometryStale && now >= geometryDue
+        geometry.isStale && now >= geometry.due
             || target.isOfScreen && (desktop.isStale || desktop.concealed.nextExpiry.map { $0 <= now } ?? false)
             || damage.checkDue.map { $0 <= now } ?? false
     }
 
     /// Reads what is stale from the server.
     private func update(_ connection: X11Connection, at now: MediaInstant) throws(SourceFailure) {
-        if isGeometryStale && now >= geometryDue { try refreshTarget(connection, at: now) }
+        if geometry.isStale && now >= geometry.due { try refreshTarget(connection, at: now) }
         if target.isOfScreen {
             if desktop.isStale { damage(desktop.updateConcealed(connection, at: now)) }
             damage(desktop.expireConcealed(at: now))
@@ -110,7 +110,7 @@ extension X11Screen {
     }
 
     private func refreshTarget(_ connection: X11Connection, at now: MediaInstant) throws(SourceFailure) {
-        isGeometryStale = false
+        geometry.isStale = false
         try target.refresh(connection, desktop)
         subscribeToDamage(connection, true)
         let new = target.area
@@ -121,8 +121,8 @@ extension X11Screen {
             reader.resize(new.size)
             shadow = ScreenShadow(new.size)
             pending.resize(to: new.size)
-            hasPendingResize = true
-            if target.window != nil { geometryDue = now + Self.shortestResize }
+            pending.isResized = true
+            if target.window != nil { geometry.due = now + Self.shortestResize }
         } else if (new.drawable, new.x, new.y, new.readable) != (old.drawable, old.x, old.y, old.readable) {
             pending.fill()
         }
@@ -143,13 +143,13 @@ extension X11Screen {
             type == randr.firstEvent &+ UInt8(XCB_RANDR_SCREEN_CHANGE_NOTIFY)
                 || type == randr.firstEvent &+ UInt8(XCB_RANDR_NOTIFY)
         {
-            isGeometryStale = true
+            geometry.isStale = true
         } else if type == UInt8(XCB_GE_GENERIC), let xinput = connection.xinput {
             let generic = raw.load(as: xcb_ge_generic_event_t.self)
             // Only motion and raw motion were selected.
             if generic.extension == xinput.opcode {
                 pending.isPointerMoved = true
-                visibility.noteMotion(at: MonotonicClock.now)
+                cursor.visibility.noteMotion(at: MonotonicClock.now)
                 scans.expectChange()
             }
         } else {
@@ -163,7 +163,7 @@ extension X11Screen {
         case UInt8(XCB_CONFIGURE_NOTIFY):
             let event = raw.load(as: xcb_configure_notify_event_t.self)
             if event.window == connection.root {
-                isGeometryStale = true
+                geometry.isStale = true
             } else {
                 target.window?.noteSize(
                     PixelSize(width: Int(event.width), height: Int(event.height)), border: Int(event.border_width),
@@ -194,10 +194,10 @@ extension X11Screen {
         if !isOnlyMove || desktop.hasConcealed { desktop.isStale = true }
         guard let tracker = target.window else { return }
         if tracker.id == 0 {
-            isGeometryStale = true
+            geometry.isStale = true
         } else if window == tracker.id || window == tracker.topLevel {
             tracker.isPixmapStale = tracker.isPixmapStale || !isMove
-            isGeometryStale = true
+            geometry.isStale = true
         }
     }
 
@@ -210,15 +210,15 @@ extension X11Screen {
             defer { free(reply) }
             // Over a window only while no other window lies between.
             let isOver = target.window.map { $0.id != 0 && reply.pointee.child == $0.topLevel } ?? true
-            visibility.isShown = visibility.isWanted(at: now)
-            cursor.setPosition(
+            cursor.visibility.isShown = cursor.visibility.isWanted(at: now)
+            cursor.layer.setPosition(
                 x: Int(reply.pointee.root_x) - area.rootX, y: Int(reply.pointee.root_y) - area.rootY,
-                isVisible: reply.pointee.same_screen != 0 && isOver && visibility.isShown)
+                isVisible: reply.pointee.same_screen != 0 && isOver && cursor.visibility.isShown)
         }
         guard let image else { return }
         pending.isCursorImageStale = false
         guard let reply = xcb_xfixes_get_cursor_image_reply(connection.raw, image, nil) else {
-            cursor.setShape(CursorLayer.Shape(), UnsafeBufferPointer(start: nil, count: 0))
+            cursor.layer.setShape(CursorLayer.Shape(), UnsafeBufferPointer(start: nil, count: 0))
             return
         }
         defer { free(reply) }
@@ -227,7 +227,7 @@ extension X11Screen {
         guard let pixels = xcb_xfixes_get_cursor_image_cursor_image(reply),
             Int(xcb_xfixes_get_cursor_image_cursor_image_length(reply)) >= width * height
         else { return }
-        cursor.setShape(
+        cursor.layer.setShape(
             CursorLayer.Shape(
                 width: width, height: height, hotX: Int(reply.pointee.xhot), hotY: Int(reply.pointee.yhot)),
             UnsafeBufferPointer(start: pixels, count: width * height))

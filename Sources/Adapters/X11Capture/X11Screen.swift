@@ -33,19 +33,12 @@ public final class X11Screen: ScreenSource {
     let reader: ImageReader
     var area: CaptureArea
     var shadow: ScreenShadow
-    let cursor = CursorLayer()
-    var visibility: CursorVisibility
+    var cursor: Cursor
     var damage = DamageSubscription()
     var scans = ScreenScanSchedule()
 
     var pending: PendingDamage
-    /// Where the target is has to be found out, at this instant or later.
-    var isGeometryStale = false
-    var geometryDue = MediaInstant(nanoseconds: 0)
-    var hasPendingResize = false
-    private var plan = DamageRectangles()
-    /// Consecutive failed reads without a change of size.
-    private var failedReads = 0
+    var geometry = Geometry()
 
     public var size: PixelSize { shadow.size }
 
@@ -57,6 +50,20 @@ public final class X11Screen: ScreenSource {
         var hasMotion: Bool
         /// The cursor is wanted, and the server does not tell its shape.
         var lacksCursor: Bool
+    }
+
+    /// Whether the place of the target is known.
+    struct Geometry {
+        /// It has to be found out, at `due` or later.
+        var isStale = false
+        var due = MediaInstant(nanoseconds: 0)
+        /// Consecutive failed reads without a change of size.
+        var failedReads = 0
+    }
+
+    struct Cursor {
+        let layer = CursorLayer()
+        var visibility: CursorVisibility
     }
 
     /// The damage object of the server, and the window that it is of.
@@ -91,7 +98,7 @@ public final class X11Screen: ScreenSource {
         features = Features(
             hasDamage: connection.damage != nil, hasCursor: showsCursor && connection.xfixes != nil,
             hasMotion: connection.xinput != nil, lacksCursor: showsCursor && connection.xfixes == nil)
-        visibility = CursorVisibility(options.cursor)
+        cursor = Cursor(visibility: CursorVisibility(options.cursor))
         desktop = DesktopObserver(connection, hiddenWindows: options.hiddenWindows)
         // Before the windows are read, so that no change is missed.
         desktop.listen(connection, true)
@@ -101,7 +108,7 @@ public final class X11Screen: ScreenSource {
         shadow = ScreenShadow(area.size)
         pending = PendingDamage(area.size)
         // The size may have changed before the events were selected.
-        isGeometryStale = true
+        geometry.isStale = true
         listen(connection, true)
         let probe = PixelRect(x: 0, y: 0, width: 2, height: 2)
         guard try reader.read([probe], of: area, { _, _, _ in }) else { throw .refused(name) }
@@ -116,8 +123,8 @@ public final class X11Screen: ScreenSource {
     public func wait(until deadline: MediaInstant?) throws(SourceFailure) -> ScreenEvent {
         while true {
             let connection = try takeEvents()
-            if hasPendingResize {
-                hasPendingResize = false
+            if pending.isResized {
+                pending.isResized = false
                 return .resized(size)
             }
             if pending.isDamaged || pending.isForced || features.hasCursor && pending.isCursorStale { return .damaged }
@@ -126,7 +133,7 @@ public final class X11Screen: ScreenSource {
                 pending.fill()
                 return .damaged
             }
-            if let hides = visibility.deadline, now >= hides {
+            if let hides = cursor.visibility.deadline, now >= hides {
                 pending.isPointerMoved = true
                 return .damaged
             }
@@ -144,9 +151,9 @@ public final class X11Screen: ScreenSource {
     private func nextDeadline(before deadline: MediaInstant?) -> MediaInstant? {
         var next = deadline
         if !features.hasDamage { next = earlier(next, scans.next) }
-        if let hides = visibility.deadline { next = earlier(next, hides) }
+        if let hides = cursor.visibility.deadline { next = earlier(next, hides) }
         if let expiry = desktop.concealed.nextExpiry { next = earlier(next, expiry) }
-        if isGeometryStale { next = earlier(next, geometryDue) }
+        if geometry.isStale { next = earlier(next, geometry.due) }
         if let due = damage.checkDue { next = earlier(next, due) }
         return next
     }
@@ -156,9 +163,9 @@ public final class X11Screen: ScreenSource {
     public func read(into canvas: I420Buffer, changed: inout BlockMap) throws(SourceFailure) -> MediaInstant {
         for attempt in 1...Self.attempts {
             let connection = try takeEvents()
-            if hasPendingResize && canvas.size != size { return MonotonicClock.now }
+            if pending.isResized && canvas.size != size { return MonotonicClock.now }
             precondition(canvas.size == size && changed.size == size, "canvas of \(canvas.size), screen of \(size)")
-            hasPendingResize = false
+            pending.isResized = false
             let instant = MonotonicClock.now
             let holdsServer = attempt == Self.attempts
             if holdsServer {
@@ -173,19 +180,19 @@ public final class X11Screen: ScreenSource {
                     xcb_flush(connection.raw)
                 }
             }
-            if hasPendingResize && canvas.size != size { return instant }
+            if pending.isResized && canvas.size != size { return instant }
             switch try readOnce(connection, canvas, &changed, at: instant, isLast: holdsServer) {
             case .complete:
-                failedReads = 0
+                geometry.failedReads = 0
                 return instant
             case .moved: continue
             case .refused:
                 // The server refused because the screen shrank; the event for that has not been handled yet.
-                isGeometryStale = true
+                geometry.isStale = true
                 pending.isForced = true
                 _ = try takeEvents()
-                failedReads = hasPendingResize ? 0 : failedReads + 1
-                if failedReads == 3 { throw .refused(name) }
+                geometry.failedReads = pending.isResized ? 0 : geometry.failedReads + 1
+                if geometry.failedReads == 3 { throw .refused(name) }
                 return instant
             }
         }
@@ -204,14 +211,13 @@ public final class X11Screen: ScreenSource {
         if pending.isForced { pending.fill() }
         let pointer = features.hasCursor ? xcb_query_pointer_unchecked(connection.raw, connection.root) : nil
         let image = features.hasCursor && pending.isCursorImageStale ? xcb_xfixes_get_cursor_image(connection.raw) : nil
-        if pending.isDamaged { plan.make(for: pending.blocks) } else { plan.clear() }
         pending.beginReading()
 
         let before = features.hasDamage ? 0 : changed.count
         let conceals = target.isOfScreen
         let isForced = pending.isForced
         var isMoved = false
-        let isComplete = try reader.read(plan.rects, of: area) { rect, pixels, stride in
+        let isComplete = try reader.read(pending.rectangles.rects, of: area) { rect, pixels, stride in
             if conceals {
                 // What happened before the server copied these pixels has arrived before them.
                 takeQueuedEvents(connection)
@@ -228,9 +234,9 @@ public final class X11Screen: ScreenSource {
             pending.restore()
             return isComplete ? .moved : .refused
         }
-        if isForced { cursor.forget() }
+        if isForced { cursor.layer.forget() }
         pending.isForced = false
-        cursor.draw(on: canvas, over: shadow, converter: converter, changed: &changed)
+        cursor.layer.draw(on: canvas, over: shadow, converter: converter, changed: &changed)
         if !features.hasDamage { scans.recordScan(at: instant, foundChange: changed.count != before) }
         return .complete
     }
@@ -267,8 +273,8 @@ public final class X11Screen: ScreenSource {
         pending.fill()
         pending.isPointerMoved = true
         pending.isCursorImageStale = true
-        isGeometryStale = true
-        geometryDue = MediaInstant(nanoseconds: 0)
+        geometry.isStale = true
+        geometry.due = MediaInstant(nanoseconds: 0)
         desktop.isStale = true
         target.window?.isPixmapStale = true
         target.window?.isParentStale = true

@@ -5,11 +5,7 @@ struct HeaderReader {
     let segmentStart: Int
     private var tracks: [RecordedHeader.Track]?
     private var tracksPosition = 0
-    private var infoPosition: Int?
-    private var title: String?
-    private var duration: Double?
-    private var durationOffset: Int?
-    private var created: Int64?
+    private var info: Info?
     private var seekHead: Range<Int>?
     private var cues: Int?
     private var cueIndex: Int?
@@ -19,6 +15,16 @@ struct HeaderReader {
     /// Where Info and Tracks are, by the SeekHead, relative to the segment's start.
     private(set) var elsewhere: [ElementID: Int] = [:]
 
+    /// What the Info element says.
+    private struct Info {
+        /// Relative to the segment's start.
+        var position: Int
+        var title: String?
+        var duration: Double?
+        var durationOffset: Int?
+        var created: Int64?
+    }
+
     private static let trackLimit = 126
     private static let longestRecord = 1 << 20
     private static let longestAppearance = 1 << 14
@@ -27,7 +33,7 @@ struct HeaderReader {
 
     /// Nil if Info or Tracks are missing.
     var header: RecordedHeader? {
-        guard let tracks, !tracks.isEmpty, let infoPosition else { return nil }
+        guard let tracks, !tracks.isEmpty, let info else { return nil }
         var format = format
         for track in tracks {
             if track.codec == "A_OPUS" { format.opusTracks.insert(track.number) }
@@ -36,13 +42,13 @@ struct HeaderReader {
         let scale = Double(format.timestampScale) / 1e6
         let possible = 0...Double(RecordedCluster.latest)
         return RecordedHeader(
-            tracks: tracks, otherTracks: otherTracks, format: format, title: title,
-            duration: duration.flatMap { possible.contains($0 * scale) ? $0 * scale : nil },
-            durationOffset: format.timestampScale == 1_000_000 ? durationOffset : nil, created: created,
-            seekHead: seekHead, places: .init(info: infoPosition, tracks: tracksPosition, cues: cueIndex), cues: cues)
+            tracks: tracks, otherTracks: otherTracks, format: format, title: info.title,
+            duration: info.duration.flatMap { possible.contains($0 * scale) ? $0 * scale : nil },
+            durationOffset: format.timestampScale == 1_000_000 ? info.durationOffset : nil, created: info.created,
+            seekHead: seekHead, places: .init(info: info.position, tracks: tracksPosition, cues: cueIndex), cues: cues)
     }
 
-    var hasInfo: Bool { infoPosition != nil }
+    var hasInfo: Bool { info != nil }
     var hasTracks: Bool { tracks != nil }
 
     mutating func take(_ element: Element, _ content: [UInt8]) {
@@ -53,8 +59,10 @@ struct HeaderReader {
             for id in [ElementID.info, .tracks] { elsewhere[id] = Self.position(of: id, in: content) }
         case .void where seekHead?.upperBound == element.start: seekHead = segmentStart..<element.end
         case .info:
-            infoPosition = element.start - segmentStart
-            readInfo(content, at: element.content.lowerBound)
+            var found = info ?? Info(position: 0)
+            found.position = element.start - segmentStart
+            read(content, at: element.content.lowerBound, into: &found)
+            info = found
         case .tracks:
             tracksPosition = element.start - segmentStart
             readTracks(content)
@@ -63,7 +71,7 @@ struct HeaderReader {
         }
     }
 
-    private mutating func readInfo(_ content: [UInt8], at offset: Int) {
+    private mutating func read(_ content: [UInt8], at offset: Int, into info: inout Info) {
         for element in ElementSequence(content[...]) {
             switch element.id {
             case .timestampScale:
@@ -72,12 +80,12 @@ struct HeaderReader {
                 format.timestampScale =
                     element.content.unsigned.flatMap { possible.contains($0) ? $0 : nil } ?? 1_000_000
             case .duration:
-                duration = element.content.float
-                if element.content.count == 8 { durationOffset = offset + element.content.startIndex }
+                info.duration = element.content.float
+                if element.content.count == 8 { info.durationOffset = offset + element.content.startIndex }
             case .title:
-                title = UntrustedText.clean(
+                info.title = UntrustedText.clean(
                     String(decoding: element.content.prefix(1_024), as: UTF8.self), fallback: "")
-            case .dateUTC: created = element.content.unsigned.map { Int64(bitPattern: $0) }
+            case .dateUTC: info.created = element.content.unsigned.map { Int64(bitPattern: $0) }
             default: break
             }
         }

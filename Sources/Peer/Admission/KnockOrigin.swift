@@ -14,7 +14,7 @@ public struct KnockOrigin: Sendable, Equatable {
     let instant: ContinuousClock.Instant
 
     /// A knock that this viewer is about to send.
-    package static func random(at instant: ContinuousClock.Instant = .now) -> KnockOrigin {
+    package static func random(at instant: ContinuousClock.Instant) -> KnockOrigin {
         KnockOrigin(nonce: randomBytes(nonceLength), instant: instant)
     }
 

@@ -33,7 +33,7 @@ public struct SignedRedirect: Codable, Sendable, Equatable {
     ///   - knock: the viewer's, as the host has received it.
     package init(
         to link: Link, of broadcast: BroadcastID, viewer: [UInt8], knock: KnockOrigin,
-        now: ContinuousClock.Instant = .now, signedBy host: Identity
+        now: ContinuousClock.Instant, signedBy host: Identity
     ) throws(IdentityError) {
         self.link = link.text
         age = knock.age(at: now)
@@ -52,7 +52,7 @@ public struct SignedRedirect: Codable, Sendable, Equatable {
     ///   - last: the age of the last order that it has followed since; nil: none.
     package func destination(
         from known: Link, viewer: [UInt8], knock: KnockOrigin, after last: Int? = nil,
-        now: ContinuousClock.Instant = .now
+        now: ContinuousClock.Instant
     ) -> Link? {
         guard link.utf8.count <= Self.lengthLimit, isCurrent(knock, after: last, now),
             let certificate = Base64URL.decode(certificate), let signature = Base64URL.decode(signature),

@@ -6,12 +6,8 @@ import WebMContainer
 ///
 /// - Isolation: disk thread.
 struct RecordingWriter {
-    private let destination: RecordingDestination
-    private let split: RecordingSplit?
-    private let title: @Sendable () -> String?
     private let emit: @Sendable (RecordingEvent) -> Void
-    /// The first file, which was created before the session.
-    private var reserved: RecordingFile?
+    private var parts: RecordingParts
     private var timeline = RecordingTimeline()
     private var assembler: ClusterAssembler?
     private var tracks = RecordedTracks()
@@ -19,12 +15,8 @@ struct RecordingWriter {
     private var format: EncodedMediaFormat?
     /// When the first audio packet came before any key frame.
     private var firstAudio: MediaInstant?
-    private var part: RecordingPart?
-    private var partCount = 0
     private(set) var statistics = RecordingStatistics()
     private(set) var hasFailed = false
-    /// The bytes of the files that are complete.
-    private var finishedBytes = 0
     private var framesSinceKeyframe = 0
     /// Half a minute at 60 frames a second.
     private static let longestGroup = 1_800
@@ -52,10 +44,7 @@ struct RecordingWriter {
         destination: RecordingDestination, reserved: RecordingFile?, split: RecordingSplit?,
         title: @escaping @Sendable () -> String?, emit: @escaping @Sendable (RecordingEvent) -> Void
     ) {
-        self.destination = destination
-        self.reserved = reserved
-        self.split = split
-        self.title = title
+        parts = RecordingParts(destination: destination, reserved: reserved, split: split, title: title)
         self.emit = emit
     }
 
@@ -63,7 +52,7 @@ struct RecordingWriter {
     /// left out because too many files were begun. So does a file whose last key frame is long ago: a player that seeks
     /// decodes all frames after it.
     var wantsKeyframe: Bool {
-        video != nil && (isPartFull || isHeld || framesSinceKeyframe >= Self.longestGroup || hasOtherColors)
+        video != nil && (parts.isFull || isHeld || framesSinceKeyframe >= Self.longestGroup || hasOtherColors)
     }
 
     /// When the first frame or packet of the recording arrived; nil before.
@@ -186,14 +175,14 @@ struct RecordingWriter {
         let isFull = (assembler?.byteCount ?? 0) > Self.longestWait
         write(upTo: isFull ? .max : elapsed - Self.reordering)
         statistics.duration = .milliseconds(Int(elapsed))
-        statistics.bytes = finishedBytes + (part?.byteCount ?? 0)
+        statistics.bytes = parts.byteCount
     }
 
     /// Has what was written put on the disk.
     mutating func sync(now: MediaInstant) {
         guard !hasFailed else { return }
         let elapsed = timeline.elapsed(at: now)
-        attempt { writer throws(RecordingFileFailure) in try writer.part?.sync(now: elapsed) }
+        attempt { writer throws(RecordingFileFailure) in try writer.parts.sync(now: elapsed) }
     }
 
     /// Completes the last file.
@@ -202,8 +191,7 @@ struct RecordingWriter {
         flush(now: now)
         sync(now: now)
         endPart()
-        reserved?.close()
-        reserved = nil
+        parts.dropReserved()
     }
 
     private mutating func endPart() {
@@ -222,48 +210,18 @@ struct RecordingWriter {
     }
 
     private mutating func write(_ cluster: Cluster) throws(RecordingFileFailure) {
-        if part == nil || cluster.isEntry && isPartFull {
+        if !parts.isOpen || cluster.isEntry && parts.isFull {
             // Nothing can be shown before the first key frame.
             guard cluster.isEntry || tracks.hasOnlyAudio else { return }
             try closePart()
-            try openPart(at: cluster.time)
+            emit(.started(path: try parts.open(tracks: tracks.matroska(video), at: cluster.time)))
         }
-        try part?.append(cluster)
-    }
-
-    private var isPartFull: Bool {
-        guard let part, let split else { return false }
-        return switch split {
-        case .duration(let limit): part.duration >= limit.nanoseconds / 1_000_000
-        case .size(let limit): part.byteCount >= limit
-        }
-    }
-
-    private mutating func openPart(at time: Int64) throws(RecordingFileFailure) {
-        partCount += 1
-        let file: RecordingFile
-        if let reserved {
-            file = reserved
-            self.reserved = nil
-        } else {
-            file = try destination.create(partCount)
-        }
-        part = try RecordingPart(
-            file, tracks: tracks.matroska(video), title: title(), origin: time)
-        emit(.started(path: file.path))
+        try parts.append(cluster)
     }
 
     private mutating func closePart() throws(RecordingFileFailure) {
-        guard var open = part else { return }
-        part = nil
-        defer {
-            finishedBytes += open.byteCount
-            emit(
-                .finished(
-                    RecordedFile(
-                        path: open.path, duration: .milliseconds(Int(open.duration)), bytes: open.byteCount)))
-        }
-        try open.finish()
+        let emit = emit
+        try parts.close { emit(.finished($0)) }
     }
 
     // MARK: Failure
@@ -282,8 +240,7 @@ struct RecordingWriter {
         assembler = nil
         // Completes what was written, as far as the disk allows.
         try? closePart()
-        reserved?.close()
-        reserved = nil
+        parts.dropReserved()
         emit(.failed(RecordingFailure(failure)))
     }
 }

@@ -53,62 +53,70 @@ struct BenchRelayCommand: ParsableCommand {
     func run() throws {
         let ending = Monitor<EndReason?>(nil)
         do {
-            FileDescriptors.raiseLimit()
-            try requireDescriptors()
-            // It ends by itself if this process is killed. Joining takes less than half a second for each viewer.
-            let relay = try MeasuredRelay(
-                viewers: viewers + (attack == nil ? 0 : 256), seconds: viewers + seconds + 120, threads: threads)
-            defer { relay.end() }
-            Signals.handle { name in
-                ending.change { $0 = $0 ?? EndReason(.stopped, "ended by \(name)") }
-                relay.end()
-            }
-            let publisher = try BenchPublisher(relay.link, bitrate: bitrate)
-            defer { publisher.stop() }
-            let link = try relay.broadcast()
-            let audience = BenchAudience(try Link(parsing: link))
-            defer { audience.leave() }
-            let before = (resident: relay.residentBytes, own: relay.privateBytes)
-            try audience.join(viewers)
-            let running = try attack.map { $0.start(media: relay.mediaPort, link: try Link(parsing: link)) }
-            defer { running?.stop() }
-            ErrorOutput.writeLine("share: \(viewers) viewers watch; measuring for \(seconds) s")
-            let (start, cpu) = (audience.counters(), relay.cpuSeconds)
-            let delays = relay.delays
-            let began = MonotonicClock.now
-            if let reason = waitForEnd(ending, seconds: Double(seconds)) { throw CommandError(reason) }
-            let (end, spent) = (audience.counters(), relay.cpuSeconds - cpu)
-            let time = (MonotonicClock.now - began).inSeconds
-            let packets = end.packets - start.packets
-            guard relay.isRunning else {
-                throw CommandError(sentence: "the relay has ended while it was measured", status: .failed)
-            }
-            guard packets > 0, end.watching == viewers else {
-                let why = audience.firstEnd.map { ": \($0)" } ?? ""
-                throw CommandError(
-                    sentence: "\(viewers - end.watching) of \(viewers) viewers have ended\(why)", status: .lost)
-            }
-            let joins = audience.joinTimes
-            let after = relay.delays
-            let hostile = try running.map { try figures($0, relay, audience, since: before.resident, began) } ?? []
-            let added = { share in
-                delays.flatMap { after?.milliseconds(share, since: $0) }.map(JSONValue.number) ?? .null
-            }
-            report(
-                [
-                    ("viewers", .integer(viewers)), ("packetsPerSecond", .integer(Int(Double(packets) / time))),
-                    ("microsecondsPerPacket", .number((spent / Double(packets) * 1e8).rounded() / 100)),
-                    ("cpuPercent", .number((spent / time * 1_000).rounded() / 10)),
-                    ("lost", .integer(end.lost - start.lost)),
-                    ("addedMillisecondsMedian", added(0.5)), ("addedMilliseconds99", added(0.99)),
-                    ("joinMillisecondsMedian", .integer(joins[joins.count / 2])),
-                    ("joinMilliseconds95", .integer(joins[joins.count * 95 / 100])),
-                    ("kilobytesPerViewer", .integer(max(relay.privateBytes - before.own, 0) / 1_000 / viewers)),
-                    ("megabytes", .integer(relay.residentBytes / 1_000_000)),
-                ] + hostile)
+            try measure(until: ending)
         } catch let error as CommandError {
             // After a signal the viewers end because the relay does.
             throw (ending.with { $0 }.map { CommandError($0) } ?? error).report()
+        }
+    }
+
+    private func measure(until ending: Monitor<EndReason?>) throws {
+        FileDescriptors.raiseLimit()
+        try requireDescriptors()
+        // It ends by itself if this process is killed. Joining takes less than half a second for each viewer.
+        let relay = try MeasuredRelay(
+            viewers: viewers + (attack == nil ? 0 : 256), seconds: viewers + seconds + 120, threads: threads)
+        defer { relay.end() }
+        Signals.handle { name in
+            ending.change { $0 = $0 ?? EndReason(.stopped, "ended by \(name)") }
+            relay.end()
+        }
+        let publisher = try BenchPublisher(relay.link, bitrate: bitrate)
+        defer { publisher.stop() }
+        let link = try relay.broadcast()
+        let audience = BenchAudience(try Link(parsing: link))
+        defer { audience.leave() }
+        let before = (resident: relay.residentBytes, own: relay.privateBytes)
+        try audience.join(viewers)
+        let running = try attack.map { $0.start(media: relay.mediaPort, link: try Link(parsing: link)) }
+        defer { running?.stop() }
+        ErrorOutput.writeLine("share: \(viewers) viewers watch; measuring for \(seconds) s")
+        let (start, cpu) = (audience.counters(), relay.cpuSeconds)
+        let delays = relay.delays
+        let began = MonotonicClock.now
+        if let reason = waitForEnd(ending, seconds: Double(seconds)) { throw CommandError(reason) }
+        let (end, spent) = (audience.counters(), relay.cpuSeconds - cpu)
+        let time = (MonotonicClock.now - began).inSeconds
+        let packets = end.packets - start.packets
+        try check(relay, audience, packets: packets, watching: end.watching)
+        let joins = audience.joinTimes
+        let after = relay.delays
+        let hostile = try running.map { try figures($0, relay, audience, since: before.resident, began) } ?? []
+        let added = { share in
+            delays.flatMap { after?.milliseconds(share, since: $0) }.map(JSONValue.number) ?? .null
+        }
+        report(
+            [
+                ("viewers", .integer(viewers)), ("packetsPerSecond", .integer(Int(Double(packets) / time))),
+                ("microsecondsPerPacket", .number((spent / Double(packets) * 1e8).rounded() / 100)),
+                ("cpuPercent", .number((spent / time * 1_000).rounded() / 10)),
+                ("lost", .integer(end.lost - start.lost)),
+                ("addedMillisecondsMedian", added(0.5)), ("addedMilliseconds99", added(0.99)),
+                ("joinMillisecondsMedian", .integer(joins[joins.count / 2])),
+                ("joinMilliseconds95", .integer(joins[joins.count * 95 / 100])),
+                ("kilobytesPerViewer", .integer(max(relay.privateBytes - before.own, 0) / 1_000 / viewers)),
+                ("megabytes", .integer(relay.residentBytes / 1_000_000)),
+            ] + hostile)
+    }
+
+    private func check(_ relay: MeasuredRelay, _ audience: BenchAudience, packets: Int, watching: Int) throws {
+        guard relay.isRunning else {
+            throw CommandError(sentence: "the relay has ended while it was measured", status: .failed)
+        }
+        guard packets > 0, watching == viewers else {
+            let why = audience.firstEnd.map { ": \($0)" } ?? ""
+            throw CommandError(
+                sentence: "\(viewers - watching) of \(viewers) viewers have ended\(why)", status: .lost)
         }
     }
 

@@ -79,6 +79,25 @@ struct DemoCommand: ParsableCommand {
         stage.adopt(viewer)
 
         ErrorOutput.writeLine("share: watching \(stage.words) for \(Int(duration.seconds.rounded(.up))) s ...")
+        show(try measure(viewer, host, since: begin))
+        if !showsWindow { print("last frame     \(snapshot)") }
+    }
+
+    /// What the viewer's events say.
+    private struct Measurements {
+        var firstPicture: Duration
+        /// The viewer's last statistics.
+        var last: [String: Any]
+        var framesPerSecond: Double
+        var bitsPerSecond: Double
+        /// CPU seconds in a second.
+        var hostCPU: Double
+    }
+
+    /// Reads the viewer's events until it ends.
+    private func measure(
+        _ viewer: DemoChild, _ host: DemoChild, since begin: ContinuousClock.Instant
+    ) throws -> Measurements {
         var firstPicture: Duration?
         var start: (frames: Int, bytes: Int, cpu: Double, at: ContinuousClock.Instant)?
         var last: [String: Any] = [:]
@@ -108,24 +127,17 @@ struct DemoCommand: ParsableCommand {
             throw CommandError(sentence: "no frame was received: \(viewer.errorText)\(host.errorText)", status: .failed)
         }
         let elapsed = seconds(lastAt - start.at)
-        let frames = Double((last["frames"] as? Int ?? 0) - start.frames) / elapsed
-        let bits = Double((last["receivedBytes"] as? Int ?? 0) - start.bytes) * 8 / elapsed
-        show(
-            last, firstFrame: firstPicture, framesPerSecond: frames, bitsPerSecond: bits,
+        return Measurements(
+            firstPicture: firstPicture, last: last,
+            framesPerSecond: Double((last["frames"] as? Int ?? 0) - start.frames) / elapsed,
+            bitsPerSecond: Double((last["receivedBytes"] as? Int ?? 0) - start.bytes) * 8 / elapsed,
             hostCPU: (host.cpuSeconds - start.cpu) / elapsed)
-        if !showsWindow { print("last frame     \(snapshot)") }
     }
 
-    /// Prints the measurements.
-    /// - Parameters:
-    ///   - last: the viewer's last statistics.
-    ///   - hostCPU: CPU seconds in a second.
-    private func show(
-        _ last: [String: Any], firstFrame: Duration, framesPerSecond frames: Double, bitsPerSecond bits: Double,
-        hostCPU: Double
-    ) {
+    private func show(_ measured: Measurements) {
+        let (last, frames) = (measured.last, measured.framesPerSecond)
         print("frame size     \(last["width"] as? Int ?? 0) x \(last["height"] as? Int ?? 0), encrypted, over loopback")
-        print("first frame    \(Int(seconds(firstFrame) * 1_000)) ms after join")
+        print("first frame    \(Int(seconds(measured.firstPicture) * 1_000)) ms after join")
         print(
             "frames         "
                 + (frames > 0
@@ -133,7 +145,7 @@ struct DemoCommand: ParsableCommand {
         if let median = last["latencyP50Ms"] as? Double, let high = last["latencyP95Ms"] as? Double {
             print("latency        \(median) ms (median), \(high) ms (95 %), capture to shown")
         }
-        print("bitrate        \(RateText.text(bits))")
-        print("host CPU       \(Int(hostCPU * 1_000)) ms a second")
+        print("bitrate        \(RateText.text(measured.bitsPerSecond))")
+        print("host CPU       \(Int(measured.hostCPU * 1_000)) ms a second")
     }
 }

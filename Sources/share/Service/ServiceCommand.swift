@@ -30,24 +30,7 @@ struct ServiceCommand: ParsableCommand {
             service over a relay (share relay), and send their media to it directly.
             """ + HelpScope.hint("snapshots, recordings, commands, tokens, STUN and TURN"))
 
-    @Option(help: ArgumentHelp("Identifier in reverse-DNS notation, such as com.example.conference.", valueName: "id"))
-    var id: String
-
-    @Option(help: ArgumentHelp("Name that hosts see; the identifier if omitted.", valueName: "text"))
-    var name: String?
-
-    @Option(
-        help: ArgumentHelp(
-            "What to ask the host's user, such as title:Title; may be repeated.", valueName: "name[:label]"))
-    var field: [String] = []
-
-    @Option(help: .rest("Text file with the terms that the host's user has to agree to.", valueName: "file"))
-    var terms: String?
-
-    @Option(
-        help: .rest(
-            "Image that hosts keep for the service: PNG, at most 256 x 256 pixels and 16 KiB.", valueName: "file.png"))
-    var icon: String?
+    @OptionGroup var service: ServiceDescriptionOptions
 
     @Option(
         help:
@@ -102,29 +85,13 @@ struct ServiceCommand: ParsableCommand {
 
     func validate() throws {
         _ = try ListenAddress(listen)
-        _ = try description(terms: nil, icon: nil)
+        _ = try service.description(terms: nil, icon: nil)
         if relay != nil, let source = token != nil ? "--token" : fixedToken.map({ _ in "SHARE_TOKEN" }) {
             throw ValidationError(
                 "the token from \(source) would let the relay publish: it passes through it. Leave it out.")
         }
         if let token, let flaw = FixedToken.flaw(of: token) {
             throw ValidationError("the token from --token \(flaw). Make a long one: openssl rand -hex 16")
-        }
-    }
-
-    private func description(terms: String?, icon: PNGIcon?) throws -> ServiceDescription {
-        guard let id = ServiceID(id) else {
-            throw ValidationError("--id is in reverse-DNS notation, such as com.example.conference, not '\(id)'.")
-        }
-        do throws(ServiceDescriptionError) {
-            var fields: [SetupField] = []
-            for text in field {
-                let parts = text.split(separator: ":", maxSplits: 1).map(String.init)
-                fields.append(try SetupField(name: parts.first ?? "", label: parts.dropFirst().first ?? ""))
-            }
-            return try ServiceDescription(id: id, name: name ?? id.text, fields: fields, terms: terms, icon: icon)
-        } catch {
-            throw ValidationError("\(error).")
         }
     }
 
@@ -149,12 +116,11 @@ struct ServiceCommand: ParsableCommand {
         if let snapshot { try OutputFile.check(snapshot) }
         if let record { try RecordTarget.checkFolder(record) }
         let place = try ListenAddress(listen)
-        var service = ServiceConfiguration(
-            try description(terms: try readTerms(), icon: try readIcon()), fixedToken: fixedToken)
+        var configuration = ServiceConfiguration(try service.description(), fixedToken: fixedToken)
         // Whoever has the link may broadcast.
-        if accept == .any { service.linkSecret = try linkSecret(of: service.description.id) }
-        service.iceServers = try serverOptions.servers()
-        service.sessionCapacity = headless ? Self.headlessCapacity : 1
+        if accept == .any { configuration.linkSecret = try linkSecret(of: configuration.description.id) }
+        configuration.iceServers = try serverOptions.servers()
+        configuration.sessionCapacity = headless ? Self.headlessCapacity : 1
         let identity = try makeIdentity()
         let notifier = KnockNotifier()
         let prompt = Prompt(notify: { notifier.show($0) })
@@ -162,16 +128,16 @@ struct ServiceCommand: ParsableCommand {
             accept, known: KnownViewers(file: "known-hosts"), prompt: prompt,
             askElsewhere: hasTerminal ? nil : WindowPrompt.ofProcess.askElsewhere)
         let ending = Monitor<EndReason?>(nil)
-        let window = try headless ? nil : makeWindow(service.description)
+        let window = try headless ? nil : makeWindow(configuration.description)
         let reporter = ServiceReporter(
             output: DataOutput(isJSON: json, beginsWithLink: true), snapshot: snapshot, recordings: record,
             command: onBroadcast,
-            window: window, title: Self.windowTitle(service.description))
+            window: window, title: Self.windowTitle(configuration.description))
         Signals.handle { name in
             ending.change { $0 = $0 ?? EndReason(.stopped, "ended by \(name)") }
             window?.stop()
         }
-        let settings = try settings(place, service)
+        let settings = try settings(place, configuration)
         let broadcasts = BroadcastService(
             settings, identity: identity, decide: { await policy.decide($0) },
             makeSink: { id, publisher in reporter.makeSink(id, publisher) }, emit: { reporter.report($0) })
@@ -232,26 +198,6 @@ struct ServiceCommand: ParsableCommand {
     private var fixedToken: String? {
         if let token { return token }
         return ProcessInfo.processInfo.environment["SHARE_TOKEN"].flatMap { $0.isEmpty ? nil : $0 }
-    }
-
-    private func readTerms() throws -> String? {
-        guard let terms else { return nil }
-        guard let text = try? String(contentsOfFile: terms, encoding: .utf8) else {
-            throw CommandError(sentence: "\(terms) cannot be read as text", status: .usage)
-        }
-        return text
-    }
-
-    private func readIcon() throws -> PNGIcon? {
-        guard let icon else { return nil }
-        guard let file = FileHandle(forReadingAtPath: icon),
-            let data = try? file.read(upToCount: PNGIcon.sizeLimit + 1)
-        else { throw CommandError(sentence: "\(icon) cannot be read", status: .usage) }
-        do throws(ServiceDescriptionError) {
-            return try PNGIcon(Array(data))
-        } catch {
-            throw CommandError(sentence: "\(icon): \(error)", status: .usage)
-        }
     }
 
     private static func windowTitle(_ service: ServiceDescription) -> String { "\(service.name) - share" }

@@ -19,13 +19,9 @@ struct BandwidthEstimator {
     private var control: AIMDRateControl
     private(set) var loss = LossBasedEstimator()
     private var competingFlow = CompetingFlowDetector()
-    /// The delay-based rate when a competing flow was last active.
-    private var competingRate: (rate: Bitrate, at: MediaInstant)?
     private var drain = QueueDrain()
     /// The limit that the receiver signals by REMB, while it keeps signalling.
     private var receiver = ReceiverBandwidthLimit()
-    /// What a receiver with transport-wide feedback allows, and until when.
-    private var allowed: (rate: Bitrate, until: MediaInstant)?
     private var hasLosses = false
     private var lastUpdate: MediaInstant?
     /// The bandwidth estimate for all media of the session: `pathRate`, at most the maximum bitrate.
@@ -105,12 +101,12 @@ struct BandwidthEstimator {
 
     /// Updates the delay-based rate next to a loss-based flow.
     private mutating func updateCompetitive(_ input: AIMDRateControl.Input, _ lastUpdateBefore: MediaInstant?) {
-        if let before = competingRate, input.now - before.at < .seconds(10), before.at != lastUpdateBefore {
+        if let before = competingFlow.lastRate, input.now - before.at < .seconds(10), before.at != lastUpdateBefore {
             // The last decrease tested whether the competing flow also reduces its rate. It did not, so the rate is
             // restored.
             control.restore(before.rate)
         }
-        competingRate = (control.rate, input.now)
+        competingFlow.lastRate = (control.rate, input.now)
         control.updateLikeReno(input, hasLosses: hasLosses)
     }
 
@@ -179,7 +175,7 @@ struct BandwidthEstimator {
     /// libwebrtc's `GoogCcNetworkController::OnRemoteBitrateReport` does the same. It expires after 5 s.
     mutating func noteLimit(_ bitrate: Bitrate, now: MediaInstant) {
         let rate = max(bitrate, control.minimum)
-        allowed = (rate, now + Self.limitLasts)
+        receiver.allowed = (rate, now + Self.limitLasts)
         pathRate = min(pathRate, rate)
         estimate = min(estimate, rate)
     }
@@ -218,7 +214,7 @@ struct BandwidthEstimator {
         // While the queue is drained, 0.7 x the estimate is sent.
         if drain.isActive { rate = Bitrate(bitsPerSecond: rate.bitsPerSecond / 10 &* 7) }
         if let limit = receiver.limit(now: now) { rate = min(rate, limit) }
-        if let allowed, now < allowed.until { rate = min(rate, allowed.rate) }
+        if let allowed = receiver.allowed, now < allowed.until { rate = min(rate, allowed.rate) }
         pathRate = max(rate, control.minimum)
         estimate = min(pathRate, maximum)
     }

@@ -32,6 +32,8 @@ struct CompetingFlowDetector {
     private var drained = 0.0
     /// The acknowledged bitrate when this queue began; nil until it has stood for 600 ms.
     private(set) var bitrateAtQueueStart: Bitrate?
+    /// The delay-based rate when it was last active; for `BandwidthEstimator`.
+    var lastRate: (rate: Bitrate, at: MediaInstant)?
 
     /// Takes in the state after one feedback message.
     /// - Parameters:

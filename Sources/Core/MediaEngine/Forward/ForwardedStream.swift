@@ -13,8 +13,6 @@ struct ForwardedStream {
     private var isKeyframe = false
     /// The number of pictures left out.
     private(set) var pictureIDShift: UInt16 = 0
-    /// Packets carry the MID until one of them has arrived; see `VP8Packetizer.announcesMid`.
-    var announcesMid = true
     private var lastTimestamp: RTPTimestamp?
     /// The average size of frames of temporal layer 1, which is not known before the last packet.
     private var layerBytes = 0.0
@@ -110,14 +108,12 @@ struct ForwardedStream {
     struct Label {
         var timestamp: RTPTimestamp
         var pictureIDShift: UInt16
-        var announcesMid: Bool
         var isOfKeyframe: Bool
     }
 
     mutating func label(of packet: ForwardedVideo.Packet) -> Label {
         Label(
-            timestamp: timestamp(of: packet), pictureIDShift: pictureIDShift, announcesMid: announcesMid,
-            isOfKeyframe: isKeyframe)
+            timestamp: timestamp(of: packet), pictureIDShift: pictureIDShift, isOfKeyframe: isKeyframe)
     }
 
     /// The timestamp of an admitted packet: the source's, but for frames that are sent at once, just before the newest.

@@ -60,43 +60,57 @@ public struct ReceivedAudio: Equatable, Sendable {
     public var samplesPerChannel: Int
 }
 
-/// Counters of a `MediaReceiver` since it was made. A flat record, as each value is reported by its own name.
+/// Counters of a `MediaReceiver` since it was made.
 public struct ReceiverStatistics: Equatable, Sendable {
     /// RTP packets and bytes of known streams, without SRTP tags.
     public var packets = 0
     public var bytes = 0
-    public var videoPackets = 0
-    public var audioPackets = 0
-    public var retransmissions = 0
     public var paddingPackets = 0
-    /// Video packets that never arrived, or only as retransmissions.
-    public var lost = 0
-    /// Of those, repaired by retransmission.
-    public var repaired = 0
-    public var reordered = 0
-    public var nacks = 0
-    public var nackedPackets = 0
-    public var keyframeRequests = 0
-    public var frames = 0
-    public var keyframes = 0
-    /// Recovery frames: decoding went on from a long-term reference, without a key frame, although a frame was missing.
-    public var recoveries = 0
-    public var frameBytes = 0
-    /// Times over 150 ms in which newer packets had arrived and no frame could be shown: their number, sum and maximum.
-    public var freezes = 0
-    public var freezeTime = MediaDuration.zero
-    public var longestFreeze = MediaDuration.zero
     public var reports = 0
     public var feedbackPackets = 0
+    public var audioPackets = 0
     public var audioLost = 0
     public var audioLate = 0
     /// Audio packets that RED (RFC 2198) restored.
     public var audioRestored = 0
     /// The jitter buffer delay; the longest of all tracks.
     public var audioDelay = MediaDuration.zero
+    public var video = Video()
+    public var requests = Requests()
+    public var freezes = Freezes()
     public var drops = ReceiverDrops()
 
     public init() {}
+
+    public struct Video: Equatable, Sendable {
+        public var packets = 0
+        public var retransmissions = 0
+        /// Packets that never arrived, or only as retransmissions.
+        public var lost = 0
+        /// Of those, repaired by retransmission.
+        public var repaired = 0
+        public var reordered = 0
+        public var frames = 0
+        public var keyframes = 0
+        /// Recovery frames: decoding went on from a long-term reference, without a key frame, although a frame was
+        /// missing.
+        public var recoveries = 0
+        public var frameBytes = 0
+    }
+
+    /// What the sender was asked for.
+    public struct Requests: Equatable, Sendable {
+        public var nacks = 0
+        public var nackedPackets = 0
+        public var keyframes = 0
+    }
+
+    /// Times over 150 ms in which newer packets had arrived and no frame could be shown.
+    public struct Freezes: Equatable, Sendable {
+        public var count = 0
+        public var time = MediaDuration.zero
+        public var longest = MediaDuration.zero
+    }
 }
 
 /// Dropped packets, by reason.

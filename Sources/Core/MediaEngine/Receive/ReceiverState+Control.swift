@@ -25,8 +25,8 @@ extension ReceiverState {
     private mutating func handle(_ packet: RTCPPacket, _ now: MediaInstant) {
         switch packet {
         case .senderReport(let report):
-            if report.info.ssrc == videoStream.ssrc, parameters.video != nil {
-                videoStream.note(report.info, now: now)
+            if report.info.ssrc == video.stream.ssrc, parameters.video != nil {
+                video.stream.note(report.info, now: now)
                 return
             }
             for index in tracks.indices where tracks[index].stream.ssrc == report.info.ssrc {
@@ -35,11 +35,11 @@ extension ReceiverState {
         case .goodbye(let goodbye):
             // The session ends with a BYE for the video stream; without video, for an audio stream.
             let isOurs = goodbye.contains { ssrc in
-                parameters.video != nil ? ssrc == videoStream.ssrc : tracks.contains { $0.stream.ssrc == ssrc }
+                parameters.video != nil ? ssrc == video.stream.ssrc : tracks.contains { $0.stream.ssrc == ssrc }
             }
             if isOurs, !hasEnded { bye = .received }
         case .remb(let estimate):
-            if hasReferences, estimate.contains(videoStream.ssrc) { self.estimate = estimate.bitrate }
+            if hasReferences, estimate.contains(video.stream.ssrc) { self.estimate = estimate.bitrate }
         case .extendedReport(let report):
             guard hasReferences, let answer = report.dlrr(for: parameters.localSSRC),
                 let time = answer.roundTripTime(now: reports.ntp(at: now))

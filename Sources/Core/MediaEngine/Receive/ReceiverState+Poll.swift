@@ -20,17 +20,17 @@ extension ReceiverState {
             return .rtcp(writer.position)
         }
         if bitrateLimit.isDue, writeLimit(&writer) { return .rtcp(writer.position) }
-        if isAcknowledgementDue {
-            isAcknowledgementDue = false
+        if video.isAcknowledgementDue {
+            video.isAcknowledgementDue = false
             if writeAcknowledgement(&writer) { return .rtcp(writer.position) }
         }
         if now >= nacks.deadline, writeNack(now, &writer) { return .rtcp(writer.position) }
-        if now >= keyframeRequester.deadline, videoStream.ssrc != 0 {
+        if now >= keyframeRequester.deadline, video.stream.ssrc != 0 {
             writePictureLoss(now, &writer)
             return .rtcp(writer.position)
         }
-        if isKeyframeWanted, videoStream.ssrc != 0 {
-            isKeyframeWanted = false
+        if video.isKeyframeWanted, video.stream.ssrc != 0 {
+            video.isKeyframeWanted = false
             // Without an RPSI, as a recovery frame would not do.
             if writePictureLoss(&writer) { return .rtcp(writer.position) }
         }
@@ -47,7 +47,7 @@ extension ReceiverState {
         var reason = ReceiverWakeReason.report
         if feedback.deadline < deadline { (deadline, reason) = (feedback.deadline, .feedback) }
         if nacks.deadline < deadline { (deadline, reason) = (nacks.deadline, .nack) }
-        if videoStream.ssrc != 0, keyframeRequester.deadline < deadline {
+        if video.stream.ssrc != 0, keyframeRequester.deadline < deadline {
             (deadline, reason) = (keyframeRequester.deadline, .keyframe)
         }
         if keyframeRequester.repeatDeadline < deadline {
@@ -64,7 +64,7 @@ extension ReceiverState {
 
     /// Writes a NACK for all packets that are due. False if there are none.
     private mutating func writeNack(_ now: MediaInstant, _ writer: inout ByteWriter) -> Bool {
-        var nack = NackWriter(senderSSRC: parameters.localSSRC, mediaSSRC: videoStream.ssrc)
+        var nack = NackWriter(senderSSRC: parameters.localSSRC, mediaSSRC: video.stream.ssrc)
         var asked = 0
         nacks.takeDue(now: now) { sequence in
             do throws(BufferFull) {
@@ -76,22 +76,23 @@ extension ReceiverState {
             }
         }
         guard asked > 0 else { return false }
-        counters.nacks &+= 1
-        counters.nackedPackets &+= asked
+        counters.requests.nacks &+= 1
+        counters.requests.nackedPackets &+= asked
         return true
     }
 
     private mutating func writeLimit(_ writer: inout ByteWriter) -> Bool {
-        bitrateLimit.write(senderSSRC: parameters.localSSRC, mediaSSRC: videoStream.ssrc, into: &writer)
+        bitrateLimit.write(senderSSRC: parameters.localSSRC, mediaSSRC: video.stream.ssrc, into: &writer)
     }
 
     /// Acknowledges the newest long-term reference by RPSI (RFC 4585 section 6.3.3). False if there is none.
     private func writeAcknowledgement(_ writer: inout ByteWriter) -> Bool {
-        guard hasReferences, let stream = parameters.video, let pictureID = video?.newestLongTermReference else {
+        guard hasReferences, let stream = parameters.video, let pictureID = video.assembler?.newestLongTermReference
+        else {
             return false
         }
         let selection = ReferencePictureSelectionIndication(
-            senderSSRC: parameters.localSSRC, mediaSSRC: videoStream.ssrc, payloadType: stream.payloadType,
+            senderSSRC: parameters.localSSRC, mediaSSRC: video.stream.ssrc, payloadType: stream.payloadType,
             pictureID: pictureID)
         return (try? selection.write(into: &writer)) != nil
     }
@@ -100,7 +101,7 @@ extension ReceiverState {
     private mutating func writePictureLoss(_ now: MediaInstant, _ writer: inout ByteWriter) {
         _ = writeRequest(&writer)
         keyframeRequester.noteSent(now: now, roundTrip: nacks.roundTrip)
-        counters.keyframeRequests &+= 1
+        counters.requests.keyframes &+= 1
     }
 
     private func writeRequest(_ writer: inout ByteWriter) -> Bool {
@@ -109,15 +110,15 @@ extension ReceiverState {
     }
 
     private func writePictureLoss(_ writer: inout ByteWriter) -> Bool {
-        let request = PictureLossIndication(senderSSRC: parameters.localSSRC, mediaSSRC: videoStream.ssrc)
+        let request = PictureLossIndication(senderSSRC: parameters.localSSRC, mediaSSRC: video.stream.ssrc)
         return (try? request.write(into: &writer)) != nil
     }
 
     private mutating func writeReport(_ now: MediaInstant, _ writer: inout ByteWriter) {
-        var isFlowing = videoStream.statistics.hasNews
+        var isFlowing = video.stream.statistics.hasNews
         do throws(BufferFull) {
             var report = try ReceiverReport.write(ssrc: parameters.localSSRC, into: &writer)
-            if let block = videoStream.statistics.block(ssrc: videoStream.ssrc, now: now) {
+            if let block = video.stream.statistics.block(ssrc: video.stream.ssrc, now: now) {
                 try report.append(block, into: &writer)
             }
             for index in tracks.indices {

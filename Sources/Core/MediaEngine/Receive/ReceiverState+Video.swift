@@ -9,33 +9,33 @@ extension ReceiverState {
         _ packet: RTPPacketView, _ values: HeaderExtensionValuesView, isRetransmission: Bool, _ arrival: MediaInstant,
         _ now: MediaInstant
     ) throws(RTPMalformed) {
-        counters.videoPackets &+= 1
-        videoStream.lastPacket = now
-        let previous = videoStream.sequence.highest
+        counters.video.packets &+= 1
+        video.stream.lastPacket = now
+        let previous = video.stream.sequence.highest
         let sequence: Int64
         if isRetransmission {
-            guard let number = videoStream.sequence.takeRetransmitted(packet.sequenceNumber) else {
+            guard let number = video.stream.sequence.takeRetransmitted(packet.sequenceNumber) else {
                 return counters.drops.sequenceJump &+= 1
             }
             sequence = number
         } else {
-            switch videoStream.sequence.take(packet.sequenceNumber) {
+            switch video.stream.sequence.take(packet.sequenceNumber) {
             case .jump: return counters.drops.sequenceJump &+= 1
             case .restarted(let number):
                 sequence = number
-                video?.restart()
+                video.assembler?.restart()
                 forwarded?.restart()
                 nacks.removeAll()
-                videoStream.statistics.restart()
+                video.stream.statistics.restart()
                 keyframeRequester.need(now: now)
             case .next(let number): sequence = number
             }
-            videoStream.statistics.note(sequence, timestamp: packet.timestamp, now: arrival)
-            if let previous, sequence < previous { counters.reordered &+= 1 }
+            video.stream.statistics.note(sequence, timestamp: packet.timestamp, now: arrival)
+            if let previous, sequence < previous { counters.video.reordered &+= 1 }
         }
         // Whatever its payload, the packet is no longer missing.
         if nacks.remove(sequence, isRetransmission: isRetransmission, now: now) != nil {
-            if isRetransmission { counters.repaired &+= 1 } else { counters.lost &-= 1 }
+            if isRetransmission { counters.video.repaired &+= 1 } else { counters.video.lost &-= 1 }
         }
         let (part, failure) = depacketized(packet.payload)
         let fits = forwarded?.insert(sequence, packet, part, colorSpace: values.colorSpace, now: arrival)
@@ -54,7 +54,7 @@ extension ReceiverState {
 
     private func depacketized(_ payload: UnsafeRawBufferPointer) -> (DepacketizedVideo, RTPMalformed?) {
         do throws(RTPMalformed) {
-            return (try depacketizer.depacketize(payload), nil)
+            return (try video.depacketizer.depacketize(payload), nil)
         } catch {
             return (DepacketizedVideo(bytes: UnsafeRawBufferPointer(rebasing: payload[..<0])), error)
         }
@@ -62,8 +62,8 @@ extension ReceiverState {
 
     /// A packet has come that cannot be used, and will not come again. One that was there already is not missed.
     private mutating func loseFrame(_ sequence: Int64, _ now: MediaInstant) {
-        guard video?.needs(sequence) ?? false else { return }
-        video?.waitForEntryPoint()
+        guard video.assembler?.needs(sequence) ?? false else { return }
+        video.assembler?.waitForEntryPoint()
         keyframeRequester.need(now: now)
     }
 
@@ -71,9 +71,9 @@ extension ReceiverState {
         _ sequence: Int64, _ part: DepacketizedVideo, _ packet: RTPPacketView, _ values: HeaderExtensionValuesView,
         _ now: MediaInstant
     ) {
-        guard video != nil else { return }
+        guard video.assembler != nil else { return }
         for _ in 0..<2 {
-            switch video?.insert(
+            switch video.assembler?.insert(
                 sequence, part, marker: packet.marker, timestamp: packet.timestamp,
                 references: values.frameReferences, colorSpace: values.colorSpace, now: now)
             {
@@ -84,8 +84,8 @@ extension ReceiverState {
                 counters.drops.tooLong &+= 1
                 return loseFrame(sequence, now)
             case .overflow:
-                video?.makeRoom(for: sequence)
-                if let oldest = video?.expected { nacks.forget(before: oldest) }
+                video.assembler?.makeRoom(for: sequence)
+                if let oldest = video.assembler?.expected { nacks.forget(before: oldest) }
                 keyframeRequester.need(now: now)
             }
         }
@@ -94,16 +94,16 @@ extension ReceiverState {
     private mutating func noteGap(_ previous: Int64?, _ sequence: Int64, _ now: MediaInstant) {
         guard let previous else {
             // The first packet is in the middle of a stream: nothing can be decoded before a key frame.
-            if video?.newestEntryPoint != sequence { keyframeRequester.need(now: now) }
+            if video.assembler?.newestEntryPoint != sequence { keyframeRequester.need(now: now) }
             return
         }
         guard sequence > previous &+ 1 else { return }
         let gap = sequence &- previous &- 1
-        counters.lost &+= Int(gap)
+        counters.video.lost &+= Int(gap)
         if gap > Self.largestGap || !nacks.insert(from: previous &+ 1, to: sequence, now: now) {
             // The gap is too large for NACK.
             nacks.removeAll()
-            video?.waitForEntryPoint()
+            video.assembler?.waitForEntryPoint()
             keyframeRequester.need(now: now)
         }
     }
@@ -111,10 +111,10 @@ extension ReceiverState {
     /// After the first packet of an entry point has arrived, packets before it are irrelevant, and so are requests for
     /// another one.
     private mutating func noteEntryPoints(_ now: MediaInstant) {
-        guard let newest = video?.newestEntryPoint else { return }
+        guard let newest = video.assembler?.newestEntryPoint else { return }
         nacks.forget(before: newest)
         // Time for the rest of its frame to arrive, and for one retransmission.
-        let begun = video?.newestEntryPointArrival ?? now
+        let begun = video.assembler?.newestEntryPointArrival ?? now
         keyframeRequester.hold(until: begun + max(.milliseconds(300), nacks.roundTrip * 2))
     }
 
@@ -130,7 +130,7 @@ extension ReceiverState {
     }
 
     /// A recovery frame can be requested instead of a key frame.
-    private var canRecover: Bool { hasReferences && video?.newestLongTermReference != nil }
+    private var canRecover: Bool { hasReferences && video.assembler?.newestLongTermReference != nil }
 
     /// When to request a key frame for a missing packet. Retransmissions that keep arriving postpone it.
     private func giveUpTime(_ first: NackGenerator.Missing) -> MediaInstant {
@@ -150,20 +150,20 @@ extension ReceiverState {
 
     /// When `checkMissingPackets` is due.
     var missingPacketDeadline: MediaInstant {
-        guard let first = nacks.first, video != nil else { return .distantFuture }
+        guard let first = nacks.first, video.assembler != nil else { return .distantFuture }
         return keyframeRequester.isNeeded ? first.since + Self.missingPacketLimit : giveUpTime(first)
     }
 
     /// The next frame that is complete and decodable; nil if there is none.
     mutating func takeFrame(_ now: MediaInstant) -> ReceiverOutput? {
-        while let span = video?.next() {
-            guard var frame = video?.pop(span) else {
+        while let span = video.assembler?.next() {
+            guard var frame = video.assembler?.pop(span) else {
                 keyframeRequester.need(now: now)
                 continue
             }
-            if depacketizer.joinsPackets {
-                guard let joined = depacketizer.frame(frame.bytes) else {
-                    video?.waitForEntryPoint()
+            if video.depacketizer.joinsPackets {
+                guard let joined = video.depacketizer.frame(frame.bytes) else {
+                    video.assembler?.waitForEntryPoint()
                     keyframeRequester.need(now: now)
                     continue
                 }
@@ -171,27 +171,30 @@ extension ReceiverState {
             }
             if span.isEntryPoint {
                 keyframeRequester.noteServed()
-                if span.isKeyframe { counters.keyframes &+= 1 } else { counters.recoveries &+= 1 }
-            } else if nacks.first.map({ $0.sequence > span.last }) ?? true, video?.waitsForEntryPoint == false {
+                if span.isKeyframe { counters.video.keyframes &+= 1 } else { counters.video.recoveries &+= 1 }
+            } else if nacks.first.map({ $0.sequence > span.last }) ?? true, video.assembler?.waitsForEntryPoint == false
+            {
                 // All missing packets before it have arrived, so no key frame is needed any more.
                 keyframeRequester.noteServed()
             }
-            if hasReferences, frame.longTermReferenceID != nil { isAcknowledgementDue = true }
+            if hasReferences, frame.longTermReferenceID != nil { video.isAcknowledgementDue = true }
             nacks.forget(before: span.last &+ 1)
-            counters.frames &+= 1
-            counters.frameBytes &+= frame.bytes.count
+            counters.video.frames &+= 1
+            counters.video.frameBytes &+= frame.bytes.count
             noteFreeze(frame, now)
             // It is sent with key frames and when it changes; a key frame without it has none.
-            if span.isKeyframe || frame.colorSpace != nil { colorSpace = frame.colorSpace }
+            if span.isKeyframe || frame.colorSpace != nil { video.colorSpace = frame.colorSpace }
             let info = ReceivedFrame(
-                codec: depacketizer.codec, isKeyframe: span.isKeyframe,
-                size: span.isKeyframe ? depacketizer.size(of: frame.bytes) : nil, timestamp: frame.timestamp,
-                captured: videoStream.clock.captured(frame.timestamp),
+                codec: video.depacketizer.codec, isKeyframe: span.isKeyframe,
+                size: span.isKeyframe ? video.depacketizer.size(of: frame.bytes) : nil, timestamp: frame.timestamp,
+                captured: video.stream.clock.captured(frame.timestamp),
                 firstArrival: frame.firstArrival, lastArrival: frame.lastArrival, layer: frame.layer,
-                colorSpace: colorSpace)
+                colorSpace: video.colorSpace)
             return .frame(frame.bytes, info)
         }
-        if video?.waitsForEntryPoint == true, video?.expected != nil, video?.newestEntryPoint == nil {
+        if video.assembler?.waitsForEntryPoint == true, video.assembler?.expected != nil,
+            video.assembler?.newestEntryPoint == nil
+        {
             keyframeRequester.need(now: now)
         }
         return nil
@@ -200,12 +203,12 @@ extension ReceiverState {
     /// Counts a freeze: the frames that a retransmission releases come at once, and were one freeze. Before the first
     /// frame there is no freeze.
     private mutating func noteFreeze(_ frame: FrameAssembler.Frame, _ now: MediaInstant) {
-        defer { lastFrame = now }
-        guard let since = frame.hadToWaitSince, let lastFrame else { return }
+        defer { video.lastFrame = now }
+        guard let since = frame.hadToWaitSince, let lastFrame = video.lastFrame else { return }
         let time = now - max(since, lastFrame)
         guard time > .milliseconds(150) else { return }
-        counters.freezes &+= 1
-        counters.freezeTime = counters.freezeTime + time
-        counters.longestFreeze = max(counters.longestFreeze, time)
+        counters.freezes.count &+= 1
+        counters.freezes.time = counters.freezes.time + time
+        counters.freezes.longest = max(counters.freezes.longest, time)
     }
 }

@@ -5,31 +5,17 @@ import RTPWire
 /// it once a call of the owner, not for each part.
 struct ReceiverState: ~Copyable {
     let parameters: ReceiverParameters
-    var video: FrameAssembler?
-    let depacketizer: VideoDepacketizer
+    var video: VideoReceiveStream
     let forwarded: ForwardedInput?
-    var videoStream: ReceiveStream
-    /// 0: not known yet.
-    var rtxSSRC: UInt32
-    /// A packet with it has come; otherwise it is what was announced.
-    var hasRTX = false
     var tracks: [Track]
     var nacks = NackGenerator()
     var keyframeRequester = KeyframeRequester()
-    /// A sink wants a key frame, and can do without: one PLI is sent.
-    var isKeyframeWanted = false
     var feedback: TransportFeedbackGenerator
     var bitrateLimit = BitrateLimitReporter()
     var reports: ReceiverReportSchedule
     /// By XR reports (RFC 3611).
     var roundTripTimes = RoundTripTimeEstimator()
     var counters = ReceiverStatistics()
-    /// When a frame was last returned.
-    var lastFrame: MediaInstant?
-    /// Of the last frame that was returned; nil if the sender did not say.
-    var colorSpace: ColorSpace?
-    /// A long-term reference was returned, and is to be acknowledged.
-    var isAcknowledgementDue = false
     /// The sender's bandwidth estimate for the path, by its last report; nil if it sends none.
     var estimate: Bitrate?
     var bye = ByeState.none
@@ -49,13 +35,7 @@ struct ReceiverState: ~Copyable {
         self.parameters = parameters
         self.forwarded = forwarded.map { ForwardedInput($0) }
         reports = ReceiverReportSchedule(ntpEpoch: ntpEpoch, now: now)
-        videoStream = ReceiveStream(ssrc: parameters.video?.ssrc ?? 0, clockRate: 90_000)
-        rtxSSRC = parameters.video?.rtxSSRC ?? 0
-        let depacketizer = VideoDepacketizer(parameters.video?.codec ?? .vp8)
-        self.depacketizer = depacketizer
-        video = parameters.video.map { _ in
-            FrameAssembler(capacity: parameters.packetCapacity, startsAreMarked: depacketizer.startsAreMarked)
-        }
+        video = VideoReceiveStream(parameters)
         tracks = parameters.audio.map {
             Track(parameters: $0, stream: ReceiveStream(ssrc: $0.ssrc, clockRate: AudioFormat.sampleRate))
         }
@@ -90,9 +70,9 @@ struct ReceiverState: ~Copyable {
         case .video: try handleVideo(packet, values, isRetransmission: false, arrival, now)
         case .rtx:
             guard let stream = parameters.video else { return }
-            let original = try RTX.unwrap(packet, ssrc: videoStream.ssrc, payloadType: stream.payloadType)
+            let original = try RTX.unwrap(packet, ssrc: video.stream.ssrc, payloadType: stream.payloadType)
             guard let original else { return counters.paddingPackets &+= 1 }
-            counters.retransmissions &+= 1
+            counters.video.retransmissions &+= 1
             try handleVideo(original, values, isRetransmission: true, arrival, now)
         case .audio(let track): try handleAudio(packet, track, now)
         }
@@ -107,9 +87,9 @@ struct ReceiverState: ~Copyable {
     ) -> Source? {
         let type = packet.payloadType
         if let stream = parameters.video {
-            if packet.ssrc == videoStream.ssrc, type == stream.payloadType { return .video }
-            if packet.ssrc == rtxSSRC, type == stream.rtxPayloadType {
-                hasRTX = true
+            if packet.ssrc == video.stream.ssrc, type == stream.payloadType { return .video }
+            if packet.ssrc == video.rtxSSRC, type == stream.rtxPayloadType {
+                video.hasRTX = true
                 return .rtx
             }
         }
@@ -127,20 +107,20 @@ struct ReceiverState: ~Copyable {
     ) -> Source? {
         let type = packet.payloadType
         if let stream = parameters.video, values.mid == nil || values.isMid(stream.mid) {
-            let isOwn = videoStream.yields(to: packet.ssrc, announced: stream.ssrc)
-            if videoStream.isFree(now: now) || isOwn, type == stream.payloadType {
-                if videoStream.lastPacket != nil {
-                    if hasRTX { rtxSSRC = 0 }
-                    video?.restart()
+            let isOwn = video.stream.yields(to: packet.ssrc, announced: stream.ssrc)
+            if video.stream.isFree(now: now) || isOwn, type == stream.payloadType {
+                if video.stream.lastPacket != nil {
+                    if video.hasRTX { video.rtxSSRC = 0 }
+                    video.assembler?.restart()
                     forwarded?.restart()
                     nacks.removeAll()
                 }
-                videoStream.rebind(to: packet.ssrc, clockRate: 90_000)
+                video.stream.rebind(to: packet.ssrc, clockRate: 90_000)
                 return .video
             }
-            if rtxSSRC == 0 || !hasRTX, type == stream.rtxPayloadType {
-                rtxSSRC = packet.ssrc
-                hasRTX = true
+            if video.rtxSSRC == 0 || !video.hasRTX, type == stream.rtxPayloadType {
+                video.rtxSSRC = packet.ssrc
+                video.hasRTX = true
                 return .rtx
             }
         }
@@ -157,12 +137,12 @@ struct ReceiverState: ~Copyable {
     }
 
     mutating func requestKeyframe(_ request: KeyframeRequest, now: MediaInstant) {
-        guard !hasEnded, video != nil else { return }
+        guard !hasEnded, video.assembler != nil else { return }
         switch request {
         case .cannotContinue:
-            video?.waitForKeyframe()
+            video.assembler?.waitForKeyframe()
             keyframeRequester.need(now: now)
-        case .wanted: isKeyframeWanted = true
+        case .wanted: video.isKeyframeWanted = true
         }
     }
 
@@ -184,7 +164,7 @@ struct ReceiverState: ~Copyable {
             result.audioDelay = max(
                 result.audioDelay, MediaDuration(nanoseconds: Int64(track.buffer.delayMilliseconds * 1e6)))
         }
-        result.drops.badFrames &+= video?.badFrames ?? 0
+        result.drops.badFrames &+= video.assembler?.badFrames ?? 0
         return result
     }
 }

@@ -28,16 +28,9 @@ public final class MediaSender {
     /// refused; if it is of the base layer, a key frame is requested.
     /// - Parameters:
     ///   - bytes: copied.
-    ///   - layer: temporal layer; 0 is the base.
-    ///   - captured: when the pixels were captured; becomes the RTP timestamp.
-    ///   - references: the frame's use of long-term references. A recovery frame from a reference that the receiver has
-    ///     acknowledged replaces whatever still waits, too.
-    public func handleFrame(
-        _ bytes: UnsafeRawBufferPointer, isKeyframe: Bool, layer: UInt8, captured: MediaInstant, now: MediaInstant,
-        references: FrameReferences = FrameReferences()
-    ) {
-        state.handleFrame(
-            bytes, isKeyframe: isKeyframe, layer: layer, captured: captured, now: now, references: references)
+    ///   - info: a recovery frame from a reference that the receiver has acknowledged replaces whatever still waits, too.
+    public func handleFrame(_ bytes: UnsafeRawBufferPointer, _ info: FrameInfo, now: MediaInstant) {
+        state.handleFrame(bytes, info, now: now)
     }
 
     /// Takes in what the forwarded source has got; its packets wait for the pacer.

@@ -22,8 +22,7 @@ struct PacketHistory {
         /// Of a forwarded packet: its position in the source.
         var position: Int64 = -1
         var timestamp = RTPTimestamp(0)
-        private var storedLength: UInt16 = 0
-        private var storedProtectedLength: UInt16 = 0
+        private var lengths = Lengths()
         var layout = RTPPacketLayout()
         var announcesMid = false
         /// What is subtracted from the picture ID of the source.
@@ -36,6 +35,11 @@ struct PacketHistory {
         /// The receiver has reported that it has the packet.
         var isAcknowledged = false
 
+        private struct Lengths {
+            var plain: UInt16 = 0
+            var protected: UInt16 = 0
+        }
+
         init() {}
 
         init(sequence: Int64, length: Int = 0, layout: RTPPacketLayout) {
@@ -46,14 +50,14 @@ struct PacketHistory {
 
         /// In bytes; packets are shorter than a datagram.
         var length: Int {
-            get { Int(storedLength) }
-            set { storedLength = UInt16(clamping: newValue) }
+            get { Int(lengths.plain) }
+            set { lengths.plain = UInt16(clamping: newValue) }
         }
 
         /// Length of the protected packet, if the slot holds that; 0: the slot holds the packet before protection.
         var protectedLength: Int {
-            get { Int(storedProtectedLength) }
-            set { storedProtectedLength = UInt16(clamping: newValue) }
+            get { Int(lengths.protected) }
+            set { lengths.protected = UInt16(clamping: newValue) }
         }
     }
 

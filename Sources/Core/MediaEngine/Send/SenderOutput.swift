@@ -39,67 +39,87 @@ public enum SenderWakeReason: Equatable, Sendable {
     case nothing, pacing, report, probe, tailLoss, keepAlive, ended
 }
 
-/// Counters of a `MediaSender` since it was made. A flat record, as each value is reported by its own name.
+/// Counters of a `MediaSender` since it was made.
 public struct SenderStatistics: Equatable, Sendable {
     /// RTP packets of all streams.
     public var packetsSent = 0
     /// Bytes of RTP packets of all streams, with headers, without SRTP tags.
     public var bytesSent = 0
-    public var retransmissions = 0
-    public var retransmittedBytes = 0
-    /// Of those, unrequested duplicates, which are sent if the path loses packets and has bandwidth to spare.
-    public var unrequestedDuplicates = 0
-    /// Retransmissions that were sent as a bandwidth probe.
-    public var probePackets = 0
-    /// Skip frames, which repeat the last frame on a still screen, for viewers that would otherwise ask for a key
-    /// frame.
-    public var skipFrames = 0
     public var audioPackets = 0
     public var audioDropped = 0
     /// RED (RFC 2198) was negotiated for all audio streams, so Opus in-band FEC is not needed.
     public var isAudioRedundant = false
-    public var reports = 0
-    public var frames = 0
-    public var keyframes = 0
-    /// Frames that did not fit into the packet history. Each of the base layer made a key frame necessary.
-    public var framesRefused = 0
-    /// Packets dropped before sending, as a key frame or recovery frame replaced them.
-    public var packetsReplaced = 0
-    public var nacks = 0
-    public var nackedPackets = 0
-    /// Packets in NACKs that were not retransmitted, as they were overwritten, replaced or just sent.
-    public var nacksIgnored = 0
-    public var keyframeRequests = 0
-    /// Of those, with a long-term reference to recover from.
-    public var recoveryRequests = 0
-    /// Frames predicted from a long-term reference alone, in place of a key frame.
-    public var recoveries = 0
-    /// Acknowledgements (RPSI) of frames that are not long-term references, or without negotiation.
-    public var referencesUnknown = 0
-    public var feedbackPackets = 0
-    /// Statuses of packets that were never sent or have left the history, and of feedback that was not used.
-    public var feedbackUnknown = 0
-    /// Units of work that RTCP caused; `RTCPWorkLimiter` bounds them per second.
-    public var rtcpWork = 0
-    /// RTCP packets, or rests of datagrams, that were dropped for exceeding the work limit.
-    public var rtcpOverLimit = 0
-    /// RTCP packets that were malformed.
-    public var malformedRTCP = 0
-    /// RTCP messages about streams that this sender does not have.
-    public var rtcpForUnknownSSRC = 0
-    /// Loss share by the last receiver report or feedback period, 0...1.
-    public var fractionLost = 0.0
-    public var packetsLost = 0
-    /// Interarrival jitter by the last receiver report, in seconds.
-    public var jitter = 0.0
-    /// Bytes of video packets and retransmissions that wait for the pacer, and how long they need.
-    public var backlogBytes = 0
-    public var backlog = MediaDuration.zero
-    /// The standing queue delay of the path.
-    public var queueDelay = MediaDuration.zero
-    public var acknowledgedRate: Bitrate?
-    /// How often sending stalled, as no feedback came for half a second.
-    public var stalls = 0
+    public var video = Video()
+    public var retransmission = Retransmission()
+    public var rtcp = RTCP()
+    public var path = Path()
 
     public init() {}
+
+    /// The frames, and what the receiver asked for.
+    public struct Video: Equatable, Sendable {
+        public var frames = 0
+        public var keyframes = 0
+        /// Skip frames, which repeat the last frame on a still screen, for viewers that would otherwise ask for a key
+        /// frame.
+        public var skipFrames = 0
+        /// Frames that did not fit into the packet history. Each of the base layer made a key frame necessary.
+        public var framesRefused = 0
+        /// Packets dropped before sending, as a key frame or recovery frame replaced them.
+        public var packetsReplaced = 0
+        public var keyframeRequests = 0
+        /// Of those, with a long-term reference to recover from.
+        public var recoveryRequests = 0
+        /// Frames predicted from a long-term reference alone, in place of a key frame.
+        public var recoveries = 0
+        /// Acknowledgements (RPSI) of frames that are not long-term references, or without negotiation.
+        public var referencesUnknown = 0
+    }
+
+    /// Video packets that were sent again, and the NACKs.
+    public struct Retransmission: Equatable, Sendable {
+        public var packets = 0
+        public var bytes = 0
+        /// Of those, unrequested duplicates, which are sent if the path loses packets and has bandwidth to spare.
+        public var unrequestedDuplicates = 0
+        /// Retransmissions that were sent as a bandwidth probe.
+        public var probePackets = 0
+        public var nacks = 0
+        public var nackedPackets = 0
+        /// Packets in NACKs that were not retransmitted, as they were overwritten, replaced or just sent.
+        public var nacksIgnored = 0
+    }
+
+    public struct RTCP: Equatable, Sendable {
+        /// Those that were sent.
+        public var reports = 0
+        public var feedbackPackets = 0
+        /// Statuses of packets that were never sent or have left the history, and of feedback that was not used.
+        public var feedbackUnknown = 0
+        /// Units of work that RTCP caused; `RTCPWorkLimiter` bounds them per second.
+        public var work = 0
+        /// RTCP packets, or rests of datagrams, that were dropped for exceeding the work limit.
+        public var overLimit = 0
+        /// RTCP packets that were malformed.
+        public var malformed = 0
+        /// RTCP messages about streams that this sender does not have.
+        public var unknownSSRC = 0
+    }
+
+    /// The present state of the path and of what waits for it.
+    public struct Path: Equatable, Sendable {
+        /// Loss share by the last receiver report or feedback period, 0...1.
+        public var fractionLost = 0.0
+        public var packetsLost = 0
+        /// Interarrival jitter by the last receiver report, in seconds.
+        public var jitter = 0.0
+        /// Bytes of video packets and retransmissions that wait for the pacer, and how long they need.
+        public var backlogBytes = 0
+        public var backlog = MediaDuration.zero
+        /// The standing queue delay.
+        public var queueDelay = MediaDuration.zero
+        public var acknowledgedRate: Bitrate?
+        /// How often sending stalled, as no feedback came for half a second.
+        public var stalls = 0
+    }
 }

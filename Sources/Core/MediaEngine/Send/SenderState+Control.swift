@@ -12,7 +12,7 @@ extension SenderState {
                 guard let packet = try packets.next(), spend(RTCPWorkLimiter.packet, now) else { return }
                 handle(packet, now)
             } catch {
-                counters.malformedRTCP &+= 1
+                counters.rtcp.malformed &+= 1
                 let isDelimited = error.reason != .truncated && error.reason != .version && error.reason != .rtcpLength
                 hasMore = spend(RTCPWorkLimiter.packet, now) && isDelimited
             }
@@ -22,10 +22,10 @@ extension SenderState {
     /// - Returns: false if the peer has exceeded its work limit.
     mutating func spend(_ units: Int, _ now: MediaInstant) -> Bool {
         guard workLimiter.take(units, now: now) else {
-            counters.rtcpOverLimit &+= 1
+            counters.rtcp.overLimit &+= 1
             return false
         }
-        counters.rtcpWork &+= units
+        counters.rtcp.work &+= units
         return true
     }
 
@@ -41,13 +41,13 @@ extension SenderState {
             keyframeRequests.notePictureLoss(waiting, roundTrip: roundTrip, now: now)
         case .fullIntraRequest(let request):
             let isOurs = request.contains { $0.ssrc == parameters.video?.ssrc }
-            guard isOurs else { return counters.rtcpForUnknownSSRC &+= 1 }
+            guard isOurs else { return counters.rtcp.unknownSSRC &+= 1 }
             egress.stall.noteHeard(now: now)
             keyframeRequests.noteFullIntraRequest(waiting, roundTrip: roundTrip, now: now)
         case .referenceSelection(let selection):
-            guard selection.mediaSSRC == parameters.video?.ssrc else { return counters.rtcpForUnknownSSRC &+= 1 }
+            guard selection.mediaSSRC == parameters.video?.ssrc else { return counters.rtcp.unknownSSRC &+= 1 }
             guard hasReferences, keyframeRequests.acknowledge(selection.pictureID) else {
-                return counters.referencesUnknown &+= 1
+                return counters.video.referencesUnknown &+= 1
             }
             egress.stall.noteHeard(now: now)
         case .transportFeedback(let feedback): handle(feedback, now)
@@ -56,7 +56,7 @@ extension SenderState {
                 spend(RTCPWorkLimiter.block, now)
             else { return }
             // REMB applies to the streams that it names.
-            guard estimate.contains(where: { appliesREMB(to: $0) }) else { return counters.rtcpForUnknownSSRC &+= 1 }
+            guard estimate.contains(where: { appliesREMB(to: $0) }) else { return counters.rtcp.unknownSSRC &+= 1 }
             if parameters.usesTransportFeedback { return bandwidth.noteLimit(estimate.bitrate, now: now) }
             bandwidth.noteREMB(
                 estimate.bitrate, now: now, roundTrip: roundTrip, sentBitrate: egress.sentBitrate(now: now))
@@ -70,7 +70,7 @@ extension SenderState {
     /// - Returns: false, and counts the message, if it is not about the video stream.
     private mutating func acceptsFeedback(for mediaSSRC: UInt32, _ now: MediaInstant) -> Bool {
         guard mediaSSRC == parameters.video?.ssrc else {
-            counters.rtcpForUnknownSSRC &+= 1
+            counters.rtcp.unknownSSRC &+= 1
             return false
         }
         egress.stall.noteHeard(now: now)

@@ -13,18 +13,18 @@ extension SenderState {
         let isVideo = block.ssrc == parameters.video?.ssrc
         guard isVideo || tracks.contains(where: { $0.stream.ssrc == block.ssrc }) else {
             // Receivers may report on the RTX stream too.
-            if block.ssrc != parameters.video?.rtxSSRC { counters.rtcpForUnknownSSRC &+= 1 }
+            if block.ssrc != parameters.video?.rtxSSRC { counters.rtcp.unknownSSRC &+= 1 }
             return
         }
         let time = block.roundTripTime(now: rtcp.ntp(at: now))
         if let time { roundTripTimes.noteReport(time) }
         guard isVideo else { return }
         video.noteArrival()
-        counters.jitter = Double(block.jitter) / 90_000
-        counters.packetsLost = max(Int(block.cumulativeLost), 0)
+        counters.path.jitter = Double(block.jitter) / 90_000
+        counters.path.packetsLost = max(Int(block.cumulativeLost), 0)
         if !parameters.usesTransportFeedback {
             let fraction = Double(block.fractionLost) / 256
-            counters.fractionLost = fraction
+            counters.path.fractionLost = fraction
             let packets = video.reportedHighest.map { Int(Int32(bitPattern: block.highestSequence &- $0)) } ?? 0
             let known = min(max(packets, 0), 10_000)
             let lost = Int((Double(known) * fraction).rounded())
@@ -50,14 +50,14 @@ extension SenderState {
     }
 
     mutating func handle(_ feedback: TransportFeedback, _ now: MediaInstant) {
-        counters.feedbackPackets &+= 1
+        counters.rtcp.feedbackPackets &+= 1
         let first = egress.sent.unwrapped(feedback.base)
         let recent = egress.sent.recent(now: now)
         // A message that covers more packets than the history holds is forged. Of any other, the part on packets that
         // were sent is used.
         let isUsable = workLimiter.takeFeedback() && feedback.statusCount <= egress.sent.capacity
         let known = isUsable ? (first..<first &+ Int64(feedback.statusCount)).clamped(to: recent) : 0..<0
-        counters.feedbackUnknown &+= feedback.statusCount &- known.count
+        counters.rtcp.feedbackUnknown &+= feedback.statusCount &- known.count
         guard !known.isEmpty, spend(RTCPWorkLimiter.feedback &+ known.count, now) else { return }
         var summary = takeStatuses(feedback, of: known, first: first, now)
         guard !summary.isStale || summary.lost > 0 else { return }
@@ -69,7 +69,7 @@ extension SenderState {
         bandwidth.noteStatuses(lost: summary.lost, received: summary.received)
         redundancy.loss.note(lost: summary.lost, received: summary.received)
         bandwidth.finishFeedback(now: now, roundTrip: roundTrip, sentBitrate: egress.sentBitrate(now: now))
-        counters.fractionLost = bandwidth.loss.fraction
+        counters.path.fractionLost = bandwidth.loss.fraction
     }
 
     /// Takes in the statuses of the packets `known`; the message begins with the packet `first`.

@@ -3,48 +3,55 @@ import RTPWire
 
 extension SenderState {
     mutating func handleForwarded(now: MediaInstant) {
-        guard !rtcp.hasEnded, let source = video.forwarded?.source else { return }
-        let backlog = backlog
-        switch video.forwarded?.note(backlog: backlog, now: now) {
+        guard !rtcp.hasEnded, var stream = video.packetizer.takeForwarded() else { return }
+        take(&stream, now)
+        video.packetizer = .forwarded(stream)
+    }
+
+    private mutating func take(_ stream: inout ForwardedStream, _ now: MediaInstant) {
+        switch stream.note(backlog: backlog, now: now) {
         case .keyframe: keyframeRequests.needKeyframe()
         case .cutOff: replaceWaiting()
-        case .nothing, nil: break
+        case .nothing: break
         }
-        guard var next = video.forwarded?.next, next < source.end else { return }
-        next = max(next, source.resumption)
+        let source = stream.source
+        guard stream.next < source.end else { return }
+        var next = max(stream.next, source.resumption)
         let rate = videoEstimate(now: now)
         while next < source.end {
             guard let packet = source.packet(next) else {
                 // It was overwritten before it was taken out.
-                next = skipToKeyframe(source)
+                next = skipToKeyframe(&stream)
                 continue
             }
             next &+= 1
-            forward(packet, rate, now)
+            forward(packet, of: &stream, rate, now)
         }
         rtcp.noteActivity(now: now)
     }
 
-    private mutating func forward(_ packet: ForwardedVideo.Packet, _ rate: Bitrate, _ now: MediaInstant) {
-        guard packet.length > 0 else { video.forwarded?.next = packet.position &+ 1; return }
-        guard video.forwarded?.admits(packet, rate: rate, now: now) == true else { return }
+    private mutating func forward(
+        _ packet: ForwardedVideo.Packet, of stream: inout ForwardedStream, _ rate: Bitrate, _ now: MediaInstant
+    ) {
+        guard packet.length > 0 else { stream.next = packet.position &+ 1; return }
+        guard stream.admits(packet, rate: rate, now: now) else { return }
         if packet.isFrameStart {
             if packet.isKeyframe {
                 replaceWaiting()
-                counters.keyframes &+= 1
+                counters.video.keyframes &+= 1
                 keyframeRequests.noteKeyframe(0, pictureID: 0, now: now)
             }
-            counters.frames &+= 1
+            counters.video.frames &+= 1
             video.noteFrame(now: now)
         }
         guard video.history.room > 0 else {
-            counters.framesRefused &+= 1
-            video.forwarded?.reset()
+            counters.video.framesRefused &+= 1
+            stream.reset()
             return keyframeRequests.noteRefused()
         }
-        guard let label = video.forwarded?.label(of: packet) else { return }
+        let label = stream.label(of: packet)
         video.history.append(
-            packet, timestamp: label.timestamp, pictureIDShift: label.pictureIDShift, announcesMid: label.announcesMid,
+            packet, timestamp: label.timestamp, pictureIDShift: label.pictureIDShift, announcesMid: video.announcesMid,
             now: now)
         if label.isOfKeyframe {
             keyframeRequests.noteEntryPoint(lastSequence: video.history.nextToWrite &- 1, now: now)
@@ -54,12 +61,13 @@ extension SenderState {
     }
 
     /// - Returns: the next position.
-    private mutating func skipToKeyframe(_ source: ForwardedVideo) -> Int64 {
-        video.forwarded?.reset()
+    private mutating func skipToKeyframe(_ stream: inout ForwardedStream) -> Int64 {
+        stream.reset()
         keyframeRequests.noteRefused()
+        let source = stream.source
         let start = source.keyframeStart.flatMap { source.packet($0) != nil ? $0 : nil }
-        let next = max(start ?? source.end, video.forwarded?.next ?? 0)
-        video.forwarded?.next = source.packet(next) != nil ? next : source.end
-        return video.forwarded?.next ?? source.end
+        let next = max(start ?? source.end, stream.next)
+        stream.next = source.packet(next) != nil ? next : source.end
+        return stream.next
     }
 }

@@ -61,7 +61,7 @@ extension SenderState {
         // packets without a payload stop its video for good, so a probe consists of retransmissions.
         guard parameters.video?.rtxSSRC != nil, let sequence = video.probePacket else { return nil }
         guard let packet = retransmit(sequence, now, buffer) else { return nil }
-        counters.probePackets &+= 1
+        counters.retransmission.probePackets &+= 1
         probe.noteSent(bytes: packet.length)
         return packet
     }

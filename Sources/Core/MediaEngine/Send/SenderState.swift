@@ -53,35 +53,31 @@ struct SenderState: ~Copyable {
 
     // MARK: Input
 
-    mutating func handleFrame(
-        _ bytes: UnsafeRawBufferPointer, isKeyframe: Bool, layer: UInt8, captured: MediaInstant, now: MediaInstant,
-        references: FrameReferences
-    ) {
-        guard !rtcp.hasEnded, video.packetizer != nil, !bytes.isEmpty else { return }
+    mutating func handleFrame(_ bytes: UnsafeRawBufferPointer, _ info: FrameInfo, now: MediaInstant) {
+        guard !rtcp.hasEnded, case .frames = video.packetizer, !bytes.isEmpty else { return }
+        let (isKeyframe, references) = (info.isKeyframe, info.references)
         let source =
             isKeyframe || !hasReferences ? nil : references.source.flatMap { keyframeRequests.source($0) }
         let isRecovery = source?.isAcknowledged == true
         if isKeyframe || isRecovery { replaceWaiting() }
-        let packetized = video.append(
-            bytes, isKeyframe: isKeyframe, layer: layer, captured: captured,
-            references: element(references, isKeyframe, source), now: now)
+        let packetized = video.append(bytes, info, references: element(references, isKeyframe, source), now: now)
         guard let packetized else {
-            counters.framesRefused &+= 1
+            counters.video.framesRefused &+= 1
             // No frame refers to one above the base layer.
-            if layer == 0 { keyframeRequests.noteRefused() }
+            if info.layer == 0 { keyframeRequests.noteRefused() }
             return
         }
-        counters.frames &+= 1
+        counters.video.frames &+= 1
         let duplicateCount = affordableDuplicates(packetized.packets, bytes: packetized.payloadBytes, now)
         video.history.setDuplicateCount(duplicateCount, from: video.history.nextToWrite &- Int64(packetized.packets))
         if isKeyframe || isRecovery {
             keyframeRequests.noteEntryPoint(lastSequence: video.history.nextToWrite &- 1, now: now)
         }
         if isKeyframe {
-            counters.keyframes &+= 1
+            counters.video.keyframes &+= 1
             keyframeRequests.noteKeyframe(references.number, pictureID: packetized.pictureID, now: now)
         } else {
-            if isRecovery { counters.recoveries &+= 1 }
+            if isRecovery { counters.video.recoveries &+= 1 }
             if let slot = references.stored {
                 keyframeRequests.noteStored(references.number, in: slot, pictureID: packetized.pictureID, now: now)
             }
@@ -91,7 +87,7 @@ struct SenderState: ~Copyable {
 
     /// Drops what waits, as the next frame does not refer to it.
     mutating func replaceWaiting() {
-        counters.packetsReplaced &+= video.history.waitingCount
+        counters.video.packetsReplaced &+= video.history.waitingCount
         video.history.dropWaiting()
         video.history.beginKeyframe()
         retransmitter.removeAll()

@@ -11,9 +11,6 @@ struct VP8Packetizer {
     private var pictureID: UInt16
     private var baseLayerIndex: UInt8
     private var lastCaptured: MediaInstant?
-    /// Packets carry the MID until one of them has arrived. Firefox binds the media section to the first SSRC that
-    /// carries its MID, so an RTX packet must not be the first.
-    var announcesMid = true
 
     /// The packets of one frame.
     struct PacketizedFrame {
@@ -44,10 +41,11 @@ struct VP8Packetizer {
 
     /// Appends the packets of one frame to the history. Timestamps of consecutive frames always differ, as receivers
     /// tell frames apart by them.
+    /// - Parameter announcesMid: the packets carry the MID.
     /// - Returns: nil if the history has no room for all packets; it is then unchanged.
     mutating func append(
         _ frame: UnsafeRawBufferPointer, layer: UInt8, captured: MediaInstant,
-        references: FrameReferencesElement? = nil, to history: inout PacketHistory
+        references: FrameReferencesElement? = nil, announcesMid: Bool, to history: inout PacketHistory
     ) -> PacketizedFrame? {
         let start = history.nextToWrite
         let baseIndex = layer == 0 ? baseLayerIndex &+ 1 : baseLayerIndex
@@ -74,7 +72,8 @@ struct VP8Packetizer {
                 sequenceNumber: SequenceNumber(truncating: start &+ Int64(index)), timestamp: stamp, ssrc: stream.ssrc)
             do throws(BufferFull) {
                 let layout = try RTPPacketLayout.write(
-                    header, extensions: extensions(index == 0 ? references : nil), ids: ids, into: slot)
+                    header, extensions: extensions(index == 0 ? references : nil, announcesMid), ids: ids,
+                    into: slot)
                 var writer = ByteWriter(UnsafeMutableRawBufferPointer(rebasing: slot[layout.headerLength...]))
                 try descriptor.write(into: &writer)
                 try writer.write(UnsafeRawBufferPointer(rebasing: frame[offset..<(offset &+ size)]))
@@ -91,7 +90,7 @@ struct VP8Packetizer {
         return PacketizedFrame(packets: count, payloadBytes: frame.count, pictureID: pictureID)
     }
 
-    private func extensions(_ references: FrameReferencesElement?) -> HeaderExtensionValues {
+    private func extensions(_ references: FrameReferencesElement?, _ announcesMid: Bool) -> HeaderExtensionValues {
         HeaderExtensionValues(
             transportSequence: SequenceNumber(0), playoutDelay: .zero, absSendTime: AbsoluteSendTime(rawValue: 0),
             mid: announcesMid ? stream.mid : nil, frameReferences: references)

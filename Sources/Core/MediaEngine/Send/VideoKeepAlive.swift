@@ -8,7 +8,7 @@ struct VideoKeepAlive {
     static let interval = MediaDuration.seconds(2)
 
     private var version: UInt8 = 0
-    /// Of the last key frame; nil before the first one, and if its header was not VP8.
+    /// Of the last key frame; nil before the first one, and if its header was malformed.
     private var size: PixelSize?
     /// Made when first due; allocated once for each size.
     private var frame: [UInt8] = []
@@ -20,14 +20,13 @@ struct VideoKeepAlive {
     private(set) var lastSequence: Int64 = -1
 
     /// A new frame waits to be sent.
-    mutating func note(_ bytes: UnsafeRawBufferPointer, isKeyframe: Bool, layer: UInt8) {
-        isBase = layer == 0
+    mutating func note(_ info: FrameInfo) {
+        isBase = info.layer == 0
         deadline = .distantFuture
-        guard isKeyframe else { return }
-        let header = try? VP8FrameHeader(bytes)
-        if header?.size != size || header?.version != version { frame = [] }
-        size = header?.size
-        version = header?.version ?? 0
+        guard info.isKeyframe else { return }
+        if info.size != size || info.version != version { frame = [] }
+        size = info.size
+        version = info.version
     }
 
     /// The last packet of a frame was sent, and none waits.

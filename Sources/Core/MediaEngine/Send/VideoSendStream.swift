@@ -5,10 +5,10 @@ import RTPWire
 /// retransmission. Without negotiated video it stays empty.
 struct VideoSendStream {
     var history: PacketHistory
-    /// nil: no video was negotiated.
-    private(set) var packetizer: VP8Packetizer?
-    /// nil: the frames are packetized here.
-    var forwarded: ForwardedStream?
+    var packetizer: VideoPacketizer
+    /// Packets carry the MID until one of them has arrived. Firefox binds the media section to the first SSRC that
+    /// carries its MID, so an RTX packet must not be the first.
+    private(set) var announcesMid = true
     var report = SenderReportState()
     var tail = TailLossProbe()
     /// nil: the viewer does not need it.
@@ -33,13 +33,14 @@ struct VideoSendStream {
                 capacity: parameters.historyCapacity, slotBytes: ForwardedVideo.largestPacket,
                 first: Int64(first.rawValue),
                 writer: ForwardedPacketWriter(source, stream, ids: parameters.extensions))
-            forwarded = ForwardedStream(source)
+            packetizer = .forwarded(ForwardedStream(source))
             return
         }
         history = PacketHistory(
             capacity: parameters.video == nil ? 1 : parameters.historyCapacity,
             slotBytes: parameters.maximumPacketSize &+ MediaSender.protectionRoom, first: Int64(first.rawValue))
-        packetizer = parameters.video.map { VP8Packetizer(parameters, $0, epoch: epoch, random: &random) }
+        packetizer =
+            parameters.video.map { .frames(VP8Packetizer(parameters, $0, epoch: epoch, random: &random)) } ?? .noVideo
         // Our own viewers negotiate long-term references, and do not ask for key frames while nothing changes.
         if parameters.video != nil, parameters.extensions[.frameReferences] == nil { keepAlive = VideoKeepAlive() }
     }
@@ -49,14 +50,14 @@ struct VideoSendStream {
     /// Packetizes a frame behind those that wait.
     /// - Returns: nil if the history has no room for it.
     mutating func append(
-        _ frame: UnsafeRawBufferPointer, isKeyframe: Bool, layer: UInt8, captured: MediaInstant,
-        references: FrameReferencesElement?, now: MediaInstant
+        _ frame: UnsafeRawBufferPointer, _ info: FrameInfo, references: FrameReferencesElement?, now: MediaInstant
     ) -> VP8Packetizer.PacketizedFrame? {
-        let packetized = packetizer?.append(
-            frame, layer: layer, captured: captured, references: references, to: &history)
+        let packetized = packetizer.append(
+            frame, layer: info.layer, captured: info.captured, references: references, announcesMid: announcesMid,
+            to: &history)
         guard let packetized else { return nil }
         lastFrame = now
-        keepAlive?.note(frame, isKeyframe: isKeyframe, layer: layer)
+        keepAlive?.note(info)
         return packetized
     }
 
@@ -66,7 +67,9 @@ struct VideoSendStream {
         guard let frame = keepAlive?.takeDue(now: now), history.isEmpty else { return }
         // The skip frame is of layer 1, so that no frame refers to it. It shows no change and does not count in the
         // statistics of frames.
-        let packetized = frame.withUnsafeBytes { packetizer?.append($0, layer: 1, captured: now, to: &history) }
+        let packetized = frame.withUnsafeBytes {
+            packetizer.append($0, layer: 1, captured: now, announcesMid: announcesMid, to: &history)
+        }
         guard packetized != nil else { return }
         skipFrames &+= 1
         keepAlive?.noteMade(lastSequence: history.nextToWrite &- 1)
@@ -85,7 +88,7 @@ struct VideoSendStream {
         let isThere = history.copy(entry, into: buffer)
         history.noteSent(now: now, transportSequence: transportSequence)
         guard isThere else { return nil }
-        forwarded?.source.noteSent(entry, now: now)
+        if case .forwarded(let stream) = packetizer { stream.source.noteSent(entry, now: now) }
         if keepsProtected { unprotected = entry.sequence }
         report.note(payloadBytes: entry.length &- entry.layout.headerLength)
         if entry.layout.isMarked {
@@ -118,14 +121,19 @@ struct VideoSendStream {
     mutating func forgetUnprotected() { unprotected = nil }
 
     /// A packet of the stream has arrived, so packets need not carry the MID any more.
-    mutating func noteArrival() {
-        packetizer?.announcesMid = false
-        forwarded?.announcesMid = false
-    }
+    mutating func noteArrival() { announcesMid = false }
 
-    /// The RTP timestamp of an instant; nil if it is not known yet.
-    func timestamp(at instant: MediaInstant) -> RTPTimestamp? {
-        packetizer?.timestamp(at: instant) ?? forwarded?.source.timestamp(at: instant)
+    /// nil unless the video is forwarded. Setting it to nil has no effect. The path of packets does without it, as it
+    /// copies the stream.
+    var forwarded: ForwardedStream? {
+        get {
+            guard case .forwarded(let stream) = packetizer else { return nil }
+            return stream
+        }
+        set {
+            guard let newValue else { return }
+            packetizer = .forwarded(newValue)
+        }
     }
 
     /// A frame of the forwarded stream begins.

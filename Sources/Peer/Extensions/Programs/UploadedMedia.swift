@@ -51,7 +51,8 @@ package final class UploadedMedia: EncodedMediaSource {
                 if isDropping, !isKeyframe { return false }
                 let isTaken = frames[.main].push(
                     byteCount: sample.bytes.count,
-                    FrameInfo(isKeyframe: isKeyframe, layer: layer, captured: time, changedSince: time)
+                    FrameInfo(
+                        of: sample.bytes, isKeyframe: isKeyframe, layer: layer, captured: time, changedSince: time)
                 ) { $0.copyMemory(from: sample.bytes) }
                 isDropping = !isTaken
                 return isTaken

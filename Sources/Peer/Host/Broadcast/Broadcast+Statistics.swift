@@ -59,7 +59,7 @@ extension Broadcast {
             result.estimate = min(result.estimate ?? viewer.estimate, viewer.estimate)
             if let time = viewer.roundTripTime { result.roundTrip = max(result.roundTrip ?? time, time) }
             result.backlog = max(result.backlog ?? .zero, viewer.backlog)
-            result.fractionLost = max(result.fractionLost, viewer.statistics.fractionLost)
+            result.fractionLost = max(result.fractionLost, viewer.statistics.path.fractionLost)
             result.paths.append(viewer.pathSummary)
             result.qualityLimitationReason = result.qualityLimitationReason ?? viewer.qualityLimitationReason
         }

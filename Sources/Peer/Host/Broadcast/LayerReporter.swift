@@ -1,7 +1,6 @@
 import Admission
 import MediaCore
 import MediaEngine
-import RTPWire
 
 /// Decides when viewers are told which temporal layers there are: when layers come or go or their size changes, once a
 /// second at most; 2 s after that, and then each 10 s, if bitrates have changed. With many viewers, less often.
@@ -87,10 +86,9 @@ struct LayerReporter {
 
     /// Takes in an encoded frame.
     mutating func note(_ frame: UnsafeRawBufferPointer, _ info: FrameInfo, now: MediaInstant) {
-        let size = info.isKeyframe ? (try? VP8FrameHeader(frame))?.size : nil
         switch info.encoding {
-        case .main: main.note(bytes: frame.count, layer: info.layer, size: size, now: now)
-        case .low: low.note(bytes: frame.count, layer: info.layer, size: size, now: now)
+        case .main: main.note(bytes: frame.count, layer: info.layer, size: info.size, now: now)
+        case .low: low.note(bytes: frame.count, layer: info.layer, size: info.size, now: now)
         }
     }
 

@@ -46,7 +46,7 @@ extension SendingPeer {
         if uses(.main) { contribute(counted, to: &load.main, isThere: frames.encodingSelector.encoding == .main) }
         if uses(.low) { contribute(counted, to: &load.low, isThere: frames.encodingSelector.encoding == .low) }
         let statistics = sender.statistics
-        if !statistics.isAudioRedundant { load.loss = max(load.loss, statistics.fractionLost) }
+        if !statistics.isAudioRedundant { load.loss = max(load.loss, statistics.path.fractionLost) }
         load.isDraining = load.isDraining || isCutOff
     }
 

@@ -23,9 +23,7 @@ extension SendingPeer {
         // What the viewer does not want, it does not wait for.
         if info.layer <= frames.layerFilter.maximumLayer { noteHold(info, isTaken: isAdmitted) }
         guard isAdmitted else { return }
-        sender.handleFrame(
-            frame, isKeyframe: info.isKeyframe, layer: info.layer, captured: info.captured, now: now,
-            references: info.references)
+        sender.handleFrame(frame, info, now: now)
         connection.pump()
     }
 

@@ -103,9 +103,9 @@ struct ViewerTotals {
         let held = peer.heldBack(now: now)
         packets += statistics.packetsSent
         bytes += statistics.bytesSent
-        retransmissions += statistics.retransmissions
+        retransmissions += statistics.retransmission.packets
         badPackets += peer.badPackets
-        keyframeRequests += statistics.keyframeRequests
+        keyframeRequests += statistics.video.keyframeRequests
         freezes += held.count
         freezeTime = freezeTime + held.time
     }

@@ -21,25 +21,51 @@ package final class AudioPipeline: @unchecked Sendable {
         var isEncoding: Bool { isWanted && !isMuted && !isPaused }
     }
 
+    private struct EncoderSettings {
+        /// 0...1.
+        var expectedLoss = 0.0
+        /// The fraction of `normalBitrate`, 0...1.
+        var bitrateFraction = 1.0
+    }
+
+    /// The samples of the next packet.
+    private struct Pending {
+        var samples = [Int16](repeating: 0, count: 2 * AudioFormat.samplesPerChannelIn10ms * AudioFormat.channels)
+        var filled = 0
+        var since = MediaInstant(nanoseconds: 0)
+
+        /// Adds what was captured.
+        /// - Returns: whether the packet is full.
+        mutating func add(_ captured: UnsafeBufferPointer<Int16>, at instant: MediaInstant) -> Bool {
+            // A gap (silence that was not delivered) starts a new packet.
+            if filled > 0, instant - since > .milliseconds(15) { filled = 0 }
+            if filled == 0 { since = instant }
+            guard filled + captured.count <= samples.count else {
+                filled = 0
+                return false
+            }
+            for i in 0..<captured.count { samples[filled + i] = captured[i] }
+            filled += captured.count
+            guard filled == samples.count else { return false }
+            filled = 0
+            return true
+        }
+    }
+
     package let track: Int
     package let kind: MediaTrackKind
     private let source: any AudioSource
     private let encoder: any AudioEncoder
     private let packets: FrameQueue<AudioPacketInfo>
     private var packetsReady: () -> Void = {}
-    private var pending = [Int16](repeating: 0, count: 2 * AudioFormat.samplesPerChannelIn10ms * AudioFormat.channels)
-    private var filled = 0
-    private var pendingSince = MediaInstant(nanoseconds: 0)
+    private var pending = Pending()
     private let packet = UnsafeMutableRawBufferPointer.allocate(byteCount: 1_500, alignment: 16)
     private let activity = Monitor(Activity())
     private let meter = Mutex(AudioLevelMeter())
-    private let loss = Mutex(0.0)
-    private var appliedLoss = 0.0
     /// The encoder's bitrate when there is enough bandwidth.
     let normalBitrate: Bitrate
-    /// The requested fraction of `normalBitrate`, 0...1.
-    private let bitrateFraction = Mutex(1.0)
-    private var appliedFraction = 1.0
+    private let requested = Mutex(EncoderSettings())
+    private var applied = EncoderSettings()
     /// The lower bound of the bitrate. Speech stays intelligible; it applies even if the path carries less.
     private static let leastBitrate = Bitrate.kilobits(16)
 
@@ -95,7 +121,7 @@ package final class AudioPipeline: @unchecked Sendable {
     /// The name that people see.
     package var name: String { kind == .microphoneAudio ? "microphone" : "audio" }
 
-    func setExpectedLoss(_ fraction: Double) { loss.withLock { $0 = fraction } }
+    func setExpectedLoss(_ fraction: Double) { requested.withLock { $0.expectedLoss = fraction } }
 
     /// Returns the fraction of its normal bitrate that all audio together may take.
     ///
@@ -112,7 +138,7 @@ package final class AudioPipeline: @unchecked Sendable {
     /// Requests a fraction of the normal bitrate, so that audio leaves room for video. The bitrate stays at 16 kbit/s
     /// or more.
     /// - Parameter fraction: of the normal bitrate; values over 1 count as 1.
-    func setBitrateFraction(_ fraction: Double) { self.bitrateFraction.withLock { $0 = min(max(fraction, 0), 1) } }
+    func setBitrateFraction(_ fraction: Double) { requested.withLock { $0.bitrateFraction = min(max(fraction, 0), 1) } }
 
     /// Sets whether anybody receives the track. Nothing is encoded while nobody does.
     func setWanted(_ wanted: Bool) { activity.with { $0.isWanted = wanted } }
@@ -142,39 +168,28 @@ package final class AudioPipeline: @unchecked Sendable {
         // A muted microphone shows its level, too: its owner may speak without knowing that it is muted.
         if !activity.isPaused { meter.withLock { $0.add(samples, at: MonotonicClock.now) } }
         guard activity.isEncoding else {
-            filled = 0
+            pending.filled = 0
             return
         }
-        // A gap (silence that was not delivered) starts a new packet.
-        if filled > 0, captured - pendingSince > .milliseconds(15) { filled = 0 }
-        if filled == 0 { pendingSince = captured }
-        guard filled + samples.count <= pending.count else {
-            filled = 0
-            return
-        }
-        for i in 0..<samples.count { pending[filled + i] = samples[i] }
-        filled += samples.count
-        guard filled == pending.count else { return }
-        filled = 0
-        let loss = loss.withLock { $0 }
-        if abs(loss - appliedLoss) >= 0.01 || (loss == 0) != (appliedLoss == 0) {
-            appliedLoss = loss
-            encoder.setExpectedLoss(loss)
-        }
-        applyBitrateFraction()
-        let length = pending.withUnsafeBufferPointer { (try? encoder.encode($0, into: packet)) ?? 0 }
+        guard pending.add(samples, at: captured) else { return }
+        apply(requested.withLock { $0 })
+        let length = pending.samples.withUnsafeBufferPointer { (try? encoder.encode($0, into: packet)) ?? 0 }
         guard length > 0 else { return }
         let bytes = UnsafeRawBufferPointer(rebasing: packet[..<length])
-        if packets.push(bytes, AudioPacketInfo(track: track, captured: pendingSince)) { packetsReady() }
+        if packets.push(bytes, AudioPacketInfo(track: track, captured: pending.since)) { packetsReady() }
     }
 
-    private func applyBitrateFraction() {
-        let bitrateFraction = bitrateFraction.withLock { $0 }
+    private func apply(_ settings: EncoderSettings) {
+        let (loss, bitrateFraction) = (settings.expectedLoss, settings.bitrateFraction)
+        if abs(loss - applied.expectedLoss) >= 0.01 || (loss == 0) != (applied.expectedLoss == 0) {
+            applied.expectedLoss = loss
+            encoder.setExpectedLoss(loss)
+        }
         // Changes of an eighth or less are ignored, except the return to the full bitrate.
-        guard abs(bitrateFraction - appliedFraction) > appliedFraction / 8 || bitrateFraction == 1,
-            bitrateFraction != appliedFraction
+        guard abs(bitrateFraction - applied.bitrateFraction) > applied.bitrateFraction / 8 || bitrateFraction == 1,
+            bitrateFraction != applied.bitrateFraction
         else { return }
-        appliedFraction = bitrateFraction
+        applied.bitrateFraction = bitrateFraction
         let rate = Bitrate(bitsPerSecond: Int(bitrateFraction * Double(normalBitrate.bitsPerSecond)))
         encoder.setBitrate(max(rate, min(Self.leastBitrate, normalBitrate)))
     }

@@ -38,29 +38,6 @@ extension EncodedMediaSource {
     package func setPaused(_ isPaused: Bool) {}
 }
 
-/// What accompanies an encoded frame on its way to the viewers.
-package struct FrameInfo: Sendable {
-    package var isKeyframe: Bool
-    package var encoding: EncodingID
-    package var layer: UInt8
-    package var captured: MediaInstant
-    /// When the first of the changes that the frame shows was reported; nil if it shows no new change.
-    package var changedSince: MediaInstant?
-    package var references: FrameReferences
-
-    package init(
-        isKeyframe: Bool, encoding: EncodingID = .main, layer: UInt8 = 0, captured: MediaInstant,
-        changedSince: MediaInstant? = nil, references: FrameReferences = FrameReferences()
-    ) {
-        self.isKeyframe = isKeyframe
-        self.encoding = encoding
-        self.layer = layer
-        self.captured = captured
-        self.changedSince = changedSince
-        self.references = references
-    }
-}
-
 /// What accompanies an audio packet on its way to the viewers.
 package struct AudioPacketInfo: Sendable {
     package var track: Int

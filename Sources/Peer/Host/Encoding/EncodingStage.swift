@@ -106,7 +106,8 @@ final class EncodingStage {
 
     private func queue(_ frame: EncodedFrame, _ encoding: VideoEncoding, _ captured: MediaInstant) {
         let info = FrameInfo(
-            isKeyframe: frame.isKeyframe, encoding: encoding.id, layer: frame.layer, captured: captured,
+            of: frame.bytes, isKeyframe: frame.isKeyframe, encoding: encoding.id, layer: frame.layer,
+            captured: captured,
             changedSince: encoding.changedSince, references: frame.references)
         if frames[encoding.id].push(frame.bytes, info) {
             if !encoding.encoder.hasUncodedChanges { encoding.changedSince = nil }

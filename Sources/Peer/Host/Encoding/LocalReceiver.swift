@@ -1,6 +1,6 @@
 import EventLoop
 package import MediaCore
-import MediaEngine
+package import MediaEngine
 import RTPWire
 
 /// A sink of this process that gets what the viewers of the main encoding get: a recorder, or a buffer for clips.
@@ -32,7 +32,7 @@ package final class LocalReceiver {
         sink.receive(
             EncodedVideoFrame(
                 bytes: EncodedFrameBytes(bytes), codec: .vp8, isKeyframe: info.isKeyframe,
-                size: info.isKeyframe ? (try? VP8FrameHeader(bytes))?.size : nil, layer: info.layer,
+                size: info.size, layer: info.layer,
                 rtpTimestamp: Self.timestamp(info.captured, rate: 90_000), captured: info.captured))
     }
 

@@ -1,4 +1,5 @@
 import Admission
+import HTTP
 import Identifiers
 import Identity
 import LinuxRuntime
@@ -15,14 +16,12 @@ final class RedirectSigner: Sendable {
 
     private struct State {
         var orders: [KnockID: Order] = [:]
-        /// Counts from `start`.
-        var budget = TokenBucket(burst: burst, rate: perSecond, now: MediaInstant(nanoseconds: 0))
+        var budget: TokenBucket
     }
 
     private let broadcast: BroadcastID
     private let identity: Identity
-    private let start: ContinuousClock.Instant
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
     /// An order is valid for 30 s.
     private static let reuseTime = Duration.seconds(5)
@@ -31,20 +30,20 @@ final class RedirectSigner: Sendable {
     private static let perSecond = 8.0
 
     /// - Parameter broadcast: the one that the viewers know.
-    init(of broadcast: BroadcastID, identity: Identity, now: ContinuousClock.Instant = .now) {
+    init(of broadcast: BroadcastID, identity: Identity, now: ContinuousClock.Instant) {
         self.broadcast = broadcast
         self.identity = identity
-        start = now
+        state = Mutex(State(budget: TokenBucket(burst: Self.burst, rate: Self.perSecond, now: now)))
     }
 
     /// Returns an order for a viewer.
     /// - Returns: nil if the viewer has not knocked or cannot check orders, or too many were signed.
-    func redirect(of viewer: Viewer, to link: Link, now: ContinuousClock.Instant = .now) -> SignedRedirect? {
+    func redirect(of viewer: Viewer, to link: Link, now: ContinuousClock.Instant) -> SignedRedirect? {
         guard let knock = viewer.knock, let origin = viewer.origin else { return nil }
         return state.withLock { state in
             state.orders = state.orders.filter { now - $0.value.signed < Self.reuseTime }
             if let known = state.orders[knock]?.redirect, known.link == link.text { return known }
-            state.budget.refill(MediaInstant(nanoseconds: Int64((now - start) / .nanoseconds(1))))
+            state.budget.refill(now)
             guard state.budget.has() else { return nil }
             state.budget.take()
             guard

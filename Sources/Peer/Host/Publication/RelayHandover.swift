@@ -54,7 +54,7 @@ final class RelayHandover: BroadcastDelegate, Sendable {
             RelayHandoverState(relay: relay.link, name: relay.name, policy: policy), on: core.loop)
         self.core = core
         self.viewerFlows = viewerFlows
-        signer = RedirectSigner(of: broadcast, identity: identity)
+        signer = RedirectSigner(of: broadcast, identity: identity, now: .now)
         var relay = relay
         // It is asked about viewers, and the tunnel is what is listed.
         (relay.decidesOnViewers, relay.title) = (true, nil)
@@ -198,7 +198,8 @@ final class RelayHandover: BroadcastDelegate, Sendable {
     }
 
     private func redirect(of viewer: Viewer, to link: Link) -> SignedRedirect? {
-        guard let identity = viewer.identity, let redirect = signer.redirect(of: viewer, to: link) else { return nil }
+        guard let identity = viewer.identity, let redirect = signer.redirect(of: viewer, to: link, now: .now)
+        else { return nil }
         signaling.knocks.noteRedirect(
             of: identity, records: viewer.records, isAdmittedByRule: viewer.isAdmittedByRule)
         return redirect

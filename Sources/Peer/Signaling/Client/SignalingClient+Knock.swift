@@ -50,7 +50,7 @@ extension SignalingClient {
         codecs: Set<VideoCodec>? = nil, sign: @Sendable (KnockChallenge) -> [UInt8]?
     ) async throws(SignalingError) -> KnockTicket {
         fingerprint = identity.fingerprint
-        let origin = KnockOrigin.random()
+        let origin = KnockOrigin.random(at: .now)
         self.origin = origin
         let request = KnockRequest(
             name: name, fingerprint: Fingerprint.colons(identity.fingerprint),

@@ -14,7 +14,7 @@ extension ViewerSession {
     {
         guard connection.link == settings.link, let knock = try? await connection.client().origin,
             let destination = redirect.destination(
-                from: settings.link, viewer: settings.identity.fingerprint, knock: knock, after: last)
+                from: settings.link, viewer: settings.identity.fingerprint, knock: knock, after: last, now: .now)
         else { return nil }
         return State.Redirect(link: destination, age: redirect.age)
     }

@@ -82,12 +82,12 @@ extension Subscription: PeerConnectionDelegate {
         defer { layer = nil }
         return ViewerStatistics(
             packetsReceived: received?.packets ?? 0, bytesReceived: received?.bytes ?? 0,
-            packetsLost: received?.lost ?? 0, nacks: received?.nacks ?? 0,
-            keyframeRequests: received?.keyframeRequests ?? 0, roundTrip: receiver?.roundTripTime,
-            estimate: receiver?.estimate, recoveries: received?.recoveries ?? 0,
+            packetsLost: received?.video.lost ?? 0, nacks: received?.requests.nacks ?? 0,
+            keyframeRequests: received?.requests.keyframes ?? 0, roundTrip: receiver?.roundTripTime,
+            estimate: receiver?.estimate, recoveries: received?.video.recoveries ?? 0,
             audioJitterBufferDelay: received?.audioDelay,
-            repaired: received?.repaired ?? 0, freezes: received?.freezes ?? 0,
-            freezeTime: received?.freezeTime ?? .zero, path: connection.path.summary, layer: layer.map { Int($0) },
+            repaired: received?.video.repaired ?? 0, freezes: received?.freezes.count ?? 0,
+            freezeTime: received?.freezes.time ?? .zero, path: connection.path.summary, layer: layer.map { Int($0) },
             badPackets: connection.badPackets)
     }
 }
