@@ -15,10 +15,12 @@ struct BroadcastBusTests {
         display = try VirtualDisplay(width: 320, height: 240)
     }
 
-    private func host(address: String? = nil) throws -> HostedScreen {
+    private func host(
+        _ arguments: [String] = [], address: String? = nil, environment: [String: String] = [:]
+    ) throws -> HostedScreen {
         try HostedScreen(
-            ["--display", display.name, "--audio", "none"],
-            environment: ["DBUS_SESSION_BUS_ADDRESS": address ?? bus.address])
+            ["--display", display.name, "--audio", "none"] + arguments,
+            environment: environment.merging(["DBUS_SESSION_BUS_ADDRESS": address ?? bus.address]) { $1 })
     }
 
     private func call(_ method: String, _ arguments: String...) throws -> String {
@@ -121,6 +123,39 @@ struct BroadcastBusTests {
         host.process.interrupt()
         #expect(host.process.exitCode(seconds: 10) == 0)
         #expect(desktop.call(of: "CloseNotification") != nil)
+    }
+
+    /// Any program can mute the microphone. Unmuting needs the user's own command, and the desktop tells it.
+    @Test func theBusMutesTheMicrophoneAndDoesNotUnmuteIt() throws {
+        let sound = try PulseAudioServer()
+        let desktop = try bus.service("org.freedesktop.Notifications") { call in
+            call.member == "Notify" ? [.uint32(1)] : []
+        }
+        let host = try host(["--mic", "screen.monitor"], environment: ["PULSE_SERVER": sound.address])
+        func microphone(_ isOn: Bool) throws -> Bool {
+            for _ in 0..<2_000 where try property("Microphone").contains("boolean \(isOn)") { return true }
+            return false
+        }
+        #expect(try microphone(true), "\(host.process.errorText)")
+        _ = try call("io.sharekit.Broadcast1.SetMicrophone", "boolean:false")
+        #expect(host.process.event("muted") != nil)
+        #expect(try microphone(false))
+        let unmute = try Program(
+            "dbus-send",
+            [
+                "--bus=\(bus.address)", "--dest=io.sharekit.Broadcast1", "--print-reply", "/io/sharekit/Broadcast1",
+                "io.sharekit.Broadcast1.SetMicrophone", "boolean:true",
+            ])
+        #expect(unmute.exitCode(seconds: 20) == 1)
+        #expect(unmute.text.errors.contains("the microphone is unmuted by share unmute, or in the tray"))
+        #expect(try property("Microphone").contains("boolean false"))
+        let status = try ShareProcess(["status", "--json"], in: host.folder)
+        #expect(status.exitCode() == 0 && status.lines.first?.contains("\"muted\":true") == true, "\(status.lines)")
+        #expect(try ShareProcess(["unmute", "--mic"], in: host.folder).exitCode() == 0)
+        let summary = "Your microphone is on in the broadcast"
+        let told = desktop.message { $0.member == "Notify" && $0.arguments[3].text == summary }
+        #expect(told?.arguments[4].text == "share mute --mic mutes it.")
+        #expect(try microphone(true))
     }
 
     /// A service that receives the broadcast is named on the bus.

@@ -10,12 +10,81 @@ struct HostileRecordingTests {
     init() throws { folder = try TemporaryFolder() }
 
     /// One gigabyte, of which a debug build takes a half before it reads anything.
-    private func run(_ arguments: [String], seconds: Double = 60) throws -> (code: Int32?, words: String) {
-        let process = try ShareProcess(
-            ["recordings"] + arguments, in: folder, launcher: ["prlimit", "--as=\(1 << 30)", "--core=0"])
+    private func run(
+        _ arguments: [String], path: String? = nil, seconds: Double = 60
+    ) throws -> (code: Int32?, words: String) {
+        let process = try start(arguments, path: path)
         let code = process.exitCode(seconds: seconds)
         process.kill()
         return (code, process.errorText)
+    }
+
+    /// - Parameter path: folders of programs before those of `PATH`.
+    private func start(_ arguments: [String], path: String? = nil) throws -> ShareProcess {
+        let former = ProcessInfo.processInfo.environment["PATH"] ?? ""
+        return try ShareProcess(
+            ["recordings"] + arguments, in: folder,
+            environment: ["PATH": path.map { $0 + ":" + former } ?? former, "XDG_CACHE_HOME": folder.path],
+            launcher: ["prlimit", "--as=\(1 << 30)", "--core=0"])
+    }
+
+    /// Puts the file in the catalogue, and runs the verbs that write nothing with it.
+    /// - Returns: the HTTP status with which the page's trimming of the first second ends.
+    private func readWithEveryVerb(_ file: String) throws -> String {
+        let (listed, plain) = (folder.file("listed.webm"), folder.file("plain.webm"))
+        let content = [0, 1_000].map { Element.cluster($0, Element.block(track: 1, [0xFC, 0])) }.reduce([], +)
+        try Data(Element.header(opus: 1) + content).write(to: URL(fileURLWithPath: plain))
+        let made = try run(["trim", plain, "-o", listed])
+        #expect(made.code == 0, "\(made.words)")
+        try #require(rename(file, listed) == 0)
+        defer { rename(listed, file) }
+        let list = try start(["list"])
+        #expect(list.exitCode() == 0, "\(list.errorText)")
+        let line = try #require(list.lines.first { $0.hasSuffix(listed) }, "\(list.lines)")
+        let number = String(line.prefix { $0.isNumber })
+        let players = folder.file("players")
+        try FileManager.default.createDirectory(atPath: players, withIntermediateDirectories: true)
+        try "#!/bin/sh\necho played > '\(folder.file("played"))'\n".write(
+            toFile: players + "/mpv", atomically: true, encoding: .utf8)
+        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: players + "/mpv")
+        #expect(try run(["play", number], path: players).code == 0)
+        #expect(unlink(folder.file("played")) == 0)
+        let share = try start(["share", number, "--accept", "any", "--listen", "127.0.0.1:0", "--json"])
+        let link = try #require(share.event("link")?["link"] as? String, "\(share.errorText)")
+        #expect(try (0..<200).contains { _ in try answer(link).text.contains("href=\"file\"") })
+        #expect(try answer(link + "file").bytes == bytes(of: listed))
+        #expect(share.exitCode() == 0, "\(share.errorText)")
+        return try trimInThePage(number)
+    }
+
+    private func trimInThePage(_ number: String) throws -> String {
+        let page = try start(["open", "--no-browser"])
+        let code = try #require(page.firstLine(), "\(page.errorText)")
+        let address = String(code.prefix { $0 != "?" })
+        #expect(try answer(code).status == "200")
+        #expect(try answer(address + "api/recordings").text.contains("\"number\":\(number)"))
+        #expect(try answer(address + "files/\(number)", ["-H", "Range: bytes=0-3"]).bytes == 4)
+        // Without video there is no picture.
+        #expect(try answer(address + "pictures/\(number).png").status == "404")
+        let trimmed = try answer(
+            address + "api/trim",
+            ["-H", "Content-Type: application/json", "-d", #"{"number":\#(number),"from":0,"to":8000000}"#])
+        page.interrupt()
+        #expect(page.exitCode() == 0, "\(page.errorText)")
+        return trimmed.status
+    }
+
+    /// Asks as one browser, with cookies.
+    private func answer(
+        _ address: String, _ more: [String] = []
+    ) throws -> (status: String, bytes: Int, text: String) {
+        let (jar, target) = (folder.file("cookies"), folder.file("answer"))
+        unlink(target)
+        let curl = try Program(
+            "curl", ["-sk", "-b", jar, "-c", jar, "-o", target, "-w", "%{http_code}"] + more + [address])
+        #expect(curl.exitCode(seconds: 60) == 0)
+        let data = (try? Data(contentsOf: URL(fileURLWithPath: target))) ?? Data()
+        return (curl.text.output, data.count, String(decoding: data.prefix(10_000), as: UTF8.self))
     }
 
     private func bytes(of path: String) throws -> Int {
@@ -47,6 +116,11 @@ struct HostileRecordingTests {
             #expect(try bytes(of: output) < 32 << 20)
             unlink(output)
         }
+        #expect(try readWithEveryVerb(gap) == "200")
+        #expect(try bytes(of: folder.file("listed-part.webm")) < 32 << 20)
+        let exported = try run(["export", gap, "-o", folder.file("out.mp4")])
+        #expect(exported.code == 0, "\(exported.words)")
+        #expect(try bytes(of: folder.file("out.mp4")) < 32 << 20)
     }
 
     @Test func gapsOfManyYearsAndFilesAddUpToADay() throws {
@@ -91,6 +165,9 @@ struct HostileRecordingTests {
         }
         #expect(!FileManager.default.fileExists(atPath: output))
         #expect(try run(["repair", path]).code == 73)
+        #expect(try readWithEveryVerb(path) == "409")
+        let exported = try run(["export", path, "-o", folder.file("out.mp4")])
+        #expect(exported.code == 0, "\(exported.words)")
     }
 
     /// The times of all blocks are the same, so that none is ever old enough to be written in its order.

@@ -240,12 +240,15 @@ struct RecordingsVerbTests {
         #expect(library.exitCode() == 0)
     }
 
-    /// The browser of the desktop, which writes down what it was given and stays.
+    /// The browser of the desktop, which writes down what it was given and stays. It also prints, as xdg-open does for each
+    /// browser that it does not find.
     private func fakeBrowser() throws -> String {
         let programs = folder.file("programs")
         try FileManager.default.createDirectory(atPath: programs, withIntermediateDirectories: true)
         let script = """
             #!/bin/sh
+            echo "xdg-open: not found"
+            echo "xdg-open: not found" >&2
             { echo "$1"; cat "$1"; stat -c '%a' "$1" "$(dirname "$1")"; env; } > \(folder.file("opened"))
             cat \(folder.file("fifo"))
             """
@@ -283,6 +286,7 @@ struct RecordingsVerbTests {
         // The browser is still there, and outlives the page.
         library.interrupt()
         #expect(library.exitCode(seconds: 10) == 0)
+        #expect(library.lines == [printed] && !library.errorText.contains("xdg-open"), "\(library.errorText)")
         try "".write(toFile: folder.file("fifo"), atomically: false, encoding: .utf8)
     }
 

@@ -16,11 +16,25 @@ struct ToldApplicationTests {
             let icon = (["4", "4"] + Array(repeating: "\(0xFFFF_0000)", count: 16)).joined(separator: ",")
             let window = try Self.window("--class", "xterm", on: display)
             try display.run("xprop", ["-id", window, "-f", "_NET_WM_ICON", "32c", "-set", "_NET_WM_ICON", icon])
+            try activate(window)
+        }
+
+        deinit { terminal.kill() }
+
+        /// Puts a window in front, as a window manager tells it.
+        private func activate(_ window: String) throws {
             try display.run(
                 "xprop", ["-root", "-f", "_NET_ACTIVE_WINDOW", "32x", "-set", "_NET_ACTIVE_WINDOW", window])
         }
 
-        deinit { terminal.kill() }
+        /// Puts a window of another application in front, which has no icon and stays until the program ends.
+        func openCalculator() throws -> Program {
+            let calculator = try Program(
+                "xterm", ["-name", "calc", "-class", "Calculator", "-xrm", "*iconHint: none", "-T", "Sums"],
+                environment: ["DISPLAY": display.name])
+            try activate(try Self.window("--class", "^Calculator$", on: display))
+            return calculator
+        }
 
         /// Waits for a window, and returns its number.
         static func window(_ arguments: String..., on display: VirtualDisplay) throws -> String {
@@ -58,6 +72,9 @@ struct ToldApplicationTests {
         try install(folder.probeManifest("record"), in: own)
         let host = try host(["--preferred-extension", "com.example.probe"], front, in: own)
         #expect(await folder.waitForLines("log") { $0.contains("annotated xterm") }, "\(host.screen())")
+        let calculator = try front.openCalculator()
+        #expect(await folder.waitForLines("log") { $0.contains("annotated calc") }, "\(host.screen())")
+        calculator.kill()
         try host.type("C-c")
         #expect(host.waitUntil { $0.contains("ended by") })
     }
@@ -115,6 +132,10 @@ struct ToldApplicationTests {
         #expect(told?["shown"] as? String == "XTerm" && told?["hasIcon"] as? Bool == true)
         #expect(try FrontDisplay.window("--name", "^XTerm - Accounts - Anna$", on: seen) == window)
         #expect(try (0..<200).contains { _ in try icon().hasPrefix("4, 4, \(0xFFFF_0000), ") })
+        let calculator = try front.openCalculator()
+        #expect(service.event("application") { $0["shown"] as? String == "Calculator" } != nil)
+        #expect(try FrontDisplay.window("--name", "^Calculator - Accounts - Anna$", on: seen) == window)
+        calculator.kill()
         try host.type("C-c")
         #expect(service.event("broadcast-closed") != nil)
         #expect(try FrontDisplay.window("--name", "^Conference - share$", on: seen) == window)

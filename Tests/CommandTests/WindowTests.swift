@@ -37,10 +37,17 @@ struct WindowTests {
         #expect(viewer.exitCode(seconds: 10) == 0, "\(viewer.errorText)")
     }
 
+    /// Without `--name`, host and viewer are called as their user and their machine.
     @Test func aReasonCanBeEndedBySignalToo() throws {
         let host = try HostedScreen(["--source", "test", "--audio", "none"])
         let viewer = try join(host.link)
         _ = try #require(viewer.event("first-picture"), "\(viewer.errorText)")
+        func word(_ program: String, _ argument: String) throws -> String {
+            try Program(program, [argument]).finish().trimmingCharacters(in: .whitespacesAndNewlines)
+        }
+        let name = try "\(word("id", "-un"))@\(word("uname", "-n").prefix { $0 != "." })"
+        #expect(try title().contains("\(name) - share"))
+        #expect(host.process.event("connected")?["name"] as? String == name)
         host.process.kill()
         _ = try #require(viewer.event("ended", seconds: 10))
         viewer.interrupt()

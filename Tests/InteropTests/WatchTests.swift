@@ -16,6 +16,7 @@ extension InteropTests {
                     let sound = try await browser.inbound(
                         "audio", until: "entry.totalAudioEnergy > 0.0001 && entry.packetsReceived > 20")
                     #expect((sound["totalSamplesReceived"].number ?? 0) > 0)
+                    #expect(try await browser.evaluate("document.getElementById('mute').hidden") == false)
                     let video = try await browser.inbound(
                         "video", until: "entry.framesDecoded >= 200", within: .seconds(20))
                     #expect((video["keyFramesDecoded"].number ?? 100) <= 5, "\(video.text)")
@@ -26,12 +27,15 @@ extension InteropTests {
             }
         }
 
+        /// The broadcast is one without sound.
         @Test(arguments: Browser.Kind.allCases)
         func aHostThatStopsIsToldAboutWithinFiveSeconds(kind: Browser.Kind) async throws {
-            try await ShareHost.with { host in
+            try await ShareHost.with(["--audio", "none"]) { host in
                 try await Browser.with(kind) { browser in
                     try await browser.watch(host.link)
                     try await browser.waitForState("playing", within: .seconds(20))
+                    // There is no sound to mute.
+                    #expect(try await browser.evaluate("document.getElementById('mute').hidden") == true)
                     host.interrupt()
                     let ended = try await browser.waitForState("ended", within: .seconds(5))
                     #expect(ended.sentence == "The host ended the broadcast.", "\(ended)")
