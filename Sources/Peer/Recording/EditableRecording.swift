@@ -49,9 +49,7 @@ struct EditableRecording {
                 continue
             }
             guard let known = Self.codec(of: track) else { return "video in \(codec)" }
-            // The place of `lengthSizeMinusOne`: ISO/IEC 14496-15 sections 5.3.3 and 8.3.3.
-            let place = known == .h264 ? 4 : known == .h265 ? 21 : nil
-            if let place, track.record.count <= place || track.record[place] & 3 != 3 {
+            if let place = known.lengthSizePlace, track.record.count <= place || track.record[place] & 3 != 3 {
                 return "\(known.rawValue) video whose units have lengths of another size than 4 bytes"
             }
         }
@@ -59,7 +57,7 @@ struct EditableRecording {
     }
 
     private static func codec(of track: RecordedHeader.Track) -> VideoCodec? {
-        VideoCodec.allCases.first { MatroskaTrack.codecID($0) == track.codec }
+        VideoCodec.allCases.first { $0.properties.matroskaID == track.codec }
     }
 
     private static func refusal(_ name: String, _ what: String) -> RecordingFailure {
