@@ -35,7 +35,7 @@ struct EditableRecording {
         audioNumbers = audio.map(\.number)
     }
 
-    /// Why a file with this header cannot be cut and joined, as a phrase; nil if it can.
+    /// The reason why a file with this header cannot be cut and joined, as a phrase; nil if it can.
     static func obstacle(_ header: RecordedHeader) -> String? {
         if header.otherTracks > 0 { return "a track that is neither video nor audio" }
         if header.tracks.contains(where: \.isEncoded) { return "a track that is compressed or encrypted once more" }
@@ -158,7 +158,7 @@ struct EditableRecording {
 
     private static let lag: Int64 = 3_000
 
-    /// Where the copying of video is: frames come in decoding order, which may not be that of their times.
+    /// The progress of copying video: frames come in decoding order, which may not be that of their times.
     private struct CopyProgress {
         var hasBegun = false
         var hasEnded = false
