@@ -5,18 +5,44 @@ internal import OpusCodec
 internal import VPXCodec
 package import Viewer
 
-extension VideoDecoders {
-    /// What this machine can decode: VP8 and VP9 always, H.264 and H.265 with libavcodec, AV1 with libdav1d. The first
-    /// use blocks while these two are loaded, if they are installed.
-    package static let installed = VideoDecoders(
-        NALUnitDecoder.codecs.union(AV1Decoder.isAvailable ? [.vp8, .vp9, .av1] : [.vp8, .vp9])
-    ) { codec throws(CodecFailure) in
-        switch codec {
-        case .vp8: VP8Decoder()
-        case .vp9: VP9Decoder()
-        case .h264, .h265: try NALUnitDecoder(codec)
-        case .av1: try AV1Decoder()
+/// The decoder of a codec, and the library that has to be installed for it.
+package struct InstallableDecoder: Sendable {
+    package struct Library: Sendable, Equatable {
+        /// Debian's package.
+        package let package: String
+        /// The codecs that it decodes, for people.
+        package let codecs: String
+    }
+
+    /// Nil for a codec that this program always decodes.
+    package var library: Library?
+    /// The first call blocks while a library is loaded.
+    package var isInstalled: @Sendable () -> Bool = { true }
+    let make: @Sendable () throws(CodecFailure) -> any VideoDecoder
+}
+
+extension VideoCodec {
+    package var decoder: InstallableDecoder {
+        switch self {
+        case .vp8: InstallableDecoder { VP8Decoder() }
+        case .vp9: InstallableDecoder { VP9Decoder() }
+        case .h264, .h265:
+            InstallableDecoder(
+                library: .init(package: "libavcodec59", codecs: "H.264, H.265"),
+                isInstalled: { NALUnitDecoder.codecs.contains(self) },
+                make: { () throws(CodecFailure) in try NALUnitDecoder(self) })
+        case .av1:
+            InstallableDecoder(
+                library: .init(package: "libdav1d6", codecs: "AV1"), isInstalled: { AV1Decoder.isAvailable },
+                make: { () throws(CodecFailure) in try AV1Decoder() })
         }
+    }
+}
+
+extension VideoDecoders {
+    /// The decoders of this machine. The first use blocks while libraries are loaded.
+    package static let installed = VideoDecoders(Set(VideoCodec.allCases.filter { $0.decoder.isInstalled() })) {
+        codec throws(CodecFailure) in try codec.decoder.make()
     }
 }
 

@@ -65,6 +65,12 @@ struct HelpTests {
         }
     }
 
+    @Test func theManualHasEachVerb() throws {
+        let page = URL(filePath: #filePath).appending(path: "../../../Docs/manual.md").standardized
+        let manual = try String(contentsOf: page, encoding: .utf8)
+        for verb in try verbs(of: []) { #expect(manual.contains("share \(verb[0])"), "\(verb)") }
+    }
+
     @Test(arguments: ["host", "join", "record", "service", "relay"])
     func whatIsLeftOutIsShownOnRequest(_ verb: String) throws {
         let (short, whole) = (try help([verb, "--help"]), try help([verb, "--help-all"]))

@@ -22,7 +22,7 @@ extension InteropTests {
             var configuration = HostSession.Configuration(
                 listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1", fixedToken: token, framesPerSecond: 60,
                 maximumBitrate: .kilobits(8_000), contentHint: nil)
-            configuration.viewerLimit = { .kilobits($0.name == "slow" ? 120 : 320) }
+            configuration.viewers.bitrateLimit = { .kilobits($0.name == "slow" ? 120 : 320) }
             let host = try HostSession(
                 configuration: configuration, identity: try .ephemeral(), source: TestVideoSource(framesPerSecond: 60),
                 encoder: VP8Encoder(),

@@ -107,7 +107,8 @@ struct EncodedMediaSourceTests {
             let identity = try Identity.ephemeral()
             let settings = Broadcast.Settings(
                 identity: .init(identity),
-                fingerprint: identity.fingerprint, maximumBitrate: .kilobits(4_000), audio: [], maximumViewers: 4,
+                fingerprint: identity.fingerprint, maximumBitrate: .kilobits(4_000), audio: [],
+                viewers: ViewerPolicy(maximum: 4),
                 includesLoopback: true, usesUPnP: false, usesOnlyRelays: false)
             let loop = loop
             core = LoopBound(loop, making: { Broadcast(loop: loop, settings: settings, source: source) })

@@ -115,7 +115,7 @@ import VPXCodec
             let identity = try Identity.ephemeral()
             let settings = Broadcast.Settings(
                 identity: .init(identity), fingerprint: identity.fingerprint, maximumBitrate: .kilobits(1_000),
-                audio: [], maximumViewers: maximumViewers, includesLoopback: true, usesUPnP: false,
+                audio: [], viewers: ViewerPolicy(maximum: maximumViewers), includesLoopback: true, usesUPnP: false,
                 usesOnlyRelays: false)
             let loop = loop
             let frames = FrameQueues()

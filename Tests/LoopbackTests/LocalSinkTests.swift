@@ -80,7 +80,7 @@ struct LocalSinkTests {
         let viewer = ViewerSession(
             link: link, identity: try .ephemeral(), name: "viewer", sink: playback(RecordedOutput(), speaker: nil),
             emit: { event in
-                if case .recorderCount(let count) = event { told.change { $0.append(count) } }
+                if case .hostEvent(.recorderCount(let count)) = event { told.change { $0.append(count) } }
             })
         let watching = Task { await viewer.run() }
         let sink = RecordingSink()

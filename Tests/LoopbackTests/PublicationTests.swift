@@ -40,7 +40,8 @@ struct PublicationTests {
             let pipelines = MediaPipelines(frames: frames, packets: packets, video: video, audio: [])
             let settings = Broadcast.Settings(
                 identity: .init(identity), fingerprint: identity.fingerprint, maximumBitrate: .kilobits(4_000),
-                audio: [], maximumViewers: 1, includesLoopback: true, usesUPnP: false, usesOnlyRelays: false)
+                audio: [], viewers: ViewerPolicy(maximum: 1), includesLoopback: true, usesUPnP: false,
+                usesOnlyRelays: false)
             let core = LoopBound(loop, making: { Broadcast(loop: loop, settings: settings, source: pipelines) })
             self.core = core
             wakeup = LoopBound(

@@ -312,7 +312,9 @@ struct RelaySessionTests {
         func session(_ sink: RecordingSink, _ name: String) throws -> ViewerSession {
             ViewerSession(
                 link: link, identity: try .ephemeral(), name: name, sink: sink,
-                emit: { event in if case .layers(let layers) = event { told.change { $0.append(layers) } } })
+                emit: { event in
+                    if case .hostEvent(.layers(let found)) = event { told.change { $0.append(found.layers) } }
+                })
         }
         let (whole, thrifty) = (try session(all, "all"), try session(base, "base"))
         thrifty.limitLayers(to: 0)

@@ -29,7 +29,7 @@ struct SessionTests {
         var configuration = HostSession.Configuration(
             listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1", fixedToken: nil, framesPerSecond: 60,
             maximumBitrate: .kilobits(8_000), contentHint: nil, name: "loopback")
-        configuration.viewerLimit = limit
+        configuration.viewers.bitrateLimit = limit
         let session = try HostSession(
             configuration: configuration,
             identity: try .ephemeral(), source: TestVideoSource(framesPerSecond: framesPerSecond),

@@ -68,6 +68,19 @@ import Testing
         #expect(!Fixture.host.offer(.receiving()).contains("goog-remb"), "a viewer has no limit to obey")
     }
 
+    /// A codec that was added is found by its payload types, which no other has, and by its name.
+    @Test(arguments: VideoCodec.allCases)
+    func eachCodecIsOfferedAndAnswered(codec: VideoCodec) throws {
+        let offer = try Offer(
+            Fixture.host.offer(.receiving(Set(VideoCodec.allCases))), for: .forwarding(codec, formatParameters: nil))
+        let video = try #require(offer.video.first)
+        let type = codec.properties.payloadType
+        #expect(video.codec == codec && video.payloadType == type && video.rtxPayloadType == type + 1)
+        let others = VideoCodec.allCases.filter { $0 != codec }.map(\.properties)
+        #expect(!others.contains { $0.payloadType == type || $0.matroskaID == codec.properties.matroskaID })
+        #expect(!others.contains { $0.payloadType + 1 == type || $0.payloadType == type + 1 })
+    }
+
     @Test func simulcastIsNotTakenUp() throws {
         #expect(SendingOffers.chromiumSimulcast.contains("a=simulcast:send"))
         let answer = Self.endpoint.answer(to: try Offer(SendingOffers.chromiumSimulcast, for: .receiving()))

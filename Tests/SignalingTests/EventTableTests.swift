@@ -33,6 +33,14 @@ import Testing
         }
         #expect(Set(events.map(\.event.name)) == Set(Event.table.map(\.name)), "each row has its case here")
         #expect(Set(Event.table.map(\.name)).count == Event.table.count)
+        for row in Event.table { #expect(try Self.protocolPage.contains("event: \(row.name) "), "protocol.md") }
+    }
+
+    private static var protocolPage: String {
+        get throws {
+            let page = URL(filePath: #filePath).appending(path: "../../../Docs/internals/protocol.md").standardized
+            return try String(contentsOf: page, encoding: .utf8)
+        }
     }
 
     private func object(_ json: String) throws -> NSDictionary {

@@ -13,21 +13,9 @@ public enum MatroskaTrack: Equatable, Sendable {
     ///   - head: OpusHead (RFC 7845 section 5.1), which says how many channels the packets have; empty for stereo.
     case opus(name: String?, head: [UInt8] = [], channels: Int = 2)
 
-    /// The codec ID (RFC 9559 section 5.1.4.1.21; the Matroska codec specifications).
-    public static func codecID(_ codec: VideoCodec) -> String {
-        switch codec {
-        case .vp8: "V_VP8"
-        case .vp9: "V_VP9"
-        case .av1: "V_AV1"
-        case .h264: "V_MPEG4/ISO/AVC"
-        case .h265: "V_MPEGH/ISO/HEVC"
-        }
-    }
-
-    /// WebM has a part of Matroska's codecs.
     public var isWebM: Bool {
         switch self {
-        case .video(let codec, _, _, _): codec != .h264 && codec != .h265
+        case .video(let codec, _, _, _): codec.properties.isInWebM
         case .opus: true
         }
     }
@@ -48,7 +36,7 @@ public enum MatroskaTrack: Equatable, Sendable {
             switch self {
             case .video(let codec, let size, let record, let appearance):
                 entry.unsigned(.trackType, 1)
-                entry.text(.codecID, Self.codecID(codec))
+                entry.text(.codecID, codec.properties.matroskaID)
                 if !record.isEmpty { entry.binary(.codecPrivate, record) }
                 entry.master(.video) { video in
                     video.unsigned(.pixelWidth, UInt64(clamping: max(size.width, 1)))

@@ -10,6 +10,62 @@ public enum VideoCodec: String, CaseIterable, Hashable, Sendable {
     case h265 = "H265"
     /// The RTP payload format of the Alliance for Open Media.
     case av1 = "AV1"
+
+    /// The properties of a codec in session descriptions and files.
+    public struct Properties: Sendable {
+        /// A format parameter (`fmtp`) that both sides must have alike.
+        public struct FormatParameter: Sendable {
+            public let name: String
+            /// The value of a description without the parameter.
+            public let usual: String
+            /// How many characters of the value are compared.
+            public let length: Int
+
+            init(_ name: String, usual: String, length: Int = .max) {
+                (self.name, self.usual, self.length) = (name, usual, length)
+            }
+        }
+
+        /// The payload type in an offer; retransmissions have the next number.
+        public let payloadType: UInt8
+        /// The format parameters in an offer.
+        public var offeredParameters: String?
+        public var comparedParameters: [FormatParameter] = []
+        /// The codec ID of Matroska (RFC 9559 section 5.1.4.1.21; the Matroska codec specifications).
+        public let matroskaID: String
+        /// WebM has a part of Matroska's codecs.
+        public var isInWebM = true
+    }
+
+    /// The row of the codec. A codec is added by a case and a row; `Docs/internals/architecture.md` lists the other
+    /// places ("What a change touches").
+    public var properties: Properties {
+        switch self {
+        case .vp8: Properties(payloadType: 96, matroskaID: "V_VP8")
+        // RFC 9628 section 6.
+        case .vp9:
+            Properties(
+                payloadType: 98, offeredParameters: "profile-id=0",
+                comparedParameters: [.init("profile-id", usual: "0")], matroskaID: "V_VP9")
+        // RFC 6184 section 8.2.2: without the level.
+        case .h264:
+            Properties(
+                payloadType: 100,
+                offeredParameters: "level-asymmetry-allowed=1;packetization-mode=1;profile-level-id=42e01f",
+                comparedParameters: [
+                    .init("packetization-mode", usual: "0"),
+                    .init("profile-level-id", usual: "420010", length: 4),
+                ], matroskaID: "V_MPEG4/ISO/AVC", isInWebM: false)
+        // RFC 7798 section 7.2.2.
+        case .h265:
+            Properties(
+                payloadType: 102, comparedParameters: [.init("profile-id", usual: "1")],
+                matroskaID: "V_MPEGH/ISO/HEVC", isInWebM: false)
+        // Section 7.2 of the payload format.
+        case .av1:
+            Properties(payloadType: 104, comparedParameters: [.init("profile", usual: "0")], matroskaID: "V_AV1")
+        }
+    }
 }
 
 /// How to encode one frame.

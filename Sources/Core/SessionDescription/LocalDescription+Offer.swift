@@ -49,7 +49,7 @@ extension LocalDescription {
     private func videoSection(_ index: Int, _ capabilities: MediaCapabilities) -> MediaDescription {
         let track = capabilities.direction.sends ? videoTrack(index) : nil
         let codecs = VideoCodec.allCases.filter(capabilities.videoCodecs.contains)
-        let types = codecs.flatMap { [$0.offeredPayloadType, $0.offeredPayloadType + 1] }
+        let types = codecs.map(\.properties.payloadType).flatMap { [$0, $0 + 1] }
         var media = MediaDescription(
             kind: "video", port: 9, transport: "UDP/TLS/RTP/SAVPF", formats: types.map { "\($0)" },
             connection: "IN IP4 0.0.0.0")
@@ -57,13 +57,13 @@ extension LocalDescription {
         media.attributes += HeaderExtensionMap.offered.attributes
         if capabilities.direction.receives { media.attributes.append(.mixesExtensionForms) }
         for codec in codecs {
-            let type = codec.offeredPayloadType
+            let type = codec.properties.payloadType
             var feedback: RTCPFeedback = [.nack, .pictureLoss, .transportWide]
             if codec == .vp8 { feedback.insert(.referenceSelection) }
             if track != nil { feedback.insert(.remb) }
             media.attributes.append(SDPAttribute("rtpmap", "\(type) \(codec.rawValue)/90000"))
             media.attributes += feedback.attributes(payloadType: type)
-            if let parameters = codec.offeredParameters {
+            if let parameters = codec.properties.offeredParameters {
                 media.attributes.append(SDPAttribute("fmtp", "\(type) \(parameters)"))
             }
             media.attributes += [

@@ -6,26 +6,6 @@ extension VideoCodec {
         guard let codec = Self.allCases.first(where: { encoding.equalsIgnoringCase($0.rawValue) }) else { return nil }
         self = codec
     }
-
-    /// The payload type in an offer; retransmissions have the next number.
-    var offeredPayloadType: UInt8 {
-        switch self {
-        case .vp8: 96
-        case .vp9: 98
-        case .h264: 100
-        case .h265: 102
-        case .av1: 104
-        }
-    }
-
-    /// The format parameters in an offer.
-    var offeredParameters: String? {
-        switch self {
-        case .h264: "level-asymmetry-allowed=1;packetization-mode=1;profile-level-id=42e01f"
-        case .vp9: "profile-id=0"
-        case .vp8, .h265, .av1: nil
-        }
-    }
 }
 
 /// The media capabilities of an offerer or answerer: RFC 3264 section 5 and 6.

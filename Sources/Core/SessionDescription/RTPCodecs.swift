@@ -157,25 +157,17 @@ extension Substring {
     }
 }
 
-/// What of a codec's format parameters both sides must have alike: RFC 6184 section 8.2.2, RFC 7798 section 7.2.2, RFC
-/// 9628 section 6, and the Alliance for Open Media's payload format for AV1, section 7.2.
+/// The format parameters of a codec that both sides must have alike.
 private struct VideoFormat: Hashable {
     private let codec: VideoCodec
-    private var values: [String]
+    private let values: [String]
 
     init(_ codec: VideoCodec, _ line: Substring) {
         self.codec = codec
         let parameters = line.formatParameters
-        func value(_ name: String, _ usual: String) -> String {
-            parameters.first { $0.name.equalsIgnoringCase(name) }.map { $0.value.lowercased() } ?? usual
-        }
-        switch codec {
-        case .vp8: values = []
-        case .vp9, .h265: values = [value("profile-id", codec == .vp9 ? "0" : "1")]
-        case .av1: values = [value("profile", "0")]
-        // Without the level.
-        case .h264:
-            values = [value("packetization-mode", "0"), String(value("profile-level-id", "420010").prefix(4))]
+        values = codec.properties.comparedParameters.map { compared in
+            let known = parameters.first { $0.name.equalsIgnoringCase(compared.name) }
+            return String((known?.value.lowercased() ?? compared.usual).prefix(compared.length))
         }
     }
 }

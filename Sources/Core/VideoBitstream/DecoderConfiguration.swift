@@ -9,19 +9,6 @@ public struct DecoderConfiguration: Equatable, Sendable {
     /// 5.3.3), `hvcC` (section 8.3.3), `av1C` (AV1 in ISOBMFF section 2.3). Empty for VP8 and VP9.
     public var record: [UInt8]
 
-    /// Reads the start of a key frame.
-    /// - Parameter keyframe: as `EncodedVideoFrame.bytes`; the beginning suffices if it has all parameter sets.
-    /// - Returns: nil if the frame does not begin as a key frame of the codec does.
-    public init?(_ codec: VideoCodec, keyframe: UnsafeRawBufferPointer) {
-        switch codec {
-        case .vp8: self.init(vp8: keyframe)
-        case .vp9: self.init(vp9: keyframe)
-        case .h264: self.init(h264: keyframe)
-        case .h265: self.init(h265: keyframe)
-        case .av1: self.init(av1: keyframe)
-        }
-    }
-
     /// Nil unless the size is valid.
     init?(width: Int, height: Int, record: [UInt8] = []) {
         guard (1...65_535).contains(width), (1...65_535).contains(height) else { return nil }
@@ -29,12 +16,12 @@ public struct DecoderConfiguration: Equatable, Sendable {
         self.record = record
     }
 
-    private init?(vp8 frame: UnsafeRawBufferPointer) {
+    init?(vp8 frame: UnsafeRawBufferPointer) {
         guard let size = (try? VP8FrameHeader(frame))?.size else { return nil }
         self.init(width: size.width, height: size.height)
     }
 
-    private init?(vp9 frame: UnsafeRawBufferPointer) {
+    init?(vp9 frame: UnsafeRawBufferPointer) {
         guard let header = VP9FrameHeader(frame), header.isKeyframe, let size = header.size else { return nil }
         self.init(width: size.width, height: size.height)
     }

@@ -1,5 +1,3 @@
-public import MediaCore
-
 /// The NAL units of H.264 and H.265: ITU-T H.264 annex B, ISO/IEC 14496-15.
 public enum NALUnits {
     /// Calls `body` with each unit of a byte stream, without start codes and trailing zeros.
@@ -41,18 +39,6 @@ public enum NALUnits {
         result.append(contentsOf: unit)
     }
 
-    /// The size of the pictures that a sequence parameter set announces, before cropping.
-    /// - Parameter unit: with its header.
-    /// - Returns: nil if it is malformed, or the codec has no such units.
-    public static func codedSize(ofSequenceParameterSet unit: UnsafeRawBufferPointer, _ codec: VideoCodec) -> PixelSize?
-    {
-        switch codec {
-        case .h264: H264SequenceParameterSet(Array(unit))?.codedSize
-        case .h265: H265SequenceParameterSet(Array(unit))?.codedSize
-        case .vp8, .vp9, .av1: nil
-        }
-    }
-
     /// The bytes of a unit without those that keep start codes out of it: H.264 section 7.3.1, H.265 section 7.3.1.1.
     static func withoutEmulationPrevention(_ unit: [UInt8]) -> [UInt8] {
         var result: [UInt8] = []
@@ -67,9 +53,4 @@ public enum NALUnits {
         }
         return result
     }
-}
-
-extension VideoCodec {
-    /// Its frames consist of NAL units.
-    public var hasNALUnits: Bool { self == .h264 || self == .h265 }
 }

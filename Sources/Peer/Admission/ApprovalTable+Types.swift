@@ -71,9 +71,9 @@ package struct ApprovalLimits: Hashable, Sendable {
     package var answer: Duration
     /// Until a request that nobody polls is withdrawn.
     package var abandoned: Duration
-    /// How long an outcome can be fetched.
+    /// The time for which an outcome can be fetched.
     package var kept: Duration
-    /// How long a refused requester is refused again without a question.
+    /// The time for which a refused requester is refused again without a question.
     package var refusal: Duration
     /// Questions that are open at a time. When they are full, a new one displaces the newest one of the address with
     /// the most, if its own address would still have fewer.
@@ -84,6 +84,6 @@ package struct ApprovalLimits: Hashable, Sendable {
     /// Outcomes and refusals that are remembered. Beyond that, the oldest are removed.
     package var outcomes: Int
     package var refusals: Int
-    /// How many times a person may be asked about one request: a poll within `kept` revives an abandoned one.
+    /// The maximum number of questions to a person about one request: a poll within `kept` revives an abandoned one.
     package var asks: Int
 }

@@ -1,7 +1,7 @@
 import Identifiers
 import Identity
 
-/// What binds a host's later orders to one knock of a viewer, and to the time: a nonce that the viewer has chosen for
+/// The binding of a host's later orders to one knock of a viewer, and to the time: a nonce of the viewer for
 /// it, and when the viewer sent it, or the host received it.
 ///
 /// No time of day is compared, so clocks need not agree. A server in between that delays the knock makes orders look

@@ -29,7 +29,7 @@ public struct RestartedSession: Sendable {
     }
 }
 
-/// Why an offer or a fragment is refused. Each code maps to one HTTP status.
+/// The reason why an offer or a fragment is refused. Each code maps to one HTTP status.
 public struct OfferRefusal: Error, Sendable {
     public enum Code: Sendable {
         /// The body is not SDP: 400.

@@ -22,7 +22,7 @@ public struct SignedRedirect: Codable, Sendable, Equatable {
 
     /// The most characters that a link may have.
     private static let lengthLimit = 512
-    /// How long an order is valid.
+    /// The lifetime of an order, in milliseconds.
     static let lifetime = 30_000
     /// Both clocks may differ by a thousandth of the time since the knock.
     private static let driftDivisor = 1_000

@@ -15,7 +15,7 @@ package struct TokenTable: Sendable {
     package struct Limits: Sendable {
         /// Longer than an outage (30 s) with the rejoin after it, and than the reload of a page.
         package var lifetime: Duration
-        /// How long after the end of its last session a token is not removed.
+        /// The time after the end of its last session in which a token is not removed.
         package var protection: Duration
         package var ofIdentity: Int
         package var ofAddress: Int

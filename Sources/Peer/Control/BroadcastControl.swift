@@ -7,12 +7,12 @@ public import PeerConnection
 
 /// Meets the requests of other programs of the user to a running broadcast. Safe from any thread.
 public final class BroadcastControl: Sendable {
-    /// What the requests of others are answered with.
+    /// The values of a broadcast for the answers to requests.
     public struct Description: Sendable {
         public var id: BroadcastID
         /// The name that viewers see.
         public var name: String?
-        /// What is captured, for people.
+        /// The captured source, for people.
         public var source: String
         /// The name of the service that receives it alone; nil for viewers with the link.
         public var service: String?

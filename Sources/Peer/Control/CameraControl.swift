@@ -13,7 +13,7 @@ public struct CameraControl: Sendable {
     }
 }
 
-/// What is to change at a camera; nil: nothing. Without any change the request asks for the state.
+/// The changes to a camera; nil: none. Without any change the request asks for the state.
 public struct CameraRequest: Codable, Sendable, Equatable {
     public var enabled: Bool?
     /// "front" or "back".
@@ -39,7 +39,7 @@ public struct CameraStatus: Codable, Sendable, Equatable {
     public var mirrored: Bool
     /// The camera that delivers; not verified. Nil if none does.
     public var name: String?
-    /// Why none delivers, in a sentence; nil if nothing is wrong.
+    /// The reason why no camera delivers, in a sentence; nil if nothing is wrong.
     public var problem: String?
 
     public init(

@@ -2,9 +2,9 @@ public import MediaCore
 
 /// Saves clips of a session for other programs of the user.
 public struct ClipControl: Sendable {
-    /// Whose last seconds are kept: "Ann's screen".
+    /// The name of the session whose last seconds are kept: "Ann's screen".
     public var name: @Sendable () -> String
-    /// How long a clip could be now, and at most.
+    /// The length that a clip could have now, and the longest one.
     public var status: @Sendable () -> (available: MediaDuration, length: MediaDuration)
     /// Saves the last seconds (nil: all that is kept) to a new file, or into a folder.
     public var save: @Sendable (_ length: MediaDuration?, _ path: String) async throws(ControlError) -> SavedClip
@@ -31,7 +31,7 @@ public struct ClipControl: Sendable {
     }
 }
 
-/// What a clip is to have.
+/// The wanted length and file of a clip.
 public struct ClipRequest: Codable, Sendable, Equatable {
     /// The last seconds; nil: all that is kept.
     public var seconds: Double?

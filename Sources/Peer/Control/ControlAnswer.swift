@@ -47,7 +47,7 @@ public struct BroadcastStatus: Codable, Sendable, Equatable {
         public var muted: Bool
         /// False if the device could not be opened or has gone.
         public var captured: Bool
-        /// How loud it is, in dBFS (-70...0), whether it is muted or not; nil in silence, and from a host of before.
+        /// The level in dBFS (-70...0), whether it is muted or not; nil in silence, and from a host of before.
         public var level: Double?
     }
 
@@ -55,7 +55,7 @@ public struct BroadcastStatus: Codable, Sendable, Equatable {
     public var id: String
     public var process: Int
     public var name: String?
-    /// What is captured: "display :0, 1920 x 1080".
+    /// The captured source: "display :0, 1920 x 1080".
     public var source: String
     /// The name of the service that receives it alone; nil for viewers with the link. Not verified.
     public var service: String?
@@ -115,7 +115,7 @@ public struct RemovedViewer: Codable, Sendable, Equatable {
     public var name: String
     public var kind: String
     public var address: String
-    /// How many sessions ended.
+    /// The number of sessions that ended.
     public var sessions: Int
     /// A sentence that says whether the viewer can come back, and how.
     public var readmission: String

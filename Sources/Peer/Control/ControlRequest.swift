@@ -101,7 +101,7 @@ public enum AudioTrackName: String, Codable, Sendable, CaseIterable {
     case system
 }
 
-/// Why a request was refused.
+/// The reason why a request was refused.
 public struct ControlError: Error, Sendable, Equatable {
     public enum Code: String, Codable, Sendable {
         case malformed
@@ -113,7 +113,7 @@ public struct ControlError: Error, Sendable, Equatable {
         case ambiguous
         /// The broadcast is ending.
         case ended
-        /// What was asked for did not succeed; the message says why.
+        /// The operation did not succeed; the message says why.
         case failed
     }
     public var code: Code

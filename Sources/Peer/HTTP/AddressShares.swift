@@ -1,6 +1,6 @@
 package import Identifiers
 
-/// What addresses hold of a table with limited places, counted by address and by the networks around it.
+/// The shares of addresses in a table with limited places, counted by address and by the networks around it.
 ///
 /// A /56 may hold four times and a /48 sixteen times the share of an address. Networks count only while more than half
 /// of the places are taken, as carriers and campuses have many users in a /48.
@@ -50,7 +50,7 @@ package struct AddressShares: Sendable {
     /// The addresses that hold something.
     package var addresses: [AddressKey] { counts.keys.filter { $0.shares == 1 } }
 
-    /// How much of its shares an address holds, in sixteenths of a place. A network that both addresses are in does not
+    /// The part of its shares that an address holds, in sixteenths of a place. A network of both addresses does not
     /// count.
     /// - Parameter addition: what the address would hold besides.
     private func load(of address: AddressKey, beside other: AddressKey, adding addition: Int = 0) -> Int {

@@ -81,7 +81,7 @@ extension Identity: CustomStringConvertible, CustomReflectable {
     public var customMirror: Mirror { Mirror(self, children: ["fingerprint": Fingerprint.colons(fingerprint)]) }
 }
 
-/// Why there is no identity. `description` is a sentence for people.
+/// The reason why there is no identity. `description` is a sentence for people.
 public struct IdentityError: Error, CustomStringConvertible {
     public enum Code: Sendable { case creation, directory, permissions, damaged, file }
     public let code: Code

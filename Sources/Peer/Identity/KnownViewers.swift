@@ -167,7 +167,7 @@ public struct KnownViewers: Sendable {
     }
 }
 
-/// Why the file of known viewers cannot be read or written. `description` is a sentence for people.
+/// The reason why the file of known viewers cannot be read or written. `description` is a sentence for people.
 public struct KnownViewersError: Error, CustomStringConvertible {
     public let description: String
 }

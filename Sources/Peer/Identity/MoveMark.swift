@@ -10,7 +10,7 @@ package import Identifiers
 ///
 /// Only the servers have the key, which is that of the passes.
 package struct MoveMark: Sendable {
-    /// How long a mark is valid. The server that has made it may have gone by then.
+    /// The lifetime of a mark in seconds. The server that has made it may have gone by then.
     package static let lifetime: UInt64 = 120
     /// By how much the clocks of the servers may differ, in seconds.
     private static let skew: UInt64 = 30

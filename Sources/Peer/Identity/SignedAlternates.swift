@@ -1,6 +1,6 @@
 package import Identifiers
 
-/// Where a broadcast can be watched, too, as a server tells its viewers. The server signs with the key of its
+/// The further links of a broadcast, as a server tells its viewers. The server signs with the key of its
 /// certificate (ECDSA P-256 with SHA-256)
 ///
 ///     "share v1 alternates" | ID (13 characters) | H (32 bytes) | the links, separated by blanks

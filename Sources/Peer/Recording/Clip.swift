@@ -12,7 +12,7 @@ struct Clip {
         var colorSpace: ColorSpace?
         /// In milliseconds from the start of the ring.
         var time: Int64
-        /// Where its payload is.
+        /// The index of the piece that has its payload.
         var piece: Int
         var payload: Range<Int>
     }

@@ -10,9 +10,9 @@ import Synchronization
 /// - Isolation: as for `EncodedMediaSink`; `export` and `status` may be called from any thread.
 public final class ClipBuffer: EncodedMediaSink {
     public struct Status: Equatable, Sendable {
-        /// How long a clip could be now.
+        /// The length that a clip could have now.
         public var available: MediaDuration
-        /// How long one can be at most.
+        /// The greatest length of a clip.
         public var length: MediaDuration
         public var bytes: Int
     }

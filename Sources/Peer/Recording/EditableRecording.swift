@@ -35,7 +35,7 @@ struct EditableRecording {
         audioNumbers = audio.map(\.number)
     }
 
-    /// Why a file with this header cannot be cut and joined, as a phrase; nil if it can.
+    /// The reason why a file with this header cannot be cut and joined, as a phrase; nil if it can.
     static func obstacle(_ header: RecordedHeader) -> String? {
         if header.otherTracks > 0 { return "a track that is neither video nor audio" }
         if header.tracks.contains(where: \.isEncoded) { return "a track that is compressed or encrypted once more" }
@@ -49,9 +49,7 @@ struct EditableRecording {
                 continue
             }
             guard let known = Self.codec(of: track) else { return "video in \(codec)" }
-            // The place of `lengthSizeMinusOne`: ISO/IEC 14496-15 sections 5.3.3 and 8.3.3.
-            let place = known == .h264 ? 4 : known == .h265 ? 21 : nil
-            if let place, track.record.count <= place || track.record[place] & 3 != 3 {
+            if let place = known.lengthSizePlace, track.record.count <= place || track.record[place] & 3 != 3 {
                 return "\(known.rawValue) video whose units have lengths of another size than 4 bytes"
             }
         }
@@ -59,7 +57,7 @@ struct EditableRecording {
     }
 
     private static func codec(of track: RecordedHeader.Track) -> VideoCodec? {
-        VideoCodec.allCases.first { MatroskaTrack.codecID($0) == track.codec }
+        VideoCodec.allCases.first { $0.properties.matroskaID == track.codec }
     }
 
     private static func refusal(_ name: String, _ what: String) -> RecordingFailure {
@@ -160,7 +158,7 @@ struct EditableRecording {
 
     private static let lag: Int64 = 3_000
 
-    /// Where the copying of video is: frames come in decoding order, which may not be that of their times.
+    /// The progress of copying video: frames come in decoding order, which may not be that of their times.
     private struct CopyProgress {
         var hasBegun = false
         var hasEnded = false

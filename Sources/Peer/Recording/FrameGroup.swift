@@ -12,7 +12,7 @@ public struct FrameGroup: Sendable {
     }
 
     public var codec: VideoCodec { video.codec }
-    /// What the file says of the colours; nil if it says nothing.
+    /// The colours according to the file; nil if it has none.
     public var colorSpace: ColorSpace? { video.colorSpace }
     public private(set) var frames: [Frame] = []
     private var byteCount = 0

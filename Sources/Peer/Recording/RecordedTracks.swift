@@ -36,7 +36,7 @@ struct RecordedTracks {
         (video.map { [$0.track] } ?? []) + names.map { .opus(name: $0) }
     }
 
-    /// How far an audio track is written.
+    /// The progress of writing an audio track.
     struct AudioProgress {
         /// The end of the last packet, in milliseconds; nil before the first.
         private(set) var end: Int64?

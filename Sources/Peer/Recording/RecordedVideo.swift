@@ -34,7 +34,7 @@ struct RecordedVideo: Equatable {
         }
     }
 
-    /// What the file says of the colours; nil if it says nothing.
+    /// The colours according to the file; nil if it has none.
     var colorSpace: ColorSpace? { ColorSpace(appearance: appearance) }
 
     var track: MatroskaTrack { .video(codec, size: size, record: record, appearance: appearance) }

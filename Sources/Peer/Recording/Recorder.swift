@@ -154,7 +154,7 @@ public final class Recorder: EncodedMediaSink {
                 state.statistics = writer.statistics
                 state.began = writer.hasFailed ? nil : writer.began
             }
-            // What comes after a failure is dropped.
+            // Media after a failure is dropped.
             if writer.hasFailed { queue.close() }
         }
         writer.finish(now: MonotonicClock.now)

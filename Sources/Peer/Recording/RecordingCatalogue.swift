@@ -1,7 +1,7 @@
 public import Foundation
 import GRDB
 
-/// Why the catalogue cannot be used. `description` is a sentence for people.
+/// The reason why the catalogue cannot be used. `description` is a sentence for people.
 public struct CatalogueFailure: Error, Equatable, Sendable, CustomStringConvertible {
     public let description: String
 

@@ -129,7 +129,7 @@ public enum RecordingEditor {
         }
     }
 
-    /// How long the last frame of a joined recording is shown, in milliseconds.
+    /// The time for which the last frame of a joined recording is shown, in milliseconds.
     private static let shortestFrame: Int64 = 33
     /// A hundred years, in milliseconds.
     private static let longest: Int64 = 3_153_600_000_000

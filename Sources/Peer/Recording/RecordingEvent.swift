@@ -3,7 +3,7 @@ public import MediaCore
 /// A file of a recording.
 public struct RecordedFile: Equatable, Sendable {
     public var path: String
-    /// How long it plays.
+    /// The playing time.
     public var duration: MediaDuration
     public var bytes: Int
 
@@ -27,11 +27,11 @@ public enum RecordingEvent: Sendable {
     case dropped(Int)
 }
 
-/// Why a recording has ended.
+/// The reason why a recording has ended.
 public struct RecordingFailure: Error, Equatable, Sendable {
     /// A phrase for people.
     public var message: String
-    /// What to do about it; may be empty.
+    /// Advice to the user; may be empty.
     public var remedy: String
 
     public init(_ message: String, remedy: String = "") {

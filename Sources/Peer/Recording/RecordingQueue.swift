@@ -1,7 +1,7 @@
 import LinuxRuntime
 import MediaCore
 
-/// What the network thread hands to the disk thread.
+/// An item that the network thread hands to the disk thread.
 struct RecordedItem: Sendable {
     enum Kind: Sendable {
         case video(VideoCodec, isKeyframe: Bool, size: PixelSize?, isDiscardable: Bool, colorSpace: ColorSpace?)
@@ -28,7 +28,7 @@ final class RecordingQueue: Sendable {
         var payloads: [UInt8] = []
     }
 
-    /// What waits at most, in bytes and in items: a disk that stands still for some seconds.
+    /// The capacity, in bytes and in items: a disk may stand still for some seconds.
     static let videoBytes = 12 << 20
     static let bytes = 16 << 20
     static let items = 16_384

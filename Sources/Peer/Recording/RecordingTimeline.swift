@@ -21,7 +21,7 @@ struct RecordingTimeline {
         for index in audio.indices { audio[index].restart() }
     }
 
-    /// How long the recording lasts at an instant, in milliseconds.
+    /// Returns the length of the recording at an instant, in milliseconds.
     func elapsed(at now: MediaInstant) -> Int64 { start.map { max((now - $0).milliseconds, 0) } ?? 0 }
 
     /// - Returns: in milliseconds; later than that of the frame before.

@@ -10,7 +10,7 @@ public struct StoredRecording: Equatable, Sendable {
         public var codec: String
         /// Of the first frame; nil for audio.
         public var size: PixelSize?
-        /// What the file says of the colours; nil for audio, and if it says nothing.
+        /// The colours according to the file; nil for audio, and if the file has none.
         public var colorSpace: ColorSpace?
         /// Nil for video.
         public var channels: Int?
@@ -23,7 +23,7 @@ public struct StoredRecording: Equatable, Sendable {
     public var duration: MediaDuration
     public var bytes: Int
     public var tracks: [Track]
-    /// Why it cannot be cut and joined, as a phrase ("audio in A_AAC"); nil if it can.
+    /// The reason why it cannot be cut and joined, as a phrase ("audio in A_AAC"); nil if it can.
     public var editingObstacle: String?
     /// The recording ended as it should. Otherwise it goes on, or was cut off; it can be played all the same.
     public var isComplete: Bool
@@ -60,7 +60,7 @@ public struct StoredRecording: Equatable, Sendable {
         }
     }
 
-    /// What a repair did.
+    /// The result of a repair.
     public struct Repair: Equatable, Sendable {
         /// There was nothing to repair.
         public var wasComplete: Bool

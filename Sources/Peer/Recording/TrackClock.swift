@@ -28,7 +28,7 @@ struct TrackClock {
     private static let deadZone = MediaDuration.milliseconds(3)
     /// The time is corrected by a twentieth of what has passed, and at least by this.
     private static let slew = MediaDuration.milliseconds(1)
-    /// How far the time may be from the time of arrival.
+    /// The greatest difference between the time and the time of arrival.
     static let latest = MediaDuration.seconds(15)
     static let earliest = MediaDuration.seconds(2)
 

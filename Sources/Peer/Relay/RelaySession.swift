@@ -46,6 +46,7 @@ public final class RelaySession: Sendable {
         var sharing = FanOut.Sharing()
         /// As that of a host.
         var viewerLimit: (@Sendable (ViewerDescription) -> Bitrate?)?
+        package var streams = StreamPolicy()
         /// Nil: there are no other relays.
         public var cluster: ClusterSettings?
 
@@ -93,9 +94,7 @@ public final class RelaySession: Sendable {
         directory = RelayDirectory(
             session, linkHost: configuration.service.linkHost, fingerprint: identity.fingerprint)
         streams = RelayStreams(
-            RelayedBroadcast.Environment(configuration, identity, session, decide: admit), directory,
-            settings: configuration.viewers, capacity: configuration.service.service.sessionCapacity,
-            hasCluster: configuration.cluster != nil, emit: emit)
+            RelayedBroadcast.Environment(configuration, identity, session, decide: admit), directory, emit: emit)
         reference.with { $0 = streams }
     }
 
@@ -180,7 +179,7 @@ public final class RelaySession: Sendable {
 
 extension RelaySession.Configuration {
     /// Of each broadcast, without its identifier and secret.
-    fileprivate var viewers: BroadcastConfiguration {
+    var viewers: BroadcastConfiguration {
         var result = BroadcastConfiguration()
         result.serve(viewers: maximumViewers)
         result.iceServers = service.service.iceServers
@@ -196,9 +195,7 @@ extension RelayedBroadcast.Environment {
     ) {
         let descriptors = DescriptorPlan.ofThisProcess
         self.init(
-            session: session, identity: identity, linkHost: configuration.service.linkHost,
-            linkFlags: configuration.service.linkFlags,
-            maximumViewers: configuration.maximumViewers, maximumBitrate: configuration.maximumBitrate,
+            configuration: configuration, session: session, identity: identity,
             agents: LoopBound(
                 session.loop,
                 making: {
@@ -209,6 +206,6 @@ extension RelayedBroadcast.Environment {
             fanOut: LoopBound(
                 session.loop,
                 making: { FanOut(threads: configuration.sendingThreads, sharing: configuration.sharing) }),
-            decide: decide, viewerLimit: configuration.viewerLimit)
+            decide: decide)
     }
 }

@@ -42,19 +42,19 @@ final class RelayStreams: Sendable {
     let emit: @Sendable (RelayEvent) -> Void
     let state: Mutex<State>
 
-    /// - Parameter capacity: maximum number of broadcasts from other relays.
     init(
-        _ environment: RelayedBroadcast.Environment, _ directory: RelayDirectory, settings: BroadcastConfiguration,
-        capacity: Int, hasCluster: Bool,
+        _ environment: RelayedBroadcast.Environment, _ directory: RelayDirectory,
         emit: @escaping @Sendable (RelayEvent) -> Void
     ) {
+        let configuration = environment.configuration
         self.environment = environment
         self.directory = directory
         questions = ViewerQuestions(environment.session)
-        self.settings = settings
-        self.hasCluster = hasCluster
+        settings = configuration.viewers
+        hasCluster = configuration.cluster != nil
         self.emit = emit
-        state = Mutex(State(table: Table(capacity: capacity)))
+        let capacity = configuration.service.service.sessionCapacity
+        state = Mutex(State(table: Table(capacity: capacity, policy: configuration.streams)))
     }
 
     var service: ServiceSession { environment.session }

@@ -21,19 +21,15 @@ import Viewer
 final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
     /// The settings and resources that all broadcasts of a relay share.
     struct Environment: Sendable {
+        var configuration: RelaySession.Configuration
         var session: ServiceSession
         var identity: Identity
-        var linkHost: String
-        var linkFlags: LinkFlags
-        var maximumViewers: Int
-        var maximumBitrate: Bitrate
         /// The ICE agents of the viewers of all broadcasts.
         var agents: LoopBound<ICEAgentPool>
         /// Of the viewers of all broadcasts.
         var places: LoopBound<ViewerPlaces>
         var fanOut: LoopBound<FanOut>
         var decide: HostSession.KnockPolicy
-        var viewerLimit: (@Sendable (ViewerDescription) -> Bitrate?)?
     }
 
     struct Served: Sendable {
@@ -204,13 +200,13 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
             let (handle, port) = try environment.session.serve(configuration, delegate: signaling)
             signaling.begin(handle)
             let link = Link(
-                host: environment.linkHost, port: port, id: handle.id, secret: handle.secret,
-                fingerprint: environment.identity.fingerprint, flags: environment.linkFlags)
+                host: environment.configuration.service.linkHost, port: port, id: handle.id, secret: handle.secret,
+                fingerprint: environment.identity.fingerprint, flags: environment.configuration.service.linkFlags)
             // Others go on watching until it comes.
             let keyframeRequests = KeyframeRequestAggregator(loop) { [weak self] in
                 self?.state.withLock { $0.requestKeyframe }?(.wanted)
             }
-            let bandwidth = AudienceBandwidth(loop, maximum: environment.maximumBitrate, core, of: self)
+            let bandwidth = AudienceBandwidth(loop, maximum: environment.configuration.maximumBitrate, core, of: self)
             state.withLock { state in
                 state.served = Served(
                     core: core, signaling: signaling, handle: handle, audioTracks: broadcast.settings.audio.count,
@@ -251,9 +247,10 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
         }
         var result = Broadcast.Settings(
             identity: .init(environment.identity), fingerprint: environment.identity.fingerprint,
-            maximumBitrate: environment.maximumBitrate, audio: audio, maximumViewers: environment.maximumViewers,
-            includesLoopback: true, usesUPnP: false, usesOnlyRelays: false, name: configuration.name,
-            viewerLimit: environment.viewerLimit)
+            maximumBitrate: environment.configuration.maximumBitrate, audio: audio,
+            viewers: ViewerPolicy(maximum: environment.configuration.maximumViewers),
+            includesLoopback: true, usesUPnP: false, usesOnlyRelays: false, name: configuration.name)
+        result.viewers.bitrateLimit = environment.configuration.viewerLimit
         result.socket = environment.session.socket
         result.fanOut = environment.fanOut
         result.capabilities = .forwarding(format.video, formatParameters: format.videoParameters)

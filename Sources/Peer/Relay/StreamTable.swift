@@ -1,8 +1,15 @@
 import Admission
 import Identifiers
-import MediaCore
+package import MediaCore
 import PeerConnection
 import Signaling
+
+/// The policy of a relay for its streams; `RelaySession.Configuration` has one, and ``StreamTable`` applies it.
+package struct StreamPolicy: Sendable {
+    /// How long a broadcast that nobody watches is kept, and how long by a relay that drains.
+    package var idleTime = MediaDuration.seconds(30)
+    package var drainingIdleTime = MediaDuration.seconds(1)
+}
 
 /// The streams of a relay: those that are published to it, and those that it gets from other relays of its cluster. The
 /// first viewer has one fetched, by WHEP, and when nobody has watched for a while, it is given back. A value without
@@ -75,10 +82,8 @@ struct StreamTable<Media: Sendable>: Sendable {
     private var isStopped = false
     /// Maximum number of streams from other relays.
     private let capacity: Int
+    private let policy: StreamPolicy
 
-    /// How long a broadcast that nobody watches is kept, and how long by a relay that drains.
-    static var idleTime: MediaDuration { .seconds(30) }
-    static var drainingIdleTime: MediaDuration { .seconds(1) }
     /// How long somebody who knocks may wait for an answer.
     static var knockTime: MediaDuration { .seconds(Int(Knock.answerTime.components.seconds)) }
     /// How often it is checked that the source still has a broadcast.
@@ -88,7 +93,7 @@ struct StreamTable<Media: Sendable>: Sendable {
     /// Their number at a time; beyond it the table begins anew.
     static var failureLimit: Int { 1_024 }
 
-    init(capacity: Int) { self.capacity = capacity }
+    init(capacity: Int, policy: StreamPolicy = StreamPolicy()) { (self.capacity, self.policy) = (capacity, policy) }
 
     subscript(id: BroadcastID) -> Stream? { streams[id] }
 
@@ -225,7 +230,7 @@ struct StreamTable<Media: Sendable>: Sendable {
     /// Ends a stream that nobody watches, checks its source, or looks for one.
     private mutating func look(_ id: BroadcastID, _ relays: UpstreamRelays, _ now: MediaInstant) -> [Action] {
         guard var stream = streams[id], var upstream = stream.upstream else { return [] }
-        let idleTime = isDraining ? Self.drainingIdleTime : Self.idleTime
+        let idleTime = isDraining ? policy.drainingIdleTime : policy.idleTime
         if let idleSince = upstream.idleSince, now - idleSince > idleTime {
             return end(id, EndReason(.stopped, "nobody watches"), now)
         }

@@ -257,7 +257,7 @@ public final class ServiceSession: Sendable {
         case .interrupted: emit(.interrupted(session))
         case .resumed: emit(.resumed(session))
         case .notice(let notice): emit(.notice(notice))
-        case .knocking, .accepted, .named, .waiting, .viewerCount, .recorderCount, .layers,
+        case .knocking, .accepted, .named, .waiting, .hostEvent,
             .publisherInterrupted, .publisherResumed, .broadcastPaused, .broadcastResumed:
             break
         }

@@ -216,11 +216,10 @@ struct DoctorCommand: ParsableCommand {
 
     /// What to install for the codecs that cannot be decoded; empty if all can.
     private static var missingDecoders: String {
-        let codecs = VideoDecoders.installed.codecs
-        let packages = [
-            (codecs.isSuperset(of: [.h264, .h265]), "libavcodec59 (H.264, H.265)"),
-            (codecs.contains(.av1), "libdav1d6 (AV1)"),
-        ].filter { !$0.0 }.map(\.1)
+        let missing = VideoCodec.allCases.map(\.decoder).filter { !$0.isInstalled() }.compactMap(\.library)
+        let packages = missing.indices.filter { missing.firstIndex(of: missing[$0]) == $0 }.map {
+            "\(missing[$0].package) (\(missing[$0].codecs))"
+        }
         guard !packages.isEmpty else { return "" }
         return "to watch broadcasts of other tools in all codecs: \(packages.joined(separator: " and "))"
     }

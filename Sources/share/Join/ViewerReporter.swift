@@ -127,14 +127,7 @@ final class ViewerReporter: Sendable {
         hasFrame.with { $0 } ? standingStatus(isMirror) : "connecting ..."
     }
 
-    private func report(_ event: String, _ sentence: String, _ status: String?, _ window: VideoWindow?) {
-        output.event(event)
-        ErrorOutput.writeLine("share: \(sentence)")
-        window?.setStatus(status)
-    }
-
     static let audioAloneSentence = "the broadcast has audio alone"
-    static let returnSentence = "the host sends to the relay again"
     static let interruptionSentence = "the connection between the host and the relay is interrupted"
     private static let mirrorWarning = """
         This window is on the display that is being shared, and would show itself in itself, again and again.
@@ -168,59 +161,33 @@ final class ViewerReporter: Sendable {
 
     /// - Parameter isMirror: the window is on the display that is shared, so it shows no frames.
     func report(_ event: ViewerEvent, window: VideoWindow?, isMirror: Bool) {
+        if let line = event.line { output.write(line) }
         switch event {
-        case .knocking(let words):
-            output.event("knock", ["words": .string(words)])
-            ErrorOutput.writeLine("share: waiting for the host to let you in; your words are: \(words)")
-            window?.setStatus("waiting for the host to let you in\nyour words: \(words)")
-        case .accepted:
-            output.event("accepted")
-            window?.setStatus("connecting ...")
+        case .knocking(let words): window?.setStatus("waiting for the host to let you in\nyour words: \(words)")
+        case .accepted: window?.setStatus("connecting ...")
         case .named(let name): window?.setTitle("\(name) - share")
-        case .connected(let path):
-            output.event("connected", ["path": .string(path)])
-            ErrorOutput.writeLine("share: connected (\(path))")
-        case .interrupted:
-            standing.with { $0.isInterrupted = true }
-            output.event("interrupted")
-            ErrorOutput.writeLine("share: no packets from the host; reconnecting for 30 s")
+        case .connected, .hostEvent: break
+        case .interrupted: standing.with { $0.isInterrupted = true }
         case .waiting(let silence):
             let seconds = silence.nanoseconds / 1_000_000_000
             window?.setStatus("connection lost, trying again ... \(seconds) s", isDimming: true)
-        case .resumed(let path, let silence):
+        case .resumed:
             standing.with { $0.isInterrupted = false }
-            output.event(
-                "resumed", ["path": .string(path), "afterMs": .init(milliseconds: silence.inMilliseconds)])
-            ErrorOutput.writeLine("share: connected again (\(path))")
             window?.setStatus(standingStatus(isMirror))
         case .publisherInterrupted:
             standing.with { $0.isPublisherInterrupted = true }
-            report("publisher-interrupted", Self.interruptionSentence, standingStatus(isMirror), window)
+            window?.setStatus(standingStatus(isMirror))
         case .publisherResumed:
             standing.with { $0.isPublisherInterrupted = false }
-            report("publisher-resumed", Self.returnSentence, statusAfterPause(isMirror), window)
+            window?.setStatus(statusAfterPause(isMirror))
         case .broadcastPaused:
             standing.with { $0.isPaused = true }
-            report("paused", "the host has paused the broadcast", standingStatus(isMirror), window)
+            window?.setStatus(standingStatus(isMirror))
         case .broadcastResumed:
             standing.with { $0.isPaused = false }
-            report("resumed", "the host has resumed the broadcast", statusAfterPause(isMirror), window)
-        case .layers(let layers): output.event("layers", ["layers": .list(layers.map(Self.json))])
-        case .viewerCount(let count): output.event("viewers", ["viewers": .integer(count)])
-        case .recorderCount(let count):
-            output.event("recorders", ["recorders": .integer(count)])
-            ErrorOutput.writeLine(
-                count > 0 ? "share: a viewer records this session" : "share: no viewer records any more")
+            window?.setStatus(statusAfterPause(isMirror))
         case .notice(let notice): output.notice(notice)
         }
-    }
-
-    private static func json(_ layer: VideoLayer) -> JSONValue {
-        .object([
-            "layer": .integer(Int(layer.temporalLayer)), "bitrateKbit": .integer(layer.bitrate.kilobitsPerSecond),
-            "width": layer.size.map { .integer($0.width) } ?? .null,
-            "height": layer.size.map { .integer($0.height) } ?? .null,
-        ])
     }
 
     private func report(_ statistics: ViewerStatistics, _ playback: PlaybackStatistics) {

@@ -4,6 +4,7 @@ import MediaCore
 import PeerConnection
 import Recording
 import ShareKit
+import Signaling
 import Viewer
 
 /// Runs a session for `share record` and reports its events on stderr and as JSON.
@@ -116,38 +117,12 @@ final class RecordReporter: Sendable {
 
     func report(_ event: ViewerEvent) {
         switch event {
-        case .knocking(let words):
-            output.event("knock", ["words": .string(words)])
-            ErrorOutput.writeLine("share: waiting for the host to let you in; your words are: \(words)")
-        case .accepted: output.event("accepted")
         case .named(let name): state.with { $0.broadcastName = name }
-        case .connected(let path):
-            output.event("connected", ["path": .string(path)])
-            ErrorOutput.writeLine("share: connected (\(path))")
-        case .interrupted:
-            output.event("interrupted")
-            ErrorOutput.writeLine("share: no packets from the host; reconnecting for 30 s")
-        case .waiting: break
-        case .resumed(let path, let silence):
-            output.event(
-                "resumed", ["path": .string(path), "afterMs": .init(milliseconds: silence.inMilliseconds)])
-            ErrorOutput.writeLine("share: connected again (\(path))")
-        case .publisherInterrupted:
-            output.event("publisher-interrupted")
-            ErrorOutput.writeLine("share: \(ViewerReporter.interruptionSentence)")
-        case .publisherResumed:
-            output.event("publisher-resumed")
-            ErrorOutput.writeLine("share: \(ViewerReporter.returnSentence)")
-        case .broadcastPaused:
-            output.event("paused")
-            ErrorOutput.writeLine("share: the host has paused the broadcast")
-        case .broadcastResumed:
-            output.event("resumed")
-            ErrorOutput.writeLine("share: the host has resumed the broadcast")
-        case .viewerCount(let count): output.event("viewers", ["viewers": .integer(count)])
-        case .recorderCount(let count): output.event("recorders", ["recorders": .integer(count)])
-        case .layers: break
         case .notice(let notice): output.notice(notice)
+        // This program is one of those that record.
+        case .hostEvent(.recorderCount(let count)): output.event("recorders", ["recorders": .integer(count)])
+        case .hostEvent(.layers): break
+        default: if let line = event.line { output.write(line) }
         }
     }
 }

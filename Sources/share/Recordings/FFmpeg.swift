@@ -19,44 +19,40 @@ enum FFmpeg {
     /// Encodes the beginning of an exact part.
     static let encoder = GroupEncoder { group, time throws(RecordingFailure) in
         let program = try path(for: "a part of \(group.codec.rawValue) video that begins between key frames")
+        let failure = RecordingFailure("ffmpeg cannot encode \(group.codec.rawValue) video")
+        guard let encoding = encodings[group.codec] else { throw failure }
         return try withFolder { folder throws(RecordingFailure) in
             try group.write(to: folder + "/group.mkv")
             let start = Double(time - (group.frames.first?.time ?? 0)) / 1_000
             // Half a millisecond earlier, as times are decimal fractions. Time stamps stay as they are.
             let arguments =
                 ["-i", "file:\(folder)/group.mkv", "-an", "-vf", "trim=start=\(max(start - 0.0005, 0))"]
-                + ["-fps_mode", "passthrough", "-enc_time_base", "-1"] + encoding(group.codec)
+                + ["-fps_mode", "passthrough", "-enc_time_base", "-1"] + encoding
                 + ["file:\(folder)/head.mkv"]
             guard try run(program, arguments), let head = try? FrameGroup(reading: folder + "/head.mkv") else {
-                throw RecordingFailure("ffmpeg cannot encode \(group.codec.rawValue) video")
+                throw failure
             }
             return head
         }
     }
 
-    /// Without frames that come out of order, and with parameter sets in the frames.
-    private static func encoding(_ codec: VideoCodec) -> [String] {
-        switch codec {
-        case .vp8: ["-c:v", "libvpx", "-deadline", "realtime", "-cpu-used", "4", "-crf", "8", "-b:v", "20M"]
-        case .vp9:
-            [
-                "-c:v", "libvpx-vp9", "-deadline", "realtime", "-cpu-used", "6", "-lag-in-frames", "0", "-crf", "18",
-                "-b:v", "0",
-            ]
-        case .av1:
-            [
-                "-c:v", "libaom-av1", "-usage", "realtime", "-cpu-used", "8", "-lag-in-frames", "0", "-crf", "20",
-                "-b:v", "0",
-            ]
-        case .h264:
-            ["-c:v", "libx264", "-preset", "veryfast", "-bf", "0", "-crf", "15", "-bsf:v", "dump_extra"]
-        case .h265:
-            [
-                "-c:v", "libx265", "-preset", "veryfast", "-bf", "0", "-crf", "17", "-x265-params", "log-level=error",
-                "-bsf:v", "dump_extra",
-            ]
-        }
-    }
+    /// The options of each encoder: without frames that come out of order, and with parameter sets in the frames.
+    private static let encodings: [VideoCodec: [String]] = [
+        .vp8: ["-c:v", "libvpx", "-deadline", "realtime", "-cpu-used", "4", "-crf", "8", "-b:v", "20M"],
+        .vp9: [
+            "-c:v", "libvpx-vp9", "-deadline", "realtime", "-cpu-used", "6", "-lag-in-frames", "0", "-crf", "18",
+            "-b:v", "0",
+        ],
+        .av1: [
+            "-c:v", "libaom-av1", "-usage", "realtime", "-cpu-used", "8", "-lag-in-frames", "0", "-crf", "20",
+            "-b:v", "0",
+        ],
+        .h264: ["-c:v", "libx264", "-preset", "veryfast", "-bf", "0", "-crf", "15", "-bsf:v", "dump_extra"],
+        .h265: [
+            "-c:v", "libx265", "-preset", "veryfast", "-bf", "0", "-crf", "17", "-x265-params", "log-level=error",
+            "-bsf:v", "dump_extra",
+        ],
+    ]
 
     /// Decodes a group.
     /// - Returns: its last picture in a size, which has even sides; nil if it cannot be decoded.

@@ -45,7 +45,7 @@ public enum PairingDecision: Sendable, Equatable {
     case busy
 }
 
-/// What a service gives to a host that may broadcast to it.
+/// The grant of a service to a host that may broadcast to it.
 package struct PairingGrant: Hashable, Sendable {
     /// Limits of a token's length, in visible ASCII characters.
     static let tokenLength = 16...512
@@ -57,7 +57,7 @@ package struct PairingGrant: Hashable, Sendable {
     package let token: String
     /// The time within which the session has to be published.
     package let lease: Duration
-    /// Where people can see the broadcast.
+    /// The URL at which people can see the broadcast.
     package let broadcastURL: String?
 
     package init(token: String, lease: Duration, broadcastURL: String? = nil) {
@@ -89,7 +89,7 @@ package struct PairingOffer: Hashable, Sendable {
     }
 }
 
-/// Why a host is not, or no longer, paired. `description` is a sentence for people.
+/// The reason why a host is not, or no longer, paired. `description` is a sentence for people.
 public enum PairingFailure: Error, Sendable, Hashable, CustomStringConvertible {
     /// The host's user did not want.
     case declined

@@ -13,11 +13,11 @@ package struct PairingClient: Hashable, Sendable {
     package struct Limits: Hashable, Sendable {
         /// Until the service has to have answered the request.
         package var request: Duration
-        /// How long the host's user has for the answer. Shorter than ``PairingTable/Limits/signature``.
+        /// The time that the host's user has for the answer. Shorter than ``PairingTable/Limits/signature``.
         package var prompt: Duration
-        /// How long the service's user has for the answer, with the time to hear of it.
+        /// The time that the service's user has for the answer, with the time to hear of it.
         package var answer: Duration
-        /// How long the service may be silent while it is polled: longer than a poll is held.
+        /// The longest silence of the service while it is polled: longer than a poll is held.
         package var silence: Duration
 
         package init(
@@ -31,7 +31,7 @@ package struct PairingClient: Hashable, Sendable {
         }
     }
 
-    /// What the host's user is asked. An answer names the prompt that it belongs to.
+    /// A question for the host's user. An answer names the prompt that it belongs to.
     package struct Prompt: Hashable, Sendable {
         package let service: ServiceDescription
         package let transcript: PairingTranscript

@@ -5,7 +5,7 @@ extension PairingTable {
     package struct Limits: Hashable, Sendable {
         /// Unsigned pairings are polled, too, and have their places among the questions. They are not revived.
         package var approvals: ApprovalLimits
-        /// How long a grant waits for its session.
+        /// The time that a grant waits for its session.
         package var lease: Duration
         /// Until a session without media ends.
         package var silence: Duration

@@ -1,13 +1,13 @@
 package import Identifiers
 import Identity
 
-/// Who signs a transcript. The label keeps one side's signature from passing as the other's.
+/// The side that signs a transcript. The label keeps one side's signature from passing as the other's.
 package enum PairingRole: String, Hashable, Sendable, CaseIterable {
     case host
     case service
 }
 
-/// What the host and the service of one pairing both sign with their certificates' keys (ECDSA P-256 with SHA-256).
+/// The bytes that host and service of a pairing both sign with their certificates' keys (ECDSA P-256 with SHA-256).
 ///
 /// Each side has chosen a nonce, and the fingerprints are fixed before the second nonce is chosen. So a signature is
 /// valid for one pairing, of these two certificates, in one role.

@@ -2,7 +2,7 @@ import FoundationEssentials
 public import Identifiers
 import MediaCore
 
-/// What a service says of itself before anything is sent to it.
+/// The description that a service gives of itself before anything is sent to it.
 public struct ServiceDescription: Hashable, Sendable {
     static let nameLimit = 64
     static let fieldLimit = 16
@@ -15,9 +15,9 @@ public struct ServiceDescription: Hashable, Sendable {
     public let id: ServiceID
     /// 1...64 scalars, cleaned by ``UntrustedText``. Not verified.
     public let name: String
-    /// What the service asks of the host's user; at most 16, with different names.
+    /// The fields for the host's user to fill in; at most 16, with different names.
     public let fields: [SetupField]
-    /// What the host's user has to agree to: lines of cleaned text, at most 16 KiB.
+    /// The terms that the host's user has to agree to: lines of cleaned text, at most 16 KiB.
     public let terms: String?
     public let icon: PNGIcon?
 
@@ -74,7 +74,7 @@ public struct SetupField: Hashable, Sendable {
 
     /// 1...32 characters of `a-z`, `0-9`, `-` and `_`.
     public let name: String
-    /// What the host's user is asked: 1...64 scalars, cleaned by ``UntrustedText``.
+    /// The question for the host's user: 1...64 scalars, cleaned by ``UntrustedText``.
     public let label: String
 
     /// - Throws: if the name is not one, or if the label is too long. An empty label becomes the name.
@@ -96,14 +96,14 @@ public struct SetupField: Hashable, Sendable {
     }
 }
 
-/// Why a description is refused. `description` is a sentence for people.
+/// The reason why a description is refused. `description` is a sentence for people.
 public struct ServiceDescriptionError: Error, Equatable, CustomStringConvertible {
     public let description: String
 
     init(_ description: String) { self.description = description }
 }
 
-/// Why the values for a service's fields are refused.
+/// The reason why the values for a service's fields are refused.
 public enum SetupError: Error, Hashable, CustomStringConvertible {
     case missing(SetupField)
     case tooLong(SetupField)

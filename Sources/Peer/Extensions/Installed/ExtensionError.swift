@@ -1,6 +1,6 @@
 internal import Identity
 
-/// Why an extension cannot be used, installed or removed. `description` is a sentence for people.
+/// The reason why an extension cannot be used, installed or removed. `description` is a sentence for people.
 public struct ExtensionError: Error, Equatable, CustomStringConvertible {
     public enum Code: Sendable {
         case notInstalled

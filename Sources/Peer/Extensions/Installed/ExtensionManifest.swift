@@ -23,7 +23,7 @@ public struct ExtensionManifest: Hashable, Sendable {
     public let setup: String?
     /// Gets the samples of the broadcast.
     public let upload: String?
-    /// What the programs are called with. Not in a manifest's file.
+    /// The arguments of the programs. Not in a manifest's file.
     public internal(set) var setupArguments: [String] = []
     public internal(set) var uploadArguments: [String] = []
     /// It comes with `share`, and is no file.
@@ -31,7 +31,7 @@ public struct ExtensionManifest: Hashable, Sendable {
 
     public var id: ServiceID { description.id }
     public var name: String { description.name }
-    /// Where the broadcast goes, for people: the service's `HOST:PORT`, or that of its relay, or the upload program.
+    /// The destination of the broadcast, for people: `HOST:PORT` of the service or its relay, or the upload program.
     public var destination: String { isShipped ? "comes with share" : upload ?? service?.destination ?? "" }
 
     package init(

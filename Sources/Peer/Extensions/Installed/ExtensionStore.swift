@@ -10,7 +10,7 @@ import MediaCore
 ///
 /// Every call reads the files, so changes by other processes take effect at once.
 public struct ExtensionStore: Sendable {
-    /// What `list` has found. A manifest that cannot be used does not hide the others.
+    /// The result of `list`. A manifest that cannot be used does not hide the others.
     public struct Listing: Sendable {
         /// In the order of their identifiers.
         public let extensions: [ExtensionManifest]

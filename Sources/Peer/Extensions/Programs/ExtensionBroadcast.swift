@@ -34,10 +34,10 @@ public final class ExtensionBroadcast: Sendable {
         var uploader: (any SampleUploader)?
         /// When it was paused.
         var pausedSince: MediaInstant?
-        /// Why the broadcast ends.
+        /// The reason of the end; nil before it.
         var reason: EndReason?
         var isStopping = false
-        /// How many watch, as the program tells.
+        /// The number of viewers, as the program tells.
         var viewers: Int?
         /// The likes and the newest comment that the program has told.
         var info = ServiceInfo()

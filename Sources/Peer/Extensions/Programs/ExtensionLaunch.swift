@@ -3,7 +3,7 @@ import ExtensionChannel
 import Identifiers
 public import PeerConnection
 
-/// What a broadcast to the upload program of an extension begins with, after the user has agreed.
+/// The values with which a broadcast to the upload program of an extension begins, after the user has agreed.
 public struct ExtensionLaunch: Sendable {
     public let configuration: ExtensionBroadcast.Configuration
 

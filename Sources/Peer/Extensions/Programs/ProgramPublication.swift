@@ -38,7 +38,7 @@ package final class ProgramPublication: Sendable {
                     kind: $0 == .microphone ? .microphoneAudio : .applicationAudio,
                     hasSilenceSuppression: $0 == .microphone)
             },
-            maximumViewers: 1, includesLoopback: true, usesUPnP: false, usesOnlyRelays: false)
+            viewers: ViewerPolicy(maximum: 1), includesLoopback: true, usesUPnP: false, usesOnlyRelays: false)
         let core = LoopBound(loop, making: { Broadcast(loop: loop, settings: settings, source: media) })
         self.loop = loop
         self.core = core

@@ -15,7 +15,7 @@ final class RawUploader: SampleUploader, @unchecked Sendable {
         var statistics = VideoPipelineStatistics()
         /// In the order of `audio`.
         var tracks: [AudioTrackState] = []
-        /// What the sinks get; nil without any.
+        /// The tap that passes samples to the sinks; nil without any.
         var tap: SampleTap?
     }
 

@@ -29,7 +29,7 @@ extension SampleUploader {
     func setBitrate(_ bitrate: Bitrate?) {}
 }
 
-/// What a broadcast captures.
+/// The sources of a broadcast.
 // SAFETY: the screen is used by one thread at a time: the one that starts the uploader, then the video thread.
 struct SampleSources: @unchecked Sendable {
     let screen: any ScreenSource

@@ -145,7 +145,7 @@ package struct PinnedConnector: Sendable {
         }
         var failure: any Error = ChannelError.connectTimeout(.zero)
         for (index, address) in addresses.enumerated() {
-            // What is left is for this one and those after it.
+            // The rest of the time is for this address and those after it.
             let limit = (end - .now()).nanoseconds / Int64(addresses.count - index)
             guard limit > 0 else { break }
             do {

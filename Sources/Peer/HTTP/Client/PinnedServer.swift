@@ -2,7 +2,7 @@ package import Identifiers
 
 /// A server that a link names: its place, and what proves that it is the one.
 package struct PinnedServer: Sendable {
-    /// How messages call it.
+    /// The word for the server in messages.
     package enum Role: Sendable {
         case host, service
     }

@@ -1,6 +1,6 @@
 public import MediaCore
 
-/// Why a viewer cannot join. `description` is a sentence for people and contains no secret.
+/// The reason why a viewer cannot join. `description` is a sentence for people and contains no secret.
 public struct SignalingError: Error, Sendable, CustomStringConvertible {
     public enum Code: Sendable, Equatable {
         /// No process listens on that port.

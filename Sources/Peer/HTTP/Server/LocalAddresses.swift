@@ -16,7 +16,7 @@ public enum LocalAddresses {
         return found.sorted { $0.rank < $1.rank }.map(\.text)
     }
 
-    /// Where a server listens whose owner wants `host`, and the address for its link.
+    /// The address at which a server listens whose owner wants `host`, and the address for its link.
     ///
     /// A socket at "0.0.0.0" is for IPv4 alone, and one at "::" for both. So "0.0.0.0" becomes "::" where there are
     /// IPv6 addresses alone, and a link never names an address at which nothing listens.

@@ -51,7 +51,7 @@ package struct RequestLimiter: Sendable {
         package var connections = 512
         /// Places among `connections` that only addresses with a valid token may use.
         package var reservedConnections = 64
-        /// How long an address counts as admitted after its last request with a valid token.
+        /// The time for which an address counts as admitted after its last request with a valid token.
         var admittedFor: Duration = .seconds(600)
         /// Addresses that are remembered.
         package var addresses = 4_096
@@ -108,7 +108,7 @@ package struct RequestLimiter: Sendable {
 
     /// The share of a common bucket that is for addresses which use it rarely.
     package static let reserved = 0.25
-    /// How long a new address has to wait when no other one can be remembered, in seconds.
+    /// The time that a new address has to wait when no other one can be remembered, in seconds.
     private static let fullDelay = 10
 
     let limits: Limits

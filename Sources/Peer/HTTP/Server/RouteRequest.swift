@@ -48,7 +48,7 @@ package struct RouteRequest: Sendable {
         return path.dropFirst().first.flatMap { ServiceID($0) }
     }
 
-    /// What the path names if it has a tunnel at this server.
+    /// The broadcast or service of the path, which may have a tunnel at this server.
     package var tunnelID: TunnelID? { broadcast.map { .broadcast($0) } ?? service.map { .service($0) } }
 
     package var bodyText: String { String(buffer: body) }

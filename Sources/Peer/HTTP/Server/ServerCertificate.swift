@@ -70,7 +70,7 @@ public struct ServerCertificate: Sendable {
     public var hasExpired: Bool { time(nil) > expiry }
 }
 
-/// Why two files are no certificate and its key. `description` says it of them: "has no certificate in PEM".
+/// The reason why two files are no certificate and its key. `description` says it: "has no certificate in PEM".
 public enum ServerCertificateError: Error, Equatable, CustomStringConvertible {
     case noCertificate, noKey, encryptedKey, keyDoesNotMatch, noName
 

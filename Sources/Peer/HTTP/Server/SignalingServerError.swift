@@ -1,7 +1,7 @@
 import Glibc
 import NIOCore
 
-/// Why the server does not run, or does not take a broadcast or a service. `description` is a sentence for people.
+/// The reason why the server does not run, or does not take a broadcast or a service. `description` is a sentence.
 public struct SignalingServerError: Error, CustomStringConvertible {
     public enum Code: Sendable {
         case portInUse, notPermitted, addressNotHere, unknownHost, tls, alreadyStarted, other

@@ -22,7 +22,7 @@ extension StreamEvent {
     package var lastingKey: String { name }
     package func marked(_ mark: String) -> Self? { nil }
 
-    /// What is kept for streams that open later; nil: nothing.
+    /// The text that is kept for streams that open later; nil: none.
     package var kept: (key: String, text: String)? { lasting.map { ($0.lastingKey, $0.serialized) } }
 
     /// The event as text of `text/event-stream`: its name, and one `data:` line of JSON.

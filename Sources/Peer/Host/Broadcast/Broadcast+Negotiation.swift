@@ -20,9 +20,7 @@ extension Broadcast {
             for old in viewers.replaced(by: viewer) { end(old, .replaced) }
             makeRoom(for: viewer)
             guard !viewers.isFull else { throw OfferRefusal(.busy, "The host has as many viewers as it can serve.") }
-            let description = ViewerDescription(
-                name: viewer.name, kind: viewer.kind, address: viewer.address, words: words, records: viewer.records)
-            pending = try connections.open(to: viewer, description, as: .answerer)
+            pending = try connections.open(to: viewer, ViewerDescription(viewer, words: words), as: .answerer)
         } catch {
             return done(.failure(error))
         }

@@ -22,11 +22,10 @@ extension Broadcast {
         let pending: PendingPeer
         do throws(OfferRefusal) {
             guard !isEnded else { throw OfferRefusal(.ended, "The broadcast has ended.") }
-            guard viewers.count + offers.count < settings.maximumViewers else {
+            guard viewers.count + offers.count < settings.viewers.maximum else {
                 throw OfferRefusal(.busy, "The host has as many viewers as it can serve.")
             }
-            var description = ViewerDescription(
-                name: receiver.name, kind: receiver.kind, address: receiver.address, words: "")
+            var description = ViewerDescription(receiver, words: "")
             description.isPublication = true
             pending = try connections.open(to: receiver, description, as: .offerer)
         } catch {

@@ -51,7 +51,7 @@ package final class Broadcast {
         package var fingerprint: [UInt8]
         package var maximumBitrate: Bitrate
         package var audio: [AudioTrack]
-        package var maximumViewers: Int
+        package var viewers: ViewerPolicy
         /// Bounds the ICE agents of all viewers.
         package var agents = ICEAgentPool.Limits()
         /// The UDP port that all viewers share; nil: each has sockets of its own.
@@ -67,28 +67,24 @@ package final class Broadcast {
         package var usesOnlyRelays: Bool
         /// The name that viewers see.
         package var name: String?
-        /// Returns the bitrate limit of one viewer, which applies if it is less than `maximumBitrate`; nil for none.
-        package var viewerLimit: (@Sendable (ViewerDescription) -> Bitrate?)?
         package var capabilities = MediaCapabilities.sending
 
         package init(
             identity: SecureTransport.Identity, fingerprint: [UInt8], maximumBitrate: Bitrate, audio: [AudioTrack],
-            maximumViewers: Int, agents: ICEAgentPool.Limits = ICEAgentPool.Limits(), localAddresses: [String]? = nil,
-            includesLoopback: Bool, usesUPnP: Bool, usesOnlyRelays: Bool, name: String? = nil,
-            viewerLimit: (@Sendable (ViewerDescription) -> Bitrate?)? = nil
+            viewers: ViewerPolicy, agents: ICEAgentPool.Limits = ICEAgentPool.Limits(), localAddresses: [String]? = nil,
+            includesLoopback: Bool, usesUPnP: Bool, usesOnlyRelays: Bool, name: String? = nil
         ) {
             self.identity = identity
             self.fingerprint = fingerprint
             self.maximumBitrate = maximumBitrate
             self.audio = audio
-            self.maximumViewers = maximumViewers
+            self.viewers = viewers
             self.agents = agents
             self.localAddresses = localAddresses
             self.includesLoopback = includesLoopback
             self.usesUPnP = usesUPnP
             self.usesOnlyRelays = usesOnlyRelays
             self.name = name
-            self.viewerLimit = viewerLimit
         }
     }
 
@@ -116,7 +112,7 @@ package final class Broadcast {
         loop: EventLoop, settings: Settings, source: any EncodedMediaSource, agents: ICEAgentPool? = nil,
         places: ViewerPlaces? = nil
     ) {
-        viewers = ViewerRoster(places: [ViewerPlaces(settings.maximumViewers)] + [places].compactMap(\.self))
+        viewers = ViewerRoster(places: [ViewerPlaces(settings.viewers.maximum)] + [places].compactMap(\.self))
         self.loop = loop
         connections = PeerConnectionFactory(loop: loop, settings: settings, agents: agents)
         self.source = source

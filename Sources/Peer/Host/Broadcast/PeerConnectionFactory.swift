@@ -26,7 +26,7 @@ struct PeerConnectionFactory {
         self.loop = loop
         self.settings = settings
         self.agents = agents ?? ICEAgentPool(settings.agents)
-        allowances = ViewerAllowances(viewers: settings.maximumViewers, now: MonotonicClock.now)
+        allowances = ViewerAllowances(viewers: settings.viewers.maximum, now: MonotonicClock.now)
     }
 
     /// Opens a connection to a peer, within the limits of its place and of its allowance, and starts to gather
@@ -94,7 +94,7 @@ struct PeerConnectionFactory {
 
     private func parameters(of pending: PendingPeer, _ remote: some RemoteDescription) -> SenderParameters {
         let ssrcs = pending.ssrcs
-        let limit = settings.viewerLimit?(pending.description)
+        let limit = settings.viewers.bitrateLimit?(pending.description)
         let maximum = min(limit ?? settings.maximumBitrate, settings.maximumBitrate)
         var result = SenderParameters(
             video: (settings.capabilities.hasVideo ? remote.video.first : nil).map {

@@ -1,3 +1,16 @@
+import Admission
+package import MediaCore
+
+/// The limits and rights of a broadcast's viewers, as its host or relay sets them.
+public struct ViewerPolicy: Sendable {
+    /// Maximum number of concurrent viewers.
+    public var maximum: Int
+    /// Returns the bitrate limit of one viewer, which applies if it is less than the broadcast's; nil for none.
+    package var bitrateLimit: (@Sendable (ViewerDescription) -> Bitrate?)?
+
+    public init(maximum: Int) { self.maximum = maximum }
+}
+
 /// A viewer or a knocking client, as it is shown to people.
 public struct ViewerDescription: Sendable, Equatable {
     public var name: String
@@ -17,5 +30,10 @@ public struct ViewerDescription: Sendable, Equatable {
         self.address = address
         self.words = words
         self.records = records
+    }
+
+    init(_ viewer: Viewer, words: String) {
+        self.init(
+            name: viewer.name, kind: viewer.kind, address: viewer.address, words: words, records: viewer.records)
     }
 }

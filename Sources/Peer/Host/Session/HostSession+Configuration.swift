@@ -20,11 +20,9 @@ extension HostSession {
         public var maximumBitrate: Bitrate
         /// nil: detected from the screen's activity.
         public var contentHint: ContentHint?
-        public var maximumViewers: Int
+        public var viewers: ViewerPolicy
         /// The broadcast's name that viewers see; nil for none.
         public var name: String?
-        /// Returns the bitrate limit of one viewer, which applies if it is less than `maximumBitrate`; nil for none.
-        var viewerLimit: (@Sendable (ViewerDescription) -> Bitrate?)?
         /// The relay over which viewers reach this host; nil: they reach it at `linkHost`.
         public var tunnel: PairedService?
         /// Of those who reach this host over a relay: how many it sends to itself. With more, it publishes to the
@@ -63,7 +61,7 @@ extension HostSession {
             self.framesPerSecond = framesPerSecond
             self.maximumBitrate = maximumBitrate
             self.contentHint = contentHint
-            self.maximumViewers = maximumViewers
+            viewers = ViewerPolicy(maximum: maximumViewers)
             self.name = name
         }
     }
@@ -77,15 +75,14 @@ extension HostSession.Configuration {
             identity: .init(identity),
             fingerprint: identity.fingerprint, maximumBitrate: maximumBitrate,
             audio: audio,
-            maximumViewers: maximumViewers,
+            viewers: viewers,
             // The agents of one viewer: the one in use, one of a restart, and one that is closing.
             agents: .init(
-                agents: maximumViewers * 3, descriptors: descriptors.agents,
+                agents: viewers.maximum * 3, descriptors: descriptors.agents,
                 reserve: descriptors.reserve / 2),
             localAddresses: mediaAddresses,
             includesLoopback: mediaAddresses == nil, usesUPnP: usesUPnP,
-            usesOnlyRelays: usesOnlyRelays, name: name,
-            viewerLimit: viewerLimit)
+            usesOnlyRelays: usesOnlyRelays, name: name)
         settings.ports = mediaPorts
         return settings
     }

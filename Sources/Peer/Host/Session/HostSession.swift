@@ -106,7 +106,7 @@ public final class HostSession: Sendable {
         // that nobody has noticed yet do not keep out viewers that join again.
         broadcast.name = configuration.name
         broadcast.videoCodec = .vp8
-        broadcast.sessionCapacity = configuration.maximumViewers * 2
+        broadcast.sessionCapacity = configuration.viewers.maximum * 2
         broadcast.iceServers = servers.servers
         broadcast.refusalTimeout = .seconds(KnockHandler.refusalSeconds)
         warnOfLimits()

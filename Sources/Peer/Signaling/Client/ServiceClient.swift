@@ -4,11 +4,11 @@ import HTTPTypes
 public import Identifiers
 import NIOHTTP1
 
-/// What a service gives to a host that may broadcast to it. The token stays in the ``ServiceClient``.
+/// The grant of a service to a host that may broadcast to it. The token stays in the ``ServiceClient``.
 public struct ServiceGrant: Sendable, Equatable {
     /// The time within which the session has to be published.
     public let lease: Duration
-    /// Where people can watch.
+    /// The URL at which people can watch.
     public let broadcastURL: String?
     /// The service's STUN and TURN servers, at most 16.
     public let iceServers: [ICEServer]

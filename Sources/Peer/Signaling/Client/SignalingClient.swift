@@ -20,13 +20,13 @@ public actor SignalingClient: EndpointClient {
     let clientInstance = ClientInstanceID.random()
     public nonisolated let http: PinnedHTTPClient
     var fingerprint: [UInt8]?
-    /// Where layers of the present session are selected; nil: the host takes no selection.
+    /// The resource at which layers of the present session are selected; nil: the host takes no selection.
     var layerResource: String?
     /// For other servers of the broadcast, after an accepted knock; nil if there are none.
     public internal(set) var pass: String?
     /// The last knock; nil before the first one.
     package internal(set) var origin: KnockOrigin?
-    /// Where the host wants the viewer to watch, after an accepted knock; nil: here.
+    /// The server at which the host wants the viewer to watch, after an accepted knock; nil: this one.
     public internal(set) var redirect: SignedRedirect?
 
     public init(link: Link, configuration: Configuration = Configuration()) throws(SignalingError) {

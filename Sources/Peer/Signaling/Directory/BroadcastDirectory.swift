@@ -119,7 +119,7 @@ public struct BroadcastDirectory: Sendable {
         return (ranks.prefix(max(0, query.limit)).map { records[$0.place].value.entry }, ranks.count)
     }
 
-    /// What a broadcast is sorted by: a record is large to move.
+    /// The values by which a broadcast is sorted. A whole record is large to move.
     private struct Rank {
         var viewers: Int
         var since: Int

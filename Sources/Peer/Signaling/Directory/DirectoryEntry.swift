@@ -5,7 +5,7 @@ import MediaCore
 /// A broadcast in the directory of a relay, as programs read it (`GET /broadcasts`). Of a relay's answer, all texts are
 /// unverified.
 public struct DirectoryEntry: Codable, Hashable, Sendable {
-    /// How media reaches the viewers.
+    /// The route of media to the viewers.
     public enum Route: String, Codable, Sendable {
         /// Over the relay.
         case relay

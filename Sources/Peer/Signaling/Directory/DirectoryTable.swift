@@ -40,7 +40,7 @@ public final class DirectoryTable: Sendable {
     }
 }
 
-/// How a server lists broadcasts.
+/// The settings of a server's list of broadcasts.
 public struct DirectorySettings: Sendable {
     /// A label of its entries.
     public var region: String?

@@ -6,7 +6,7 @@ public struct Listing: Sendable, Hashable {
     public var title: String
     /// The viewers' link of a host that is reached over the relay; nil for a broadcast over the relay, which knows it.
     public var link: Link?
-    /// How many watch, for a host with a tunnel.
+    /// The number of viewers, for a host with a tunnel.
     public var viewers: Int?
 
     public init(title: String, link: Link? = nil, viewers: Int? = nil) {
@@ -41,7 +41,7 @@ struct ListingDocument: Codable {
 /// The JSON of `GET /broadcasts`.
 struct DirectoryDocument: Codable {
     var broadcasts: [DirectoryEntry]
-    /// How many there are; those with the most viewers are in the document.
+    /// The number of broadcasts; those with the most viewers are in the document.
     var total: Int
 
     init(broadcasts: [DirectoryEntry], total: Int) {

@@ -8,7 +8,7 @@ public enum HostEvent: StreamEvent, TabulatedEvent, Equatable {
     /// The broadcast has ended; no event follows.
     case ended(reason: String)
     case viewerCount(Int)
-    /// How many of the viewers say that they record.
+    /// The number of viewers that say that they record.
     case recorderCount(Int)
     /// The publisher sends to this server: at the beginning of each stream, and after ``inactive``.
     case active

@@ -3,7 +3,7 @@ public import HTTP
 public import Identifiers
 public import MediaCore
 
-/// What a service reports about a broadcast that it receives.
+/// The report of a service about a broadcast that it receives.
 public struct ServiceInfo: Sendable, Equatable {
     public struct Comment: Sendable, Equatable {
         public var name: String
@@ -31,7 +31,7 @@ public struct ServiceInfo: Sendable, Equatable {
 /// An event that a service sends to the host of a session.
 public enum ServiceEvent: StreamEvent, TabulatedEvent, Equatable {
     case serviceInfo(ServiceInfo)
-    /// Where people can watch: an `http` or `https` URL.
+    /// The URL at which people can watch: `http` or `https`.
     case broadcastURL(String)
     /// All candidates that the service gathered after its answer, as a trickle fragment (RFC 8840).
     case candidates(fragment: String)
@@ -41,7 +41,7 @@ public enum ServiceEvent: StreamEvent, TabulatedEvent, Equatable {
     case viewerWithdrawn(KnockID)
     /// The links of other relays to which the host can publish if this one goes.
     case alternates([String])
-    /// What the slowest viewer of a relay can get, audio and headers included; nil: as much as the others.
+    /// The bitrate that the slowest viewer of a relay can get, with audio and headers; nil: as much as the others.
     case slowestBitrate(Bitrate?)
     /// The relay is about to stop: the host goes on at one of its alternates.
     case reconnect

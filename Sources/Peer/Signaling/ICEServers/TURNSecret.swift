@@ -5,7 +5,7 @@ public import Foundation
 /// (draft-uberti-behave-turn-rest-00 section 2.2; coturn's `use-auth-secret`).
 public struct TURNSecret: Sendable {
     private let key: SymmetricKey
-    /// How long credentials are valid, in seconds.
+    /// The lifetime of credentials, in seconds.
     private let lifetime: TimeInterval
 
     /// The longest session: coturn checks a credential again with each allocation and permission.

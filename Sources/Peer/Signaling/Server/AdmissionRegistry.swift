@@ -32,7 +32,7 @@ final class AdmissionRegistry: Sendable {
         /// Sessions of one address with the fixed token.
         var perFixedAddress: Int { max(1, all / 4) }
 
-        /// What of the owner's has no room for another session with the fixed token.
+        /// Returns the limit that leaves the owner no room for another session with the fixed token; nil: none.
         func full(_ owner: SessionOwner, _ taken: [SessionOwner]) -> PairingRegistry.Full? {
             let own = taken.filter(\.isFixed)
             guard own.count(where: { $0.fingerprint == owner.fingerprint }) < perFixedCertificate else {

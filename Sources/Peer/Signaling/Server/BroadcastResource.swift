@@ -15,7 +15,7 @@ final class BroadcastResource: Sendable {
     let admissions: AdmissionRegistry
     let knocks: KnockRegistry
     let endpoint: Endpoint
-    /// Where admitted viewers are sent; nil: nowhere.
+    /// Returns the server to which an admitted viewer is sent; nil: none.
     private let redirecting = Mutex<(@Sendable (Viewer) -> SignedRedirect?)?>(nil)
 
     /// - Parameter pollTimeout: how long a poll of a knock is held.
@@ -42,7 +42,7 @@ final class BroadcastResource: Sendable {
             KnockApprovalHandler.State(table: KnockTable(limits: configuration.knockLimits)), poll: pollTimeout)
     }
 
-    /// Where an admitted viewer is to watch; nil: here.
+    /// Returns the server at which an admitted viewer is to watch; nil: this one.
     func redirect(_ viewer: Viewer) -> SignedRedirect? {
         let redirect = redirecting.withLock { $0 }
         return redirect?(viewer)

@@ -53,7 +53,7 @@ struct AdmissionDocument: Codable {
     var iceServers: [ICEServer]
     /// base64url, for other servers of the broadcast.
     var pass: String?
-    /// Where the viewer is to watch.
+    /// The server at which the viewer is to watch.
     var reconnect: SignedRedirect?
 }
 

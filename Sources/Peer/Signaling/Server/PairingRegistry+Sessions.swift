@@ -34,7 +34,7 @@ extension PairingRegistry {
         var replaces: SessionID?
     }
 
-    /// What has no room for another session with the fixed token; how many there are.
+    /// The limit that leaves no room for another session with the fixed token, with its value.
     enum Full: Sendable {
         case service(Int)
         case address(Int, of: Int)

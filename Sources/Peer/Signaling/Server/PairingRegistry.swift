@@ -147,7 +147,7 @@ extension PairingRegistry {
         }
     }
 
-    /// What the host and this service sign; nil if the pairing is not known.
+    /// Returns the bytes that the host and this service sign; nil if the pairing is not known.
     func transcript(of ticket: KnockID) -> PairingTranscript? {
         withState { $0.table.request(of: ticket)?.transcript }
     }

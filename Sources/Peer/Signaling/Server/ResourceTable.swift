@@ -6,7 +6,7 @@ import Synchronization
 /// A broadcast or a service, as a server finds it in the path of a request.
 protocol ServedResource: AnyObject, Sendable {
     associatedtype ID: Hashable & Sendable
-    /// What messages call it.
+    /// The word for a resource in messages.
     static var noun: String { get }
     static var existsCode: SignalingServerError.Code { get }
     static var fullCode: SignalingServerError.Code { get }

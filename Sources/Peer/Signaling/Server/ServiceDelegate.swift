@@ -7,7 +7,7 @@ public struct Publisher: Sendable {
     public let pairing: KnockID?
     /// The application whose frames it publishes, as the host says; nil without a pairing.
     public let application: ApplicationInfo?
-    /// What the host's user has entered, by the names of the service's setup fields.
+    /// The values that the host's user has entered, by the names of the service's setup fields.
     public let setup: [String: String]
     /// The program that sent the offer, by its `User-Agent`. Not verified.
     public let kind: String

@@ -61,7 +61,7 @@ extension ServiceRoutes {
     }
 }
 
-/// What became of a request to be listed.
+/// The result of a request to be listed.
 public enum ListingOutcome: Sendable {
     case listed
     /// The publisher has no broadcast that can be watched.

@@ -124,7 +124,7 @@ extension ServiceRoutes {
     }
 
     private static var livenessInterval: Duration { .seconds(5) }
-    /// How long a host may take to connect again, for example in another network.
+    /// The time that a host has to connect again, for example in another network.
     private static var absenceLimit: Duration { .seconds(60) }
 
     private func respond(

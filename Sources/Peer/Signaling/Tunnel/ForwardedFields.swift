@@ -5,7 +5,7 @@ import Identifiers
 import Identity
 import NIOCore
 
-/// What passes between a viewer and the host of a tunnel, or between a host and a service.
+/// The fields and media types that pass between a viewer and the host of a tunnel, or between a host and a service.
 ///
 /// All that is reached over a relay has one origin, so a host must not be able to make the relay deliver a page or a
 /// script, ask for a password, or send a viewer with its token elsewhere.

@@ -11,7 +11,7 @@ import Synchronization
 /// events, and returns the host's responses. Safe from any thread.
 ///
 /// A service is reached in the same way: it is the host here, and the hosts that broadcast to it are the viewers.
-/// What both sides prove to each other passes through unread. Bounded: a response begins within 30 s, and the
+/// The proofs of both sides pass through unread. Bounded: a response begins within 30 s, and the
 /// requests that wait for one, the events that the host has not read, and the parts that viewers have not read are
 /// limited in number and bytes, in all and for each address.
 final class ReverseTunnel: Sendable {

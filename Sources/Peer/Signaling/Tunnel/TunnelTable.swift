@@ -19,7 +19,7 @@ final class TunnelTable: Sendable {
     private struct Owner {
         /// SHA-256 of the owner's certificate.
         let fingerprint: [UInt8]
-        /// Where it came from first.
+        /// The address from which it came first.
         let address: AddressKey
         /// When there was a tunnel last; greater is later.
         var used: Int
@@ -29,7 +29,7 @@ final class TunnelTable: Sendable {
         var tunnels: [TunnelID: ReverseTunnel] = [:]
         var ids: [SessionID: TunnelID] = [:]
         var owners: [TunnelID: Owner] = [:]
-        /// How many identifiers each certificate has.
+        /// The number of identifiers of each certificate.
         var ofCertificate: [[UInt8]: Int] = [:]
         var ofAddress = AddressShares()
         var uses = 0

@@ -2,7 +2,7 @@ public import Admission
 public import HTTP
 public import Identifiers
 
-/// Where a broadcast is published: a service peer, or another WHIP endpoint (RFC 9725). One session at a time.
+/// A service peer, or another WHIP endpoint (RFC 9725), to which a broadcast is published. One session at a time.
 public protocol PublishingEndpoint: Sendable {
     /// For people; not verified.
     var name: String { get }
@@ -28,7 +28,7 @@ public protocol PublishingEndpoint: Sendable {
     /// Restarts ICE (RFC 9725 section 4.3.2).
     /// - Throws: `.gone` if the endpoint does not have the session any more.
     func restart(_ fragment: String, timeout: Duration) async throws(SignalingError) -> RestartAnswer
-    /// What the endpoint tells of the broadcast; nil if it tells nothing.
+    /// The events of the endpoint about the broadcast; nil if it sends none.
     func events() async throws(SignalingError) -> AsyncThrowingStream<ServiceEvent, any Error>?
     /// Sends the decision about a viewer, if the endpoint has asked.
     func decide(_ decision: KnockDecision, about knock: KnockID) async

@@ -54,7 +54,6 @@ extension ViewerSession {
 
     func handle(_ event: HostEvent, of connection: ViewerConnection) async {
         func tell(_ word: State.HostWord) { handle(.told(connection.number, word)) }
-        func report(_ event: ViewerEvent) { handle(.report(connection.number, event, ofAny: false)) }
         switch event {
         case .ended(let reason): tell(.ended(ViewerFailure(EndReason(.hostEnded, reason))))
         case .removed(let reason): tell(.ended(ViewerFailure(EndReason(.removed, reason))))
@@ -62,8 +61,6 @@ extension ViewerSession {
         case .inactive: tell(.publisherInterrupted(true))
         case .paused: tell(.paused(true))
         case .resumed: tell(.paused(false))
-        case .viewerCount(let count): report(.viewerCount(count))
-        case .recorderCount(let count): report(.recorderCount(count))
         case .candidates(let text): await connection.addCandidates(text)
         case .alternates(let alternates): tell(.alternates(alternates.links(of: connection.link)))
         case .reconnect(let redirect?):
@@ -71,8 +68,9 @@ extension ViewerSession {
             if let order = await checked(redirect, of: connection, after: last) { tell(.redirect(order)) }
         case .reconnect(nil): tell(.stopping)
         case .returnToHost: tell(.returnToHost)
-        case .layers(let found): report(.layers(found.layers))
         case .other: break
+        // The session does nothing about it.
+        default: handle(.report(connection.number, .hostEvent(event), ofAny: false))
         }
     }
 }

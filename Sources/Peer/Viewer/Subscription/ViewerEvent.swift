@@ -1,5 +1,6 @@
 public import MediaCore
 public import PeerConnection
+public import Signaling
 
 public enum ViewerEvent: Sendable {
     /// The knock waits for the host's answer; the words are for comparing.
@@ -14,11 +15,6 @@ public enum ViewerEvent: Sendable {
     case waiting(MediaDuration)
     /// The host is heard again.
     case resumed(path: String, after: MediaDuration)
-    case viewerCount(Int)
-    /// The number of viewers that say that they record; emitted when it changes.
-    case recorderCount(Int)
-    /// The temporal layers of the video that the host or relay has for this viewer, from the base on.
-    case layers([VideoLayer])
     /// The connection between the publisher and the relay is interrupted.
     case publisherInterrupted
     /// The publisher sends to the relay again.
@@ -26,5 +22,7 @@ public enum ViewerEvent: Sendable {
     /// The host has paused the broadcast: no media comes until it resumes it.
     case broadcastPaused
     case broadcastResumed
+    /// An event of the host that changes nothing in the session, such as a count.
+    case hostEvent(HostEvent)
     case notice(Notice)
 }

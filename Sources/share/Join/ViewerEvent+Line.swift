@@ -1,0 +1,80 @@
+import CommandSupport
+import LinuxRuntime
+import MediaCore
+import ShareKit
+import Signaling
+import Viewer
+
+/// The printed form of an event: a JSON event, and a sentence on stderr.
+struct EventLine {
+    let event: String
+    let fields: [(String, JSONValue)]
+    /// Nil: people are told nothing.
+    let sentence: String?
+
+    init(_ event: String, _ fields: KeyValuePairs<String, JSONValue> = [:], _ sentence: String? = nil) {
+        self.event = event
+        self.fields = fields.map { ($0, $1) }
+        self.sentence = sentence
+    }
+
+    init(_ event: String, _ sentence: String) { self.init(event, [:], sentence) }
+}
+
+extension DataOutput {
+    func write(_ line: EventLine) {
+        event(line.event, line.fields)
+        if let sentence = line.sentence { ErrorOutput.writeLine("share: \(sentence)") }
+    }
+}
+
+extension ViewerEvent {
+    /// Nil: the event is not printed, or is a notice.
+    var line: EventLine? {
+        switch self {
+        case .knocking(let words):
+            EventLine(
+                "knock", ["words": .string(words)], "waiting for the host to let you in; your words are: \(words)")
+        case .accepted: EventLine("accepted")
+        case .connected(let path): EventLine("connected", ["path": .string(path)], "connected (\(path))")
+        case .interrupted: EventLine("interrupted", "no packets from the host; reconnecting for 30 s")
+        case .resumed(let path, let silence):
+            EventLine(
+                "resumed", ["path": .string(path), "afterMs": .init(milliseconds: silence.inMilliseconds)],
+                "connected again (\(path))")
+        case .publisherInterrupted:
+            EventLine("publisher-interrupted", ViewerReporter.interruptionSentence)
+        case .publisherResumed: EventLine("publisher-resumed", "the host sends to the relay again")
+        case .broadcastPaused: EventLine("paused", "the host has paused the broadcast")
+        case .broadcastResumed: EventLine("resumed", "the host has resumed the broadcast")
+        case .hostEvent(let event): event.line
+        case .named, .waiting, .notice: nil
+        }
+    }
+}
+
+extension HostEvent {
+    /// Nil: the session acts on the event, and reports what it does.
+    fileprivate var line: EventLine? {
+        switch self {
+        case .viewerCount(let count): EventLine("viewers", ["viewers": .integer(count)])
+        case .recorderCount(let count):
+            EventLine(
+                "recorders", ["recorders": .integer(count)],
+                count > 0 ? "a viewer records this session" : "no viewer records any more")
+        case .layers(let found): EventLine("layers", ["layers": .list(found.layers.map(\.json))])
+        case .ended, .removed, .active, .inactive, .paused, .resumed, .candidates, .alternates, .reconnect,
+            .returnToHost, .other:
+            nil
+        }
+    }
+}
+
+extension VideoLayer {
+    fileprivate var json: JSONValue {
+        .object([
+            "layer": .integer(Int(temporalLayer)), "bitrateKbit": .integer(bitrate.kilobitsPerSecond),
+            "width": size.map { .integer($0.width) } ?? .null, "height": size.map { .integer($0.height) } ?? .null,
+        ])
+    }
+}
