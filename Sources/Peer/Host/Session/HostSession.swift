@@ -108,7 +108,7 @@ public final class HostSession: Sendable {
         broadcast.videoCodec = .vp8
         broadcast.sessionCapacity = configuration.maximumViewers * 2
         broadcast.iceServers = servers.servers
-        broadcast.refusalTimeout = .seconds(KnockHandler.refusalSeconds)
+        broadcast.knockLimits.refusal = .seconds(KnockHandler.refusalSeconds)
         warnOfLimits()
         if let addresses = await servers.lookUp() {
             core.perform { $0.servers = addresses }
