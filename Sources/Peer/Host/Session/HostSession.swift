@@ -45,7 +45,7 @@ public final class HostSession: Sendable {
         self.configuration = configuration
         self.identity = identity
         self.emit = emit
-        let servers = ICEServerMonitor(configuration.iceServers, granted: configuration.grantedServers, emit: emit)
+        let servers = ICEServerMonitor(configuration.ice.servers, granted: configuration.ice.grantedServers, emit: emit)
         self.servers = servers
         let descriptors = DescriptorPlan.ofThisProcess
         self.descriptors = descriptors
@@ -172,7 +172,7 @@ public final class HostSession: Sendable {
             throw .hostStopped
         }
         keepServersValid(of: relay)
-        if let limit = configuration.directViewers { startHandover(to: relay, of: broadcast.id, beyond: limit) }
+        startHandover(to: relay, of: broadcast.id)
         do throws(SignalingError) {
             try await tunnel.start()
         } catch {
@@ -189,7 +189,7 @@ public final class HostSession: Sendable {
     }
 
     private func makeRenewal() -> ICEServerRenewal {
-        ICEServerRenewal { [servers, signaling, core, own = configuration.iceServers] granted in
+        ICEServerRenewal { [servers, signaling, core, own = configuration.ice.servers] granted in
             servers.use(own, granted: granted)
             signaling.use(servers.servers)
             let addresses = await servers.lookUp()
