@@ -262,7 +262,7 @@ public final class HostSession: Sendable {
         case .publication(let publication):
             statistics?.viewers = publication.viewers ?? 0
             statistics?.destination = BroadcastReceiver(
-                name: publication.client.service.name, countsViewers: publication.viewers != nil, publication.info)
+                name: publication.client.name, countsViewers: publication.viewers != nil, publication.info)
         case .tunnel(_, let handover?):
             guard var audience = await core.ifRunning({ $0.audience }) else { break }
             audience.add(signaling.viewersElsewhere.with { $0 })
