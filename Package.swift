@@ -273,7 +273,7 @@ let package = Package(
             "HostTests",
             [
                 "MediaCore", "Identifiers", "SessionDescription", "MediaEngine", "LinuxRuntime", "OpusCodec",
-                "Identity", "Admission", "Signaling", "PeerConnection", "Host", "Logging", "TestSupport",
+                "Identity", "Admission", "Signaling", "PeerConnection", "PeerEngine", "Host", "Logging", "TestSupport",
             ]),
         tests(
             "ICETransportTests",

@@ -57,15 +57,16 @@ package struct RelayMetrics {
             Double(media.bindingResponses))
         let signaling = statistics.signaling
         add("share_https_requests_total", "Requests.", Double(signaling.requests))
-        add("share_https_connections_total", "Connections.", Double(signaling.connections))
+        add("share_https_connections_total", "Connections.", Double(signaling.connections.accepted))
         add(
             "share_https_refused_total", "Connections and requests over a limit.",
-            Double(signaling.connectionsRefused + signaling.connectionsDisplaced + signaling.requestsLimited))
-        add("share_knocks_total", "Viewers that knocked.", Double(signaling.knocks))
-        add("share_pairings_total", "Publishers that asked to pair.", Double(signaling.pairings))
+            Double(signaling.connections.refused + signaling.connections.displaced + signaling.requestsLimited))
+        add("share_knocks_total", "Viewers that knocked.", Double(signaling.knocks.requests))
+        add("share_pairings_total", "Publishers that asked to pair.", Double(signaling.pairings.requests))
         add(
             "share_wrong_secrets_total", "Wrong proofs, tokens and certificates.",
-            Double(signaling.wrongProofs + signaling.wrongTokens + signaling.wrongFingerprints))
+            Double(
+                signaling.refusals.wrongProofs + signaling.refusals.wrongTokens + signaling.refusals.wrongFingerprints))
     }
 
     private mutating func addBroadcasts(_ all: [RelayStatistics.Broadcast]) {

@@ -28,7 +28,7 @@ struct OutgoingBroadcast: Sendable {
         switch destination {
         case .service(let paired):
             var configuration = configuration
-            configuration.grantedServers = paired.grantedServers
+            configuration.ice.grantedServers = paired.grantedServers
             let session = try HostSession(
                 configuration, identity, media, decide: decide, emit: emit)
             control = session

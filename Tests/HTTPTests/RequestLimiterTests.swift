@@ -11,7 +11,7 @@ import Testing
     private func address(_ number: UInt32) -> AddressKey { AddressKey(ipv4: number) }
     /// A broadcast's bucket of knocks.
     private var knocks: TokenBucket {
-        let rate = BroadcastConfiguration.KnockRate()
+        let rate = BroadcastConfiguration().knockRate
         return TokenBucket(burst: rate.burst, rate: rate.perSecond, now: start)
     }
 
@@ -160,7 +160,7 @@ import Testing
     /// 448 connections of addresses that are not admitted, 64 of each.
     private func full() -> RequestLimiter {
         var limits = RequestLimiter.Limits()
-        limits.allConnectionBurst = 10_000
+        limits.allConnectionRate.burst = 10_000
         var limiter = RequestLimiter(limits: limits, now: start)
         for number: UInt32 in 1...7 {
             for _ in 0..<64 { _ = limiter.connect(address(number), now: start) }
@@ -282,7 +282,7 @@ import Testing
     /// In a table that is not half full, a campus has as many addresses as it likes.
     @Test func aCampusIsManyAddresses() {
         var limits = RequestLimiter.Limits()
-        limits.rareConnectionBurst = 1
+        limits.rareConnectionRate.burst = 1
         var limiter = RequestLimiter(limits: limits, now: start)
         let accepted = (0..<200).count { limiter.connect(six($0), now: start) == .accepted }
         #expect(accepted == 200)
@@ -293,7 +293,7 @@ import Testing
     /// A site with one connection from each of many addresses loses one to a newcomer.
     @Test func aSiteThatHoldsAllConnectionsMakesRoom() {
         var limits = RequestLimiter.Limits()
-        (limits.allConnectionBurst, limits.rareConnectionBurst) = (10_000, 10_000)
+        (limits.allConnectionRate.burst, limits.rareConnectionRate.burst) = (10_000, 10_000)
         var limiter = RequestLimiter(limits: limits, now: start)
         for number in 0..<448 { #expect(limiter.connect(six(number), now: start).isAccepted) }
         #expect(limiter.connect(six(0), now: start) == .refused, "an address of the same site")

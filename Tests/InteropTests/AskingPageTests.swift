@@ -55,7 +55,7 @@ extension InteropTests {
         /// A refusal applies for a time, which the button shows.
         @Test func whoWasRefusedIsToldWhenToAskAgain() async throws {
             try await PageStage.with(
-                configure: { $0.refusalTimeout = .seconds(4) }, decision: { _ in .refused("not now") }
+                configure: { $0.knockLimits.refusal = .seconds(4) }, decision: { _ in .refused("not now") }
             ) {
                 stage in
                 try await Browser.with(.chromium) { browser in

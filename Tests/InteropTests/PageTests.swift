@@ -77,8 +77,9 @@ extension InteropTests {
         }
 
         @Test func nobodyAnswering() async throws {
-            try await PageStage.with(configure: { $0.knockTimeout = .milliseconds(300) }, decision: PageStage.stayAway)
-            { stage in
+            try await PageStage.with(
+                configure: { $0.knockLimits.answer = .milliseconds(300) }, decision: PageStage.stayAway
+            ) { stage in
                 try await Browser.with(.chromium) { browser in
                     try await browser.watch(stage.link.text)
                     #expect(try await browser.waitForState("ended").sentence.hasPrefix("Nobody answered"))
@@ -91,7 +92,7 @@ extension InteropTests {
         func aPageThatWasStoppedKnocksAgainWithTheSameWords(kind: Browser.Kind) async throws {
             let hasReturned = Atomic(false)
             try await PageStage.with(
-                configure: { $0.abandonTimeout = .milliseconds(500) },
+                configure: { $0.knockLimits.abandoned = .milliseconds(500) },
                 decision: { hasReturned.load(ordering: .relaxed) ? .accepted : await PageStage.stayAway($0) }
             ) { stage in
                 try await Browser.with(kind) { browser in
@@ -251,7 +252,7 @@ extension InteropTests {
                     try await browser.watch(link.text)
                     #expect(
                         try await browser.waitForState("error").sentence == "This is not the host that the link names.")
-                    #expect(stage.server.statistics.wrongProofs == 1)
+                    #expect(stage.server.statistics.refusals.wrongProofs == 1)
                 }
             }
         }

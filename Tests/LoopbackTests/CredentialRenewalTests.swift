@@ -126,8 +126,8 @@ struct CredentialRenewalTests {
             listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1", fixedToken: nil, framesPerSecond: 60,
             maximumBitrate: .kilobits(4_000), contentHint: nil)
         configuration.tunnel = paired
-        configuration.iceServers = [own]
-        configuration.grantedServers = paired.grantedServers
+        configuration.ice.servers = [own]
+        configuration.ice.grantedServers = paired.grantedServers
         let host = try HostSession(
             configuration: configuration, identity: identity, source: TestVideoSource(framesPerSecond: 30),
             encoder: VP8Encoder(), audio: [], decide: { _ in .accepted }, emit: { _ in })

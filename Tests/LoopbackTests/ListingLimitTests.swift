@@ -1,9 +1,6 @@
 import LinuxRuntime
 import MediaCore
-import SessionDescription
-import TestSource
 import Testing
-import VPXCodec
 
 @testable import Admission
 @testable import HTTP
@@ -46,43 +43,48 @@ struct ListingLimitTests {
         await relay.session.stop()
     }
 
-    /// Counts the requests to be listed.
+    /// Takes a broadcast, tells the viewers' link a hundred times, and counts the requests to be listed.
     private struct ListingEndpoint: PublishingEndpoint {
-        let requests: Monitor<[ContinuousClock.Instant]>
+        let receiver: PublicationTests.Receiver
+        let requests = Monitor<[ContinuousClock.Instant]>([])
 
         var name: String { "Relay" }
         var host: String { "127.0.0.1" }
         var fingerprint: [UInt8]? { nil }
-        var takesLateCandidates: Bool { true }
+        var takesLateCandidates: Bool { false }
 
         func list() async throws(SignalingError) { requests.change { $0.append(.now) } }
-        func publish(_ sdp: String) async throws(SignalingError) -> OfferAnswer { throw SignalingError(.gone, "none") }
+        func publish(_ sdp: String) async throws(SignalingError) -> OfferAnswer {
+            guard let answer = try? await receiver.answer(sdp) else { throw SignalingError(.gone, "none") }
+            return OfferAnswer(sdp: answer, resource: "", etag: "")
+        }
         func trickle(_ fragment: String) async throws(SignalingError) {}
         func restart(_ fragment: String, timeout: Duration) async throws(SignalingError) -> RestartAnswer {
             throw SignalingError(.gone, "none")
         }
-        func events() async throws(SignalingError) -> AsyncThrowingStream<ServiceEvent, any Error>? { nil }
+        func events() async throws(SignalingError) -> AsyncThrowingStream<ServiceEvent, any Error>? {
+            let (stream, continuation) = AsyncThrowingStream<ServiceEvent, any Error>.makeStream(
+                bufferingPolicy: .bufferingOldest(128))
+            for _ in 0..<100 { continuation.yield(.broadcastURL("https://relay.example/x")) }
+            return stream
+        }
         func close() async {}
     }
 
     /// A relay may tell the viewers' link as often as it likes: the host asks it at most once in five seconds.
     @Test func aHostAsksToBeListedOnceInFiveSeconds() async throws {
-        let host = try HostSession(
-            configuration: .init(
-                listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1", fixedToken: nil, framesPerSecond: 30,
-                maximumBitrate: .kilobits(4_000), contentHint: nil),
-            identity: try .ephemeral(), source: TestVideoSource(framesPerSecond: 30), encoder: VP8Encoder(), audio: [],
-            decide: { _ in .refused(nil) }, emit: { _ in })
-        let requests = Monitor<[ContinuousClock.Instant]>([])
+        let (publisher, receiver) = (try PublicationTests.Publisher(), try PublicationTests.Receiver())
+        let endpoint = ListingEndpoint(receiver: receiver)
+        let told = Monitor(0)
         let publication = ServicePublication(
-            core: host.core, service: ListingEndpoint(requests: requests), admission: nil, isOnly: false,
-            onEvent: { _ in }, report: { _ in })
-        for _ in 0..<100 { await publication.handle(.broadcastURL("https://relay.example/x")) }
-        let times = try #require(await waiting(requests) { $0.count >= 2 ? $0 : nil })
-        #expect(times[1] - times[0] >= .seconds(5))
+            core: publisher.core, service: endpoint, onEvent: { _ in }, report: { _ in told.change { $0 += 1 } })
+        try await publication.open()
+        let times = try #require(await waiting(endpoint.requests) { $0.count >= 2 ? $0 : nil })
+        #expect(told.with { $0 } == 100 && times[1] - times[0] >= .seconds(5))
         // No third one follows from the hundred links.
         await publication.close(EndReason(.stopped, "done"))
-        await host.stop(EndReason(.stopped, "done"))
-        #expect(requests.with { $0.count } == 2)
+        #expect(endpoint.requests.with { $0.count } == 2)
+        await publisher.close()
+        await receiver.close()
     }
 }

@@ -53,9 +53,9 @@ struct RelayHandoverTests {
                 listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1", fixedToken: nil, framesPerSecond: 60,
                 maximumBitrate: .kilobits(4_000), contentHint: nil)
             configuration.tunnel = paired
-            configuration.directViewers = directViewers
-            configuration.calmTime = calmTime
-            if let viewerFlows { configuration.viewerFlows = viewerFlows }
+            configuration.handover.directViewers = directViewers
+            configuration.handover.calmTime = calmTime
+            if let viewerFlows { configuration.handover.viewerFlows = viewerFlows }
             host = try HostSession(
                 configuration: configuration, identity: identity, source: TestVideoSource(framesPerSecond: 30),
                 encoder: VP8Encoder(), audio: [],

@@ -95,8 +95,8 @@ struct RelaySessionTests {
             var configuration = HostSession.Configuration(
                 listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1", fixedToken: nil,
                 framesPerSecond: 60, maximumBitrate: .kilobits(4_000), contentHint: nil)
-            configuration.iceServers = servers
-            configuration.grantedServers = paired.grantedServers
+            configuration.ice.servers = servers
+            configuration.ice.grantedServers = paired.grantedServers
             session = try HostSession(
                 configuration: configuration, identity: identity,
                 source: TestVideoSource(size: size, framesPerSecond: 30), encoder: VP8Encoder(),

@@ -30,8 +30,8 @@ struct RelayTests {
         var configuration = HostSession.Configuration(
             listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1", fixedToken: token, framesPerSecond: 60,
             maximumBitrate: .kilobits(8_000), contentHint: nil)
-        configuration.iceServers = servers
-        configuration.usesOnlyRelays = relaysOnly
+        configuration.ice.servers = servers
+        configuration.ice.usesOnlyRelays = relaysOnly
         let session = try HostSession(
             configuration: configuration, identity: try .ephemeral(), source: TestVideoSource(), encoder: VP8Encoder(),
             audio: [], decide: { _ in .accepted }, emit: emit)

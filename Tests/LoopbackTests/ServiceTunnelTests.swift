@@ -540,17 +540,16 @@ struct LyingRelayMediaTests {
         let other = try await thief.session.start()
         let stage = try await Stage { _, answer in answer }
         let host = try TunnelHost()
-        let paired = try await host.pair(stage.link)
-        let publication = host.session.makePublication(paired) { _ in }
+        try await host.publish(to: stage.link)
+        let publication = try #require(host.session.state.with { $0.publication?.client })
         for event: ServiceEvent in [
             .broadcastURL(
                 Link(
                     host: "127.0.0.1", port: 1, id: .random(), secret: Link.randomSecret(),
                     fingerprint: other.fingerprint
                 ).text), .alternates([other.text]), .reconnect,
-        ] { await publication.handle(event) }
-        #expect(publication.otherPlaces == nil)
-        await publication.close(EndReason(.stopped, "done"))
+        ] { publication.handle(.told(0, event)) }
+        #expect(publication.logic.read { $0.presentNumber == 0 && $0.relays.isEmpty })
         await host.stop()
         #expect(thief.events.with { $0.isEmpty })
         await stage.stop()

@@ -60,23 +60,23 @@ import Testing
 
     @Test func answersThatAreNotReadAreGivenUp() async throws {
         try await SignalingFixture.with(configure: {
-            $0.stallTimeout = .milliseconds(200)
-            $0.limits.requestBurst = 8_000
+            $0.timeouts.stall = .milliseconds(200)
+            $0.limits.requestRate.burst = 8_000
         }) { stage in
             let raw = try await reader(of: stage)
-            try await until { stage.server.statistics.writesTimedOut == 1 }
+            try await until { stage.server.statistics.connections.writesTimedOut == 1 }
             try? await raw.channel.close()
         }
     }
 
     @Test func readersThatAreSlowOverallAreGivenUp() async throws {
         try await SignalingFixture.with(configure: {
-            $0.writeTimeout = .milliseconds(200)
-            $0.limits.requestBurst = 8_000
+            $0.timeouts.write = .milliseconds(200)
+            $0.limits.requestRate.burst = 8_000
         }) { stage in
             let raw = try await reader(of: stage)
-            // The peer reads a record now and then, so that `stallTimeout` alone would not end the connection.
-            while stage.server.statistics.writesTimedOut == 0 {
+            // The peer reads a record now and then, so that `stall` alone would not end the connection.
+            while stage.server.statistics.connections.writesTimedOut == 0 {
                 raw.channel.read()
                 try await Task.sleep(for: .milliseconds(200))
             }
@@ -85,7 +85,7 @@ import Testing
     }
 
     @Test func handshakesHaveADeadline() async throws {
-        try await SignalingFixture.with(configure: { $0.handshakeTimeout = .milliseconds(50) }) { stage in
+        try await SignalingFixture.with(configure: { $0.timeouts.handshake = .milliseconds(50) }) { stage in
             let silent = try await RawConnection.open(stage.link, tls: nil)
             #expect(await silent.rest().isEmpty)
             // The first bytes of a ClientHello.
@@ -95,7 +95,7 @@ import Testing
             // TLS completes, and no request follows.
             let idle = try await RawConnection.open(stage.link)
             #expect(await idle.rest().isEmpty)
-            #expect(stage.server.statistics.handshakesTimedOut == 3)
+            #expect(stage.server.statistics.connections.handshakesTimedOut == 3)
         }
     }
 
@@ -110,15 +110,15 @@ import Testing
                 held.append(try await RawConnection.open(stage.link, from: "127.0.0.\(2 + number % 6)", tls: nil))
             }
             try await until {
-                stage.server.statistics.connections + stage.server.statistics.connectionsRefused >= 48
+                stage.server.statistics.connections.accepted + stage.server.statistics.connections.refused >= 48
             }
-            #expect(stage.server.statistics.connections == 24)
+            #expect(stage.server.statistics.connections.accepted == 24)
             for _ in 0..<3 {
                 let raw = try await RawConnection.open(stage.link, from: "127.0.0.9")
                 raw.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
                 #expect(await raw.rest().hasPrefix("HTTP/1.1 200"))
             }
-            #expect(stage.server.statistics.connectionsDisplaced >= 1)
+            #expect(stage.server.statistics.connections.displaced >= 1)
             for connection in held { connection.channel.close(promise: nil) }
         }
     }
@@ -130,7 +130,7 @@ import Testing
             let answer = await raw.rest()
             #expect(answer.hasPrefix("HTTP/1.1 400 Bad Request\r\n") && answer.contains("https://"))
             #expect(!answer.contains(stage.link.id.text) && !answer.contains("Location"))
-            #expect(stage.server.statistics.plainHTTP == 1)
+            #expect(stage.server.statistics.connections.plainHTTP == 1)
         }
     }
 

@@ -229,7 +229,7 @@ import Testing
             return "v=0"
         }
         var configuration = SignalingServer.Configuration(host: "127.0.0.1")
-        configuration.answerTimeout = .milliseconds(20)
+        configuration.timeouts.answer = .milliseconds(20)
         let server = SignalingServer(identity: identity, configuration: configuration, logger: quiet)
         let broadcast = try server.add(
             BroadcastConfiguration(fixedToken: "let-me-in-please"), delegate: delegate)

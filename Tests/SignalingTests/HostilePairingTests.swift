@@ -29,7 +29,7 @@ import Testing
                     #expect(answer.status == 403 && answer.text.contains("wrong-signature"))
                     #expect(try await host.wire.ask(.GET, opened.place).status == 410, "the pairing is gone")
                 }
-                #expect(stage.delegate.seen.requests.isEmpty && stage.server.statistics.wrongProofs == 4)
+                #expect(stage.delegate.seen.requests.isEmpty && stage.server.statistics.refusals.wrongProofs == 4)
             }
         }
     }
@@ -82,7 +82,7 @@ import Testing
                     let answer = try await host.wire.ask(.POST, stage.link.path + "/pair", body: wrong)
                     #expect(answer.status == 400 && answer.text.contains("malformed"))
                 }
-                #expect(stage.server.statistics.malformed == 8)
+                #expect(stage.server.statistics.refusals.malformed == 8)
             }
         }
     }
@@ -104,7 +104,7 @@ import Testing
                 let resource = try #require(created.headers.first(name: "Location"))
                 #expect(try await host.wire.ask(.DELETE, resource, [bearer(foreign)]).status == 404)
                 #expect(try await host.wire.ask(.GET, resource, [bearer(token)]).status == 204)
-                #expect(stage.server.statistics.wrongFingerprints == 1)
+                #expect(stage.server.statistics.refusals.wrongFingerprints == 1)
             }
         }
     }
@@ -164,7 +164,7 @@ import Testing
     }
 
     @Test func pairingsOfOneAddressAreFew() async throws {
-        try await ServiceFixture.with(configure: { $0.pendingPairingsPerAddress = 2 }) { stage in
+        try await ServiceFixture.with(configure: { $0.pairingLimits.approvals.questions.ofAddress = 2 }) { stage in
             try await stage.host { host in
                 for _ in 0..<2 {
                     _ = try await RawHost(stage: stage, wire: host.wire, identity: try .ephemeral()).open()
@@ -177,7 +177,7 @@ import Testing
     }
 
     @Test func requestsToPairAreLimitedInTime() async throws {
-        try await ServiceFixture.with(configure: { $0.server.limits.knockBurst = 3 }) { stage in
+        try await ServiceFixture.with(configure: { $0.server.limits.knockRate.burst = 3 }) { stage in
             try await stage.host { host in
                 var statuses: [Int] = []
                 for _ in 0..<5 {
@@ -192,7 +192,8 @@ import Testing
     @Test func aHostWhoseConnectionBreaksIsWithdrawn() async throws {
         let never = OneShot<PairingDecision>()
         try await ServiceFixture.with(
-            decision: { _ in await never.value }, configure: { $0.abandonTimeout = .milliseconds(500) }
+            decision: { _ in await never.value },
+            configure: { $0.pairingLimits.approvals.abandoned = .milliseconds(500) }
         ) { stage in
             try await stage.host { host in
                 let opened = try await host.open()
@@ -211,7 +212,8 @@ import Testing
     }
 
     @Test func aPairingThatIsNotSignedIsForgotten() async throws {
-        try await ServiceFixture.with(configure: { $0.signatureTimeout = .milliseconds(50) }) { stage in
+        try await ServiceFixture.with(configure: { $0.pairingLimits.approvals.signature = .milliseconds(50) }) {
+            stage in
             try await stage.host { host in
                 let opened = try await host.open()
                 // The poll is held until the pairing is removed.

@@ -35,7 +35,7 @@ let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
                     await code { _ = try await client.knock(name: "", fingerprint: randomFingerprint()) } == .tooMany)
             }
             #expect(stage.delegate.seen.knocks.isEmpty)
-            #expect(stage.server.statistics.wrongProofs == 7)
+            #expect(stage.server.statistics.refusals.wrongProofs == 7)
             // A client with the right link is let in, also from the same address.
             try await stage.client { client in _ = try await client.knock(name: "", fingerprint: randomFingerprint()) }
         }
@@ -66,7 +66,7 @@ let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
                 #expect(try await wire.ask(.POST, path, [sdpType, bearer(token)], body: both).status == 422)
             }
             #expect(stage.delegate.seen.offers.isEmpty)
-            #expect(stage.server.statistics.wrongFingerprints == 1)
+            #expect(stage.server.statistics.refusals.wrongFingerprints == 1)
         }
     }
 
@@ -140,7 +140,7 @@ let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
                 #expect(try await wire.ask(.POST, base + "/whep", lie, body: "v=0").status == 413)
             }
             #expect(stage.delegate.seen.offers.count == 1)
-            #expect(stage.server.statistics.tooLarge == 2)
+            #expect(stage.server.statistics.refusals.tooLarge == 2)
         }
     }
 
@@ -149,12 +149,12 @@ let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         try await SignalingFixture.with(
             decision: { _ in await never.value },
             configure: {
-                $0.limits.requestBurst = 2_000
-                $0.limits.connectionBurst = 2_000
-                $0.limits.allConnectionBurst = 8_000
+                $0.limits.requestRate.burst = 2_000
+                $0.limits.connectionRate.burst = 2_000
+                $0.limits.allConnectionRate.burst = 8_000
                 // No client polls: on a busy machine the burst lasts longer than the first two knocks would wait for a
                 // poll.
-                $0.abandonTimeout = .seconds(60)
+                $0.knockLimits.abandoned = .seconds(60)
             }
         ) { stage in
             try await RawHTTPClient.with(stage.link) { wire in
@@ -191,7 +191,7 @@ let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
     }
 
     @Test func floodOverOneConnectionIsCutOff() async throws {
-        try await SignalingFixture.with(configure: { $0.limits.requestsPerSecond = 0.01 }) { stage in
+        try await SignalingFixture.with(configure: { $0.limits.requestRate.perSecond = 0.01 }) { stage in
             try await RawHTTPClient.with(stage.link) { wire in
                 let token = try await wire.token(randomFingerprint())
                 let used = stage.server.statistics.requests
@@ -221,7 +221,7 @@ let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
                     statuses.append(try await wire.ask(.POST, path, [sdpType, bearer(guess)], body: offer).status)
                 }
                 #expect(statuses == [401, 401, 401, 401, 401, 401, 429, 429])
-                #expect(stage.server.statistics.wrongTokens == 8)
+                #expect(stage.server.statistics.refusals.wrongTokens == 8)
                 #expect(try await wire.ask(.POST, path, [sdpType, bearer(token)], body: offer).status == 201)
                 let patch = try await wire.ask(
                     .PATCH, session,
@@ -256,15 +256,15 @@ let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
                 #expect(await code { _ = try await wire.connect() } != nil)
                 #expect(try await wire.ask(.GET, "/", over: open[0]).status == 200)
                 try await open[1].close()
-                #expect(stage.server.statistics.connectionsRefused == 1)
+                #expect(stage.server.statistics.connections.refused == 1)
             }
         }
     }
 
     @Test func silentAndEndlessConnectionsAreClosed() async throws {
         try await SignalingFixture.with(configure: {
-            $0.idleTimeout = .milliseconds(30)
-            $0.readTimeout = .milliseconds(30)
+            $0.timeouts.idle = .milliseconds(30)
+            $0.timeouts.body = .milliseconds(30)
         }) { stage in
             try await RawHTTPClient.with(stage.link) { wire in
                 // On a loaded machine, either connection may be closed before its handshake ends, which also counts.

@@ -51,11 +51,11 @@ import Testing
             try await stage.client { client in
                 let token = try await client.admissionToken(for: identity)
                 _ = try await client.offer(description(identity.fingerprint), token: token)
-                let before = stage.server.statistics.connections
+                let before = stage.server.statistics.connections.accepted
                 let events = try await client.events()
-                #expect(stage.server.statistics.connections == before)
+                #expect(stage.server.statistics.connections.accepted == before)
                 try await client.trickle("a=ice-ufrag:x\r\n")
-                #expect(stage.server.statistics.connections == before + 1)
+                #expect(stage.server.statistics.connections.accepted == before + 1)
                 stage.broadcast.send(.viewerCount(3))
                 for try await event in events {
                     #expect(event == .viewerCount(3))
@@ -128,7 +128,7 @@ import Testing
                 #expect(
                     try await client.waitForAnswer(ticket) == .refused("not today; you can ask again in 60 s"))
             }
-            #expect(stage.server.statistics.knocksRefused == 1)
+            #expect(stage.server.statistics.knocks.refused == 1)
         }
     }
 
@@ -137,8 +137,8 @@ import Testing
         try await SignalingFixture.with(
             decision: { _ in await never.value },
             configure: {
-                $0.knockTimeout = .milliseconds(50)
-                $0.pollTimeout = .milliseconds(20)
+                $0.knockLimits.answer = .milliseconds(50)
+                $0.timeouts.poll = .milliseconds(20)
             }
         ) { stage in
             try await stage.client { client in
@@ -153,7 +153,7 @@ import Testing
     @Test func answerMayTakeSeveralPolls() async throws {
         let decision = OneShot<KnockDecision>()
         try await SignalingFixture.with(
-            decision: { _ in await decision.value }, configure: { $0.pollTimeout = .milliseconds(1) }
+            decision: { _ in await decision.value }, configure: { $0.timeouts.poll = .milliseconds(1) }
         ) { stage in
             try await stage.client { client in
                 let ticket = try await client.knock(name: "", fingerprint: randomFingerprint())
@@ -189,7 +189,7 @@ import Testing
             decision: { _ in
                 asked.fulfil(())
                 return await never.value
-            }, configure: { $0.abandonTimeout = .milliseconds(20) }
+            }, configure: { $0.knockLimits.abandoned = .milliseconds(20) }
         ) { stage in
             let client = try SignalingClient(link: stage.link)
             let ticket = try await client.knock(name: "", fingerprint: randomFingerprint())
@@ -225,7 +225,7 @@ import Testing
                 _ = try await client.offer(description(fingerprint), token: token)
                 await client.leave()
             }
-            #expect(stage.server.statistics.connections == 1)
+            #expect(stage.server.statistics.connections.accepted == 1)
         }
     }
 

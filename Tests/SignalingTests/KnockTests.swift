@@ -43,7 +43,7 @@ import Testing
     // MARK: Proof of the identity
 
     @Test func noQuestionPrecedesTheSignature() async throws {
-        try await with(configure: { $0.signatureTimeout = .milliseconds(50) }) { stage, wire in
+        try await with(configure: { $0.knockLimits.signature = .milliseconds(50) }) { stage, wire in
             let victim = try Identity.ephemeral()
             let (place, _) = try await wire.knock(victim.asViewer)
             // The poll is held until the knock is removed.
@@ -63,7 +63,7 @@ import Testing
                 #expect(try await wire.ask(.GET, place).status == 410, "the knock is gone")
             }
             #expect(stage.delegate.seen.knocks.isEmpty)
-            #expect(stage.server.statistics.wrongProofs == 5)
+            #expect(stage.server.statistics.refusals.wrongProofs == 5)
         }
     }
 
@@ -135,8 +135,8 @@ import Testing
         try await with(
             configure: {
                 $0.videoCodec = .h265
-                $0.signatureTimeout = .seconds(50)
-                $0.limits.knockBurst = 100
+                $0.knockLimits.signature = .seconds(50)
+                $0.limits.knockRate.burst = 100
                 $0.knockRate.burst = 1_000
             }
         ) { stage, wire in
@@ -214,8 +214,8 @@ import Testing
         try await with(
             decision: { _ in await never.value },
             configure: {
-                $0.abandonTimeout = .milliseconds(20)
-                $0.pollTimeout = .milliseconds(1)
+                $0.knockLimits.abandoned = .milliseconds(20)
+                $0.timeouts.poll = .milliseconds(1)
             }
         ) { stage, wire in
             let place = try await signed(BrowserKey(), wire)
@@ -253,7 +253,7 @@ import Testing
                 #expect(await code { _ = try await client.knock(name: "", identity: identity) } == .refused)
             }
             #expect(stage.delegate.seen.knocks.count == 2)
-            #expect(stage.server.statistics.knocksRefused == 7)
+            #expect(stage.server.statistics.knocks.refused == 7)
             // The same fingerprint with another key was not refused before.
             _ = try await signed(BrowserKey(identity.fingerprint), wire)
             #expect(stage.delegate.seen.knocks.count == 3)

@@ -66,7 +66,7 @@ import Testing
             #expect(publisher.setup == request.setup && publisher.fingerprint == identity.fingerprint)
             #expect(publisher.kind == "share" && seen.fragments.count == 3)
             #expect(await stage.delegate.onEnd.value == request.id)
-            #expect(stage.server.statistics.pairingsAccepted == 1 && stage.server.statistics.sessions == 1)
+            #expect(stage.server.statistics.pairings.accepted == 1 && stage.server.statistics.sessions == 1)
         }
     }
 
@@ -115,8 +115,8 @@ import Testing
         try await ServiceFixture.with(
             decision: { _ in await never.value },
             configure: {
-                $0.decisionTimeout = .milliseconds(50)
-                $0.pollTimeout = .milliseconds(20)
+                $0.pairingLimits.approvals.answer = .milliseconds(50)
+                $0.timeouts.poll = .milliseconds(20)
             }
         ) { stage in
             try await stage.client { client in
@@ -185,7 +185,7 @@ import Testing
                 #expect(await failure { _ = try await client.accept(setup: stage.setup) } != nil)
             }
             #expect(stage.delegate.seen.requests.isEmpty)
-            #expect(stage.server.statistics.pairingsWithdrawn == 1)
+            #expect(stage.server.statistics.pairings.withdrawn == 1)
         }
     }
 
@@ -219,7 +219,7 @@ import Testing
     @Test func theAnswerMayTakeSeveralPolls() async throws {
         let decision = OneShot<PairingDecision>()
         try await ServiceFixture.with(
-            decision: { _ in await decision.value }, configure: { $0.pollTimeout = .milliseconds(1) }
+            decision: { _ in await decision.value }, configure: { $0.timeouts.poll = .milliseconds(1) }
         ) { stage in
             try await stage.client { client in
                 async let grant = stage.pair(client, try .ephemeral())
@@ -254,7 +254,7 @@ import Testing
     // MARK: Ends
 
     @Test func aLeaseWithoutASessionRunsOut() async throws {
-        try await ServiceFixture.with(configure: { $0.lease = .milliseconds(300) }) { stage in
+        try await ServiceFixture.with(configure: { $0.pairingLimits.lease = .milliseconds(300) }) { stage in
             try await stage.host { host in
                 let token = try await host.token()
                 _ = await stage.delegate.onEnd.value
@@ -266,7 +266,7 @@ import Testing
     }
 
     @Test func aSessionWithoutMediaEnds() async throws {
-        try await ServiceFixture.with(configure: { $0.mediaTimeout = .milliseconds(50) }) { stage in
+        try await ServiceFixture.with(configure: { $0.pairingLimits.silence = .milliseconds(50) }) { stage in
             try await stage.client { client in
                 let identity = try Identity.ephemeral()
                 _ = try await stage.pair(client, identity)

@@ -95,7 +95,7 @@ import Testing
             let foreign = "/\(other.link.id.text)"
             #expect(try await two.ask(.POST, foreign + "/whep", [sdpType, bearer(token)], body: offer).status == 401)
             #expect(try await two.ask(.GET, foreign + "/events", [bearer(token)]).status == 401)
-            #expect(stage.server.statistics.wrongTokens == 2)
+            #expect(stage.server.statistics.refusals.wrongTokens == 2)
             let own = "/\(stage.link.id.text)/whep"
             #expect(try await one.ask(.POST, own, [sdpType, bearer(token)], body: offer).status == 201)
             #expect(other.delegate.seen.offers.isEmpty)
@@ -231,7 +231,7 @@ import Testing
             #expect(statuses == [403, 403, 403, 403, 403, 403, 429, 429])
             // A viewer that knows a secret is not affected.
             _ = try await two.token(randomFingerprint())
-            #expect(stage.server.statistics.wrongProofs == 8 && other.delegate.seen.knocks.count == 1)
+            #expect(stage.server.statistics.refusals.wrongProofs == 8 && other.delegate.seen.knocks.count == 1)
         }
     }
 }

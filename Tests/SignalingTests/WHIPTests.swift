@@ -177,7 +177,7 @@ import Testing
             beforeAnswer: { await answer.value },
             configure: {
                 $0.service.fixedToken = Self.token
-                $0.answerTimeout = .milliseconds(30)
+                $0.timeouts.answer = .milliseconds(30)
             }
         ) { stage in
             try await stage.wire { wire in

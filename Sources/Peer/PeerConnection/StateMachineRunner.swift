@@ -28,8 +28,11 @@ package final class StateMachineRunner<State: StateMachine>: Sendable {
 
     private let queue: Mutex<Queue>
     private let timer: LoopBound<Timer>
+    private let usesTask: Bool
 
-    package init(_ state: State, on loop: EventLoop) {
+    /// - Parameter usesTask: a task carries the actions out, as they take long; else the caller of `handle` does.
+    package init(_ state: State, on loop: EventLoop, usesTask: Bool = false) {
+        self.usesTask = usesTask
         queue = Mutex(Queue(state: state))
         timer = LoopBound(loop, Timer())
     }
@@ -53,6 +56,12 @@ package final class StateMachineRunner<State: StateMachine>: Sendable {
         _ input: State.Input?, of owner: Owner, carryOut: @escaping @Sendable (Owner, State.Action) -> Void
     ) {
         guard take(input) else { return }
+        if usesTask { Task { carryOutAll(of: owner, carryOut) } } else { carryOutAll(of: owner, carryOut) }
+    }
+
+    private func carryOutAll<Owner: AnyObject & Sendable>(
+        of owner: Owner, _ carryOut: @escaping @Sendable (Owner, State.Action) -> Void
+    ) {
         while let step = next() {
             switch step {
             case .action(let action): carryOut(owner, action)

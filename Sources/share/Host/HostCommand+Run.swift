@@ -154,9 +154,9 @@ extension HostCommand {
             fixedToken: fixedToken?.token, framesPerSecond: fps, maximumBitrate: .kilobits(bitrate),
             contentHint: mode == .text ? .text : mode == .motion ? .motion : nil, name: ownName)
         (settings.furtherPorts, settings.mediaPorts) = (place.furtherPorts, place.mediaPorts)
-        settings.iceServers = servers
-        settings.usesUPnP = upnp
-        settings.usesOnlyRelays = serverOptions.relayOnly
+        settings.ice.servers = servers
+        settings.ice.usesUPnP = upnp
+        settings.ice.usesOnlyRelays = serverOptions.relayOnly
         return settings
     }
 

@@ -70,8 +70,8 @@ extension HostCommand {
         relay.title = listed ? title ?? "" : nil
         var configuration = configuration
         configuration.tunnel = relay
-        configuration.directViewers = limit
-        configuration.grantedServers = relay.grantedServers
+        configuration.handover.directViewers = limit
+        configuration.ice.grantedServers = relay.grantedServers
         // Nobody has to reach this host's own server.
         if listen == nil { (configuration.listenHost, configuration.listenPort) = ("127.0.0.1", 0) }
         try broadcastToViewers(configuration, identity, run)

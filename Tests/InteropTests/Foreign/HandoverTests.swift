@@ -47,8 +47,8 @@ extension InteropTests {
                     listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1", fixedToken: nil,
                     framesPerSecond: 30, maximumBitrate: .kilobits(4_000), contentHint: nil)
                 configuration.tunnel = paired
-                configuration.directViewers = directViewers
-                configuration.calmTime = calmTime
+                configuration.handover.directViewers = directViewers
+                configuration.handover.calmTime = calmTime
                 let (asked, left) = (asked, left)
                 host = try HostSession(
                     configuration: configuration, identity: identity, source: TestVideoSource(framesPerSecond: 30),

@@ -24,28 +24,28 @@ extension MediaInstant {
 /// They count only while the table of addresses is more than half full or a common bucket is less than half full. A
 /// network with that many addresses in a table that is more than half full shares its limits among its further ones.
 package struct RequestLimiter: Sendable {
-    /// A flat record, as each limit is set by its own name.
+    /// The size of a token bucket, and the tokens that it gets per second.
+    package struct Rate: Sendable {
+        package var burst: Double
+        package var perSecond: Double
+
+        package init(burst: Double, perSecond: Double) { (self.burst, self.perSecond) = (burst, perSecond) }
+    }
+
     package struct Limits: Sendable {
         package init() {}
 
-        var connectionBurst = 128.0
-        var connectionsPerSecond = 32.0
-        package var allConnectionBurst = 512.0
-        package var allConnectionsPerSecond = 128.0
+        var connectionRate = Rate(burst: 128, perSecond: 32)
+        package var allConnectionRate = Rate(burst: 512, perSecond: 128)
         /// An address whose new connections stay within this rate may use the last quarter of the common bucket, too.
-        var rareConnectionBurst = 12.0
-        var rareConnectionsPerSecond = 0.2
-        var requestBurst = 256.0
-        var requestsPerSecond = 64.0
+        var rareConnectionRate = Rate(burst: 12, perSecond: 0.2)
+        var requestRate = Rate(burst: 256, perSecond: 64)
         /// Knocks with a correct proof, and requests to pair.
-        var knockBurst = 20.0
-        var knocksPerSecond = 2.0
+        var knockRate = Rate(burst: 20, perSecond: 2)
         /// An address whose knocks stay within this rate may use the last quarter of a broadcast's bucket, too.
-        var rareKnockBurst = 2.0
-        var rareKnocksPerSecond = 1.0 / 30
+        var rareKnockRate = Rate(burst: 2, perSecond: 1.0 / 30)
         /// Wrong proofs or tokens of one address.
-        var failureBurst = 6.0
-        var failuresPerSecond = 0.1
+        var failureRate = Rate(burst: 6, perSecond: 0.1)
         /// Open connections at a time.
         package var connectionsPerAddress = 96
         package var connections = 512
@@ -81,15 +81,15 @@ package struct RequestLimiter: Sendable {
 
         /// - Parameter shares: how many times the limits of an address it has.
         init(_ limits: Limits, shares: Int, now: ContinuousClock.Instant) {
-            func bucket(_ burst: Double, _ rate: Double) -> TokenBucket {
-                TokenBucket(burst: burst * Double(shares), rate: rate * Double(shares), now: now)
+            func bucket(_ rate: Rate) -> TokenBucket {
+                TokenBucket(burst: rate.burst * Double(shares), rate: rate.perSecond * Double(shares), now: now)
             }
-            connections = bucket(limits.connectionBurst, limits.connectionsPerSecond)
-            rareConnections = bucket(limits.rareConnectionBurst, limits.rareConnectionsPerSecond)
-            requests = bucket(limits.requestBurst, limits.requestsPerSecond)
-            knocks = bucket(limits.knockBurst, limits.knocksPerSecond)
-            rareKnocks = bucket(limits.rareKnockBurst, limits.rareKnocksPerSecond)
-            failures = bucket(limits.failureBurst, limits.failuresPerSecond)
+            connections = bucket(limits.connectionRate)
+            rareConnections = bucket(limits.rareConnectionRate)
+            requests = bucket(limits.requestRate)
+            knocks = bucket(limits.knockRate)
+            rareKnocks = bucket(limits.rareKnockRate)
+            failures = bucket(limits.failureRate)
         }
 
         func isAdmitted(_ now: ContinuousClock.Instant) -> Bool { admittedUntil.map { $0 > now } ?? false }
@@ -124,7 +124,8 @@ package struct RequestLimiter: Sendable {
 
     package init(limits: Limits, now: ContinuousClock.Instant) {
         self.limits = limits
-        connections = TokenBucket(burst: limits.allConnectionBurst, rate: limits.allConnectionsPerSecond, now: now)
+        connections = TokenBucket(
+            burst: limits.allConnectionRate.burst, rate: limits.allConnectionRate.perSecond, now: now)
         nextSweep = now + .seconds(10)
     }
 

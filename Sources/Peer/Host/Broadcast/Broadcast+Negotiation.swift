@@ -36,6 +36,7 @@ extension Broadcast {
             }
             let answer = own.answer(to: offer)
             done(.success(OpenedSession(id: peer.id, answer: answer, etag: own.credentials.usernameFragment)))
+            delegate?.broadcast(opened: peer.id, for: viewer)
             if isTold { trickle(peer) }
         }
     }

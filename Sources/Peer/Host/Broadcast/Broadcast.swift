@@ -27,11 +27,17 @@ package protocol BroadcastDelegate: AnyObject {
     func broadcast(displaced viewer: Viewer)
     /// The media of a session can flow: its viewer's certificate is verified.
     func broadcast(connected session: SessionID)
+    /// The offer of a viewer was answered.
+    func broadcast(opened session: SessionID, for viewer: Viewer)
+    /// A viewer with these sessions has opened an event stream.
+    func broadcast(openedEventStreamOf sessions: [SessionID])
 }
 
 extension BroadcastDelegate {
     package func broadcast(displaced viewer: Viewer) {}
     package func broadcast(connected session: SessionID) {}
+    package func broadcast(opened session: SessionID, for viewer: Viewer) {}
+    package func broadcast(openedEventStreamOf sessions: [SessionID]) {}
 }
 
 /// Sends one broadcast to its viewers: answers their offers, passes encoded frames and audio packets to each, and
@@ -144,6 +150,7 @@ package final class Broadcast {
     /// The viewer of these sessions has opened an event stream, or has closed its last one.
     package func eventStreamChanged(isOpen: Bool, sessions: [SessionID]) {
         for id in sessions { viewers[id]?.connection.eventStreamChanged(isOpen: isOpen) }
+        if isOpen { delegate?.broadcast(openedEventStreamOf: sessions) }
     }
 
     package func close(_ id: SessionID) {

@@ -28,7 +28,6 @@ final class RelayHandover: BroadcastDelegate, Sendable {
     private let viewerFlows: @Sendable (Broadcast) -> [SharedBottleneckDetector.Flow]
     private let logic: StateMachineRunner<RelayHandoverState>
     private let publication = Mutex<ServicePublication?>(nil)
-    private let lastOrder = Mutex<Task<Void, Never>?>(nil)
 
     /// Between two reports of how many watch at the relay.
     private static let audienceInterval = MediaDuration.milliseconds(250)
@@ -50,8 +49,9 @@ final class RelayHandover: BroadcastDelegate, Sendable {
     ) {
         audience = Throttle(noteRelayViewers)
         let policy = HandoverPolicy(limit: limit, calmTime: calmTime)
+        // Orders are signed, which is not done on the network loop.
         logic = StateMachineRunner(
-            RelayHandoverState(relay: relay.link, name: relay.name, policy: policy), on: core.loop)
+            RelayHandoverState(relay: relay.link, name: relay.name, policy: policy), on: core.loop, usesTask: true)
         self.core = core
         self.viewerFlows = viewerFlows
         signer = RedirectSigner(of: broadcast, identity: identity, now: .now)
@@ -65,8 +65,6 @@ final class RelayHandover: BroadcastDelegate, Sendable {
     }
 
     func start() {
-        signaling.onOpen.with { $0 = { [weak self] in self?.handle(.opened($0, $1)) } }
-        signaling.onStream.with { $0 = { [weak self] in self?.handle(.streamOpened($0)) } }
         signaling.redirect { [weak self] viewer in
             guard let self, let link = commonLink else { return nil }
             return redirect(of: viewer, to: link)
@@ -102,15 +100,12 @@ final class RelayHandover: BroadcastDelegate, Sendable {
         case .returnViewers(let number):
             let publication = publication.withLock { $0 }
             Task { handle(.returning(await publication?.returnViewers() ?? false, of: number)) }
-        case .redirect(let session, let viewer, let link):
-            order { [weak self] in self?.redirect(viewer, session, to: link) }
+        case .redirect(let session, let viewer, let link): redirect(viewer, session, to: link)
         case .callBack:
-            order { [core, signaling] in
-                core.perform { broadcast in
-                    for viewer in broadcast.watching {
-                        broadcast.noteMoved(viewer.id, false)
-                        signaling.send(redirect: nil, to: viewer.id)
-                    }
+            core.perform { [signaling] broadcast in
+                for viewer in broadcast.watching {
+                    broadcast.noteMoved(viewer.id, false)
+                    signaling.send(redirect: nil, to: viewer.id)
                 }
             }
         case .moveHome: moved(relay)
@@ -122,52 +117,25 @@ final class RelayHandover: BroadcastDelegate, Sendable {
 
     // MARK: The publication
 
-    /// Takes note of a publication that has begun.
-    /// - Returns: false if none is wanted any more.
-    private func take(_ publication: ServicePublication) -> Bool {
-        self.publication.withLock { current in
+    private func publish(_ number: Int) {
+        let publication = ServicePublication(
+            core: core, service: TunnelPublication(relay), paired: relay, admission: signaling.knocks, isOnly: false,
+            onEvent: emit, report: { [weak self] in self?.take($0) },
+            moved: { [weak self] paired in
+                self?.handle(.moved(to: paired.link))
+                self?.moved(paired)
+            })
+        let isWanted = self.publication.withLock { current in
             let isWanted = logic.read { !$0.isOver }
             if isWanted { current = publication }
             return isWanted
         }
-    }
-
-    private func publish(_ number: Int) {
-        let publication = makePublication(TunnelPublication(relay))
-        guard take(publication) else { return }
+        guard isWanted else { return }
         Task {
-            let reason: EndReason
-            do throws(EndReason) {
-                try await publication.open()
-                reason = await failover.run(publication, of: relay)
-            } catch {
-                reason = error
-            }
-            let last = self.publication.withLock { current in
-                defer { current = nil }
-                return current
-            }
-            await last?.abandon(reason)
+            let reason = await publication.run()
+            self.publication.withLock { $0 = nil }
             handle(.publicationEnded(reason, of: number))
         }
-    }
-
-    private func makePublication(_ endpoint: any PublishingEndpoint) -> ServicePublication {
-        ServicePublication(
-            core: core, service: endpoint, admission: signaling.knocks, isOnly: false, onEvent: emit,
-            report: { [weak self] in self?.take($0) })
-    }
-
-    private var failover: RelayFailover {
-        RelayFailover(
-            make: { self.makePublication($0) },
-            take: { publication, paired in
-                guard self.take(publication) else { return false }
-                self.handle(.moved(to: paired.link))
-                self.moved(paired)
-                return true
-            },
-            isWanted: { self.logic.read { !$0.isOver } }, emit: emit)
     }
 
     private func take(_ event: ServiceEvent) {
@@ -179,16 +147,6 @@ final class RelayHandover: BroadcastDelegate, Sendable {
     }
 
     // MARK: The orders to the viewers
-
-    /// Carries an order out behind those before it, and not on the network loop, as an order is signed.
-    private func order(_ body: @escaping @Sendable () -> Void) {
-        lastOrder.withLock { last in
-            last = Task { [former = last] in
-                await former?.value
-                body()
-            }
-        }
-    }
 
     /// Sends a viewer to the relay. Players with the fixed token have no identity, and stay.
     private func redirect(_ viewer: Viewer, _ session: SessionID, to link: Link) {
@@ -242,6 +200,10 @@ final class RelayHandover: BroadcastDelegate, Sendable {
     func broadcast(displaced viewer: Viewer) { signaling.broadcast(displaced: viewer) }
 
     func broadcast(connected session: SessionID) { signaling.broadcast(connected: session) }
+
+    func broadcast(opened session: SessionID, for viewer: Viewer) { handle(.opened(session, viewer)) }
+
+    func broadcast(openedEventStreamOf sessions: [SessionID]) { handle(.streamOpened(sessions)) }
 }
 
 extension RelayHandoverState.Snapshot {

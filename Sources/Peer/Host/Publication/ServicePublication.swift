@@ -7,72 +7,51 @@ package import MediaCore
 package import PeerConnection
 import SessionDescription
 package import Signaling
+import Synchronization
 
-/// Publishes a broadcast to one endpoint, and to nobody else (WHIP, RFC 9725). Restarts ICE while packets of it are
-/// missing. Safe from any thread.
+/// Publishes a broadcast to one endpoint, and to nobody else (WHIP, RFC 9725); goes on at another relay of a cluster
+/// when that one is lost or about to stop. Safe from any thread.
+///
+/// `PublicationState` decides, and this type carries its actions out, with a `PublicationConnection` for each endpoint.
 package final class ServicePublication: BroadcastDelegate, Sendable {
-    let core: LoopBound<Broadcast>
-    let service: any PublishingEndpoint
-    let onEvent: @Sendable (BroadcastEvent) -> Void
-    let report: @Sendable (ServiceEvent) -> Void
-    let admission: KnockHandler?
-    /// Set once, when the publication is over.
-    let outcome = OneShot<EndReason>()
+    typealias State = PublicationState
 
-    struct State {
-        /// Nil before the answer and after the end.
-        var session: SessionID?
-        var isConnected = false
-        var isInterrupted = false
-        /// The servers that the endpoint has named, and whether ICE has got them.
-        var serverResolver: ICEServerResolver?
-        var usesServers = false
-        var hasEnded = false
-        /// The other relays that the host knows.
-        var relays: [ServiceLink] = []
-        var broadcast: BroadcastID?
-        /// The relay is about to stop.
-        var isAskedToMove = false
-        /// The relay has ended the broadcast, or this host has.
-        var isFinal = false
-        var isOver: Bool { hasEnded || isFinal }
-        /// The questions about viewers.
-        var questions: [KnockID: Task<Void, Never>] = [:]
-    }
-    let state = Monitor(State())
-    /// Has the broadcast listed, once in some seconds at most.
-    let listing: CoalescedAction
-    /// Tells the service whether the broadcast is paused.
-    let pause: CoalescedAction
-    /// Tells the service which application is shown.
-    let application: CoalescedAction
-
-    /// How long the service's reason is waited for after the end of the media.
-    private static let reasonTimeout = Duration.seconds(1)
-    /// How long the offer waits for candidates.
-    private static let gatheringTime = MediaDuration.milliseconds(200)
-    /// The same where no candidate can be sent later.
-    private static let completeGatheringTime = MediaDuration.seconds(3)
+    private let core: LoopBound<Broadcast>
+    private let admission: KnockHandler?
+    private let shown: Monitor<ApplicationInfo?>
+    private let onEvent: @Sendable (BroadcastEvent) -> Void
+    private let report: @Sendable (ServiceEvent) -> Void
+    private let moved: @Sendable (PairedService) -> Void
+    let logic: StateMachineRunner<State>
+    /// Where the broadcast is, or was last. By the pairing, other relays take it; nil: none does.
+    private let place: Mutex<(name: String, pairing: PairedService?)>
+    /// Those that have not been closed, by their numbers.
+    private let connections: Mutex<[Int: PublicationConnection]>
+    /// Nil: the first connection is open; else why it is not.
+    private let opened = OneShot<EndReason?>()
+    private let outcome = OneShot<EndReason>()
 
     /// - Parameters:
+    ///   - service: the first endpoint.
+    ///   - paired: the pairing with it; nil: no other relay takes the broadcast.
     ///   - admission: decides on viewers that a relay asks about; nil: they are refused.
     ///   - shown: the application that is shown; nil: nothing is told of it.
     ///   - isOnly: the broadcast has no viewers of its own, and reports to this publication.
     ///   - report: called with the service's events.
+    ///   - moved: called when the publication goes on at another relay.
     init(
-        core: LoopBound<Broadcast>, service: any PublishingEndpoint, admission: KnockHandler?, isOnly: Bool = true,
-        shown: Monitor<ApplicationInfo?> = Monitor(nil),
+        core: LoopBound<Broadcast>, service: any PublishingEndpoint, paired: PairedService? = nil,
+        admission: KnockHandler?, isOnly: Bool = true, shown: Monitor<ApplicationInfo?> = Monitor(nil),
         onEvent: @escaping @Sendable (BroadcastEvent) -> Void,
-        report: @escaping @Sendable (ServiceEvent) -> Void
+        report: @escaping @Sendable (ServiceEvent) -> Void,
+        moved: @escaping @Sendable (PairedService) -> Void = { _ in }
     ) {
-        self.report = report
-        self.admission = admission
-        self.core = core
-        self.service = service
-        self.onEvent = onEvent
-        listing = Self.listing(service, onEvent)
-        pause = Self.pause(core, service)
-        application = Self.application(shown, service)
+        (self.core, self.admission, self.shown) = (core, admission, shown)
+        (self.onEvent, self.report, self.moved) = (onEvent, report, moved)
+        let first = PublicationConnection(service, paired: paired, core: core, shown: shown, emit: onEvent)
+        connections = Mutex([0: first])
+        place = Mutex((service.name, paired))
+        logic = StateMachineRunner(State(first.endpoint, service: paired?.link.id), on: core.loop)
         guard isOnly else { return }
         core.perform { [weak self] in $0.delegate = self }
     }
@@ -85,124 +64,44 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
         self.init(core: core, service: service, admission: nil, onEvent: onEvent, report: report)
     }
 
+    /// Of the endpoint where the broadcast is, or was last.
+    var name: String { place.withLock { $0.name } }
+
     /// Sends the offer and applies the answer. Media follows when ICE has selected a pair.
     package func open() async throws(EndReason) {
-        let offer = try await offer()
-        guard state.with({ !$0.isOver }) else {
-            core.perform { $0.cancelOffer(offer.id) }
-            throw .hostStopped
-        }
-        let answer: OfferAnswer
-        do throws(SignalingError) {
-            answer = try await service.publish(offer.sdp)
-        } catch {
-            core.perform { $0.cancelOffer(offer.id) }
-            throw EndReason(error, service: service.name)
-        }
-        // Its candidates are reported from now on.
-        state.with { $0.session = offer.id }
-        let failure = await core.ifRunning { broadcast -> EndReason? in
-            do throws(EndReason) {
-                try broadcast.begin(offer.id, answer: answer.sdp)
-                return nil
-            } catch {
-                return error
-            }
-        }
-        if let reason = failure ?? EndReason(.stopped, "the broadcast has ended") {
-            state.with { $0.session = nil }
-            throw reason
-        }
-        if takeServers() { Task { await connectWithServers(offer.id) } }
+        handle(.start)
+        if let reason = await opened.value { throw reason }
     }
 
-    private func offer() async throws(EndReason) -> LocalOffer {
-        let receiver = Viewer(
-            knock: nil, name: service.name, kind: "service", address: service.host,
-            fingerprint: service.fingerprint ?? [])
-        let time = service.takesLateCandidates ? Self.gatheringTime : Self.completeGatheringTime
-        let result: Result<LocalOffer, OfferRefusal> = await withCheckedContinuation { continuation in
-            let isRunning = core.perform {
-                $0.offer(to: receiver, timeout: time) { continuation.resume(returning: $0) }
-            }
-            if !isRunning {
-                continuation.resume(returning: .failure(OfferRefusal(.ended, "The broadcast has ended.")))
-            }
-        }
-        do throws(OfferRefusal) {
-            return try result.get()
-        } catch {
-            throw EndReason(.failed, "cannot offer the broadcast: \(error.detail)")
-        }
-    }
-
-    /// Passes on the service's events until the publication is over.
+    /// Publishes until the publication is over.
     /// - Returns: why it is over.
     package func run() async -> EndReason {
-        notePause()
-        noteApplication()
-        let listening = Task { await listen() }
-        let reason = await outcome.value
-        listening.cancel()
-        listing.stop()
-        pause.stop()
-        application.stop()
-        let questions = state.with { state in
-            state.hasEnded = true
-            defer { state.questions = [:] }
-            return state.questions
-        }
-        for question in questions.values { question.cancel() }
-        await closeServers()
-        return reason
+        handle(.start)
+        return await outcome.value
     }
 
-    /// Where a broadcast can go on.
-    struct OtherPlaces {
-        let relays: [ServiceLink]
-        let broadcast: BroadcastID
-        /// The relay still takes the broadcast.
-        let isAlive: Bool
-    }
-
-    /// Where this broadcast can go on; nil: nowhere.
-    var otherPlaces: OtherPlaces? {
-        state.with { state in
-            guard !state.isFinal, !state.relays.isEmpty, let broadcast = state.broadcast else { return nil }
-            return OtherPlaces(relays: state.relays, broadcast: broadcast, isAlive: state.isAskedToMove)
-        }
-    }
-
-    /// Ends the session with a relay that has gone; the broadcast stays.
-    func abandon(_ reason: EndReason) async {
-        outcome.fulfil(reason)
-        let session = state.with { state in
-            defer { state.session = nil }
-            return state.session
-        }
-        if let session { await core.ifRunning { $0.close(session) } }
-        let service = service
-        Task.detached { await service.close() }
-    }
-
-    /// Ends the publication at the service.
+    /// Ends the publication at the service. May be called more than once.
     package func close(_ reason: EndReason) async {
-        state.with { $0.isFinal = true }
-        outcome.fulfil(reason)
-        await service.close()
-        await closeServers()
+        handle(.close(reason))
+        for connection in connections.withLock({ Array($0.values) }) { await connection.closed.value }
     }
 
     /// Has the service's viewers go back to the host.
     /// - Returns: false if the service cannot.
     func returnViewers() async -> Bool {
         do throws(SignalingError) {
-            try await service.returnViewers()
-            return true
+            try await present?.service.returnViewers()
+            return present != nil
         } catch {
             return false
         }
     }
+
+    /// Tells the service whether the broadcast is paused: its newest state.
+    func notePause() { present?.pause.request() }
+
+    /// Tells the service the newest application, once in some seconds at most.
+    func noteApplication() { present?.application.request() }
 
     // MARK: The broadcast's reports
 
@@ -214,35 +113,125 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
         }
         switch event {
         case .broadcastPaused, .broadcastResumed: notePause()
-        case .interrupted:
-            let isNew = state.with { state in
-                defer { state.isInterrupted = true }
-                return !state.isInterrupted
-            }
-            if isNew { Task { await recover() } }
-        case .connected: state.with { $0.isConnected = true }
-        case .resumed: state.with { $0.isInterrupted = false }
+        case .connected: handle(.media(.connected))
+        case .interrupted: handle(.media(.interrupted))
+        case .resumed: handle(.media(.resumed))
         default: break
         }
     }
 
     package func broadcast(foundCandidates fragment: String, of session: SessionID) {
-        guard service.takesLateCandidates, state.with({ $0.session == session }) else { return }
-        Task { try? await service.trickle(fragment) }
+        let open = connections.withLock { Array($0.values) }
+        guard let connection = open.first(where: { $0.session.withLock { $0 } == session }),
+            connection.service.takesLateCandidates
+        else { return }
+        Task { try? await connection.service.trickle(fragment) }
     }
 
     package func broadcast(changed audience: Audience) {}
     package func broadcast(has layers: [VideoLayer], in line: Int, of sessions: [SessionID]) {}
+    package func broadcast(ended session: SessionID, audience: Audience) { handle(.ended(session)) }
 
-    /// The service's reason may follow on another connection.
-    package func broadcast(ended session: SessionID, audience: Audience) {
-        // Another publication may have ended a session of its own.
-        guard state.with({ $0.session == session }) else { return }
+    // MARK: Actions
+
+    private func connection(_ number: Int) -> PublicationConnection? { connections.withLock { $0[number] } }
+
+    private var present: PublicationConnection? { logic.read { $0.presentNumber }.flatMap(connection) }
+
+    func handle(_ input: State.Input) { logic.handle(input, of: self) { $0.carryOut($1) } }
+
+    private func carryOut(_ action: State.Action) {
+        switch action {
+        case .request(let id, let number, let request): carryOut(request, id, of: number)
+        case .begin(let number):
+            opened.fulfil(nil)
+            listen(number)
+            connection(number)?.pause.request()
+            connection(number)?.application.request()
+        case .listen(let number): listen(number)
+        case .close(let number, let session, let isGone):
+            guard let connection = connection(number) else { return }
+            Task {
+                await connection.close(session, isGone: isGone)
+                connections.withLock { _ = $0.removeValue(forKey: number) }
+            }
+        case .discard(let session): core.perform { $0.close(session) }
+        case .report(let event): report(event)
+        case .note(let slowest, let session): core.perform { $0.note(slowest: slowest, behind: session) }
+        case .add(let text, let session):
+            guard let fragment = try? TrickleFragment.parse(text) else { return }
+            core.perform { $0.add(fragment, to: session) }
+        case .list(let number): connection(number)?.listing.request()
+        case .ask(let question, let knock, let number): ask(question, knock, connection(number))
+        case .decide(let decision, let knock, let number):
+            let service = connection(number)?.service
+            Task { await service?.decide(decision, about: knock) }
+        case .withdraw(let question, let knock, let number):
+            connection(number)?.forget(question)
+            admission?.knockWithdrawn(knock, because: .left)
+        case .emit(let event): onEvent(event)
+        case .moved(let number):
+            guard let paired = connection(number)?.paired else { return }
+            place.withLock { $0 = (paired.name, paired) }
+            moved(paired)
+            onEvent(.notice(.relay(.publicationMoved(relay: paired.link.authority))))
+        case .end(let reason):
+            logic.close()
+            opened.fulfil(reason)
+            outcome.fulfil(reason)
+        }
+    }
+
+    private func carryOut(_ request: State.Request, _ id: Int, of number: Int) {
+        let connection = connection(number)
         Task {
-            try? await Task.sleep(for: Self.reasonTimeout)
-            // It may have been opened again.
-            guard state.with({ $0.session == session }) else { return }
-            outcome.fulfil(EndReason(.serviceEnded, "\(service.name) has ended the broadcast, or has gone"))
+            switch request {
+            case .pair(let link, let broadcast):
+                handle(.result(id, of: number, await pair(at: link, resuming: broadcast, number)))
+            case .open: await connection?.open { self.handle(.result(id, of: number, $0)) }
+            case .restart(let session, let servers):
+                guard let result = await connection?.restart(session, servers) else { return }
+                handle(.result(id, of: number, result))
+            case .replace(let session):
+                handle(.result(id, of: number, .replaced(await connection?.replace(session) ?? false)))
+            }
+        }
+    }
+
+    private func pair(at link: ServiceLink, resuming broadcast: BroadcastID, _ number: Int) async -> State.Result {
+        guard let paired = try? await place.withLock({ $0.pairing })?.pairing(at: link, resuming: broadcast) else {
+            return .failed(EndReason(.serviceEnded, "\(link.authority) takes no broadcast"))
+        }
+        let connection = PublicationConnection(paired, paired: paired, core: core, shown: shown, emit: onEvent)
+        connections.withLock { $0[number] = connection }
+        return .paired(connection.endpoint)
+    }
+
+    private func listen(_ number: Int) {
+        guard let connection = connection(number) else { return }
+        connection.listen { [core, weak self] in
+            var isRefused = false
+            do {
+                guard let events = try await connection.service.events() else { return }
+                self?.handle(.streamOpened(number))
+                for try await event in events {
+                    self?.handle(.told(number, event))
+                    // Events are read no faster than the loop takes them.
+                    await core.ifRunning { _ in }
+                }
+            } catch {
+                // Otherwise the connection broke; media may continue without it.
+                isRefused = (error as? SignalingError)?.code == .connectionRefused
+            }
+            self?.handle(.streamEnded(number, isRefused: isRefused))
+        }
+    }
+
+    private func ask(_ question: Int, _ knock: Knock, _ connection: PublicationConnection?) {
+        connection?.ask(question) { [weak self, admission] in
+            let decision = await admission?.decide(knock) ?? .refused(nil)
+            self?.handle(.decided(question, knock.id, decision))
+            connection?.forget(question)
         }
     }
 }

@@ -13,10 +13,6 @@ package final class BroadcastSignaling: SignalingServerDelegate, BroadcastDelega
     private let core: LoopBound<Broadcast>
     let knocks: KnockHandler
     private let onEvent: @Sendable (BroadcastEvent) -> Void
-    /// Called when the session of a viewer was opened.
-    let onOpen = Monitor<(@Sendable (SessionID, Viewer) -> Void)?>(nil)
-    /// Called when a viewer with these sessions has opened a stream of events.
-    let onStream = Monitor<(@Sendable ([SessionID]) -> Void)?>(nil)
     /// Those that watch at a relay to which this host publishes, too.
     let viewersElsewhere: Monitor<RelayViewerCount>
     /// The server's handle of this broadcast.
@@ -98,7 +94,6 @@ package final class BroadcastSignaling: SignalingServerDelegate, BroadcastDelega
         let opened: OpenedSession = try await ask { broadcast, done in
             broadcast.open(offer: offer, viewer: viewer, words: words, answer: done)
         }
-        onOpen.with { $0 }?(opened.id, viewer)
         if served.with({ $0 }) != nil { tell(await core.ifRunning { $0.audience } ?? Audience()) }
         return opened
     }
@@ -111,7 +106,6 @@ package final class BroadcastSignaling: SignalingServerDelegate, BroadcastDelega
 
     package func eventStreamChanged(isOpen: Bool, sessions: [SessionID]) async {
         await core.ifRunning { $0.eventStreamChanged(isOpen: isOpen, sessions: sessions) }
-        if isOpen { onStream.with { $0 }?(sessions) }
     }
 
     package func select(_ layers: LayerSelection, for session: SessionID) async throws(OfferRefusal) {

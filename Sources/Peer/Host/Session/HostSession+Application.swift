@@ -1,5 +1,4 @@
 public import Admission
-import HTTP
 import LinuxRuntime
 import Signaling
 
@@ -12,24 +11,4 @@ extension HostSession {
         // A relay that cannot be told lists the host's own name.
         try? await tunnel.tell(application: application)
     }
-}
-
-extension ServicePublication {
-    /// Tells the service the newest application, once in some seconds at most.
-    func noteApplication() { application.request() }
-
-    static func application(
-        _ shown: Monitor<ApplicationInfo?>, _ service: any PublishingEndpoint
-    ) -> CoalescedAction {
-        let told = Monitor<ApplicationInfo?>(nil)
-        return CoalescedAction {
-            guard let application = shown.with({ $0 }), application != told.with({ $0 }) else { return }
-            // A service that takes none shows what the pairing said.
-            try? await service.tell(application: application)
-            told.with { $0 = application }
-            try? await Task.sleep(for: applicationInterval)
-        }
-    }
-
-    private static let applicationInterval = Duration.seconds(1)
 }

@@ -25,22 +25,31 @@ extension HostSession {
         public var name: String?
         /// The relay over which viewers reach this host; nil: they reach it at `linkHost`.
         public var tunnel: PairedService?
-        /// Of those who reach this host over a relay: how many it sends to itself. With more, it publishes to the
-        /// relay, which sends to all. Nil: it never does.
-        public var directViewers: Int?
-        /// How long few viewers have to be few until the host sends to all of them itself again.
-        package var calmTime = HandoverPolicy.calmTime
-        /// The flows by which a host with `directViewers` decides whether its line is the limit.
-        var viewerFlows: @Sendable (Broadcast) -> [SharedBottleneckDetector.Flow] = { $0.viewerFlows }
-        /// STUN and TURN servers for this host and its viewers, as its user has named them. Viewers get the
-        /// credentials, too.
-        public var iceServers: [ICEServer] = []
-        /// Those of the relay or service that the host is paired with, beside `iceServers`.
-        public var grantedServers = GrantedServers.none
-        /// Asks the router to forward ports.
-        public var usesUPnP = false
-        /// Sends through TURN servers only, so that viewers do not learn an address of this machine.
-        public var usesOnlyRelays = false
+        /// When the host sends to viewers who reach it over a relay itself.
+        public var handover = Handover()
+        public var ice = ICE()
+
+        public struct Handover: Sendable {
+            /// How many of them it sends to itself. With more, it publishes to the relay, which sends to all. Nil: it
+            /// never does.
+            public var directViewers: Int?
+            /// How long few viewers have to be few until the host sends to all of them itself again.
+            package var calmTime = HandoverPolicy.calmTime
+            /// The flows by which a host with `directViewers` decides whether its line is the limit.
+            var viewerFlows: @Sendable (Broadcast) -> [SharedBottleneckDetector.Flow] = { $0.viewerFlows }
+        }
+
+        public struct ICE: Sendable {
+            /// STUN and TURN servers for this host and its viewers, as its user has named them. Viewers get the
+            /// credentials, too.
+            public var servers: [ICEServer] = []
+            /// Those of the relay or service that the host is paired with, beside `servers`.
+            public var grantedServers = GrantedServers.none
+            /// Asks the router to forward ports.
+            public var usesUPnP = false
+            /// Sends through TURN servers only, so that viewers do not learn an address of this machine.
+            public var usesOnlyRelays = false
+        }
 
         /// The addresses for media; nil for all. A numeric listening address applies to media, too, unless it is
         /// loopback: Firefox and GStreamer never use loopback for media, so viewers need this machine's other
@@ -81,8 +90,8 @@ extension HostSession.Configuration {
                 agents: viewers.maximum * 3, descriptors: descriptors.agents,
                 reserve: descriptors.reserve / 2),
             localAddresses: mediaAddresses,
-            includesLoopback: mediaAddresses == nil, usesUPnP: usesUPnP,
-            usesOnlyRelays: usesOnlyRelays, name: name)
+            includesLoopback: mediaAddresses == nil, usesUPnP: ice.usesUPnP,
+            usesOnlyRelays: ice.usesOnlyRelays, name: name)
         settings.ports = mediaPorts
         return settings
     }

@@ -5,12 +5,13 @@ import Signaling
 
 /// A tunnelled host that publishes to the relay, too, when it has many viewers.
 extension HostSession {
-    /// - Parameter limit: how many viewers are served directly.
-    func startHandover(to relay: PairedService, of broadcast: BroadcastID, beyond limit: Int) {
+    func startHandover(to relay: PairedService, of broadcast: BroadcastID) {
+        let settings = configuration.handover
+        guard let limit = settings.directViewers else { return }
         let (core, signaling) = (core, signaling)
         let handover = RelayHandover(
-            core, of: broadcast, to: relay, identity: identity, limit: limit, calmTime: configuration.calmTime,
-            viewerFlows: configuration.viewerFlows, signaling: signaling,
+            core, of: broadcast, to: relay, identity: identity, limit: limit, calmTime: settings.calmTime,
+            viewerFlows: settings.viewerFlows, signaling: signaling,
             moved: { [weak self] in self?.keepServersValid(of: $0, isAnother: true) },
             emit: { [emit, servers] event in
                 emit(event)

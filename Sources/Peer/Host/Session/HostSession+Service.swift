@@ -29,32 +29,16 @@ extension HostSession {
         keepServersValid(of: service)
         startPipelines()
         Task { [weak self] in
-            let reason = await self?.publish(publication, of: service, report: report)
-            await self?.stop(reason ?? .hostStopped)
+            let reason = await publication.run()
+            await self?.stop(reason)
         }
     }
 
-    /// Runs a publication, and those that follow it at other relays, until the broadcast is over.
-    private func publish(
-        _ first: ServicePublication, of paired: PairedService, report: @escaping @Sendable (ServiceEvent) -> Void
-    ) async -> EndReason {
-        let state = state
-        return await RelayFailover(
-            make: { self.makePublication($0, report: report) },
-            take: { publication, paired in
-                let isWanted = state.with { $0.reach(at: publication) }
-                self.keepServersValid(of: paired, isAnother: true)
-                return isWanted
-            },
-            isWanted: { !state.with { $0.isStopped } }, emit: emit
-        ).run(first, of: paired)
-    }
-
-    func makePublication(
+    private func makePublication(
         _ service: PairedService, report: @escaping @Sendable (ServiceEvent) -> Void
     ) -> ServicePublication {
         ServicePublication(
-            core: core, service: service, admission: signaling.knocks, shown: shownApplication,
+            core: core, service: service, paired: service, admission: signaling.knocks, shown: shownApplication,
             onEvent: { [emit, servers] event in
                 emit(event)
                 servers.check(after: event)
@@ -64,7 +48,8 @@ extension HostSession {
                 if case .serviceInfo(let info) = event { viewers = state?.with { $0.take(info) } }
                 report(event)
                 if let viewers { emit(.viewerCount(viewers)) }
-            })
+            },
+            moved: { [weak self] in self?.keepServersValid(of: $0, isAnother: true) })
     }
 }
 

@@ -45,7 +45,7 @@ public final class HostSession: Sendable {
         self.configuration = configuration
         self.identity = identity
         self.emit = emit
-        let servers = ICEServerMonitor(configuration.iceServers, granted: configuration.grantedServers, emit: emit)
+        let servers = ICEServerMonitor(configuration.ice.servers, granted: configuration.ice.grantedServers, emit: emit)
         self.servers = servers
         let descriptors = DescriptorPlan.ofThisProcess
         self.descriptors = descriptors
@@ -108,7 +108,7 @@ public final class HostSession: Sendable {
         broadcast.videoCodec = .vp8
         broadcast.sessionCapacity = configuration.viewers.maximum * 2
         broadcast.iceServers = servers.servers
-        broadcast.refusalTimeout = .seconds(KnockHandler.refusalSeconds)
+        broadcast.knockLimits.refusal = .seconds(KnockHandler.refusalSeconds)
         warnOfLimits()
         if let addresses = await servers.lookUp() {
             core.perform { $0.servers = addresses }
@@ -172,7 +172,7 @@ public final class HostSession: Sendable {
             throw .hostStopped
         }
         keepServersValid(of: relay)
-        if let limit = configuration.directViewers { startHandover(to: relay, of: broadcast.id, beyond: limit) }
+        startHandover(to: relay, of: broadcast.id)
         do throws(SignalingError) {
             try await tunnel.start()
         } catch {
@@ -189,7 +189,7 @@ public final class HostSession: Sendable {
     }
 
     private func makeRenewal() -> ICEServerRenewal {
-        ICEServerRenewal { [servers, signaling, core, own = configuration.iceServers] granted in
+        ICEServerRenewal { [servers, signaling, core, own = configuration.ice.servers] granted in
             servers.use(own, granted: granted)
             signaling.use(servers.servers)
             let addresses = await servers.lookUp()
@@ -262,7 +262,7 @@ public final class HostSession: Sendable {
         case .publication(let publication):
             statistics?.viewers = publication.viewers ?? 0
             statistics?.destination = BroadcastReceiver(
-                name: publication.client.service.name, countsViewers: publication.viewers != nil, publication.info)
+                name: publication.client.name, countsViewers: publication.viewers != nil, publication.info)
         case .tunnel(_, let handover?):
             guard var audience = await core.ifRunning({ $0.audience }) else { break }
             audience.add(signaling.viewersElsewhere.with { $0 })

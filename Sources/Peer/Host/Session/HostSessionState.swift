@@ -15,7 +15,7 @@ struct HostSessionState {
     }
 
     struct Publication {
-        var client: ServicePublication
+        let client: ServicePublication
         /// The likes and the newest comment that the service has told.
         var info = ServiceInfo()
         /// How many watch, as the service or relay tells; nil while it has not told.
@@ -52,14 +52,10 @@ struct HostSessionState {
         return true
     }
 
-    /// - Parameter client: the first publication, or the one that follows it at another relay.
     /// - Returns: as for a server.
     mutating func reach(at client: ServicePublication) -> Bool {
-        guard !isStopped else { return false }
-        var publication = publication ?? Publication(client: client)
-        publication.client = client
-        reachability = .publication(publication)
-        return true
+        if !isStopped { reachability = .publication(Publication(client: client)) }
+        return !isStopped
     }
 
     /// Takes what the service tells.

@@ -1,4 +1,4 @@
-import Admission
+package import Admission
 import HTTP
 public import Identifiers
 public import Identity
@@ -25,19 +25,10 @@ public struct BroadcastConfiguration: Sendable {
     public var iceServers: [ICEServer] = []
     /// Makes credentials for the TURN servers among them that have no user name.
     public var turnSecret: TURNSecret?
-    /// Knocks that wait for an answer at a time.
-    public var pendingKnocks = 8
-    /// Those from one address (IPv6: /64).
-    public var pendingKnocksPerAddress = 2
     public var sessionCapacity = 64
-    /// Until a knock counts as unanswered; until a knock that nobody polls is withdrawn.
-    public var knockTimeout: Duration = .seconds(60)
-    public var abandonTimeout: Duration = .seconds(5)
-    /// Until a knock whose challenge is not signed is removed.
-    public var signatureTimeout: Duration = .seconds(10)
-    /// How long a refused viewer is refused again without a question.
-    public var refusalTimeout: Duration = .seconds(60)
-    var knockRate = KnockRate()
+    package var knockLimits = KnockTable.Limits.knocks()
+    /// The rate of knocks with a correct proof, over all addresses.
+    var knockRate = RequestLimiter.Rate(burst: 60, perSecond: 20)
     var tokenLimits = TokenTable.Limits()
     var eventStreamCapacity = 256
 
@@ -48,22 +39,10 @@ public struct BroadcastConfiguration: Sendable {
         eventStreamCapacity = max(eventStreamCapacity, viewers * 2)
         tokenLimits.all = max(tokenLimits.all, viewers * 2)
         tokenLimits.ofAddress = max(tokenLimits.ofAddress, viewers / 8)
-        pendingKnocks = max(pendingKnocks, viewers / 16)
+        knockLimits.questions.all = max(knockLimits.questions.all, viewers / 16)
         // All may come at once, also from a few addresses, or come back within seconds.
         knockRate.burst = max(knockRate.burst, Double(viewers + 1) / (1 - RequestLimiter.reserved))
         knockRate.perSecond = max(knockRate.perSecond, Double(viewers) / 4)
-    }
-
-    /// The rate of knocks with a correct proof, over all addresses.
-    struct KnockRate: Sendable {
-        var burst = 60.0
-        var perSecond = 20.0
-    }
-
-    var knockLimits: KnockTable.Limits {
-        .knocks(
-            answer: knockTimeout, abandoned: abandonTimeout, signature: signatureTimeout, refusal: refusalTimeout,
-            questions: pendingKnocks, questionsOfAddress: pendingKnocksPerAddress)
     }
 
     public init(id: BroadcastID = .random(), secret: [UInt8] = Link.randomSecret(), fixedToken: String? = nil) {

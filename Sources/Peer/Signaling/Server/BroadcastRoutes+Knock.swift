@@ -123,10 +123,10 @@ extension BroadcastRoutes {
         if endpoint.streams.hasEnded { return hasEnded }
         let (request, pass) = try await server.challenge(call, of: configuration.id, broadcast.proof)
         if let delay = endpoint.delay(call.address.key, server.connections) {
-            server.count { $0.knocksLimited += 1 }
+            server.count { $0.knocks.limited += 1 }
             return .limited("too many knocks", delay)
         }
-        server.count { $0.knocks += 1 }
+        server.count { $0.knocks.requests += 1 }
         let ticket = KnockID.random()
         try take(request, pass: pass, ticket)
         return server.challenged(request.challenge, ticket, video: configuration.videoCodec)
@@ -163,7 +163,7 @@ extension BroadcastRoutes {
                 json: AdmissionDocument(
                     token: token, iceServers: issuedServers(to: TokenHash(of: token)), pass: pass(ofToken: token),
                     reconnect: registry.admission(token: token)?.1.viewer.flatMap(broadcast.redirect)))
-        case .refused(let reason): return refused(reason, Int(configuration.refusalTimeout / .seconds(1)))
+        case .refused(let reason): return refused(reason, Int(configuration.knockLimits.refusal / .seconds(1)))
         case .busy(let reason):
             return RouteResponse(problem: .busy, .serviceUnavailable, reason ?? "no viewer is taken at present")
         case .unanswered:
@@ -200,7 +200,7 @@ extension BroadcastRoutes {
     var hasEnded: RouteResponse { RouteResponse(problem: .ended, .gone, "the broadcast has ended") }
 
     private var tooManyKnocks: RouteResponse {
-        server.count { $0.knocksLimited += 1 }
+        server.count { $0.knocks.limited += 1 }
         return RouteResponse(
             problem: .queueFull, .tooManyRequests,
             "too many people are waiting for an answer, in all or at your address; try again in 5 s", retryAfter: 5)

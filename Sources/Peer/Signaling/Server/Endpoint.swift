@@ -17,7 +17,7 @@ final class Endpoint: Sendable {
     private let counters: SignalingCounters
 
     init(
-        path: String, streams: EventStreams, rate: BroadcastConfiguration.KnockRate, iceServers: [ICEServer],
+        path: String, streams: EventStreams, rate: RequestLimiter.Rate, iceServers: [ICEServer],
         turnSecret: TURNSecret?, counters: SignalingCounters
     ) {
         self.path = path

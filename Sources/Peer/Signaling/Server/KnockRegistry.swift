@@ -18,7 +18,7 @@ struct KnockApprovalHandler: ApprovalHandler {
         await delegate.knockWithdrawn(knock, because: reason)
     }
 
-    func count(_ outcome: KnockTable.Outcome) { counters.count(outcome) }
+    func count(_ outcome: KnockTable.Outcome) { counters.count { $0.knocks.count(outcome) } }
 
     func take(_ decision: KnockDecision, on question: KnockID, _ state: inout State) -> [KnockTable.Action] {
         guard let request = state.table.request(asked: question) else { return [] }

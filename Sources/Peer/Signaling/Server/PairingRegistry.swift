@@ -23,7 +23,7 @@ struct PairingApprovalHandler: ApprovalHandler {
         await delegate.pairingWithdrawn(question)
     }
 
-    func count(_ outcome: PairingTable.Outcome) { counters.count(outcome) }
+    func count(_ outcome: PairingTable.Outcome) { counters.count { $0.pairings.count(outcome) } }
 
     func take(_ decision: PairingDecision, on question: KnockID, _ state: inout State) -> [PairingTable.Action] {
         guard let request = state.table.request(asked: question) else { return [] }
@@ -54,7 +54,7 @@ struct PairingApprovalHandler: ApprovalHandler {
         for (owner, grant) in state.grants where state.table.pairing(token: grant.token) == nil {
             state.grants[owner] = nil
             let unused = ServiceEvent.finished(
-                reason: "no media came within \(configuration.lease.components.seconds) s", nextStep: nil)
+                reason: "no media came within \(configuration.pairingLimits.lease.components.seconds) s", nextStep: nil)
             state.setFinal(unused, of: owner)
             // The publication of a host that had a tunnel has no lease of its own.
             for session in state.sessions.sessions(of: owner) where state.publications.remove(session) != nil {
@@ -177,7 +177,7 @@ extension PairingTable.SessionEnd {
         switch self {
         case .silent:
             .finished(
-                reason: "no media came for \(configuration.mediaTimeout.components.seconds) s", nextStep: nil)
+                reason: "no media came for \(configuration.pairingLimits.silence.components.seconds) s", nextStep: nil)
         case .left: .left
         case .replaced: .finished(reason: "the same host broadcasts anew", nextStep: nil)
         case .displaced: .finished(reason: Self.displacedText, nextStep: nil)

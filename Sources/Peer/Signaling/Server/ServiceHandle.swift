@@ -34,7 +34,7 @@ public struct ServiceHandle: Sendable {
     }
 
     /// Reports that a session has received media. A session for which this is not called for
-    /// ``ServiceConfiguration/mediaTimeout`` is closed, and its token ends; calls once a second are enough. Sessions
+    /// `PairingTable.Limits.silence` is closed, and its token ends; calls once a second are enough. Sessions
     /// with the fixed token are not watched.
     public func mediaReceived(_ session: SessionID) { service.pairings.mediaReceived(session) }
 

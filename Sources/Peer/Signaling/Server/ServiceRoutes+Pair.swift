@@ -15,7 +15,7 @@ extension ServiceRoutes {
             or: "a request to pair is JSON with application (id, name), fingerprint (SHA-256), certificate and nonce")
         // Each request costs a signature, and the parsing of a certificate.
         if let delay = endpoint.delay(call.address.key, server.connections) {
-            server.count { $0.pairingsLimited += 1 }
+            server.count { $0.pairings.limited += 1 }
             return .limited("too many requests to pair", delay)
         }
         guard
@@ -28,7 +28,7 @@ extension ServiceRoutes {
         }
         guard let signature = try? server.identity.signature(over: request.transcript.signedBytes(role: .service))
         else { return RouteResponse(problem: .busy, .serviceUnavailable, "the service's key does not sign") }
-        server.count { $0.pairings += 1 }
+        server.count { $0.pairings.requests += 1 }
         let (opening, ticket) = approvals.open(request)
         switch opening {
         case .opened:
@@ -38,12 +38,12 @@ extension ServiceRoutes {
             return RouteResponse(.accepted, json: PairingOfferDocument(offer, certificate: certificate))
                 .with(.location, "\(endpoint.path)/pair/\(ticket.text)")
         case .full:
-            server.count { $0.pairingsLimited += 1 }
+            server.count { $0.pairings.limited += 1 }
             return RouteResponse(
                 problem: .queueFull, .tooManyRequests,
                 "too many hosts are waiting for an answer, in all or at your address; try again in 5 s", retryAfter: 5)
         case .busy:
-            server.count { $0.pairingsLimited += 1 }
+            server.count { $0.pairings.limited += 1 }
             return busy(PairingTable.full(configuration.sessionCapacity))
         case .ended: return hasEnded
         }
@@ -81,7 +81,7 @@ extension ServiceRoutes {
             let servers = issuedServers(to: TokenHash(of: grant.token))
             return RouteResponse(.ok, json: PairingGrantDocument(grant, iceServers: servers))
         case .refused(let reason):
-            let seconds = Int(configuration.refusalTimeout / .seconds(1))
+            let seconds = Int(configuration.pairingLimits.approvals.refusal / .seconds(1))
             return RouteResponse(
                 problem: .refused, .forbidden, reason ?? "the service said no", retryAfter: max(1, seconds))
         case .unanswered: return RouteResponse(problem: .unanswered, .gone, "nobody answered at the service")

@@ -59,7 +59,7 @@ struct SessionRoutes<Registry: SessionRegistry>: Sendable {
         do throws(OfferRefusal) {
             return OfferBody(sdp: call.bodyText, fingerprint: try certificate(in: call.bodyText))
         } catch {
-            server.count { $0.malformed += 1 }
+            server.count { $0.refusals.malformed += 1 }
             throw Refusal(refusal(error))
         }
     }
@@ -78,11 +78,11 @@ struct SessionRoutes<Registry: SessionRegistry>: Sendable {
 
     /// The response to an offer whose certificate is not that of its token.
     var wrongCertificate: RouteResponse {
-        server.count { $0.wrongFingerprints += 1 }
+        server.count { $0.refusals.wrongFingerprints += 1 }
         return RouteResponse(problem: .fingerprint, .forbidden, "this token is for another certificate")
     }
 
-    /// Opens a session within `answerTimeout`. One that is opened later, or after the end of the broadcast or service,
+    /// Opens a session within `Timeouts.answer`. One that is opened later, or after the end of the broadcast or service,
     /// is closed. The reservation is held until the delegate has answered.
     /// - Parameters:
     ///   - hasEnded: whether the broadcast or the service has ended meanwhile.
@@ -110,7 +110,7 @@ struct SessionRoutes<Registry: SessionRegistry>: Sendable {
                 result.fulfil(.failure(error))
             }
         }
-        let limit = server.configuration.answerTimeout
+        let limit = server.configuration.timeouts.answer
         let deadline = Task {
             guard (try? await Task.sleep(for: limit)) != nil else { return }
             result.fulfil(.failure(OfferRefusal(.busy, "the answer takes too long")))

@@ -1,4 +1,3 @@
-import Admission
 import HTTP
 import Synchronization
 
@@ -13,39 +12,12 @@ final class SignalingCounters: Sendable {
     func count(_ event: ConnectionRegistry.Event) {
         count { statistics in
             switch event {
-            case .accepted: statistics.connections += 1
-            case .refused: statistics.connectionsRefused += 1
-            case .displaced: statistics.connectionsDisplaced += 1
-            case .plainHTTP: statistics.plainHTTP += 1
-            case .handshakeTimedOut: statistics.handshakesTimedOut += 1
-            case .writeTimedOut: statistics.writesTimedOut += 1
-            }
-        }
-    }
-
-    func count(_ outcome: KnockTable.Outcome) {
-        count { statistics in
-            switch outcome {
-            case .granted: statistics.knocksAccepted += 1
-            case .refused: statistics.knocksRefused += 1
-            case .unanswered: statistics.knocksUnanswered += 1
-            case .withdrawn, .ended, .replaced, .displaced: statistics.knocksWithdrawn += 1
-            case .crowded, .busy: statistics.knocksLimited += 1
-            case .expired: break
-            }
-        }
-    }
-
-    func count(_ outcome: PairingTable.Outcome) {
-        count { statistics in
-            switch outcome {
-            case .granted: statistics.pairingsAccepted += 1
-            case .refused: statistics.pairingsRefused += 1
-            case .unanswered: statistics.pairingsUnanswered += 1
-            case .withdrawn, .ended, .replaced, .displaced: statistics.pairingsWithdrawn += 1
-            case .crowded, .busy: statistics.pairingsLimited += 1
-            // A granted pairing's end.
-            case .expired: break
+            case .accepted: statistics.connections.accepted += 1
+            case .refused: statistics.connections.refused += 1
+            case .displaced: statistics.connections.displaced += 1
+            case .plainHTTP: statistics.connections.plainHTTP += 1
+            case .handshakeTimedOut: statistics.connections.handshakesTimedOut += 1
+            case .writeTimedOut: statistics.connections.writesTimedOut += 1
             }
         }
     }

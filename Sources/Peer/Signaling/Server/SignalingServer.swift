@@ -46,24 +46,28 @@ public actor SignalingServer {
         public var directory: DirectorySettings?
         /// Gets broadcasts that this server does not have; nil: there are no others.
         public var finder: (any BroadcastFinder)?
-        /// How long the poll of a knock or a pairing is held.
-        public var pollTimeout: Duration = .seconds(20)
-        /// Time limit for the delegate to answer an offer.
-        public var answerTimeout: Duration = .seconds(6)
-        /// Time limit for a request's body to arrive.
-        public var readTimeout: Duration = .seconds(10)
-        /// Time limit for a request's head to arrive, and between requests.
-        public var idleTimeout: Duration = .seconds(15)
-        /// Time limit for the first request's head to arrive, including the TLS handshake.
-        public var handshakeTimeout: Duration = .seconds(10)
-        /// Time limits for the peer to read what is written: until it reads another 16 KiB, and until it has read all.
-        public var stallTimeout: Duration = .seconds(10)
-        public var writeTimeout: Duration = .seconds(30)
+        public var timeouts = Timeouts()
         /// How long the response to a wrong proof or token is delayed.
         public var failureDelay: Duration = .milliseconds(500)
         public var heartbeat: Duration = .seconds(15)
         var limits = RequestLimiter.Limits()
         var bodyLimit = 65_536
+
+        public struct Timeouts: Sendable {
+            /// How long the poll of a knock or a pairing is held.
+            public var poll: Duration = .seconds(20)
+            /// For the delegate to answer an offer.
+            public var answer: Duration = .seconds(6)
+            /// For a request's body to arrive.
+            public var body: Duration = .seconds(10)
+            /// For a request's head to arrive, and between requests.
+            public var idle: Duration = .seconds(15)
+            /// For the first request's head to arrive, including the TLS handshake.
+            public var handshake: Duration = .seconds(10)
+            /// For the peer to read what is written: until it reads another 16 KiB, and until it has read all.
+            public var stall: Duration = .seconds(10)
+            public var write: Duration = .seconds(30)
+        }
 
         public init(host: String, port: Int = 0) {
             self.host = host
@@ -77,8 +81,9 @@ public actor SignalingServer {
         public mutating func serve(viewers: Int, broadcasts: Int = 0) {
             limits.connections = max(limits.connections, viewers * 3 + broadcasts * 2 + 64)
             limits.connectionsPerAddress = max(limits.connectionsPerAddress, viewers / 8)
-            limits.allConnectionBurst = max(limits.allConnectionBurst, Double(viewers) * 2)
-            limits.allConnectionsPerSecond = max(limits.allConnectionsPerSecond, Double(min(viewers, 4_000)) / 4)
+            limits.allConnectionRate.burst = max(limits.allConnectionRate.burst, Double(viewers) * 2)
+            limits.allConnectionRate.perSecond = max(
+                limits.allConnectionRate.perSecond, Double(min(viewers, 4_000)) / 4)
             // An address is forgotten only while it has nothing open.
             limits.addresses = max(limits.addresses, viewers * 4 + broadcasts * 2)
         }
@@ -116,7 +121,7 @@ public actor SignalingServer {
     ) throws(SignalingServerError) -> BroadcastHandle {
         try Self.check(broadcast.fixedToken)
         let resource = BroadcastResource(
-            broadcast, delegate: delegate, pollTimeout: configuration.pollTimeout, counters: service.counters)
+            broadcast, delegate: delegate, pollTimeout: configuration.timeouts.poll, counters: service.counters)
         try service.broadcasts.add(resource)
         return BroadcastHandle(resource, in: service.broadcasts)
     }
@@ -129,7 +134,7 @@ public actor SignalingServer {
     ) throws(SignalingServerError) -> ServiceHandle {
         try Self.check(service.fixedToken)
         let resource = ServiceResource(
-            service, delegate: delegate, tunnels: self.service.tunnels, pollTimeout: configuration.pollTimeout,
+            service, delegate: delegate, tunnels: self.service.tunnels, pollTimeout: configuration.timeouts.poll,
             counters: self.service.counters)
         try self.service.services.add(resource)
         return ServiceHandle(resource, in: self.service.services)
@@ -207,7 +212,7 @@ public actor SignalingServer {
         let http = HTTP1Channel(
             responder: { request, writer, channel in try await service.respond(to: request, writer, on: channel) },
             configuration: .init(
-                idleTimeout: TimeAmount(configuration.idleTimeout),
+                idleTimeout: TimeAmount(configuration.timeouts.idle),
                 httpDecoderConfiguration: .init(
                     maxHeaderFieldSize: 8_192, maxHeaderListSize: 16_384, maxHeaderFieldCount: 100)))
         var quiet = service.logger
@@ -216,8 +221,8 @@ public actor SignalingServer {
             childChannelSetup: GuardedChannel(
                 tls: presented, inner: http, connections: service.connections,
                 timeouts: .init(
-                    handshake: TimeAmount(configuration.handshakeTimeout),
-                    stall: TimeAmount(configuration.stallTimeout), write: TimeAmount(configuration.writeTimeout))),
+                    handshake: TimeAmount(configuration.timeouts.handshake),
+                    stall: TimeAmount(configuration.timeouts.stall), write: TimeAmount(configuration.timeouts.write))),
             configuration: ServerConfiguration(
                 address: .hostname(configuration.host, port: port), backlog: Self.backlog),
             onServerRunning: { channel in

@@ -42,7 +42,7 @@ extension SignalingService {
         // A correct token is accepted after any number of wrong ones from this address, as tokens are too long to be
         // guessed.
         if let found = find(token) { return found }
-        count { $0.wrongTokens += 1 }
+        count { $0.refusals.wrongTokens += 1 }
         let reply = RouteResponse(problem: .unauthorized, .unauthorized, "the token is not valid here (any more)")
             .with(.wwwAuthenticate, "Bearer error=\"invalid_token\"")
         throw Refusal(await slowed(call, "wrong tokens", reply))
@@ -50,7 +50,7 @@ extension SignalingService {
 
     /// The response to a wrong proof or signature. It is counted and delayed.
     func wrong(_ call: RouteRequest, _ problem: Problem, _ what: String) async -> RouteResponse {
-        count { $0.wrongProofs += 1 }
+        count { $0.refusals.wrongProofs += 1 }
         return await slowed(call, "wrong proofs", RouteResponse(problem: problem, .forbidden, what))
     }
 

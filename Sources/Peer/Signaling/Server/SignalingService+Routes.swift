@@ -125,12 +125,12 @@ extension SignalingService {
     }
 
     func malformed(_ what: String) -> RouteResponse {
-        count { $0.malformed += 1 }
+        count { $0.refusals.malformed += 1 }
         return RouteResponse(problem: .malformed, .badRequest, what)
     }
 
     private var tooLarge: RouteResponse {
-        count { $0.tooLarge += 1 }
+        count { $0.refusals.tooLarge += 1 }
         return RouteResponse(
             problem: .tooLarge, .contentTooLarge, "a request may have \(configuration.bodyLimit) bytes at most")
     }
@@ -138,7 +138,7 @@ extension SignalingService {
     private func readBody(_ request: Request, _ channel: any Channel) async throws -> ByteBuffer {
         let length = request.headers[.contentLength].flatMap { Int($0) }
         guard length ?? 0 > 0 || request.headers[.transferEncoding] != nil else { return ByteBuffer() }
-        let deadline = channel.eventLoop.scheduleTask(in: TimeAmount(configuration.readTimeout)) {
+        let deadline = channel.eventLoop.scheduleTask(in: TimeAmount(configuration.timeouts.body)) {
             channel.close(promise: nil)
         }
         defer { deadline.cancel() }

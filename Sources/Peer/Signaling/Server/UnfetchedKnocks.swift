@@ -55,7 +55,7 @@ extension SignalingService {
         let (request, pass) = try await challenge(call, of: id, proof)
         let ticket = KnockID.random()
         unfetchedKnocks.withLock { $0.add(request, pass: pass, ticket: ticket, now: .now) }
-        count { $0.knocks += 1 }
+        count { $0.knocks.requests += 1 }
         return challenged(request.challenge, ticket)
     }
 
