@@ -4,11 +4,11 @@ import RTPWire
 extension SenderState {
     mutating func handleForwarded(now: MediaInstant) {
         guard !rtcp.hasEnded, var stream = video.packetizer.takeForwarded() else { return }
-        take(&stream, now)
+        handle(&stream, now)
         video.packetizer = .forwarded(stream)
     }
 
-    private mutating func take(_ stream: inout ForwardedStream, _ now: MediaInstant) {
+    private mutating func handle(_ stream: inout ForwardedStream, _ now: MediaInstant) {
         switch stream.note(backlog: backlog, now: now) {
         case .keyframe: keyframeRequests.needKeyframe()
         case .cutOff: replaceWaiting()
@@ -49,11 +49,10 @@ extension SenderState {
             stream.reset()
             return keyframeRequests.noteRefused()
         }
-        let label = stream.label(of: packet)
         video.history.append(
-            packet, timestamp: label.timestamp, pictureIDShift: label.pictureIDShift, announcesMid: video.announcesMid,
-            now: now)
-        if label.isOfKeyframe {
+            packet, timestamp: stream.timestamp(of: packet), pictureIDShift: stream.pictureIDShift,
+            announcesMid: video.announcesMid, now: now)
+        if stream.isKeyframe {
             keyframeRequests.noteEntryPoint(lastSequence: video.history.nextToWrite &- 1, now: now)
         }
         let duplicates = affordableDuplicates(1, bytes: packet.length, now)
