@@ -10,8 +10,7 @@ struct ForwardedStream {
     var filter = TemporalLayerFilter()
     /// The present frame is sent.
     private(set) var isFrameAdmitted = false
-    /// The present frame is a key frame.
-    private(set) var isKeyframe = false
+    private var isKeyframe = false
     /// The number of pictures left out.
     private(set) var pictureIDShift: UInt16 = 0
     private var lastTimestamp: RTPTimestamp?
@@ -105,8 +104,20 @@ struct ForwardedStream {
     /// Frames that are to be sent at once.
     private var framesBehind = 0
 
+    /// How an admitted packet is sent to this receiver.
+    struct Label {
+        var timestamp: RTPTimestamp
+        var pictureIDShift: UInt16
+        var isOfKeyframe: Bool
+    }
+
+    mutating func label(of packet: ForwardedVideo.Packet) -> Label {
+        Label(
+            timestamp: timestamp(of: packet), pictureIDShift: pictureIDShift, isOfKeyframe: isKeyframe)
+    }
+
     /// The timestamp of an admitted packet: the source's, but for frames that are sent at once, just before the newest.
-    mutating func timestamp(of packet: ForwardedVideo.Packet) -> RTPTimestamp {
+    private mutating func timestamp(of packet: ForwardedVideo.Packet) -> RTPTimestamp {
         guard framesBehind > 0, let newest = source.lastTimestamp else {
             lastTimestamp = packet.timestamp
             return packet.timestamp
