@@ -153,12 +153,12 @@ import Testing
             "../../Scripts/relay/relay.conf"
         ).standardized.path
         let text = try String(contentsOfFile: path, encoding: .utf8)
-        #expect(try configure(text).maxViewers == 2_000)
+        #expect(try configure(text).limits.maxViewers == 2_000)
         let lines = text.split(separator: "\n").map { line in
             line.contains(" = ") && line.hasPrefix("# ") ? line.dropFirst(2) : line
         }
         let full = try configure(lines.joined(separator: "\n"))
-        #expect(full.tls.count == 2 && full.turnSecret != nil && full.publishToken != nil)
+        #expect(full.address.tls.count == 2 && full.turnSecret != nil && full.publishToken != nil)
     }
 
     @Test func aRelayRunsWithAFile() throws {

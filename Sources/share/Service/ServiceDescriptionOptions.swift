@@ -1,8 +1,8 @@
+import Admission
 import ArgumentParser
 import CommandSupport
 import Foundation
 import Identifiers
-import Signaling
 
 /// What hosts see of a service, and are asked by it. Its options stand among those of `ServiceCommand`.
 struct ServiceDescriptionOptions: ParsableArguments {

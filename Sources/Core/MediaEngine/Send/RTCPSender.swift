@@ -80,7 +80,7 @@ struct RTCPSender {
         var writer = ByteWriter(UnsafeMutableRawBufferPointer(rebasing: buffer[0..<1_200]))
         var isFlowing = false
         do throws(BufferFull) {
-            if let stream = parameters.video, let stamp = video.packetizer.timestamp(at: now) {
+            if let stream = parameters.video, let stamp = video.timestamp(at: now) {
                 try write(stream.ssrc, stamp, video.report, parameters.cname, into: &writer, now)
                 if parameters.extensions[.frameReferences] != nil {
                     try writeForOwnReceiver(stream.ssrc, estimate, into: &writer, now)

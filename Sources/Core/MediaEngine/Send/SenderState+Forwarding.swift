@@ -3,38 +3,31 @@ import RTPWire
 
 extension SenderState {
     mutating func handleForwarded(now: MediaInstant) {
-        guard !rtcp.hasEnded, var stream = video.packetizer.takeForwarded() else { return }
-        take(&stream, now)
-        video.packetizer = .forwarded(stream)
-    }
-
-    private mutating func take(_ stream: inout ForwardedStream, _ now: MediaInstant) {
-        switch stream.note(backlog: backlog, now: now) {
+        guard !rtcp.hasEnded, let source = video.forwarded?.source else { return }
+        let backlog = backlog
+        switch video.forwarded?.note(backlog: backlog, now: now) {
         case .keyframe: keyframeRequests.needKeyframe()
         case .cutOff: replaceWaiting()
-        case .nothing: break
+        case .nothing, nil: break
         }
-        let source = stream.source
-        guard stream.next < source.end else { return }
-        var next = max(stream.next, source.resumption)
+        guard var next = video.forwarded?.next, next < source.end else { return }
+        next = max(next, source.resumption)
         let rate = videoEstimate(now: now)
         while next < source.end {
             guard let packet = source.packet(next) else {
                 // It was overwritten before it was taken out.
-                next = skipToKeyframe(&stream)
+                next = skipToKeyframe(source)
                 continue
             }
             next &+= 1
-            forward(packet, of: &stream, rate, now)
+            forward(packet, rate, now)
         }
         rtcp.noteActivity(now: now)
     }
 
-    private mutating func forward(
-        _ packet: ForwardedVideo.Packet, of stream: inout ForwardedStream, _ rate: Bitrate, _ now: MediaInstant
-    ) {
-        guard packet.length > 0 else { stream.next = packet.position &+ 1; return }
-        guard stream.admits(packet, rate: rate, now: now) else { return }
+    private mutating func forward(_ packet: ForwardedVideo.Packet, _ rate: Bitrate, _ now: MediaInstant) {
+        guard packet.length > 0 else { video.forwarded?.next = packet.position &+ 1; return }
+        guard video.forwarded?.admits(packet, rate: rate, now: now) == true else { return }
         if packet.isFrameStart {
             if packet.isKeyframe {
                 replaceWaiting()
@@ -46,10 +39,10 @@ extension SenderState {
         }
         guard video.history.room > 0 else {
             counters.video.framesRefused &+= 1
-            stream.reset()
+            video.forwarded?.reset()
             return keyframeRequests.noteRefused()
         }
-        let label = stream.label(of: packet)
+        guard let label = video.forwarded?.label(of: packet) else { return }
         video.history.append(
             packet, timestamp: label.timestamp, pictureIDShift: label.pictureIDShift, announcesMid: video.announcesMid,
             now: now)
@@ -61,13 +54,12 @@ extension SenderState {
     }
 
     /// - Returns: the next position.
-    private mutating func skipToKeyframe(_ stream: inout ForwardedStream) -> Int64 {
-        stream.reset()
+    private mutating func skipToKeyframe(_ source: ForwardedVideo) -> Int64 {
+        video.forwarded?.reset()
         keyframeRequests.noteRefused()
-        let source = stream.source
         let start = source.keyframeStart.flatMap { source.packet($0) != nil ? $0 : nil }
-        let next = max(start ?? source.end, stream.next)
-        stream.next = source.packet(next) != nil ? next : source.end
-        return stream.next
+        let next = max(start ?? source.end, video.forwarded?.next ?? 0)
+        video.forwarded?.next = source.packet(next) != nil ? next : source.end
+        return video.forwarded?.next ?? source.end
     }
 }

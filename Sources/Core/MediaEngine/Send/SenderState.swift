@@ -54,7 +54,7 @@ struct SenderState: ~Copyable {
     // MARK: Input
 
     mutating func handleFrame(_ bytes: UnsafeRawBufferPointer, _ info: FrameInfo, now: MediaInstant) {
-        guard !rtcp.hasEnded, case .frames = video.packetizer, !bytes.isEmpty else { return }
+        guard !rtcp.hasEnded, video.packetizer != nil, !bytes.isEmpty else { return }
         let (isKeyframe, references) = (info.isKeyframe, info.references)
         let source =
             isKeyframe || !hasReferences ? nil : references.source.flatMap { keyframeRequests.source($0) }

@@ -5,7 +5,11 @@ import RTPWire
 /// retransmission. Without negotiated video it stays empty.
 struct VideoSendStream {
     var history: PacketHistory
-    var packetizer: VideoPacketizer
+    /// nil: no video was negotiated, or the stream is forwarded.
+    private(set) var packetizer: VP8Packetizer?
+    /// nil: the frames are packetized here. The two are not the cases of an enum, as the payload of an enum cannot be
+    /// changed in place: it is copied, which takes longer than what is done with it.
+    var forwarded: ForwardedStream?
     /// Packets carry the MID until one of them has arrived. Firefox binds the media section to the first SSRC that
     /// carries its MID, so an RTX packet must not be the first.
     private(set) var announcesMid = true
@@ -33,14 +37,13 @@ struct VideoSendStream {
                 capacity: parameters.historyCapacity, slotBytes: ForwardedVideo.largestPacket,
                 first: Int64(first.rawValue),
                 writer: ForwardedPacketWriter(source, stream, ids: parameters.extensions))
-            packetizer = .forwarded(ForwardedStream(source))
+            forwarded = ForwardedStream(source)
             return
         }
         history = PacketHistory(
             capacity: parameters.video == nil ? 1 : parameters.historyCapacity,
             slotBytes: parameters.maximumPacketSize &+ MediaSender.protectionRoom, first: Int64(first.rawValue))
-        packetizer =
-            parameters.video.map { .frames(VP8Packetizer(parameters, $0, epoch: epoch, random: &random)) } ?? .noVideo
+        packetizer = parameters.video.map { VP8Packetizer(parameters, $0, epoch: epoch, random: &random) }
         // Our own viewers negotiate long-term references, and do not ask for key frames while nothing changes.
         if parameters.video != nil, parameters.extensions[.frameReferences] == nil { keepAlive = VideoKeepAlive() }
     }
@@ -52,7 +55,7 @@ struct VideoSendStream {
     mutating func append(
         _ frame: UnsafeRawBufferPointer, _ info: FrameInfo, references: FrameReferencesElement?, now: MediaInstant
     ) -> VP8Packetizer.PacketizedFrame? {
-        let packetized = packetizer.append(
+        let packetized = packetizer?.append(
             frame, layer: info.layer, captured: info.captured, references: references, announcesMid: announcesMid,
             to: &history)
         guard let packetized else { return nil }
@@ -68,7 +71,7 @@ struct VideoSendStream {
         // The skip frame is of layer 1, so that no frame refers to it. It shows no change and does not count in the
         // statistics of frames.
         let packetized = frame.withUnsafeBytes {
-            packetizer.append($0, layer: 1, captured: now, announcesMid: announcesMid, to: &history)
+            packetizer?.append($0, layer: 1, captured: now, announcesMid: announcesMid, to: &history)
         }
         guard packetized != nil else { return }
         skipFrames &+= 1
@@ -88,7 +91,7 @@ struct VideoSendStream {
         let isThere = history.copy(entry, into: buffer)
         history.noteSent(now: now, transportSequence: transportSequence)
         guard isThere else { return nil }
-        if case .forwarded(let stream) = packetizer { stream.source.noteSent(entry, now: now) }
+        forwarded?.source.noteSent(entry, now: now)
         if keepsProtected { unprotected = entry.sequence }
         report.note(payloadBytes: entry.length &- entry.layout.headerLength)
         if entry.layout.isMarked {
@@ -123,17 +126,9 @@ struct VideoSendStream {
     /// A packet of the stream has arrived, so packets need not carry the MID any more.
     mutating func noteArrival() { announcesMid = false }
 
-    /// nil unless the video is forwarded. Setting it to nil has no effect. The path of packets does without it, as it
-    /// copies the stream.
-    var forwarded: ForwardedStream? {
-        get {
-            guard case .forwarded(let stream) = packetizer else { return nil }
-            return stream
-        }
-        set {
-            guard let newValue else { return }
-            packetizer = .forwarded(newValue)
-        }
+    /// The RTP timestamp of an instant; nil if it is not known yet.
+    func timestamp(at instant: MediaInstant) -> RTPTimestamp? {
+        packetizer?.timestamp(at: instant) ?? forwarded?.source.timestamp(at: instant)
     }
 
     /// A frame of the forwarded stream begins.
