@@ -70,17 +70,18 @@ public struct HeaderExtensionValuesView {
         guard kind.isValid(length: data.count) else { return }
         var reader = ByteReader(data)
         switch kind {
-        case .transportSequence where transportSequence == nil:
-            transportSequence = (try? reader.uint16()).map { SequenceNumber($0) }
-        case .playoutDelay where playoutDelay == nil:
-            playoutDelay = (try? reader.uint24()).map { PlayoutDelay(bits: $0) }
-        case .absSendTime where absSendTime == nil:
-            absSendTime = (try? reader.uint24()).map { AbsoluteSendTime(rawValue: $0) }
-        case .mid where mid == nil: mid = data
-        case .frameReferences where frameReferences == nil:
-            frameReferences = (try? reader.uint24()).flatMap { FrameReferencesElement(bits: $0) }
-        case .colorSpace where colorSpace == nil: colorSpace = (try? reader.uint32()).map { ColorSpace(bits: $0) }
-        default: break
+        case .transportSequence:
+            if transportSequence == nil { transportSequence = (try? reader.uint16()).map { SequenceNumber($0) } }
+        case .playoutDelay:
+            if playoutDelay == nil { playoutDelay = (try? reader.uint24()).map { PlayoutDelay(bits: $0) } }
+        case .absSendTime:
+            if absSendTime == nil { absSendTime = (try? reader.uint24()).map { AbsoluteSendTime(rawValue: $0) } }
+        case .mid: if mid == nil { mid = data }
+        case .frameReferences:
+            if frameReferences == nil {
+                frameReferences = (try? reader.uint24()).flatMap { FrameReferencesElement(bits: $0) }
+            }
+        case .colorSpace: if colorSpace == nil { colorSpace = (try? reader.uint32()).map { ColorSpace(bits: $0) } }
         }
     }
 }
