@@ -43,13 +43,7 @@ struct PublicationTests {
                 audio: [], maximumViewers: 1, includesLoopback: true, usesUPnP: false, usesOnlyRelays: false)
             let core = LoopBound(loop, making: { Broadcast(loop: loop, settings: settings, source: pipelines) })
             self.core = core
-            wakeup = LoopBound(
-                loop,
-                making: {
-                    MediaWakeups(
-                        video: loop.makeWakeup { core.assumeIsolated { $0.videoFramesQueued() } },
-                        audio: loop.makeWakeup { core.assumeIsolated { $0.audioPacketsQueued() } })
-                })
+            wakeup = LoopBound(of: core)
             let ready = wakeup.read { $0.video }
             video.start(framesReady: { ready.signal() }, failed: { _ in })
         }

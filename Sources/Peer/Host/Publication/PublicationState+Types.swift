@@ -41,10 +41,8 @@ extension PublicationState {
         case close(Int, SessionID?, isGone: Bool)
         /// End a session that no connection has.
         case discard(SessionID)
-        case report(ServiceEvent)
-        case note(slowest: Bitrate?, behind: SessionID)
-        /// - Parameter String: a trickle fragment.
-        case add(String, to: SessionID)
+        /// - Parameter SessionID: the one of the connection that has told it.
+        case report(ServiceEvent, SessionID?)
         case list(Int)
         /// Answer with `.decided` and the question's number.
         case ask(Int, Knock, at: Int)

@@ -156,11 +156,9 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
                 connections.withLock { _ = $0.removeValue(forKey: number) }
             }
         case .discard(let session): core.perform { $0.close(session) }
-        case .report(let event): report(event)
-        case .note(let slowest, let session): core.perform { $0.note(slowest: slowest, behind: session) }
-        case .add(let text, let session):
-            guard let fragment = try? TrickleFragment.parse(text) else { return }
-            core.perform { $0.add(fragment, to: session) }
+        case .report(let event, let session):
+            report(event)
+            if let session { pass(event, to: session) }
         case .list(let number): connection(number)?.listing.request()
         case .ask(let question, let knock, let number): ask(question, knock, connection(number))
         case .decide(let decision, let knock, let number):
@@ -205,6 +203,16 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
         let connection = PublicationConnection(paired, paired: paired, core: core, shown: shown, emit: onEvent)
         connections.withLock { $0[number] = connection }
         return .paired(connection.endpoint)
+    }
+
+    private func pass(_ event: ServiceEvent, to session: SessionID) {
+        switch event {
+        case .slowestBitrate(let bitrate): core.perform { $0.note(slowest: bitrate, behind: session) }
+        case .candidates(let text):
+            guard let fragment = try? TrickleFragment.parse(text) else { return }
+            core.perform { $0.add(fragment, to: session) }
+        default: break
+        }
     }
 
     private func listen(_ number: Int) {
