@@ -23,9 +23,9 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
     private let report: @Sendable (ServiceEvent) -> Void
     private let moved: @Sendable (PairedService) -> Void
     let logic: StateMachineRunner<State>
-    /// Where the broadcast is, or was last. By the pairing, other relays take it; nil: none does.
+    /// The last endpoint. Its pairing lets other relays take the broadcast; nil: none does.
     private let place: Mutex<(name: String, pairing: PairedService?)>
-    /// Those that have not been closed, by their numbers.
+    /// The connections that have not been closed, by their numbers.
     private let connections: Mutex<[Int: PublicationConnection]>
     /// Nil: the first connection is open; else why it is not.
     private let opened = OneShot<EndReason?>()
@@ -64,7 +64,7 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
         self.init(core: core, service: service, admission: nil, onEvent: onEvent, report: report)
     }
 
-    /// Of the endpoint where the broadcast is, or was last.
+    /// The name of the endpoint where the broadcast is, or was last.
     var name: String { place.withLock { $0.name } }
 
     /// Sends the offer and applies the answer. Media follows when ICE has selected a pair.
