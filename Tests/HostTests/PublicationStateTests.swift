@@ -36,6 +36,7 @@ import Testing
         private(set) var begun: [Int] = []
         private(set) var reported: [ServiceEvent] = []
         private(set) var lists = 0
+        private(set) var decisions = 0
         private(set) var moves: [Int] = []
         private(set) var end: EndReason?
         private(set) var violations: [String] = []
@@ -142,7 +143,7 @@ import Testing
                 if begun.contains(number) { questions = [:] }
             case .discard(let session):
                 if sessions.remove(session) == nil { violations.append("a session is discarded twice") }
-            case .report(let event): reported.append(event)
+            case .report(let event, _): reported.append(event)
             case .list: lists += 1
             case .ask(let question, let knock, _):
                 questions[question] = knock.id
@@ -153,6 +154,7 @@ import Testing
                     return violations.append("a decision without a question")
                 }
                 questions[question] = nil
+                decisions += 1
             case .withdraw(let question, let knock, _):
                 if questions.removeValue(forKey: question) != knock { violations.append("no question is withdrawn") }
             case .moved(let number):
@@ -161,7 +163,7 @@ import Testing
             case .end(let reason):
                 if end != nil { violations.append("ended twice") }
                 end = reason
-            case .note, .add, .emit: break
+            case .emit: break
             }
         }
 
@@ -429,14 +431,15 @@ import Testing
         mutating func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &random) < percent }
 
         mutating func result(of request: State.Request) -> State.Result {
-            let fails = isDark || chance(20)
+            // The first connection is open most of the time.
+            let fails = isDark || chance(stage.begun.isEmpty ? 3 : 20)
             let failure = State.Result.failed(EndReason(.refused, "no"))
             switch request {
             case .pair: return fails ? failure : .paired(PublicationStateTests.relay)
             case .open: return fails ? failure : .opened(.random(), hasServers: chance(40))
             case .restart:
-                let results: [OutageRecovery.AttemptResult] = [.answered, .answered, .gone, .failed]
-                return .restarted(fails ? .failed : results.randomElement(using: &random)!, usesServers: chance(50))
+                let failure: OutageRecovery.AttemptResult = chance(20) ? .gone : .failed
+                return .restarted(fails ? .failed : chance(50) ? .answered : failure, usesServers: chance(50))
             case .replace: return .replaced(isDark || chance(70))
             }
         }
@@ -447,12 +450,13 @@ import Testing
                 guard isDark || chance(60) else { continue }
                 stage.answer(at: index, result(of: stage.requests[index].request))
             }
-            if chance(20) { stage.endStream(isRefused: !isDark && chance(10)) }
+            if chance(20) { stage.endStream(isRefused: !isDark && chance(3)) }
             if isDark {
                 // The media ends after 30 s of silence.
                 if chance(10), let session = stage.session { stage.lose(session) }
                 return
             }
+            if chance(20), !stage.begun.isEmpty { stage.learnRelays(Int.random(in: 1...3, using: &random)) }
             if chance(30) { endpointSays() }
             if chance(30) {
                 let changes: [State.MediaChange] = [.connected, .connected, .interrupted, .resumed]
@@ -463,7 +467,7 @@ import Testing
             if chance(15), let (question, knock) = stage.questions.min(by: { $0.key < $1.key }) {
                 stage.handle(.decided(question, knock, .accepted))
             }
-            if chance(1) { stage.handle(.close(PublicationStateTests.stopped)) }
+            if chance(1), chance(50) { stage.handle(.close(PublicationStateTests.stopped)) }
         }
 
         private mutating func endpointSays() {
@@ -487,6 +491,7 @@ import Testing
     /// Whatever happens: a connection that was opened is closed exactly once, two are open during a move alone, the
     /// publication ends once, and a while after the endpoints have gone.
     @Test(arguments: 0..<40) func everyPublicationKeepsItsLimitsAndEnds(_ group: UInt64) {
+        var (moves, questions) = (0, 0)
         for seed in group * 50..<(group + 1) * 50 {
             var world = World(seed: seed)
             let limit = world.darkness + .seconds(400)
@@ -495,11 +500,14 @@ import Testing
             while let request = world.stage.requests.first { world.stage.answer(world.result(of: request.request)) }
             world.stage.wait(.seconds(600))
             let stage = world.stage
+            moves += stage.moves.count
+            questions += stage.decisions
             #expect(stage.violations.isEmpty, "seed \(seed): \(stage.violations)")
             #expect(stage.end != nil, "seed \(seed) goes on: \(stage.state)")
             #expect(
                 stage.open.isEmpty && Set(stage.closed).count == stage.closed.count, "seed \(seed): \(stage.closed)")
             #expect(stage.sessions.isEmpty && stage.state.deadline == nil, "seed \(seed): \(stage.sessions)")
         }
+        #expect(moves > 0 && questions > 0, "group \(group) moves \(moves) times, and asks \(questions) times")
     }
 }

@@ -13,7 +13,7 @@ import Testing
 struct BroadcastDirectoryTests {
     private func record(
         _ title: String, app: String = "com.example.budget", viewers: Int? = 0, since: Int = 0, owner: String? = nil,
-        deadline: ContinuousClock.Instant? = nil, region: String? = nil
+        region: String? = nil
     ) -> BroadcastDirectory.Record {
         let link = Link(
             host: "127.0.0.1", port: 443, id: .random(), secret: Link.randomSecret(),
@@ -21,7 +21,7 @@ struct BroadcastDirectoryTests {
         let entry = DirectoryEntry(
             link, title: title, application: ApplicationInfo(id: app, name: "Budget"), region: region,
             viewers: viewers, since: since, codec: "VP8", route: .relay)
-        return .init(entry, owner: owner, deadline: deadline)
+        return .init(entry, owner: owner)
     }
 
     private func expectPut(
@@ -103,13 +103,12 @@ struct BroadcastDirectoryTests {
         #expect(directory.count == 2 && directory.find(.init(application: "com.example.editor")).total == 0)
     }
 
-    @Test func whatIsNotRenewedIsForgotten() {
+    @Test func whatAnotherRelayHadIsForgottenWithIt() {
         var directory = BroadcastDirectory()
-        let now = ContinuousClock.now
         expectPut(record("own"), into: &directory, true)
-        expectPut(record("dead", owner: "b", deadline: now), into: &directory, true)
-        expectPut(record("alive", owner: "c", deadline: now + .milliseconds(1)), into: &directory, true)
-        directory.removeExpired(now: now)
+        expectPut(record("dead", owner: "b"), into: &directory, true)
+        expectPut(record("alive", owner: "c"), into: &directory, true)
+        directory.removeAll(of: "b")
         #expect(Set(directory.find(.init()).entries.map(\.title)) == ["own", "alive"])
         directory.removeAll(of: "c")
         #expect(directory.find(.init()).entries.map(\.title) == ["own"])

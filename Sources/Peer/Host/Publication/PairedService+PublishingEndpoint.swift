@@ -6,7 +6,7 @@ public import Signaling
 
 extension PairedService: PublishingEndpoint {
     public var host: String { link.host }
-    public var grantedServers: GrantedServers { GrantedServers(iceServers, by: link.host) }
+    public var grantedServers: GrantedServers { isOfTunnel ? .none : GrantedServers(iceServers, by: link.host) }
     public var fingerprint: [UInt8]? { link.fingerprint }
     public var takesLateCandidates: Bool { true }
     public var isOverRelay: Bool { link.relay != nil }

@@ -37,7 +37,7 @@ final class PublicationConnection: Sendable {
 
     /// How long the offer waits for candidates.
     private static let gatheringTime = MediaDuration.milliseconds(200)
-    /// The same where no candidate can be sent later.
+    /// How long the offer waits where no candidate can be sent later.
     private static let completeGatheringTime = MediaDuration.seconds(3)
     private static let restartTimeout = Duration.seconds(3)
     private static let listingInterval = Duration.seconds(5)

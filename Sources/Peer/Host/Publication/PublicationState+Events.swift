@@ -8,14 +8,12 @@ import Signaling
 extension PublicationState {
     mutating func heard(_ event: ServiceEvent, _ now: MediaInstant) -> [Action] {
         guard let present, present.believes(event) else { return [] }
-        return [.report(event)] + follow(event, present, now)
+        return [.report(event, present.session)] + follow(event, present, now)
     }
 
     private mutating func follow(_ event: ServiceEvent, _ present: Connection, _ now: MediaInstant) -> [Action] {
         switch event {
-        case .serviceInfo: return []
-        case .slowestBitrate(let bitrate): return present.session.map { [.note(slowest: bitrate, behind: $0)] } ?? []
-        case .candidates(let text): return present.session.map { [.add(text, to: $0)] } ?? []
+        case .serviceInfo, .slowestBitrate, .candidates: return []
         case .broadcastURL(let text):
             if let link = try? Link(parsing: text) { broadcast = link.id }
             return [.list(present.number)] + moveIfAsked(now)

@@ -20,7 +20,7 @@ extension PublicationState {
         case streamOpened(Int)
         /// - Parameter isRefused: nothing listens at the endpoint's port.
         case streamEnded(Int, isRefused: Bool)
-        /// Of the present connection.
+        /// The media of the present connection has changed.
         case media(MediaChange)
         case ended(SessionID)
         case decided(Int, KnockID, KnockDecision)
@@ -41,10 +41,8 @@ extension PublicationState {
         case close(Int, SessionID?, isGone: Bool)
         /// End a session that no connection has.
         case discard(SessionID)
-        case report(ServiceEvent)
-        case note(slowest: Bitrate?, behind: SessionID)
-        /// - Parameter String: a trickle fragment.
-        case add(String, to: SessionID)
+        /// - Parameter SessionID: the one of the connection that has told it.
+        case report(ServiceEvent, SessionID?)
         case list(Int)
         /// Answer with `.decided` and the question's number.
         case ask(Int, Knock, at: Int)
@@ -80,7 +78,7 @@ extension PublicationState {
 
     /// The use of the servers that the endpoint has named.
     enum Servers: Sendable {
-        /// As before.
+        /// They stay as they are.
         case kept
         case added
         /// There is no restart if none has an address, or if ICE has found a path meanwhile.
@@ -117,7 +115,7 @@ extension PublicationState {
         var request: Int?
         var media = Media.connecting(check: nil)
         var hasUnusedServers = false
-        /// Of the session that replaces one without a path.
+        /// The refused offers of the session that replaces one without a path.
         var refusedOffers = 0
         /// When the next event stream is opened; nil: one is open or being opened, or none is wanted.
         var stream: MediaInstant?
@@ -162,7 +160,7 @@ extension PublicationState {
         let reason: EndReason
         /// When the search ends.
         let end: MediaInstant
-        /// The next one of the relays.
+        /// The index of the relay that is tried next.
         var relay = 0
         /// The end of the pause after each of them was tried.
         var pause: MediaInstant?

@@ -26,7 +26,7 @@ struct PublicationState: StateMachine {
     static let reasonTime = MediaDuration.seconds(1)
     /// A connection that comes about within this time needs no servers.
     static let directTime = MediaDuration.seconds(2)
-    /// Before the session is offered again to an endpoint that still has the former one.
+    /// The pause before the session is offered again to an endpoint that still has the former one.
     static let offerPause = MediaDuration.seconds(2)
     /// The offers that an endpoint may refuse after the one that did not connect.
     private static let offerLimit = 2
@@ -34,7 +34,7 @@ struct PublicationState: StateMachine {
     static let restartInterval = MediaDuration.seconds(3)
     /// How many restarts fail before other relays are tried.
     private static let restartLimit = 2
-    /// Between two attempts to listen to the endpoint's events.
+    /// The time between two attempts to listen to the endpoint's events.
     static let streamInterval = MediaDuration.seconds(1)
     /// How many refused event streams in a row mean that the service has stopped.
     static let refusalLimit = 2
@@ -51,7 +51,7 @@ struct PublicationState: StateMachine {
     var phase = Phase.initial
     /// Nil between two connections, and after the end.
     var present: Connection?
-    /// The one to another relay.
+    /// The connection to another relay, which replaces the present one when it is open.
     var next: Connection?
     var relays: [ServiceLink] = []
     var broadcast: BroadcastID?

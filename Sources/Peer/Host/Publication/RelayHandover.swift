@@ -118,8 +118,10 @@ final class RelayHandover: BroadcastDelegate, Sendable {
     // MARK: The publication
 
     private func publish(_ number: Int) {
+        var endpoint = relay
+        endpoint.isOfTunnel = true
         let publication = ServicePublication(
-            core: core, service: TunnelPublication(relay), paired: relay, admission: signaling.knocks, isOnly: false,
+            core: core, service: endpoint, paired: relay, admission: signaling.knocks, isOnly: false,
             onEvent: emit, report: { [weak self] in self?.take($0) },
             moved: { [weak self] paired in
                 self?.handle(.moved(to: paired.link))

@@ -23,6 +23,8 @@ public struct PairedService: Sendable {
     public var title: String?
     /// The broadcast that goes on here, after another relay of a cluster; nil: a new one.
     var resumes: BroadcastID?
+    /// The client is that of a tunnel, too: it stays open after a publication, which uses the tunnel's servers.
+    var isOfTunnel = false
     let grant: ServiceGrant
     package let client: ServiceClient
     fileprivate let pairing: ServicePairing
@@ -44,7 +46,7 @@ public struct PairedService: Sendable {
     /// Gives the pairing up, if no broadcast is published. May be called more than once.
     public func close() async {
         await client.leave()
-        await client.close()
+        if !isOfTunnel { await client.close() }
     }
 }
 

@@ -23,9 +23,9 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
     private let report: @Sendable (ServiceEvent) -> Void
     private let moved: @Sendable (PairedService) -> Void
     let logic: StateMachineRunner<State>
-    /// Where the broadcast is, or was last. By the pairing, other relays take it; nil: none does.
+    /// The last endpoint. Its pairing lets other relays take the broadcast; nil: none does.
     private let place: Mutex<(name: String, pairing: PairedService?)>
-    /// Those that have not been closed, by their numbers.
+    /// The connections that have not been closed, by their numbers.
     private let connections: Mutex<[Int: PublicationConnection]>
     /// Nil: the first connection is open; else why it is not.
     private let opened = OneShot<EndReason?>()
@@ -64,7 +64,7 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
         self.init(core: core, service: service, admission: nil, onEvent: onEvent, report: report)
     }
 
-    /// Of the endpoint where the broadcast is, or was last.
+    /// The name of the endpoint where the broadcast is, or was last.
     var name: String { place.withLock { $0.name } }
 
     /// Sends the offer and applies the answer. Media follows when ICE has selected a pair.
@@ -156,11 +156,9 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
                 connections.withLock { _ = $0.removeValue(forKey: number) }
             }
         case .discard(let session): core.perform { $0.close(session) }
-        case .report(let event): report(event)
-        case .note(let slowest, let session): core.perform { $0.note(slowest: slowest, behind: session) }
-        case .add(let text, let session):
-            guard let fragment = try? TrickleFragment.parse(text) else { return }
-            core.perform { $0.add(fragment, to: session) }
+        case .report(let event, let session):
+            report(event)
+            if let session { pass(event, to: session) }
         case .list(let number): connection(number)?.listing.request()
         case .ask(let question, let knock, let number): ask(question, knock, connection(number))
         case .decide(let decision, let knock, let number):
@@ -205,6 +203,16 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
         let connection = PublicationConnection(paired, paired: paired, core: core, shown: shown, emit: onEvent)
         connections.withLock { $0[number] = connection }
         return .paired(connection.endpoint)
+    }
+
+    private func pass(_ event: ServiceEvent, to session: SessionID) {
+        switch event {
+        case .slowestBitrate(let bitrate): core.perform { $0.note(slowest: bitrate, behind: session) }
+        case .candidates(let text):
+            guard let fragment = try? TrickleFragment.parse(text) else { return }
+            core.perform { $0.add(fragment, to: session) }
+        default: break
+        }
     }
 
     private func listen(_ number: Int) {

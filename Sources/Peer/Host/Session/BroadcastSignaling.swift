@@ -120,12 +120,7 @@ package final class BroadcastSignaling: SignalingServerDelegate, BroadcastDelega
     private func ask<Answer: Sendable>(
         _ request: @escaping @Sendable (Broadcast, @escaping @Sendable (Result<Answer, OfferRefusal>) -> Void) -> Void
     ) async throws(OfferRefusal) -> Answer {
-        let result: Result<Answer, OfferRefusal> = await withCheckedContinuation { continuation in
-            let isRunning = core.perform { broadcast in request(broadcast) { continuation.resume(returning: $0) } }
-            if !isRunning {
-                continuation.resume(returning: .failure(OfferRefusal(.ended, "The broadcast has ended.")))
-            }
-        }
+        let result = await core.answer(to: request) ?? .failure(OfferRefusal(.ended, "The broadcast has ended."))
         return try result.get()
     }
 

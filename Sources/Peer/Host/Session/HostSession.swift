@@ -70,13 +70,7 @@ public final class HostSession: Sendable {
         let core = LoopBound(
             loop, making: { Broadcast(loop: loop, settings: settings, source: pipelines) })
         self.core = core
-        wakeups = LoopBound(
-            loop,
-            making: {
-                MediaWakeups(
-                    video: loop.makeWakeup { core.assumeIsolated { $0.videoFramesQueued() } },
-                    audio: loop.makeWakeup { core.assumeIsolated { $0.audioPacketsQueued() } })
-            })
+        wakeups = LoopBound(of: core)
         // For the relay's directory.
         let viewersElsewhere = Monitor(RelayViewerCount())
         let audience = Throttle<Int> { [weak state] viewers in

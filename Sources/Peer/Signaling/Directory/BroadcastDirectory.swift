@@ -10,17 +10,9 @@ public struct BroadcastDirectory: Sendable {
         public var icon: PNGIcon?
         /// The relay that has it; nil: this one.
         public let owner: String?
-        /// When it is forgotten, unless its owner says meanwhile that it has it; nil: never.
-        public var deadline: ContinuousClock.Instant?
 
-        public init(
-            _ entry: DirectoryEntry, icon: PNGIcon? = nil, owner: String? = nil,
-            deadline: ContinuousClock.Instant? = nil
-        ) {
-            self.entry = entry
-            self.icon = icon
-            self.owner = owner
-            self.deadline = deadline
+        public init(_ entry: DirectoryEntry, icon: PNGIcon? = nil, owner: String? = nil) {
+            (self.entry, self.icon, self.owner) = (entry, icon, owner)
         }
     }
 
@@ -92,11 +84,6 @@ public struct BroadcastDirectory: Sendable {
     /// Removes the broadcasts of another relay.
     public mutating func removeAll(of owner: String) {
         for (id, record) in records where record.owner == owner { remove(id, of: owner) }
-    }
-
-    /// Removes what nobody has said to have any more.
-    public mutating func removeExpired(now: ContinuousClock.Instant) {
-        for (id, record) in records where record.deadline.map({ $0 <= now }) == true { remove(id, of: record.owner) }
     }
 
     /// The broadcasts with the most viewers first, then the newest.
