@@ -6,7 +6,7 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(3)))
 struct AudioVerbTests {
     private func peak(_ viewer: ShareProcess, _ isExpected: (Int) -> Bool) -> Bool {
-        viewer.event("statistics", seconds: 30) { ($0["audioPeak"] as? Int).map(isExpected) ?? false } != nil
+        viewer.event("statistics") { ($0["audioPeak"] as? Int).map(isExpected) ?? false } != nil
     }
 
     /// The audio tracks in `share status`.

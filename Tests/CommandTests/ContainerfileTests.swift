@@ -31,10 +31,12 @@ import Testing
             .filter { $0.contains("(NEEDED)") }.compactMap { $0.split(separator: "[").last?.dropLast() }
         #expect(needed.count > 10)
         var owners: Set<String> = []
+        // Each line is "package:architecture: path".
+        let search = try Program("dpkg", ["-S"] + needed.map { "*/\($0)" })
+        _ = search.exitCode(seconds: 60)
+        let lines = search.text.output.split(separator: "\n")
         for library in needed {
-            let search = try Program("dpkg", ["-S", "*/\(library)"])
-            _ = search.exitCode(seconds: 20)
-            let found = Set(search.text.output.split(separator: "\n").compactMap { $0.split(separator: ":").first })
+            let found = Set(lines.filter { $0.hasSuffix("/\(library)") }.compactMap { $0.split(separator: ":").first })
             // Those of Swift are of no package.
             guard !found.isEmpty else {
                 let isOfSwift = ["swift", "dispatch", "Foundation", "BlocksRuntime", "XCTest", "Testing"].contains {

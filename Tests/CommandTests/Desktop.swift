@@ -39,13 +39,13 @@ struct Desktop {
         folder = try TemporaryFolder()
     }
 
-    /// Looks again and again, for 20 s at most.
+    /// Looks again and again, for 30 s at most.
     func wait<Result>(_ found: () throws -> Result?) throws -> Result? {
-        let deadline = ContinuousClock.now + .seconds(20)
-        while ContinuousClock.now < deadline {
+        let deadline = ContinuousClock.now + .seconds(30)
+        while true {
             if let result = try found() { return result }
+            guard ContinuousClock.now < deadline else { return nil }
         }
-        return nil
     }
 
     /// The windows of a title, or the questions of SDL: these have no class.
@@ -63,7 +63,7 @@ struct Desktop {
 
     /// Waits until a window of that title has a pixel of that colour, within VP8's loss. A window is looked for each time,
     /// as SDL moves it, and makes it anew, before it is drawn.
-    /// - Returns: where it is; nil after 20 s.
+    /// - Returns: where it is; nil after 30 s.
     func window(_ title: String, showing color: Int, x: Int, y: Int) throws -> Place? {
         try wait {
             let places = try windows(title, areQuestions: false)

@@ -61,9 +61,9 @@ struct ExtensionVerbTests {
             .split(separator: " ").dropFirst().first.flatMap { pid_t($0) }
     }
 
-    /// Waits for 10 s at most. Nothing tells of the end of a process that is not one's own child, so it is looked at.
+    /// Waits for 30 s at most. Nothing tells of the end of a process that is not one's own child, so it is looked at.
     private static func hasEnded(_ process: pid_t) async -> Bool {
-        let deadline = ContinuousClock.now + .seconds(10)
+        let deadline = ContinuousClock.now + .seconds(30)
         while ContinuousClock.now < deadline {
             let state = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)
             if state?.contains(") Z") ?? true { return true }
@@ -152,7 +152,7 @@ struct ExtensionVerbTests {
         #expect(await folder.waitForLines("log") { $0.contains("video 1280x720 seen") })
         try host.type("C-c")
         #expect(host.waitUntil { $0.contains("ended by Ctrl-C") || $0.contains("ended by SIGINT") })
-        #expect(folder.lines("log").last == "finished")
+        #expect(await folder.waitForLines("log") { $0.last == "finished" })
     }
 
     @Test func aBroadcastToAProgramIsControlledLikeAnyOther() async throws {
@@ -194,7 +194,7 @@ struct ExtensionVerbTests {
         #expect(try control("viewers").lines.isEmpty)
         #expect(try control("stop").code == 0)
         #expect(host.waitUntil { $0.contains("ended by share stop") })
-        #expect(folder.lines("log").last == "finished")
+        #expect(await folder.waitForLines("log") { $0.last == "finished" })
         for name in ["all.webm", "clip.webm"] {
             let media = try MediaProbe(folder.file(name))
             #expect(media.streams == ["vp8", "opus"], "\(name)")

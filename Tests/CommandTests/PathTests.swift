@@ -23,7 +23,7 @@ struct PathTests {
             Self.host + ["--relay-only", "--turn", relay.url()], environment: ["SHARE_TURN_CREDENTIAL": secret])
         let viewer = try host.join()
         let ended = try #require(viewer.event("ended", seconds: 50), "\(viewer.errorText)")
-        #expect(viewer.exitCode(seconds: 5) == 68)
+        #expect(viewer.exitCode() == 68)
         #expect(ended["code"] as? String == "noRoute")
         let words = viewer.errorText
         #expect(words.contains("no route: your side has only ") && words.contains("127.0.0.1"), "\(words)")
@@ -35,7 +35,7 @@ struct PathTests {
         #expect((ended["otherCandidates"] as? [Any])?.isEmpty == true)
         #expect((ended["servers"] as? [[String: Any]])?.first?["finding"] is String)
         // The host reports the reason, too, and no output contains the credential.
-        #expect(host.process.event("viewer-left", seconds: 30)?["code"] as? String == "noRoute")
+        #expect(host.process.event("viewer-left")?["code"] as? String == "noRoute")
         let list = try Program("ps", ["-ww", "-eo", "args"]).finish()
         for text in [words, host.process.errorText, list, host.process.lines.joined(), viewer.lines.joined()] {
             #expect(!text.contains(secret))
@@ -108,16 +108,16 @@ struct PathTests {
         ] {
             #expect(sent.last?.contains(word) == true, "\(word) in \(sent)")
         }
-        let event = try #require(viewer.event("statistics", seconds: 1))
+        let event = try #require(viewer.event("statistics"))
         for key in [
             "roundTripMs", "lost", "freezes", "freezeMs", "repaired", "route", "estimateKbit", "queueMs", "recoveries",
             "layer",
         ] { #expect(event[key] != nil, "\(key)") }
         // The viewer reports the host's estimate, and a round-trip time from the host's reports.
-        let told = viewer.event("statistics", seconds: 1) { $0["estimateKbit"] is Int && $0["roundTripMs"] is Double }
+        let told = viewer.event("statistics") { $0["estimateKbit"] is Int && $0["roundTripMs"] is Double }
         #expect(told != nil, "\(viewer.lines)")
         let report = try #require(
-            host.process.event("statistics", seconds: 1) { ($0["layers"] as? [String])?.isEmpty == false })
+            host.process.event("statistics") { ($0["layers"] as? [String])?.isEmpty == false })
         #expect(report["layers"] as? [String] == ["all"])
         for key in [
             "roundTripMs", "loss", "estimateKbit", "queueMs", "freezes", "freezeMs", "keyframeRequests", "recoveries",

@@ -32,7 +32,7 @@ struct PrivacyTests {
         #expect(host.isRunning)
         #expect(!host.text.errors.contains("open files"))
         host.interrupt()
-        #expect(host.exitCode(seconds: 10) == 0)
+        #expect(host.exitCode(seconds: 30) == 0)
     }
 
     private func owner(_ path: String) throws -> uid_t {

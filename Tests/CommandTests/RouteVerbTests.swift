@@ -69,7 +69,7 @@ struct RouteVerbTests {
         }
         // They have not gone for the host.
         #expect(stage.host.waitUntil { $0.contains("to \"Relay\", 2 viewers") }, "\(stage.host.screen())")
-        #expect(stage.host.screen().contains("\"Bob\" (share, 127.0.0.1) watches at the relay from now on"))
+        #expect(stage.host.waitUntil { $0.contains("\"Bob\" (share, 127.0.0.1) watches at the relay from now on") })
         #expect(!stage.host.screen().contains("has gone") && !stage.host.screen().contains("has left"))
         // Nobody is asked twice, and the relay's own link admits nobody without the host.
         let eve = try ShareProcess(

@@ -27,11 +27,13 @@ struct ScreenRecordingTests {
         #expect(recorder.event("recording")?["file"] as? String == file)
         // No port of TCP or UDP.
         let sockets = try Program("ss", ["-Hltunp"])
-        _ = sockets.exitCode(seconds: 10)
+        _ = sockets.exitCode(seconds: 30)
         #expect(!sockets.text.output.contains("pid=\(recorder.processID),"))
-        let status = try ShareProcess(["status", "--json"], in: folder)
-        #expect(status.exitCode() == 0)
-        #expect(status.lines.first?.contains("a file") == true, "\(status.lines)")
+        #expect(
+            try eventually {
+                let status = try ShareProcess(["status", "--json"], in: folder)
+                return status.exitCode() == 0 && status.lines.first?.contains("a file") == true
+            })
         let stop = try ShareProcess(["stop"], in: folder)
         #expect(stop.exitCode() == 0)
         #expect(recorder.exitCode() == 0, "\(recorder.errorText)")
@@ -43,10 +45,9 @@ struct ScreenRecordingTests {
     }
 
     @Test func itEndsByItselfAndPauses() throws {
-        let recorder = try record(["-o", folder.path + "/", "--for", "3"])
+        let recorder = try record(["-o", folder.path + "/", "--for", "4"])
         #expect(recorder.event("recording") != nil)
-        let pause = try ShareProcess(["pause"], in: folder)
-        #expect(pause.exitCode() == 0)
+        #expect(try eventually { try ShareProcess(["pause"], in: folder).exitCode() == 0 })
         #expect(recorder.event("paused") != nil)
         let resume = try ShareProcess(["resume"], in: folder)
         #expect(resume.exitCode() == 0)

@@ -43,6 +43,8 @@ struct ServiceInfoTests {
         try install(try #require(service.event("link")?["link"] as? String, "\(service.errorText)"))
         let host = try host("com.example.conference")
         #expect(service.event("first-picture") != nil)
+        // The control socket of the broadcast opens when the service may have the first frame already.
+        #expect(host.waitUntil { $0.contains("LIVE 00:") }, "\(host.screen())")
         #expect(try status(of: host)["likes"] is NSNull)
         func tell(_ line: String) throws {
             let writer = try #require(FileHandle(forWritingAtPath: commands))

@@ -283,7 +283,8 @@ struct ServiceVerbTests {
         let begin = ContinuousClock.now
         service.process.kill()
         #expect(host.waitUntil { $0.contains("Conference has gone: nothing listens at its port any more") })
-        #expect(ContinuousClock.now - begin < .seconds(5))
+        // The media's silence alone would take 30 s.
+        #expect(ContinuousClock.now - begin < .seconds(20))
     }
 
     @Test func aServiceThatRefusesIsHeardWithItsReason() throws {

@@ -44,10 +44,30 @@ final class ShareProcess {
         }
     }
 
-    /// Waits until stderr has so many lines that contain the text, for 20 s at most.
+    /// How many frames the viewer has told of so far.
+    var frames: Int {
+        let told = lines.compactMap { line -> Int? in
+            let event = (try? JSONSerialization.jsonObject(with: Data(line.utf8))) as? [String: Any]
+            return event?["event"] as? String == "statistics" ? event?["frames"] as? Int : nil
+        }
+        return told.max() ?? 0
+    }
+
+    /// Waits until the viewer has more frames than it knew of before a change of the screen, and no further ones come:
+    /// the change has arrived.
+    func rests(after known: Int) -> Bool {
+        var last = -1
+        return event("statistics") { event in
+            let frames = event["frames"] as? Int ?? 0
+            defer { last = frames }
+            return frames > known && frames == last
+        } != nil
+    }
+
+    /// Waits until stderr has so many lines that contain the text, for 30 s at most.
     func waitForError(_ text: String, times: Int = 1) -> Bool {
         var found = 0
-        return program.line(.error, seconds: 20) { line in
+        return program.line(.error, seconds: 30) { line in
             if line.contains(text) { found += 1 }
             return found >= times ? true : nil
         } ?? false
@@ -59,6 +79,17 @@ final class ShareProcess {
     func kill() { program.kill() }
     func suspend() { program.suspend() }
     func resume() { program.resume() }
+}
+
+/// Looks again and again at what no event announces, for 30 s at most.
+/// - Returns: whether the condition came true.
+func eventually(_ isSo: () throws -> Bool) rethrows -> Bool {
+    let deadline = ContinuousClock.now + .seconds(30)
+    while true {
+        if try isSo() { return true }
+        guard ContinuousClock.now < deadline else { return false }
+        usleep(20_000)
+    }
 }
 
 extension TemporaryFolder {

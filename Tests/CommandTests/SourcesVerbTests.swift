@@ -103,11 +103,11 @@ struct SourcesVerbTests {
         #expect(first["width"] as? Int == shown.source["width"] as? Int)
         shown.program.kill()
         #expect(host.process.waitForError("was closed: viewers see black until it is opened again"))
+        let frames = viewer.frames
         let again = try terminal("Report", color: "#20a020", on: display, in: folder)
         defer { again.program.kill() }
         #expect(host.process.waitForError("is open again"))
-        let frames = viewer.event("statistics")?["frames"] as? Int ?? 0
-        _ = viewer.event("statistics") { ($0["frames"] as? Int ?? 0) > frames }
+        #expect(viewer.rests(after: frames))
         viewer.interrupt()
         #expect(viewer.exitCode() == 0)
         let snapshot = try Snapshot(file)

@@ -158,7 +158,7 @@ struct ExtensionProcessTests {
         // Until the process that adopts orphans has reaped it, it is a zombie. Nothing tells of the end of a process that
         // is not one's own child, so it is looked at.
         let isOver = await onThread {
-            let deadline = MonotonicClock.now + .seconds(5)
+            let deadline = MonotonicClock.now + .seconds(20)
             while MonotonicClock.now < deadline {
                 let state = try? String(contentsOfFile: "/proc/\(child)/stat", encoding: .utf8)
                 if state?.contains(") Z") ?? true { return true }
@@ -175,7 +175,7 @@ struct ExtensionProcessTests {
             if case .ended(let why) = event { end.change { $0 = why } }
         }
         try process.start(ExtensionStart(application: .init(id: "a", name: "a"), setup: [:], memoryBudget: 1))
-        let why = await onThread { end.wait(until: MonotonicClock.now + .seconds(5)) { $0 } }
+        let why = await onThread { end.wait(until: MonotonicClock.now + .seconds(20)) { $0 } }
         #expect(why == .notStarted(ENOENT))
     }
 

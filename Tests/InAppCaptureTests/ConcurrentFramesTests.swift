@@ -15,11 +15,11 @@ import Testing
         try InAppSurface(name: "Budget", size: Self.size, converter: YUVConverter())
     }
 
-    /// Reads until the canvas shows one level everywhere; 10 s at most.
+    /// Reads until the canvas shows one level everywhere; 30 s at most.
     private static func reads(_ level: UInt8, _ screen: InAppScreen) -> Bool {
         var canvas = I420Buffer(screen.size)
         var changed = BlockMap(screen.size)
-        let deadline = MonotonicClock.now + .seconds(10)
+        let deadline = MonotonicClock.now + .seconds(30)
         while MonotonicClock.now < deadline {
             switch screen.wait(until: deadline) {
             case .resized(let size):

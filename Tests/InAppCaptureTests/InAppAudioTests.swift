@@ -18,9 +18,9 @@ import Testing
                 }, ended: { _ in })
         }
 
-        /// Waits 5 s at most until this many samples have come.
+        /// Waits 20 s at most until this many samples have come.
         func wait(_ count: Int) -> [Int16]? {
-            samples.wait(until: MonotonicClock.now + .seconds(5)) { $0.count >= count ? $0 : nil }
+            samples.wait(until: MonotonicClock.now + .seconds(20)) { $0.count >= count ? $0 : nil }
         }
     }
 

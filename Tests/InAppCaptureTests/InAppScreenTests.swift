@@ -145,7 +145,7 @@ import Testing
                 }
             }
         }
-        while screen.wait(until: MonotonicClock.now + .seconds(5)) == .damaged {
+        while screen.wait(until: MonotonicClock.now + .seconds(20)) == .damaged {
             _ = read(screen, canvas)
             // The last level is 200 of 255, in limited range 188.
             if luma(canvas, x: 0, y: 0) >= 187, luma(canvas, x: 63, y: 47) >= 187 { break }

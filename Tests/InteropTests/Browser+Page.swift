@@ -13,7 +13,7 @@ extension Browser {
     /// Waits until the page is in one of these states.
     /// - Throws: ``Failure`` with the page's content when the time is over.
     @discardableResult
-    func waitForState(_ states: String..., within limit: Duration = .seconds(15)) async throws -> PageState {
+    func waitForState(_ states: String..., within limit: Duration = .seconds(30)) async throws -> PageState {
         let list = JSON.array(states.map { .string($0) }).text
         let milliseconds = limit.components.seconds * 1_000
         let found = try await evaluate(
@@ -43,6 +43,17 @@ extension Browser {
             hint: found["hint"].string ?? "")
         guard found["isThere"] == true else { throw Failure(description: "expected \(list), the page shows \(page)") }
         return page
+    }
+
+    /// Waits until an expression has this value, for 20 s at most.
+    /// - Returns: whether it has come to.
+    func has(_ value: JSON, _ expression: String) async throws -> Bool {
+        let deadline = ContinuousClock.now + .seconds(20)
+        while true {
+            if try await evaluate(expression) == value { return true }
+            guard ContinuousClock.now < deadline else { return false }
+            try await Task.sleep(for: .milliseconds(50))
+        }
     }
 
     /// Returns lines that declare `isOver()`, which is called every 50 ms and returns true when the time is over. A

@@ -36,7 +36,7 @@ extension InteropTests {
                     try await browser.waitForState("connecting")
 
                     await stage.broadcast.end(reason: "the host went for lunch")
-                    let ended = try await browser.waitForState("ended", within: .seconds(5))
+                    let ended = try await browser.waitForState("ended", within: .seconds(20))
                     #expect(ended.sentence == "The host went for lunch.")
                 }
             }
@@ -134,7 +134,7 @@ extension InteropTests {
                         window.setTimeout = (body, time, ...more) => later(body, time === 25000 ? 300 : time, ...more);
                         """)
                     try await browser.watch(stage.link.text)
-                    let end = try await browser.waitForState("error", within: .seconds(5))
+                    let end = try await browser.waitForState("error", within: .seconds(20))
                     #expect(end.sentence == "No connection to the host is possible.")
                     #expect(end.hint.hasPrefix(cause.words), "\(end)")
                     #expect(end.hint.contains("at the host: \(cause.address)"), "\(end)")

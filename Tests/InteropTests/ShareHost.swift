@@ -21,7 +21,7 @@ final class ShareHost: Sendable {
             Program.share(),
             ["host", "--source", "test", "--accept", "any", "--listen", listen, "--json", "--for", "120"] + more,
             environment: environment.merging(["XDG_DATA_HOME": home.path, "TMPDIR": home.path]) { $1 }, in: node)
-        let first = try await process.line(.standard, within: .seconds(15)) { _ in true }
+        let first = try await process.line(.standard, within: .seconds(30)) { _ in true }
         let event = try JSON(parsing: first)
         guard event["event"] == "link", let link = event["link"].string else {
             throw Program.Failure("the first line is no link: \(first)")
@@ -53,7 +53,7 @@ final class ShareHost: Sendable {
     }
 
     /// Returns the first event of that name, past or future.
-    func event(_ name: String, within limit: Duration = .seconds(15)) async throws -> JSON {
+    func event(_ name: String, within limit: Duration = .seconds(30)) async throws -> JSON {
         try JSON(
             parsing: try await process.line(.standard, within: limit) {
                 (try? JSON(parsing: $0))?["event"] == .string(name)

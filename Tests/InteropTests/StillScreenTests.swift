@@ -17,8 +17,11 @@ extension InteropTests {
     /// A still screen at 1 Mbit/s.
     @Suite struct StillScreenTests {
         /// Browsers request a key frame when no frame has arrived for 3 s.
-        @Test(arguments: Browser.Kind.allCases)
-        func aStillScreenCostsABrowserNoKeyFrameAndHardlyABit(kind: Browser.Kind) async throws {
+        @Test func aStillScreenCostsABrowserNoKeyFrameAndHardlyABit() async {
+            await withEachBrowser { try await watchAStillScreen(in: $0) }
+        }
+
+        private func watchAStillScreen(in kind: Browser.Kind) async throws {
             let configuration = HostSession.Configuration(
                 listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1", fixedToken: nil, framesPerSecond: 60,
                 maximumBitrate: .kilobits(1_000), contentHint: nil)
@@ -39,7 +42,7 @@ extension InteropTests {
                     let sharp = try await browser.luma()
                     let start = ContinuousClock.now
                     var differences: [Double] = []
-                    while ContinuousClock.now - start < .seconds(60) {
+                    while ContinuousClock.now - start < .seconds(30) {
                         try await Task.sleep(for: .milliseconds(400))
                         let now = try await browser.luma()
                         #expect(now.count == sharp.count)
@@ -56,7 +59,7 @@ extension InteropTests {
                     #expect(kilobits < 20)
                     #expect(after.keyframeRequests == before.keyframeRequests && count("pliCount") == 0)
                     #expect(after.video.keyframes == before.video.keyframes && count("keyFramesDecoded") == 0)
-                    #expect(count("framesDecoded") >= 25)
+                    #expect(count("framesDecoded") >= 12)
                     #expect((differences.max() ?? 255) <= 1, "the text is not as sharp as it was")
                 }
             } catch {

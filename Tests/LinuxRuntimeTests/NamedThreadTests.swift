@@ -57,7 +57,7 @@ import Testing
             await NamedThread("holds") { withExtendedLifetime(object) {} }.ended()
         }
         // The closure is released after the end is announced.
-        let deadline = MonotonicClock.now + .seconds(10)
+        let deadline = MonotonicClock.now + .seconds(30)
         while held != nil, MonotonicClock.now < deadline { await Task.yield() }
         #expect(held == nil)
     }

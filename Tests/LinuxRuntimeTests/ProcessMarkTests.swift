@@ -7,13 +7,13 @@ import Testing
     private static let killed: Int32 = 128 + 9
     private static let terminated: Int32 = 128 + 15
 
-    /// A program that runs until it is ended. It has written a line, as /proc shows its environment only some time after
-    /// `posix_spawn` has returned.
+    /// A program and its child, which run until they are ended. The child has written a line, as /proc shows the
+    /// environment only some time after `posix_spawn` has returned, and one pass finds no process that begins meanwhile.
     private func sleeper(_ mark: String) throws -> Program {
         let parts = mark.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         let sleeper = try Program(
-            "sh", ["-c", "echo started; sleep 1000; exit"], environment: [parts[0]: parts[1]])
-        let hasStarted: Bool? = sleeper.wait(seconds: 10) { output, _ in output.isEmpty ? nil : true }
+            "sh", ["-c", "sh -c 'echo started; exec sleep 1000'; exit"], environment: [parts[0]: parts[1]])
+        let hasStarted: Bool? = sleeper.wait(seconds: 30) { output, _ in output.isEmpty ? nil : true }
         try #require(hasStarted == true)
         return sleeper
     }
@@ -25,11 +25,11 @@ import Testing
         let mark = ProcessMark(name, number: 1)
         let (marked, other) = (try sleeper(mark.text), try sleeper(ProcessMark(name, number: 2).text))
         mark.endProcesses()
-        #expect(marked.exitCode(seconds: 10) == Self.killed)
+        #expect(marked.exitCode(seconds: 30) == Self.killed)
         // Its owner, this process, runs.
         ProcessMark.endOrphans(name)
         other.terminate()
-        #expect(other.exitCode(seconds: 10) == Self.terminated)
+        #expect(other.exitCode(seconds: 30) == Self.terminated)
     }
 
     /// The owner has another start time, or there is no process of its number.
@@ -37,7 +37,7 @@ import Testing
     func theProcessesOfAnOwnerThatHasGoneAreEnded(_ value: String) throws {
         let orphan = try sleeper("\(name)=\(value)")
         ProcessMark.endOrphans(name)
-        #expect(orphan.exitCode(seconds: 10) == Self.killed)
+        #expect(orphan.exitCode(seconds: 30) == Self.killed)
     }
 
     @Test(arguments: ["", "a.b.c", "1.1", "1.1.1.1", "99999999999.1.1"])
@@ -45,6 +45,6 @@ import Testing
         let process = try sleeper("\(name)=\(value)")
         ProcessMark.endOrphans(name)
         process.terminate()
-        #expect(process.exitCode(seconds: 10) == Self.terminated)
+        #expect(process.exitCode(seconds: 30) == Self.terminated)
     }
 }

@@ -44,7 +44,7 @@ struct ClusterAnnouncementTests {
         let link = Link(
             host: "127.0.0.1", port: relay.link.port, id: id, secret: secret, fingerprint: relay.link.fingerprint)
         let client = try SignalingClient(link: link)
-        let deadline = ContinuousClock.now + .seconds(10)
+        let deadline = ContinuousClock.now + .seconds(30)
         while try await client.pageStatus() != 200, ContinuousClock.now < deadline { await Task.yield() }
         #expect(try await client.pageStatus() == 200)
         await client.close()

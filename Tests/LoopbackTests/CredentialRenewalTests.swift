@@ -73,7 +73,7 @@ struct CredentialRenewalTests {
             link: try await relay.live(), identity: try .ephemeral(), name: "Ann", servers: [own],
             sink: playback(RecordedOutput(), speaker: nil), emit: { _ in })
         let end = Task { await viewer.run() }
-        let deadline = ContinuousClock.now + .seconds(10)
+        let deadline = ContinuousClock.now + .seconds(30)
         while names(viewer).isEmpty, ContinuousClock.now < deadline { try await Task.sleep(for: .milliseconds(20)) }
         try await areRenewed { names(viewer) }
         viewer.leave()
@@ -138,7 +138,7 @@ struct CredentialRenewalTests {
                 link: link, identity: try .ephemeral(), name: "Ann", sink: playback(RecordedOutput(), speaker: nil),
                 emit: { _ in })
             let end = Task { await viewer.run() }
-            let deadline = ContinuousClock.now + .seconds(10)
+            let deadline = ContinuousClock.now + .seconds(30)
             while names(viewer).isEmpty, ContinuousClock.now < deadline {
                 try await Task.sleep(for: .milliseconds(20))
             }

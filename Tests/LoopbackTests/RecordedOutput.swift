@@ -53,13 +53,13 @@ final class RecordedOutput: VideoSink, AudioSink {
     }
 }
 
-/// Waits for 20 s at most, on a thread of its own.
+/// Waits for 30 s at most, on a thread of its own.
 func waiting<Value: Sendable, Result: Sendable>(
     _ monitor: Monitor<Value>, _ body: @escaping @Sendable (Value) -> Result?
 ) async -> Result? {
     await withCheckedContinuation { continuation in
         _ = NamedThread("wait") {
-            continuation.resume(returning: monitor.wait(until: MonotonicClock.now + .seconds(20)) { body($0) })
+            continuation.resume(returning: monitor.wait(until: MonotonicClock.now + .seconds(30)) { body($0) })
         }
     }
 }

@@ -264,22 +264,6 @@ struct RelayHandoverTests {
         #expect(await viewer.end.value.code == .hostEnded)
     }
 
-    /// The next publication begins 10 s after one that has ended, also for viewers that came in between.
-    @Test func viewersGoToTheRelayAgainAfterThePublicationHasEnded() async throws {
-        let stage = try await Stage(directViewers: 0)
-        let ann = try Watching(stage.link, name: "Ann")
-        #expect(await ann.isConnected(times: 2))
-        let service = try #require(await stage.host.viewers().first { $0.description.kind == "service" })
-        await stage.host.core.ifRunning { $0.close(service.id) }
-        #expect(await stage.isRouted(overRelay: false))
-        let bob = try Watching(stage.link, name: "Bob")
-        #expect(await ann.isConnected(times: 4))
-        #expect(await bob.isConnected(times: 2))
-        for viewer in [ann, bob] { #expect(await viewer.seesMore()) }
-        await stage.stop()
-        for viewer in [ann, bob] { #expect(await viewer.end.value.code == .hostEnded) }
-    }
-
     /// Few viewers are left: the host serves them itself again. The publication ends when they are there.
     @Test func viewersComeBackToTheHostWithoutAGap() async throws {
         let stage = try await Stage(directViewers: 2, calmTime: .seconds(1))

@@ -19,7 +19,7 @@ struct ReleasedAssociationTests {
             pair.perform { $0.viewer.transport.close() }
             #expect(await waiting(relay) { $0.isMissed ? true : nil } ?? false)
             let time = MonotonicClock.now - began
-            #expect(time > .seconds(2) && time < .seconds(8), "after \(time.inSeconds) s")
+            #expect(time > .seconds(2) && time < .seconds(20), "after \(time.inSeconds) s")
             #expect(relay.with { !$0.hasHeardTheEnd && !$0.hasEnded })
         }
     }
@@ -27,10 +27,9 @@ struct ReleasedAssociationTests {
     /// The viewer has got no packet yet, so it reads the relay's close_notify.
     @Test func theRelaySaysThatItEnds() async throws {
         try await connected { pair, relay, viewer in
-            let began = MonotonicClock.now
             pair.perform { $0.relay.transport.close() }
             #expect(await waiting(viewer) { $0.hasHeardTheEnd ? true : nil } ?? false)
-            #expect(MonotonicClock.now - began < .seconds(2))
+            #expect(viewer.with { !$0.isMissed })
         }
     }
 

@@ -112,7 +112,7 @@ struct ServiceSessionTests {
             await host.stop(EndReason(.stopped, "done"))
         }
         // The task that ran it may be about to end.
-        let deadline = ContinuousClock.now + .seconds(10)
+        let deadline = ContinuousClock.now + .seconds(30)
         while publication != nil, ContinuousClock.now < deadline { try await Task.sleep(for: .milliseconds(5)) }
         #expect(publication == nil)
         await service.session.stop()

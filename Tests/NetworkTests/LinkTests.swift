@@ -27,7 +27,7 @@ import Testing
             LinkConditions(kilobits: 10_000, delayMilliseconds: 25, lossPercent: 5, burstPackets: run))
         let host = try pair.host()
         let viewer = try pair.join()
-        try viewer.event("first-picture", seconds: 20)
+        try viewer.event("first-picture")
         // The start, with its large key frame, has other limits.
         try viewer.reports(2)
         let early = viewer.events("statistics").count

@@ -34,7 +34,7 @@ final class ReverseTunnel {
 
     /// The candidate pair of the media, after frames have arrived.
     func path() throws -> String {
-        try viewer.event("first-picture", seconds: 20)
+        try viewer.event("first-picture")
         guard try viewer.reports(2).number("frames") ?? 0 > 0 else { throw Program.Failure("no pictures") }
         return try viewer.event("connected")["path"] as? String ?? ""
     }

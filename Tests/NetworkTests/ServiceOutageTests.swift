@@ -79,7 +79,7 @@ struct ServiceOutageTests {
         func mend() throws { try router.run("nft delete table inet cut") }
 
         func expectReturn() throws {
-            try service.event("resumed", seconds: 5)
+            try service.event("resumed", seconds: 20)
             #expect(service.events("pairing").count == 1 && service.events("broadcast-opened").count == 1)
             #expect(service.events("broadcast-closed").isEmpty && host.isRunning)
         }
@@ -88,7 +88,7 @@ struct ServiceOutageTests {
     @Test func anOutageEndsNothing() throws {
         let paired = try Paired()
         try paired.cut()
-        try paired.service.event("interrupted", seconds: 6)
+        try paired.service.event("interrupted", seconds: 20)
         try paired.mend()
         try paired.expectReturn()
     }
@@ -98,7 +98,7 @@ struct ServiceOutageTests {
         try paired.hostNode.run("ip addr flush dev inner")
         try paired.hostNode.run("ip addr add 10.9.1.77/24 dev inner")
         try paired.hostNode.run("ip route add default via 10.9.1.1")
-        try paired.service.event("interrupted", seconds: 8)
+        try paired.service.event("interrupted", seconds: 20)
         try paired.expectReturn()
     }
 }

@@ -106,7 +106,7 @@ struct StatusNotifierItemTests {
         let name = try #require(tray.item())
         #expect(tray.menuCall(name, member, arguments)?.kind == .error)
         #expect(tray.menu(of: name).count == 3)
-        #expect(told.all == [.isShown(true)])
+        #expect(told.first(1) == [.isShown(true)] && told.all.count == 1)
         item.close()
     }
 

@@ -23,12 +23,12 @@ struct BroadcastControllerTests {
         func receive(_ packet: EncodedAudioPacket) {}
         func close(_ done: @escaping @Sendable () -> Void) { done() }
 
-        /// Waits for a frame, 10 s at most, on a thread of its own.
+        /// Waits for a frame, 30 s at most, on a thread of its own.
         func hasFrame() async -> Bool {
             await withCheckedContinuation { continuation in
                 _ = NamedThread("wait") { [frames] in
                     continuation.resume(
-                        returning: frames.wait(until: MonotonicClock.now + .seconds(10)) { $0 > 0 ? true : nil }
+                        returning: frames.wait(until: MonotonicClock.now + .seconds(30)) { $0 > 0 ? true : nil }
                             ?? false)
                 }
             }

@@ -69,13 +69,13 @@ struct BroadcastServiceTests {
             confirm: confirm)
     }
 
-    /// Waits 10 s at most, on a thread of its own.
+    /// Waits 30 s at most, on a thread of its own.
     private func wait(_ received: Monitor<Received>, _ condition: @escaping @Sendable (Received) -> Bool) async -> Bool
     {
         await withCheckedContinuation { continuation in
             _ = NamedThread("wait") {
                 continuation.resume(
-                    returning: received.wait(until: MonotonicClock.now + .seconds(10)) { condition($0) ? true : nil }
+                    returning: received.wait(until: MonotonicClock.now + .seconds(30)) { condition($0) ? true : nil }
                         ?? false)
             }
         }

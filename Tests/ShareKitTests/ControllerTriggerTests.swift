@@ -38,7 +38,7 @@ struct ControllerTriggerTests {
         let presses = Monitor(0)
         // A press for each line of the pipe.
         let pipe = folder.file("pipe")
-        #expect(try Program("mkfifo", [pipe]).exitCode(seconds: 10) == 0)
+        #expect(try Program("mkfifo", [pipe]).exitCode(seconds: 30) == 0)
         let trigger = try trigger(
             "echo \"$1\" > '\(folder.file("argument"))'; echo ready; exec 3<>'\(pipe)'; cat <&3 & cat > /dev/null; kill $!; touch '\(folder.file("ended"))'"
         ) { presses.change { $0 += 1 } }
@@ -60,7 +60,10 @@ struct ControllerTriggerTests {
     /// One that is pressed while a clip is saved would save nearly the same.
     @Test func pressesWhileTheAppIsBusyAreIgnored() async throws {
         let (presses, isOver) = (Monitor(0), Monitor(false))
-        let trigger = try trigger("printf 'ready\\npressed\\npressed\\npressed\\n'; cat > /dev/null") {
+        // What follows does not fit into the pipe, so that the presses were read when the file is there.
+        let trigger = try trigger(
+            "printf 'ready\\npressed\\npressed\\npressed\\n'; yes nonsense | head -c 300000; touch '\(folder.file("read"))'; cat > /dev/null"
+        ) {
             presses.change { $0 += 1 }
             await withCheckedContinuation { continuation in
                 _ = NamedThread("busy") {
@@ -71,6 +74,7 @@ struct ControllerTriggerTests {
         }
         try await trigger.start()
         #expect(await wait(presses, until: 1))
+        #expect(folder.waitForFile("read", seconds: 20))
         isOver.change { $0 = true }
         trigger.stop()
         #expect(presses.with { $0 } == 1)

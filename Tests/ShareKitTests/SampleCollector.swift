@@ -45,18 +45,18 @@ final class SampleCollector: Sendable {
         }
     }
 
-    /// Waits until the claim holds, 10 s at most, on a thread of its own.
+    /// Waits until the claim holds, 30 s at most, on a thread of its own.
     func wait(_ claim: @escaping @Sendable (Content) -> Bool) async -> Bool {
         await isTrue(content, claim)
     }
 }
 
-/// Waits until the claim about a monitored value holds, 10 s at most, on a thread of its own.
+/// Waits until the claim about a monitored value holds, 30 s at most, on a thread of its own.
 func isTrue<Value>(_ monitor: Monitor<Value>, _ claim: @escaping @Sendable (Value) -> Bool) async -> Bool {
     await withCheckedContinuation { continuation in
         _ = NamedThread("wait") {
             continuation.resume(
-                returning: monitor.wait(until: MonotonicClock.now + .seconds(10)) { claim($0) ? true : nil } ?? false)
+                returning: monitor.wait(until: MonotonicClock.now + .seconds(30)) { claim($0) ? true : nil } ?? false)
         }
     }
 }

@@ -54,6 +54,9 @@ import Testing
         raw.send(request)
         _ = await raw.read(until: "\r\n\r\n")
         try await raw.channel.setOption(.autoRead, value: false).get()
+        // A read takes little, so that also a slow server fills the buffers.
+        try await raw.channel.setOption(.maxMessagesPerRead, value: 1).get()
+        try await raw.channel.setOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: 4_096)).get()
         raw.send(String(repeating: request, count: 6_000))
         return raw
     }

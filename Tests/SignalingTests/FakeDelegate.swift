@@ -40,6 +40,15 @@ final class FakeDelegate: SignalingServerDelegate {
 
     var seen: Seen { seenState.withLock { $0 } }
 
+    /// Waits until so many knocks have come, for 20 s at most: the server asks when it has answered the viewer.
+    func knocks(_ count: Int) async -> [Knock] {
+        let deadline = ContinuousClock.now + .seconds(20)
+        while seen.knocks.count < count, ContinuousClock.now < deadline {
+            try? await Task.sleep(for: .milliseconds(2))
+        }
+        return seen.knocks
+    }
+
     func decide(_ knock: Knock) async -> KnockDecision {
         seenState.withLock { $0.knocks.append(knock) }
         return await decision(knock)

@@ -183,7 +183,7 @@ let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
                 #expect(Set(statuses) == [204, 429])
                 // All come from one address.
                 #expect(statuses.count { $0 == 204 } == 2)
-                #expect(stage.delegate.seen.knocks.count == 2)
+                #expect(await stage.delegate.knocks(2).count == 2)
                 #expect(try await wire.ask(.GET, "/").status == 200)
             }
             never.fulfil(.unanswered)

@@ -14,7 +14,7 @@ import Testing
             let fingerprint = identity.fingerprint
             try await stage.client { client in
                 let ticket = try await client.knock(name: "Ann\u{202E}\u{7}", identity: identity)
-                #expect(stage.delegate.seen.knocks.map(\.words) == [ticket.words])
+                #expect(await stage.delegate.knocks(1).map(\.words) == [ticket.words])
                 guard case .accepted(let token, _) = try await client.waitForAnswer(ticket) else {
                     Issue.record("not accepted")
                     return

@@ -26,7 +26,7 @@ import Testing
         let tone = TestTone()
         let ear = Ear(wanted: 125)
         try tone.start(handler: { ear.hear($0, $1) }, ended: { _ in })
-        #expect(ear.enough.wait(timeout: .now() + 5) == .success)
+        #expect(ear.enough.wait(timeout: .now() + 20) == .success)
         tone.stop()
         let (samples, moments) = ear.heard.withLock { $0 }
         #expect(samples.count == moments.count * 960)
@@ -44,13 +44,13 @@ import Testing
         let tone = TestTone()
         let ear = Ear(wanted: 1)
         try tone.start(handler: { ear.hear($0, $1) }, ended: { _ in })
-        #expect(ear.enough.wait(timeout: .now() + 5) == .success)
+        #expect(ear.enough.wait(timeout: .now() + 20) == .success)
         tone.stop()
         tone.stop()
         let count = ear.heard.withLock { $0.moments.count }
         let again = Ear(wanted: 3)
         try tone.start(handler: { again.hear($0, $1) }, ended: { _ in })
-        #expect(again.enough.wait(timeout: .now() + 5) == .success)
+        #expect(again.enough.wait(timeout: .now() + 20) == .success)
         tone.stop()
         #expect(ear.heard.withLock { $0.moments.count } == count)
     }

@@ -12,12 +12,12 @@ final class TextBesideVideo {
     /// The blocks that changed with the last frame.
     private(set) var changed = BlockMap(size, filled: true)
     private var frame = 0
-    private let texture: [UInt8]
     private var random = SeededGenerator(seed: 99)
     private static let textureSide = 1_024
+    /// Made once, as it takes long without optimization.
+    private static let clouds = Clouds()
 
     init(seed: UInt64) {
-        texture = Self.makeTexture()
         drawText(seed)
         drawVideo()
     }
@@ -52,26 +52,87 @@ final class TextBesideVideo {
         changed.insert(Self.video)
     }
 
+    /// Two layers that move in different directions, and grain: eight pixels at once, as a debug build takes long for each.
     private func drawVideo() {
-        // Two layers that move in different directions, and grain.
-        let (mask, shift) = (Self.textureSide - 1, 10)
-        texture.withUnsafeBufferPointer { texture in
-            for row in 0..<Self.video.height {
-                let line = canvas.y + (Self.video.y + row) * canvas.strideY + Self.video.x
-                var grain = random.next()
-                for column in 0..<Self.video.width {
-                    let near = texture[((row * 2 + frame) & mask) << shift | (column * 2 + 5 * frame) & mask]
-                    let far = texture[((row + 300) & mask) << shift | (column &+ 700 &- frame) & mask]
-                    grain = grain << 3 | grain >> 61
-                    line[column] = UInt8(clamping: 20 + Int(near) / 2 + Int(far) / 2 + Int(grain & 3))
-                }
+        let (side, clouds) = (Self.textureSide, Self.clouds)
+        var grain = [UInt64](repeating: 0, count: 8)
+        for row in 0..<Self.video.height {
+            let line = UnsafeMutableRawPointer(canvas.y + (Self.video.y + row) * canvas.strideY + Self.video.x)
+            fill(&grain)
+            // The near layer is drawn at half of its size.
+            let near =
+                clouds.near[5 * frame & 1] + ((row * 2 + frame) & (side - 1)) * Clouds.nearLength
+                + ((5 * frame) >> 1) & (side / 2 - 1)
+            let far = clouds.far + ((row + 300) & (side - 1)) * Clouds.farLength + (700 &- frame) & (side - 1)
+            var column = 0
+            while column < Self.video.width {
+                let layers =
+                    near.loadUnaligned(fromByteOffset: column, as: UInt64.self)
+                    &+ far.loadUnaligned(fromByteOffset: column, as: UInt64.self)
+                // No byte overflows: each layer has 112 at most.
+                line.storeBytes(
+                    of: layers &+ 0x1414_1414_1414_1414 &+ grain[column >> 3 & 7], toByteOffset: column,
+                    as: UInt64.self)
+                column += 8
             }
         }
-        for row in Self.video.y / 2..<Self.video.maxY / 2 {
-            for column in Self.video.x / 2..<Self.video.maxX / 2 {
-                canvas.u[row * canvas.strideC + column] = UInt8(118 + (row + frame) / 9 % 16)
-                canvas.v[row * canvas.strideC + column] = UInt8(132 + (column + frame) / 11 % 16)
+        drawChroma()
+    }
+
+    /// Two random bits for each of 64 pixels, after which they repeat.
+    private func fill(_ grain: inout [UInt64]) {
+        var bits = random.next()
+        for word in 0..<8 {
+            var bytes: UInt64 = 0
+            for byte in 0..<8 {
+                bits = bits << 3 | bits >> 61
+                bytes |= (bits & 3) << UInt64(byte * 8)
             }
+            grain[word] = bytes
+        }
+    }
+
+    private func drawChroma() {
+        let columns = Self.video.x / 2..<Self.video.maxX / 2
+        let line = columns.map { UInt8(132 + ($0 + frame) / 11 % 16) }
+        for row in Self.video.y / 2..<Self.video.maxY / 2 {
+            let start = row * canvas.strideC + columns.lowerBound
+            (canvas.u + start).update(repeating: UInt8(118 + (row + frame) / 9 % 16), count: columns.count)
+            line.withUnsafeBufferPointer { line in
+                guard let base = line.baseAddress else { return }
+                (canvas.v + start).update(from: base, count: line.count)
+            }
+        }
+    }
+
+    /// Half of the texture's values, in rows that go on with their beginning, so that eight pixels are read at once.
+    private final class Clouds: @unchecked Sendable {
+        // SAFETY: written by the initializer only; lives as long as the process.
+        static let nearLength = TextBesideVideo.textureSide / 2 + TextBesideVideo.video.width
+        static let farLength = TextBesideVideo.textureSide + TextBesideVideo.video.width
+        /// The even and the odd columns.
+        let near: [UnsafeRawPointer]
+        let far: UnsafeRawPointer
+
+        init() {
+            let side = TextBesideVideo.textureSide
+            let texture = TextBesideVideo.makeTexture()
+            let far = UnsafeMutablePointer<UInt8>.allocate(capacity: side * Self.farLength)
+            let near = (0..<2).map { _ in UnsafeMutablePointer<UInt8>.allocate(capacity: side * Self.nearLength) }
+            texture.withUnsafeBufferPointer { texture in
+                for row in 0..<side {
+                    for column in 0..<Self.farLength {
+                        far[row * Self.farLength + column] = texture[row * side + column & (side - 1)] >> 1
+                    }
+                    for (odd, near) in near.enumerated() {
+                        for column in 0..<Self.nearLength {
+                            near[row * Self.nearLength + column] =
+                                texture[row * side + (column * 2 + odd) & (side - 1)] >> 1
+                        }
+                    }
+                }
+            }
+            (self.near, self.far) = (near.map { UnsafeRawPointer($0) }, UnsafeRawPointer(far))
         }
     }
 
@@ -82,14 +143,18 @@ final class TextBesideVideo {
         for step in [128, 32, 8, 4] {
             let cells = textureSide / step
             let values = (0..<cells * cells).map { _ in Int(random.next() & 0xff) * (step + 24) / 152 }
-            for row in 0..<textureSide {
-                let (y, v) = (row / step, row % step)
-                for column in 0..<textureSide {
-                    let (x, u) = (column / step, column % step)
-                    let (right, below) = ((x + 1) % cells, (y + 1) % cells)
-                    let upper = values[y * cells + x] * (step - u) + values[y * cells + right] * u
-                    let lower = values[below * cells + x] * (step - u) + values[below * cells + right] * u
-                    sum[row * textureSide + column] += (upper * (step - v) + lower * v) / (step * step)
+            sum.withUnsafeMutableBufferPointer { sum in
+                for row in 0..<textureSide {
+                    let (y, v) = (row / step * cells, row % step)
+                    let below = (row / step + 1) % cells * cells
+                    for x in 0..<cells {
+                        let right = (x + 1) % cells
+                        // Of this cell, in the row, at its left and at its right.
+                        let left = values[y + x] * (step - v) + values[below + x] * v
+                        let end = values[y + right] * (step - v) + values[below + right] * v
+                        let start = row * textureSide + x * step
+                        for u in 0..<step { sum[start &+ u] &+= (left &* (step &- u) &+ end &* u) / (step &* step) }
+                    }
                 }
             }
         }
@@ -106,8 +171,9 @@ final class TextBesideVideo {
 
     private func pasteVideo(_ rows: [[UInt8]]) {
         for (row, line) in zip(Self.video.y..<Self.video.maxY, rows) {
-            for (column, value) in line.enumerated() {
-                canvas.y[row * canvas.strideY + Self.video.x + column] = value
+            line.withUnsafeBufferPointer { line in
+                guard let base = line.baseAddress else { return }
+                (canvas.y + row * canvas.strideY + Self.video.x).update(from: base, count: line.count)
             }
         }
     }

@@ -8,7 +8,7 @@ enum TextPage {
     static func draw(on canvas: I420Buffer, rect: PixelRect, seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         for row in rect.y..<rect.maxY {
-            for column in rect.x..<rect.maxX { canvas.y[row * canvas.strideY + column] = 235 }
+            (canvas.y + row * canvas.strideY + rect.x).update(repeating: 235, count: rect.maxX - rect.x)
         }
         for top in stride(from: rect.y + 3, to: rect.maxY - 10, by: 13) {
             for left in stride(from: rect.x + 3, to: rect.maxX - 8, by: 8) {
@@ -20,10 +20,9 @@ enum TextPage {
             }
         }
         for row in rect.y / 2..<rect.maxY / 2 {
-            for column in rect.x / 2..<rect.maxX / 2 {
-                canvas.u[row * canvas.strideC + column] = 128
-                canvas.v[row * canvas.strideC + column] = 128
-            }
+            let (start, count) = (row * canvas.strideC + rect.x / 2, rect.maxX / 2 - rect.x / 2)
+            (canvas.u + start).update(repeating: 128, count: count)
+            (canvas.v + start).update(repeating: 128, count: count)
         }
     }
 }

@@ -20,7 +20,7 @@ import Testing
             SDL_JoystickSetVirtualButton(joystick, button.rawValue, isDown ? 1 : 0)
         }
         func count(_ wanted: Int) -> Bool {
-            presses.wait(until: MonotonicClock.now + .seconds(5)) { $0 == wanted ? () : nil } != nil
+            presses.wait(until: MonotonicClock.now + .seconds(20)) { $0 == wanted ? () : nil } != nil
         }
         // Until its thread has seen a change, the next one is not made.
         func seen(_ button: SDL_GameControllerButton, _ isDown: Bool) -> Bool {

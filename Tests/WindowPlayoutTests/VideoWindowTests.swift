@@ -27,11 +27,11 @@ import WindowPlayout
         #expect(end == .deadline)
     }
 
-    /// Waits up to 5 s until the screenshot matches, as the X server draws asynchronously.
+    /// Waits up to 20 s until the screenshot matches, as the X server draws asynchronously.
     private func comes(
         _ window: VideoWindow, _ display: PrivateDisplay, _ isSo: (Screenshot) -> Bool
     ) throws -> Bool {
-        let deadline = ContinuousClock.now + .seconds(5)
+        let deadline = ContinuousClock.now + .seconds(20)
         repeat {
             try settle(window)
             if isSo(try display.screenshot()) { return true }

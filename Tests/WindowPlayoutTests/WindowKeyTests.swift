@@ -35,9 +35,9 @@ extension VideoWindowTests {
             try display.run("xdotool", ["mousemove", "320", "180", "key"] + keys)
         }
 
-        /// Runs the window until the screenshot matches, for 5 s at most.
+        /// Runs the window until the screenshot matches, for 20 s at most.
         private func comes(_ isSo: (Screenshot) -> Bool) throws -> Bool {
-            let limit = ContinuousClock.now + .seconds(5)
+            let limit = ContinuousClock.now + .seconds(20)
             repeat {
                 if try window.run(until: soon()) == .closedByUser { return false }
                 if isSo(try display.screenshot()) { return true }

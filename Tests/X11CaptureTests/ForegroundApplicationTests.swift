@@ -31,7 +31,7 @@ struct ForegroundApplicationTests {
             onChange: { application in told.change { $0.append(application) } })
         defer { observer.close() }
         func waitFor(_ name: String) -> Bool {
-            told.wait(until: MonotonicClock.now + .seconds(10)) { $0.last?.name == name ? () : nil } != nil
+            told.wait(until: MonotonicClock.now + .seconds(30)) { $0.last?.name == name ? () : nil } != nil
         }
         #expect(waitFor("Editor"))
         // A hidden one is not told of.

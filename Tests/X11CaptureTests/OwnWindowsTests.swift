@@ -14,7 +14,7 @@ struct OwnWindowsTests {
     private final class Told: Sendable {
         let states = Monitor<[Bool]>([])
         func waitFor(_ states: [Bool]) -> Bool {
-            self.states.wait(until: MonotonicClock.now + .seconds(10)) { $0 == states ? () : nil } != nil
+            self.states.wait(until: MonotonicClock.now + .seconds(30)) { $0 == states ? () : nil } != nil
         }
         var note: @Sendable (Bool) -> Void {
             { [states] isHidden in states.change { $0.append(isHidden) } }

@@ -88,7 +88,7 @@ extension X11Tests {
             watcher.screen.wake()
             let start = MonotonicClock.now
             #expect(try watcher.wait() == .woken)
-            #expect(MonotonicClock.now - start < .seconds(4))
+            #expect(MonotonicClock.now - start < .seconds(15))
             #expect(try watcher.wait(milliseconds: 20) == .woken)
             #expect(MonotonicClock.now - start >= .milliseconds(20))
         }

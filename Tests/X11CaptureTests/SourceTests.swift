@@ -109,7 +109,7 @@ extension X11Tests {
                 display.setBorder(shown, width: 0, green)
                 display.resize(shown, width: 100, height: 80)
                 display.paint(shown, color)
-                let deadline = MonotonicClock.now + .seconds(5)
+                let deadline = MonotonicClock.now + .seconds(20)
                 while !watcher.shows(color, x: 50, y: 40), MonotonicClock.now < deadline {
                     if case .resized = try watcher.wait(milliseconds: 100) { watcher.adoptSize() }
                     try watcher.update()

@@ -28,7 +28,7 @@ final class Watcher {
         try settle()
     }
 
-    func wait(milliseconds: Int = 5_000) throws -> ScreenEvent {
+    func wait(milliseconds: Int = 20_000) throws -> ScreenEvent {
         try screen.wait(until: MonotonicClock.now + .milliseconds(milliseconds))
     }
 
@@ -49,7 +49,7 @@ final class Watcher {
     }
 
     /// Handles the events that remain from the start, such as the first cursor.
-    func settle() throws { while try wait(milliseconds: 30) == .damaged { try update() } }
+    func settle() throws { while try wait(milliseconds: 80) == .damaged { try update() } }
 
     func adoptSize() {
         canvas = I420Buffer(screen.size)

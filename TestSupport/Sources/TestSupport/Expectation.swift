@@ -31,7 +31,7 @@ public final class Expectation: Sendable {
     }
 
     /// - Throws: if it is not fulfilled in time.
-    public func wait(seconds: Int = 10) async throws {
+    public func wait(seconds: Int = 30) async throws {
         let deadline = Task {
             if (try? await Task.sleep(for: .seconds(seconds))) != nil { end(fulfilled: false) }
         }

@@ -127,10 +127,13 @@ public final class Program: @unchecked Sendable {
         condition.unlock()
     }
 
-    /// The output on stdout and stderr so far.
+    /// The output on stdout and stderr so far. What the program has written to either before something that was seen of
+    /// it is part of this, as the pipes are read here, too.
     public var text: (output: String, errors: String) {
         condition.lock()
         defer { condition.unlock() }
+        output.read()
+        errors.read()
         return (String(decoding: output.data, as: UTF8.self), String(decoding: errors.data, as: UTF8.self))
     }
 
@@ -228,7 +231,7 @@ public final class Program: @unchecked Sendable {
 
     private func end(_ number: Int32) {
         signal(number)
-        let deadline = Date(timeIntervalSinceNow: 5)
+        let deadline = Date(timeIntervalSinceNow: 10)
         condition.lock()
         defer { condition.unlock() }
         while status == nil, condition.wait(until: deadline) {}

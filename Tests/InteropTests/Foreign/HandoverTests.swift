@@ -86,7 +86,7 @@ extension InteropTests {
 
             /// Waits until so many viewers have left the host.
             func haveLeft(_ count: Int) -> Bool {
-                left.wait(until: MonotonicClock.now + .seconds(10)) { $0 >= count ? true : nil } == true
+                left.wait(until: MonotonicClock.now + .seconds(30)) { $0 >= count ? true : nil } == true
             }
         }
 
@@ -120,7 +120,7 @@ extension InteropTests {
                     #expect(stage.asked.with { $0 } == 2)
                     // The end comes over the relay.
                     await stage.host.stop(EndReason(.stopped, "done"))
-                    let ended = try await browser.waitForState("ended", within: .seconds(10))
+                    let ended = try await browser.waitForState("ended", within: .seconds(20))
                     #expect(ended.sentence.contains("ended") || ended.sentence.contains("left"), "\(ended)")
                 }
             }

@@ -57,8 +57,12 @@ extension InteropTests {
         }
 
         /// A browser's relay stops, or is killed: the page of another relay of the cluster goes on.
-        @Test(arguments: Browser.Kind.allCases, [SIGTERM, SIGKILL])
-        func aBrowserGoesOnAtAnotherRelay(kind: Browser.Kind, signal: CInt) async throws {
+        @Test(arguments: [SIGTERM, SIGKILL])
+        func aBrowserGoesOnAtAnotherRelay(signal: CInt) async {
+            await withEachBrowser { try await goOnAtAnotherRelay($0, signal) }
+        }
+
+        private func goOnAtAnotherRelay(_ kind: Browser.Kind, _ signal: CInt) async throws {
             let (folder, otherFolder) = (try TemporaryFolder(), try TemporaryFolder())
             let server = try NATSServer()
             defer { server.kill() }
@@ -88,7 +92,8 @@ extension InteropTests {
                     SubtleCrypto.prototype.verify = async function (...values) {
                         const isRight = await verify.apply(this, values);
                         const text = new TextDecoder().decode(values[3]);
-                        if (text.startsWith("share v1 alternates")) window.knowsOthers = isRight;
+                        // The first list may be empty.
+                        if (text.startsWith("share v1 alternates") && text.includes("https://")) window.knowsOthers = isRight;
                         return isRight;
                     };
                     """)
@@ -136,7 +141,7 @@ extension InteropTests {
                     #expect(video["freezeCount"].number ?? 0 <= 1, "\(video.text)")
                     // The events of the host reach the page, too.
                     await host.stop(EndReason(.stopped, "done"))
-                    try await browser.waitForState("ended", within: .seconds(10))
+                    try await browser.waitForState("ended", within: .seconds(20))
                 }
             } catch {
                 await host.stop(EndReason(.stopped, "failed"))
@@ -286,7 +291,7 @@ extension Browser {
 
     /// Waits until an expression is true, on this page or one that is loaded meanwhile.
     fileprivate func waitForPage(_ condition: String) async throws {
-        let deadline = ContinuousClock.now + .seconds(20)
+        let deadline = ContinuousClock.now + .seconds(30)
         while ContinuousClock.now < deadline {
             // The page may have gone while it is asked.
             if (try? await evaluate(condition, within: .seconds(2))) == true { return }

@@ -21,7 +21,7 @@ extension InteropTests {
                 ] + (keeping ?? ["--snapshot", folder.file("seen.png")]),
                 environment: ["XDG_DATA_HOME": folder.path, "TMPDIR": folder.path])
             defer { service.kill() }
-            let first = try JSON(parsing: try await service.line(.standard, within: .seconds(15)) { _ in true })
+            let first = try JSON(parsing: try await service.line(.standard, within: .seconds(20)) { _ in true })
             let link = try #require(first["link"].string)
             try await body(service, (link.split(separator: "#").first.map(String.init) ?? "") + "/whip")
         }

@@ -50,6 +50,8 @@ package struct PinnedConnector: Sendable {
     private static func pinning() throws -> NIOSSLContext {
         var tls = TLSConfiguration.makeClientConfiguration()
         tls.minimumTLSVersion = .tlsv13
+        // A server reads no close_notify while it sends an event stream; 5 s is NIO's default.
+        tls.shutdownTimeout = .milliseconds(500)
         // The pinned certificate alone decides (see the verification callback in `tls`). Without roots, the system's
         // are not read.
         tls.trustRoots = .certificates([])
