@@ -42,7 +42,7 @@ extension PublicationState {
     mutating func streamEnded(isRefused: Bool, _ now: MediaInstant) -> [Action] {
         guard let present else { return [] }
         // The relay asks again on the next stream about those that still wait.
-        let withdrawn = questions.keys.flatMap { withdraw($0) }
+        let withdrawn = withdrawAll()
         self.present?.stream = now + Self.streamInterval
         // An outage of the network answers nothing; a refusal comes from the service's machine without the service.
         guard isRefused, !present.endpoint.isOverRelay else { return withdrawn }
@@ -56,6 +56,8 @@ extension PublicationState {
         guard let question = questions.removeValue(forKey: knock), let number = present?.number else { return [] }
         return [.withdraw(question, knock, at: number)]
     }
+
+    private mutating func withdrawAll() -> [Action] { questions.keys.flatMap { withdraw($0) } }
 
     // MARK: Other relays, and the end
 
@@ -71,7 +73,7 @@ extension PublicationState {
     mutating func endPresent(_ reason: EndReason, isAlive: Bool = false, _ now: MediaInstant) -> [Action] {
         guard isRunning, let former = present else { return [] }
         guard hasOtherRelays else { return end(reason, isGone: true) }
-        let withdrawn = questions.keys.flatMap { withdraw($0) }
+        let withdrawn = withdrawAll()
         phase = .moving(Move(reason: reason, end: now + Self.moveTime))
         present?.stream = nil
         if !isAlive { present = nil }
