@@ -25,7 +25,7 @@ final class RelayEnding: Sendable {
         }
     }
 
-    /// What was reported may end a drain.
+    /// Wakes the waits, as a reported event may end a drain.
     func noteEvent() { state.change { _ in } }
 
     var drains: Bool { state.with { $0.drains } }

@@ -1,7 +1,7 @@
 import ArgumentParser
 import CommandSupport
 
-/// Where a relay listens, and how others reach it. Its options stand among those of `RelayCommand`.
+/// A relay's own addresses, and those by which others reach it. Its options stand among those of `RelayCommand`.
 struct RelayAddressOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Address and TCP port to listen on; port 0 selects a free one.", valueName: "addr:port"))
     var listen = "0.0.0.0:0"
@@ -38,7 +38,7 @@ struct RelayAddressOptions: ParsableArguments {
     var linkHost: String?
 }
 
-/// How much a relay serves.
+/// The capacity of a relay.
 struct RelayLimitOptions: ParsableArguments {
     @Option(help: .rest("Broadcasts at a time: 1 to 4096.", valueName: "count"))
     var maxBroadcasts = 4
@@ -79,7 +79,7 @@ struct RelayLimitOptions: ParsableArguments {
     }
 }
 
-/// How others find what a relay serves: its directory, and its cluster.
+/// The directory and the cluster of a relay, by which others find its broadcasts.
 struct RelayClusterOptions: ParsableArguments {
     @Flag(help: .rest("List no broadcasts, also not those whose hosts want that."))
     var noDirectory = false

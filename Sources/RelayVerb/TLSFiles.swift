@@ -70,7 +70,7 @@ struct TLSFiles: Sendable {
     }
 }
 
-/// What a relay presents at its start: the files of `--tls` as they were read.
+/// The certificate that a relay presents at its start: the files of `--tls` as they were read.
 struct PresentedFiles {
     let files: TLSFiles
     let content: TLSFiles.Content

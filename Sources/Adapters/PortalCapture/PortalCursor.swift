@@ -7,7 +7,7 @@ struct PortalCursor {
 
     let mode: PortalScreen.Cursor
     let layer = CursorLayer()
-    /// Where it was last, in pixels of the picture.
+    /// Its last position, in pixels of the picture.
     private var pointer = (x: 0, y: 0)
     /// When a cursor that rests is hidden.
     private(set) var hides: MediaInstant?

@@ -56,7 +56,7 @@ struct ContentClassifier: Equatable {
         return false
     }
 
-    /// How many bytes of two words are equal. SIMD16's `replacing` and `wrappedSum` take twenty times as long.
+    /// Counts the equal bytes of two words. SIMD16's `replacing` and `wrappedSum` take twenty times as long.
     private static func equalBytes(_ a: UInt64, _ b: UInt64) -> Int {
         let low: UInt64 = 0x7F7F_7F7F_7F7F_7F7F
         let other = a ^ b

@@ -6,7 +6,7 @@ struct PendingDamage {
     var blocks: BlockMap
     /// The blocks of the read that runs.
     private(set) var reading: BlockMap
-    /// What to read of them.
+    /// Their areas, as they are read.
     private(set) var rectangles = DamageRectangles()
     var isDamaged = true
     /// The canvas holds nothing of this screen, so every block must be converted.

@@ -15,7 +15,7 @@ struct HeaderReader {
     /// Where Info and Tracks are, by the SeekHead, relative to the segment's start.
     private(set) var elsewhere: [ElementID: Int] = [:]
 
-    /// What the Info element says.
+    /// The content of the Info element.
     private struct Info {
         /// Relative to the segment's start.
         var position: Int

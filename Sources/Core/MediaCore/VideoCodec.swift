@@ -18,7 +18,7 @@ public enum VideoCodec: String, CaseIterable, Hashable, Sendable {
             public let name: String
             /// The value of a description without the parameter.
             public let usual: String
-            /// How many characters of the value are compared.
+            /// The number of characters of the value that are compared.
             public let length: Int
 
             init(_ name: String, usual: String, length: Int = .max) {

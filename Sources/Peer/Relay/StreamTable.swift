@@ -6,7 +6,7 @@ import Signaling
 
 /// The policy of a relay for its streams; `RelaySession.Configuration` has one, and ``StreamTable`` applies it.
 package struct StreamPolicy: Sendable {
-    /// How long a broadcast that nobody watches is kept, and how long by a relay that drains.
+    /// The time for which a broadcast that nobody watches is kept, and the time at a relay that drains.
     package var idleTime = MediaDuration.seconds(30)
     package var drainingIdleTime = MediaDuration.seconds(1)
 }

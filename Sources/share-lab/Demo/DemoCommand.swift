@@ -83,7 +83,7 @@ struct DemoCommand: ParsableCommand {
         if !showsWindow { print("last frame     \(snapshot)") }
     }
 
-    /// What the viewer's events say.
+    /// The figures of the viewer's events.
     private struct Measurements {
         var firstPicture: Duration
         /// The viewer's last statistics.

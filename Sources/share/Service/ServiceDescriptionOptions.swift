@@ -4,7 +4,7 @@ import CommandSupport
 import Foundation
 import Identifiers
 
-/// What hosts see of a service, and are asked by it. Its options stand among those of `ServiceCommand`.
+/// The description of a service that hosts see, with its questions. Its options stand among those of `ServiceCommand`.
 struct ServiceDescriptionOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Identifier in reverse-DNS notation, such as com.example.conference.", valueName: "id"))
     var id: String

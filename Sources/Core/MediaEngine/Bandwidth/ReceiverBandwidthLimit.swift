@@ -37,7 +37,7 @@ struct ReceiverBandwidthLimit {
     private var sentBefore: ClosedRange<Bitrate>?
     private var windowStart = MediaInstant(nanoseconds: 0)
     private var began: MediaInstant?
-    /// What a receiver with transport-wide feedback allows, and until when; for `BandwidthEstimator`.
+    /// The rate that a receiver with transport-wide feedback allows, and its end; for `BandwidthEstimator`.
     var allowed: (rate: Bitrate, until: MediaInstant)?
 
     /// Takes in the bitrate sent over the last second; called about once a second.

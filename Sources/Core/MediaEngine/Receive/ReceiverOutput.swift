@@ -98,7 +98,7 @@ public struct ReceiverStatistics: Equatable, Sendable {
         public var frameBytes = 0
     }
 
-    /// What the sender was asked for.
+    /// The requests to the sender.
     public struct Requests: Equatable, Sendable {
         public var nacks = 0
         public var nackedPackets = 0

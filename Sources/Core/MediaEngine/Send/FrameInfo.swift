@@ -1,7 +1,7 @@
 public import MediaCore
 import RTPWire
 
-/// What accompanies an encoded VP8 frame on its way to the viewers. The header is read once, here.
+/// The properties that accompany an encoded VP8 frame on its way to the viewers. The header is read once, here.
 public struct FrameInfo: Sendable {
     public let isKeyframe: Bool
     /// Of a key frame, in pixels; nil if its header is malformed.

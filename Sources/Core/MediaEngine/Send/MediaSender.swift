@@ -28,7 +28,8 @@ public final class MediaSender {
     /// refused; if it is of the base layer, a key frame is requested.
     /// - Parameters:
     ///   - bytes: copied.
-    ///   - info: a recovery frame from a reference that the receiver has acknowledged replaces whatever still waits, too.
+    ///   - info: a recovery frame from a reference that the receiver has acknowledged replaces whatever still waits,
+    ///     too.
     public func handleFrame(_ bytes: UnsafeRawBufferPointer, _ info: FrameInfo, now: MediaInstant) {
         state.handleFrame(bytes, info, now: now)
     }

@@ -119,7 +119,7 @@ public struct SenderStatistics: Equatable, Sendable {
         /// The standing queue delay.
         public var queueDelay = MediaDuration.zero
         public var acknowledgedRate: Bitrate?
-        /// How often sending stalled, as no feedback came for half a second.
+        /// The times that sending stalled, as no feedback came for half a second.
         public var stalls = 0
     }
 }

@@ -10,8 +10,8 @@ import SessionDescription
 import Signaling
 import Synchronization
 
-/// The connection of a publication to one endpoint: carries out its requests, and tells the endpoint what is shown. Safe
-/// from any thread.
+/// The connection of a publication to one endpoint: carries out its requests, and tells the endpoint what is shown.
+/// Safe from any thread.
 final class PublicationConnection: Sendable {
     typealias State = PublicationState
 
@@ -35,9 +35,9 @@ final class PublicationConnection: Sendable {
     /// Tells which application is shown.
     let application: CoalescedAction
 
-    /// How long the offer waits for candidates.
+    /// The time that the offer waits for candidates.
     private static let gatheringTime = MediaDuration.milliseconds(200)
-    /// How long the offer waits where no candidate can be sent later.
+    /// The time that the offer waits where no candidate can be sent later.
     private static let completeGatheringTime = MediaDuration.seconds(3)
     private static let restartTimeout = Duration.seconds(3)
     private static let listingInterval = Duration.seconds(5)

@@ -22,7 +22,7 @@ struct PublicationState: StateMachine {
         case over
     }
 
-    /// How long the service's reason is waited for after the end of the media.
+    /// The time to wait for the service's reason after the end of the media.
     static let reasonTime = MediaDuration.seconds(1)
     /// A connection that comes about within this time needs no servers.
     static let directTime = MediaDuration.seconds(2)
@@ -30,15 +30,15 @@ struct PublicationState: StateMachine {
     static let offerPause = MediaDuration.seconds(2)
     /// The offers that an endpoint may refuse after the one that did not connect.
     private static let offerLimit = 2
-    /// How long a restart of ICE may take before the next one begins.
+    /// The time that a restart of ICE may take before the next one begins.
     static let restartInterval = MediaDuration.seconds(3)
-    /// How many restarts fail before other relays are tried.
+    /// The number of restarts that fail before other relays are tried.
     private static let restartLimit = 2
     /// The time between two attempts to listen to the endpoint's events.
     static let streamInterval = MediaDuration.seconds(1)
-    /// How many refused event streams in a row mean that the service has stopped.
+    /// The number of refused event streams in a row that means that the service has stopped.
     static let refusalLimit = 2
-    /// How long other relays are tried, and the pause after each round.
+    /// The time for which other relays are tried, and the pause after each round.
     static let moveTime = MediaDuration.seconds(30)
     static let movePause = MediaDuration.seconds(1)
     /// The most other relays that one can name.

@@ -30,10 +30,10 @@ extension HostSession {
         public var ice = ICE()
 
         public struct Handover: Sendable {
-            /// How many of them it sends to itself. With more, it publishes to the relay, which sends to all. Nil: it
-            /// never does.
+            /// The most viewers behind the relay that the host sends to itself. With more, it publishes to the relay,
+            /// which sends to all. Nil: it never does.
             public var directViewers: Int?
-            /// How long few viewers have to be few until the host sends to all of them itself again.
+            /// The time for which few viewers have to be few until the host sends to all of them itself again.
             package var calmTime = HandoverPolicy.calmTime
             /// The flows by which a host with `directViewers` decides whether its line is the limit.
             var viewerFlows: @Sendable (Broadcast) -> [SharedBottleneckDetector.Flow] = { $0.viewerFlows }

@@ -82,8 +82,8 @@ struct SessionRoutes<Registry: SessionRegistry>: Sendable {
         return RouteResponse(problem: .fingerprint, .forbidden, "this token is for another certificate")
     }
 
-    /// Opens a session within `Timeouts.answer`. One that is opened later, or after the end of the broadcast or service,
-    /// is closed. The reservation is held until the delegate has answered.
+    /// Opens a session within `Timeouts.answer`. One that is opened later, or after the end of the broadcast or
+    /// service, is closed. The reservation is held until the delegate has answered.
     /// - Parameters:
     ///   - hasEnded: whether the broadcast or the service has ended meanwhile.
     ///   - answer: asks the delegate.

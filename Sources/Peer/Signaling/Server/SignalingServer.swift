@@ -54,7 +54,7 @@ public actor SignalingServer {
         var bodyLimit = 65_536
 
         public struct Timeouts: Sendable {
-            /// How long the poll of a knock or a pairing is held.
+            /// The time for which the poll of a knock or a pairing is held.
             public var poll: Duration = .seconds(20)
             /// For the delegate to answer an offer.
             public var answer: Duration = .seconds(6)
