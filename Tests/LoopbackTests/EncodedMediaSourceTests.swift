@@ -101,9 +101,7 @@ struct EncodedMediaSourceTests {
         init(_ source: any EncodedMediaSource) async throws {
             let identity = try Identity.ephemeral()
             let settings = Broadcast.Settings(
-                identity: .init(identity),
-                fingerprint: identity.fingerprint, maximumBitrate: .kilobits(4_000), audio: [], maximumViewers: 4,
-                includesLoopback: true, usesUPnP: false, usesOnlyRelays: false)
+                identity: identity, maximumBitrate: .kilobits(4_000), audio: [], maximumViewers: 4)
             let loop = loop
             core = LoopBound(loop, making: { Broadcast(loop: loop, settings: settings, source: source) })
             signaling = BroadcastSignaling(

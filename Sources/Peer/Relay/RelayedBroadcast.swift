@@ -250,10 +250,9 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
             Broadcast.AudioTrack(kind: known ?? usual, hasSilenceSuppression: false)
         }
         var result = Broadcast.Settings(
-            identity: .init(environment.identity), fingerprint: environment.identity.fingerprint,
-            maximumBitrate: environment.maximumBitrate, audio: audio, maximumViewers: environment.maximumViewers,
-            includesLoopback: true, usesUPnP: false, usesOnlyRelays: false, name: configuration.name,
-            viewerLimit: environment.viewerLimit)
+            identity: environment.identity, maximumBitrate: environment.maximumBitrate, audio: audio,
+            maximumViewers: environment.maximumViewers)
+        (result.name, result.viewerLimit) = (configuration.name, environment.viewerLimit)
         result.socket = environment.session.socket
         result.fanOut = environment.fanOut
         result.capabilities = .forwarding(format.video, formatParameters: format.videoParameters)

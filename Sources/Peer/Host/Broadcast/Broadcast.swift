@@ -2,7 +2,7 @@ package import Admission
 package import EventLoop
 package import ICETransport
 package import Identifiers
-import Identity
+package import Identity
 import LinuxRuntime
 package import MediaCore
 package import MediaEngine
@@ -47,48 +47,29 @@ package final class Broadcast {
         }
     }
     package struct Settings: Sendable {
-        package var identity: SecureTransport.Identity
-        package var fingerprint: [UInt8]
+        package var identity: Identity
         package var maximumBitrate: Bitrate
         package var audio: [AudioTrack]
         package var maximumViewers: Int
         /// Bounds the ICE agents of all viewers.
         package var agents = ICEAgentPool.Limits()
+        /// The addresses and ports of each of them.
+        package var agent = ICEAgent.Configuration(isControlling: false, includesLoopback: true)
         /// The UDP port that all viewers share; nil: each has sockets of its own.
         package var socket: LoopBound<ICELiteSocket>?
         /// Sends forwarded video; nil: the broadcast has its own, without further threads.
         package var fanOut: LoopBound<FanOut>?
-        /// The numeric addresses to gather on; nil for all addresses of the machine.
-        package var localAddresses: [String]?
-        package var includesLoopback: Bool
-        /// The UDP ports for media; nil for any free ones.
-        package var ports: ClosedRange<UInt16>?
-        package var usesUPnP: Bool
-        package var usesOnlyRelays: Bool
         /// The name that viewers see.
         package var name: String?
         /// Returns the bitrate limit of one viewer, which applies if it is less than `maximumBitrate`; nil for none.
         package var viewerLimit: (@Sendable (ViewerDescription) -> Bitrate?)?
         package var capabilities = MediaCapabilities.sending
 
-        package init(
-            identity: SecureTransport.Identity, fingerprint: [UInt8], maximumBitrate: Bitrate, audio: [AudioTrack],
-            maximumViewers: Int, agents: ICEAgentPool.Limits = ICEAgentPool.Limits(), localAddresses: [String]? = nil,
-            includesLoopback: Bool, usesUPnP: Bool, usesOnlyRelays: Bool, name: String? = nil,
-            viewerLimit: (@Sendable (ViewerDescription) -> Bitrate?)? = nil
-        ) {
+        package init(identity: Identity, maximumBitrate: Bitrate, audio: [AudioTrack], maximumViewers: Int) {
             self.identity = identity
-            self.fingerprint = fingerprint
             self.maximumBitrate = maximumBitrate
             self.audio = audio
             self.maximumViewers = maximumViewers
-            self.agents = agents
-            self.localAddresses = localAddresses
-            self.includesLoopback = includesLoopback
-            self.usesUPnP = usesUPnP
-            self.usesOnlyRelays = usesOnlyRelays
-            self.name = name
-            self.viewerLimit = viewerLimit
         }
     }
 
@@ -156,7 +137,7 @@ package final class Broadcast {
     }
 
     /// Ends the session of a viewer, which has not ended itself.
-    func end(_ peer: SendingPeer, _ reason: EndReason) {
+    func end(_ peer: ViewerPeer, _ reason: EndReason) {
         peer.connection.close()
         viewerEnded(peer, reason)
     }

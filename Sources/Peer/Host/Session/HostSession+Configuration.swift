@@ -1,3 +1,4 @@
+import ICETransport
 import Identity
 public import MediaCore
 import MediaEngine
@@ -74,19 +75,14 @@ extension HostSession.Configuration {
         _ identity: Identity, _ audio: [Broadcast.AudioTrack], _ descriptors: DescriptorPlan
     ) -> Broadcast.Settings {
         var settings = Broadcast.Settings(
-            identity: .init(identity),
-            fingerprint: identity.fingerprint, maximumBitrate: maximumBitrate,
-            audio: audio,
-            maximumViewers: maximumViewers,
-            // The agents of one viewer: the one in use, one of a restart, and one that is closing.
-            agents: .init(
-                agents: maximumViewers * 3, descriptors: descriptors.agents,
-                reserve: descriptors.reserve / 2),
-            localAddresses: mediaAddresses,
-            includesLoopback: mediaAddresses == nil, usesUPnP: usesUPnP,
-            usesOnlyRelays: usesOnlyRelays, name: name,
-            viewerLimit: viewerLimit)
-        settings.ports = mediaPorts
+            identity: identity, maximumBitrate: maximumBitrate, audio: audio, maximumViewers: maximumViewers)
+        // The agents of one viewer: the one in use, one of a restart, and one that is closing.
+        settings.agents = .init(
+            agents: maximumViewers * 3, descriptors: descriptors.agents, reserve: descriptors.reserve / 2)
+        settings.agent = .init(
+            isControlling: false, localAddresses: mediaAddresses, includesLoopback: mediaAddresses == nil,
+            usesOnlyRelays: usesOnlyRelays, usesUPnP: usesUPnP, ports: mediaPorts)
+        (settings.name, settings.viewerLimit) = (name, viewerLimit)
         return settings
     }
 }
