@@ -91,9 +91,8 @@ struct CredentialRenewalTests {
             link: link, identity: try .ephemeral(), name: "Ann", sink: playback(RecordedOutput(), speaker: nil),
             emit: { _ in })
         func connection(_ number: Int) async throws -> ViewerConnection {
-            let outcome = OneShot<EndReason>()
-            let media = try #require(await session.makeMedia(number, outcome))
-            return ViewerConnection(number, at: link, of: session, media, outcome)
+            let media = try #require(await session.makeMedia(number))
+            return ViewerConnection(number, at: link, of: session, media)
         }
         let (former, next) = (try await connection(1), try await connection(2))
         func urls(_ connection: ViewerConnection) -> [String] { connection.state.withLock { $0.addresses.urls } }
@@ -105,11 +104,9 @@ struct CredentialRenewalTests {
         #expect(urls(former) == ["renewed"] && urls(next) == ["next"])
         // The next connection has the media of the former one.
         let moved = try await connection(3)
-        let outcome = OneShot<EndReason>()
-        await moved.core.ifRunning { $0.moveOn(outcome) }
-        let isOfNext = await moved.core.ifRunning { $0.outcome === outcome && $0.outcome !== moved.outcome }
-        #expect(isOfNext == true)
-        for connection in [next, moved] { await connection.close(EndReason(.stopped, "done")) }
+        await moved.media.ifRunning { $0.moveOn(to: 4) }
+        #expect(await moved.media.ifRunning { $0.owner } == 4)
+        for connection in [next, moved] { await connection.close() }
         session.leave()
         #expect(await session.run().code == .stopped)
     }

@@ -106,10 +106,7 @@ struct EncodedMediaSourceTests {
         init(_ source: any EncodedMediaSource) async throws {
             let identity = try Identity.ephemeral()
             let settings = Broadcast.Settings(
-                identity: .init(identity),
-                fingerprint: identity.fingerprint, maximumBitrate: .kilobits(4_000), audio: [],
-                viewers: ViewerPolicy(maximum: 4),
-                includesLoopback: true, usesUPnP: false, usesOnlyRelays: false)
+                identity: identity, maximumBitrate: .kilobits(4_000), audio: [], viewers: ViewerPolicy(maximum: 4))
             let loop = loop
             core = LoopBound(loop, making: { Broadcast(loop: loop, settings: settings, source: source) })
             signaling = BroadcastSignaling(

@@ -22,8 +22,8 @@ struct ForgedSessionTests {
                 await host.core.ifRunning { broadcast in
                     for peer in broadcast.viewers.all { Self.forge(round) { peer.transport.receive($0) } }
                 }
-                await (try #require(viewer.present)).core.ifRunning { session in
-                    Self.forge(round) { session.connection?.transport.receive($0) }
+                await (try #require(viewer.present)).media.ifRunning { media in
+                    Self.forge(round) { media.stream.connection?.transport.receive($0) }
                 }
                 let count = seen.state.counters.count
                 #expect(await seen.wait { $0.counters.count >= count + 20 })
@@ -37,7 +37,8 @@ struct ForgedSessionTests {
     /// A peer that seems to have gone is asked for over HTTPS: the host still has the session.
     @Test func anInferredEndIsConfirmedOverHTTPSFirst() async throws {
         try await watched { host, viewer, seen, events, watching in
-            await (try #require(viewer.present)).core.ifRunning { $0.connection?.transport.pathPeerHasGone() }
+            let media = try #require(viewer.present).media
+            await media.ifRunning { $0.stream.connection?.transport.pathPeerHasGone() }
             #expect(await waiting(events) { $0.contains("resumed") ? true : nil } ?? false)
             #expect(events.with { $0.firstIndex(of: "interrupted") != nil })
             // The host does not take the viewer, whose event stream is open, for gone either.

@@ -27,17 +27,19 @@ import VPXCodec
         let core = LoopBound(
             loop,
             making: {
-                Subscription(
-                    loop: loop, sink: playback(RecordedOutput(), speaker: nil), emit: { _ in },
-                    outcome: OneShot<EndReason>(),
-                    request: { _ in })
+                ReceiveStream(loop: loop, sink: playback(RecordedOutput(), speaker: nil), report: { _ in })
             })
         await core.performAndWait { [servers] watching, done in
-            let failure = watching.prepare(
-                .init(identity), expected: identity.fingerprint, includesLoopback: true, servers: servers,
-                usesOnlyRelays: false, place: .loopback)
-            #expect(failure == nil)
-            watching.initialCandidates { found in told.change { $0.append(found.credentials != nil) } }
+            var configuration = PeerConnection.Configuration(
+                .offerer, identity: identity, fingerprint: identity.fingerprint, place: .loopback,
+                repeatsCandidates: false, interruptionThreshold: .seconds(3))
+            configuration.servers = servers
+            configuration.agent.includesLoopback = true
+            let connection = try? watching.open(configuration)
+            #expect(connection != nil)
+            connection?.localCandidates(within: PeerConnection.receiverTimeout, wanted: connection?.grantedKind) {
+                found in told.change { $0.append(found.credentials != nil) }
+            }
             #expect(told.with { $0 }.isEmpty)
             watching.close(done)
         }
@@ -114,9 +116,8 @@ import VPXCodec
         init(maximumViewers: Int = 1) throws {
             let identity = try Identity.ephemeral()
             let settings = Broadcast.Settings(
-                identity: .init(identity), fingerprint: identity.fingerprint, maximumBitrate: .kilobits(1_000),
-                audio: [], viewers: ViewerPolicy(maximum: maximumViewers), includesLoopback: true, usesUPnP: false,
-                usesOnlyRelays: false)
+                identity: identity, maximumBitrate: .kilobits(1_000), audio: [],
+                viewers: ViewerPolicy(maximum: maximumViewers))
             let loop = loop
             let frames = FrameQueues()
             let pipelines = MediaPipelines(

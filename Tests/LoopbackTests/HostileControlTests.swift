@@ -88,8 +88,7 @@ private struct HostileViewer {
         let loop = EventLoop(name: "hostile")
         let sent = Monitor(0)
         let gathered = Monitor(false)
-        let own = SecureTransport.Identity(identity)
-        let core = LoopBound(loop, making: { try? Core(loop, own, expected: link.fingerprint, sent, gathered) })
+        let core = LoopBound(loop, making: { try? Core(loop, identity, expected: link.fingerprint, sent, gathered) })
         #expect(await waiting(gathered) { $0 ? true : nil } ?? false)
         let found = await core.ifRunning { core in
             core.map { ($0.path.localCredentials, $0.path.localCandidates) }
@@ -118,7 +117,7 @@ private struct HostileViewer {
         private let gathered: Monitor<Bool>
 
         init(
-            _ loop: EventLoop, _ identity: SecureTransport.Identity, expected: [UInt8], _ sent: Monitor<Int>,
+            _ loop: EventLoop, _ identity: Identity, expected: [UInt8], _ sent: Monitor<Int>,
             _ gathered: Monitor<Bool>
         ) throws {
             self.sent = sent

@@ -21,14 +21,11 @@ import Testing
             core = LoopBound(
                 loop,
                 making: {
-                    guard
-                        let path = try? PeerConnection.openPath(
-                            loop: loop, .init(isControlling: false, localAddresses: ["127.0.0.1"]), socket: nil,
-                            place: .loopback, servers: .init(), allowance: nil),
-                        let connection = try? PeerConnection(
-                            loop: loop, path: path, as: .answerer, identity: .init(identity),
-                            fingerprint: identity.fingerprint, repeatsCandidates: true,
-                            interruptionThreshold: .seconds(3))
+                    var configuration = PeerConnection.Configuration(
+                        .answerer, identity: identity, fingerprint: identity.fingerprint, place: .loopback,
+                        repeatsCandidates: true, interruptionThreshold: .seconds(3))
+                    configuration.agent.localAddresses = ["127.0.0.1"]
+                    guard let connection = try? PeerConnection(loop: loop, configuration, allowance: nil)
                     else { preconditionFailure("no connection") }
                     return connection
                 })

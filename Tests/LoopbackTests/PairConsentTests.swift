@@ -39,13 +39,11 @@ struct PairConsentTests {
             let core = LoopBound(
                 loop,
                 making: {
-                    guard
-                        let path = try? ICEPath(
-                            loop: loop, configuration: .init(isControlling: true, localAddresses: Self.addresses),
-                            limits: .init(policy: CandidatePolicy(.loopback))),
-                        let connection = try? PeerConnection(
-                            loop: loop, path: path, as: .offerer, identity: .init(identity), fingerprint: expected,
-                            repeatsCandidates: false, interruptionThreshold: .seconds(3))
+                    var configuration = PeerConnection.Configuration(
+                        .offerer, identity: identity, fingerprint: expected, place: .loopback,
+                        repeatsCandidates: false, interruptionThreshold: .seconds(3))
+                    configuration.agent.localAddresses = Self.addresses
+                    guard let connection = try? PeerConnection(loop: loop, configuration, allowance: nil)
                     else { preconditionFailure("no connection") }
                     connection.delegate = self
                     return connection
@@ -56,11 +54,9 @@ struct PairConsentTests {
                     $0.localCandidates(within: .seconds(5), wanted: nil) { continuation.resume(returning: $0) }
                 }
             }
-            guard let credentials = found.credentials, let print = Fingerprint(sha256: identity.fingerprint)
-            else { throw SignalingError(.gone, "no credentials") }
-            let offer = LocalDescription(
-                credentials: credentials, fingerprint: print, candidates: found.candidates, endsCandidates: true
-            ).offer(MediaCapabilities(direction: .receiveOnly, audioSections: 0))
+            guard var description = found.description else { throw SignalingError(.gone, "no credentials") }
+            description.endsCandidates = true
+            let offer = description.offer(MediaCapabilities(direction: .receiveOnly, audioSections: 0))
             let answer = try Answer(try await client.offer(offer, token: token).sdp, to: .receiving())
             await core.ifRunning { connection in
                 let video = answer.video.first.map {

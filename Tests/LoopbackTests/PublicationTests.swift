@@ -39,9 +39,7 @@ struct PublicationTests {
             let packets = FrameQueue<AudioPacketInfo>(capacity: 4, bytes: 1_500)
             let pipelines = MediaPipelines(frames: frames, packets: packets, video: video, audio: [])
             let settings = Broadcast.Settings(
-                identity: .init(identity), fingerprint: identity.fingerprint, maximumBitrate: .kilobits(4_000),
-                audio: [], viewers: ViewerPolicy(maximum: 1), includesLoopback: true, usesUPnP: false,
-                usesOnlyRelays: false)
+                identity: identity, maximumBitrate: .kilobits(4_000), audio: [], viewers: ViewerPolicy(maximum: 1))
             let core = LoopBound(loop, making: { Broadcast(loop: loop, settings: settings, source: pipelines) })
             self.core = core
             wakeup = LoopBound(of: core)
@@ -102,7 +100,7 @@ struct PublicationTests {
         let seen = RecordedOutput()
         let warnings = Monitor<[String]>([])
         let outcome = OneShot<EndReason>()
-        let core: LoopBound<Subscription>
+        let core: LoopBound<ReceiveStream>
         private let loop = EventLoop(name: "net-1")
         private let socket = Monitor<LoopBound<ICELiteSocket>?>(nil)
 
@@ -112,29 +110,36 @@ struct PublicationTests {
             core = LoopBound(
                 loop,
                 making: {
-                    Subscription(
-                        loop: loop, sink: sink,
-                        emit: { event in
-                            if case .notice(let notice) = event { warnings.change { $0.append(notice.words.sentence) } }
-                        }, outcome: outcome, request: { _ in })
+                    ReceiveStream(loop: loop, sink: sink) { event in
+                        switch event {
+                        case .notice(let notice): warnings.change { $0.append(notice.words.sentence) }
+                        case .ended(let reason): outcome.fulfil(reason)
+                        case .connected, .interrupted, .resumed: break
+                        }
+                    }
                 })
         }
 
         func answer(_ text: String, through socket: LoopBound<ICELiteSocket>? = nil) async throws -> String {
             let offer = try Offer(text, for: .receiving())
-            await prepare(as: .answerer, expected: offer.fingerprint.bytes, socket)
-            await core.ifRunning { $0.begin(offer) }
-            return try await description(isLite: socket != nil).answer(to: offer)
+            let connection = try await open(as: .answerer, expected: offer.fingerprint.bytes, socket)
+            await begin(offer)
+            return try #require(await connection.receiverCandidates().description).answer(to: offer)
         }
 
         func offer(to fingerprint: [UInt8]) async throws -> String {
-            await prepare(as: .offerer, expected: fingerprint, nil)
-            return try await description(isLite: false).offer(.receiving())
+            let connection = try await open(as: .offerer, expected: fingerprint, nil)
+            return try #require(await connection.receiverCandidates().description).offer(.receiving())
+        }
+
+        private func begin(_ remote: some RemoteDescription) async {
+            await core.ifRunning { [outcome] stream in
+                do throws(EndReason) { try stream.begin(remote) } catch { outcome.fulfil(error) }
+            }
         }
 
         func begin(_ text: String) async throws {
-            let answer = try Answer(text, to: .receiving())
-            await core.ifRunning { $0.begin(answer) }
+            await begin(try Answer(text, to: .receiving()))
         }
 
         /// A port as relays have it.
@@ -147,24 +152,18 @@ struct PublicationTests {
             return socket
         }
 
-        private func prepare(
+        private func open(
             as role: NegotiationRole, expected: [UInt8], _ socket: LoopBound<ICELiteSocket>?
-        ) async {
-            let own = SecureTransport.Identity(identity)
-            let failure = await core.ifRunning {
-                $0.prepare(
-                    own, as: role, expected: expected, includesLoopback: true, servers: .init(),
-                    usesOnlyRelays: false, place: .loopback, socket: socket)
+        ) async throws -> LoopBound<PeerConnection> {
+            var configuration = PeerConnection.Configuration(
+                role, identity: identity, fingerprint: expected, place: .loopback,
+                repeatsCandidates: role == .answerer, interruptionThreshold: ReceiveStream.interruptionThreshold)
+            configuration.socket = socket
+            configuration.agent.includesLoopback = true
+            let opened = await core.ifRunning { [configuration, loop] stream in
+                Result { () throws(EndReason) in LoopBound(loop, try stream.open(configuration)) }
             }
-            #expect(failure == .some(nil))
-        }
-
-        private func description(isLite: Bool) async throws -> LocalDescription {
-            let found = await core.gathered()
-            return LocalDescription(
-                credentials: try #require(found.credentials), isLite: isLite,
-                fingerprint: try #require(Fingerprint(sha256: identity.fingerprint)), candidates: found.candidates,
-                endsCandidates: found.isComplete)
+            return try #require(opened).get()
         }
 
         func close() async {

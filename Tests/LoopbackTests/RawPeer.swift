@@ -5,6 +5,7 @@ import MediaCore
 import SessionDescription
 
 @testable import Host
+@testable import Identity
 @testable import PeerConnection
 
 /// ICE, DTLS and SRTP of an offerer that sends a packet each 20 ms if there is one, and no RTCP. Confined to the loop.
@@ -19,7 +20,7 @@ final class RawPeer: SecureTransportDelegate, LocalCandidateDelegate {
 
     /// - Parameter packets: counts the RTP packets that come.
     init(
-        _ loop: EventLoop, _ identity: SecureTransport.Identity, _ expected: [UInt8], _ packets: Monitor<Int>,
+        _ loop: EventLoop, _ identity: Identity, _ expected: [UInt8], _ packets: Monitor<Int>,
         _ gathered: Monitor<Bool>
     ) throws {
         (self.packets, self.gathered) = (packets, gathered)

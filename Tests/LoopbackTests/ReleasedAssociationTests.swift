@@ -121,7 +121,7 @@ struct ReleasedAssociationTests {
             self.state = state
             path = try ICELitePath(socket, isControlling: !isRelay, place: .loopback, allowance: nil)
             transport = try SecureTransport(
-                loop: socket.loop, isServer: isRelay, identity: SecureTransport.Identity(own),
+                loop: socket.loop, isServer: isRelay, identity: own,
                 expectedFingerprint: other.fingerprint, path: path)
             transport.delegate = self
         }

@@ -24,8 +24,8 @@ struct TooLongPacketTests {
         let receiver = try PublicationTests.Receiver()
         let socket = try await receiver.openSocket()
         let (identity, loop, gathered) = (try Identity.ephemeral(), EventLoop(name: "publisher"), Monitor(false))
-        let (own, expected) = (SecureTransport.Identity(identity), receiver.identity.fingerprint)
-        let peer = LoopBound(loop, making: { try? RawPeer(loop, own, expected, Monitor(0), gathered) })
+        let expected = receiver.identity.fingerprint
+        let peer = LoopBound(loop, making: { try? RawPeer(loop, identity, expected, Monitor(0), gathered) })
         #expect(await waiting(gathered) { $0 ? true : nil } ?? false)
         let found = await peer.ifRunning { peer in peer.map { ($0.path.localCredentials, $0.path.localCandidates) } }
         let (credentials, candidates) = try #require(found ?? nil)

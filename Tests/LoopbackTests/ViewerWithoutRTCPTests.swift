@@ -56,8 +56,7 @@ struct ViewerWithoutRTCPTests {
             let identity = try Identity.ephemeral()
             let token = try await admissionToken(for: identity, named: "player", from: client)
             let (loop, packets, gathered) = (loop, packets, Monitor(false))
-            let own = SecureTransport.Identity(identity)
-            core = LoopBound(loop, making: { try? RawPeer(loop, own, link.fingerprint, packets, gathered) })
+            core = LoopBound(loop, making: { try? RawPeer(loop, identity, link.fingerprint, packets, gathered) })
             #expect(await waiting(gathered) { $0 ? true : nil } ?? false)
             let found = await core.ifRunning { core in
                 core.map { ($0.path.localCredentials, $0.path.localCandidates) }

@@ -209,7 +209,7 @@ final class SimulatedRelay {
         drainPublisher()
     }
 
-    /// Decides on layers as `SendingPeer.contribute` and `EncoderPolicy` do.
+    /// Decides on layers as `ViewerPeer.contribute` and `EncoderPolicy` do.
     private func layered() -> Bool {
         let video = publisher.videoEstimate(now: now)
         var load = EncodingLoad()

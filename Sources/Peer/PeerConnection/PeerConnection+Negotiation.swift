@@ -1,47 +1,24 @@
 package import Admission
 package import EventLoop
-package import ICETransport
+import ICETransport
 import LinuxRuntime
 package import MediaCore
 package import PeerEngine
 package import SessionDescription
 
-/// Which side of the offer/answer exchange a peer is (RFC 3264). The offerer is ICE's controlling agent. It is the DTLS
-/// client unless the other side's description says otherwise; see `DTLSSetup.counterpart`.
-package enum NegotiationRole: Sendable { case offerer, answerer }
-
 /// Candidates in both directions: for descriptions, after them (trickle ICE, RFC 8838), and ICE restarts (RFC 9725
 /// section 4.3).
 extension PeerConnection {
-    /// The credentials and candidates for a description or an ICE restart.
+    /// What this side has for a description or an ICE restart.
     package struct LocalCandidates: Sendable {
-        /// Nil at the end of the connection.
-        package var credentials: ICECredentials?
+        /// Without tracks; nil at the end of the connection.
+        package var description: LocalDescription?
         package var batch: CandidateGathering.Batch
 
-        package var candidates: [ICECandidate] { batch.candidates }
+        package var credentials: ICECredentials? { description?.credentials }
         package var isComplete: Bool { batch.isComplete }
 
-        package static let none = LocalCandidates(credentials: nil, batch: .init(isComplete: false))
-    }
-
-    /// Opens an ICE path to a peer.
-    /// - Parameters:
-    ///   - socket: the UDP port that all peers share, or that is this offerer's own; nil: an ICE agent of its own.
-    ///   - place: that of the peer, by its address in signalling.
-    ///   - allowance: limits what the peer can cause; nil for a peer that this side has chosen.
-    package static func openPath(
-        loop: EventLoop, _ configuration: ICEAgent.Configuration, socket: LoopBound<ICELiteSocket>?,
-        place: CandidatePolicy.Place, servers: ICEServerResolver.Addresses, pool: ICEAgentPool? = nil,
-        allowance: (any TransportAllowance)?
-    ) throws(ICEFailure) -> any NegotiatedPath {
-        if let socket {
-            return try ICELitePath(
-                socket, isControlling: configuration.isControlling, place: place, allowance: allowance)
-        }
-        return try ICEPath(
-            loop: loop, configuration: configuration, servers: servers,
-            limits: .init(pool: pool, allowance: allowance, policy: CandidatePolicy(place)))
+        package static let none = LocalCandidates(batch: .init(isComplete: false))
     }
 
     // MARK: Local candidates
@@ -55,9 +32,20 @@ extension PeerConnection {
         guard !isEnded else { return body(.none) }
         let credentials = path.localCredentials
         candidates.initialCandidates(within: timeout, wanted: wanted) { [self] batch in
-            body(isEnded ? .none : LocalCandidates(credentials: credentials, batch: batch))
+            guard !isEnded, let localFingerprint else { return body(.none) }
+            let description = LocalDescription(
+                credentials: credentials, isLite: path.isLite, fingerprint: localFingerprint,
+                candidates: batch.candidates, endsCandidates: batch.isComplete)
+            body(LocalCandidates(description: description, batch: batch))
         }
     }
+
+    /// How long a side that receives waits for the candidates of its description. Later ones follow it.
+    package static let receiverTimeout = MediaDuration.milliseconds(100)
+
+    /// The kind that a side that receives waits for. The end of a gathering from servers that the other side has named
+    /// is not waited for.
+    package var grantedKind: ICECandidate.Kind? { path.servers.areGranted ? path.servers.awaitedKind : nil }
 
     /// Calls back once with later candidates; with nil if there will be no more with these credentials.
     package func nextCandidates(
@@ -78,6 +66,7 @@ extension PeerConnection {
 
     /// Applies the other side's answer to an ICE restart, or its request for one after `restart`.
     package func begin(_ credentials: ICECredentials, mid: String?, _ candidates: CandidateList, ended: Bool) {
+        guard !isEnded else { return }
         remote = (credentials, mid)
         path.start(remote: credentials)
         path.add(candidates, ended: ended)
@@ -85,7 +74,7 @@ extension PeerConnection {
 
     /// Adds candidates that the other side found after its answer. Fragments of another ICE session are ignored.
     package func add(_ fragment: TrickleFragment) {
-        guard let credentials = fragment.credentials, credentials == remote?.credentials else { return }
+        guard !isEnded, let credentials = fragment.credentials, credentials == remote?.credentials else { return }
         path.add(fragment.candidates, ended: fragment.endsCandidates)
     }
 
@@ -154,6 +143,22 @@ extension PeerConnection {
             return true
         } catch {
             return false
+        }
+    }
+}
+
+extension LoopBound<PeerConnection> {
+    /// Returns the candidates of a side that receives, found within 100 ms at most; without credentials at the end of
+    /// the connection.
+    package func receiverCandidates() async -> PeerConnection.LocalCandidates {
+        await answer { $0.localCandidates(within: PeerConnection.receiverTimeout, wanted: $0.grantedKind, $1) } ?? .none
+    }
+
+    /// Reports the candidates that are found afterwards, as fragments, until gathering is complete.
+    package func trickle(_ credentials: ICECredentials, _ send: (String) async -> Void) async {
+        while let more = await answer(to: { $0.nextCandidates(of: credentials, $1) }) ?? nil {
+            await send(more.fragment(credentials, mid: "0").serialised)
+            if more.isComplete { return }
         }
     }
 }

@@ -1,5 +1,6 @@
 package import EventLoop
 import ICETransport
+import Identity
 import LinuxRuntime
 package import MediaCore
 package import MediaEngine
@@ -75,28 +76,30 @@ package final class PeerConnection {
     /// The other side's newest credentials, and the section that candidates are named for; nil before its description.
     var remote: (credentials: ICECredentials, mid: String?)?
     var restarts = ICERestartLimiter()
+    /// Of this side's certificate.
+    let localFingerprint: Fingerprint?
 
     /// Longer than the interval of checks, 6 s at most (RFC 7675 section 5.1).
     private static let consentInterval = MediaDuration.milliseconds(6_500)
     /// The silence of a sender after which this machine's addresses are checked.
     private static let suspicion = MediaDuration.milliseconds(1_500)
 
-    /// Begins to gather candidates.
+    /// Opens a path to the other side, and begins to gather candidates.
     /// - Parameters:
-    ///   - path: owned by the connection from now on, which closes it, also if this throws.
-    ///   - fingerprint: SHA-256 of the other side's certificate; empty: the one that its description names.
-    ///   - repeatsCandidates: the receiver of later candidates may see only the last report of them, such as one that
-    ///     opens its event stream late.
-    ///   - interruptionThreshold: the silence that is an interruption. Both sides send a report at least each second.
+    ///   - pool: limits the ICE agents of several connections.
+    ///   - allowance: limits what the other side can cause; nil for a peer that this side has chosen.
     package init(
-        loop: EventLoop, path: any NegotiatedPath, as role: NegotiationRole, identity: SecureTransport.Identity,
-        fingerprint: [UInt8], repeatsCandidates: Bool, interruptionThreshold: MediaDuration
+        loop: EventLoop, _ configuration: Configuration, pool: ICEAgentPool? = nil,
+        allowance: (any TransportAllowance)?
     ) throws {
+        path = try configuration.openPath(loop, pool, allowance)
         transport = try SecureTransport(
-            loop: loop, isServer: role == .answerer, identity: identity, expectedFingerprint: fingerprint, path: path)
-        self.path = path
-        liveness = ConnectionLiveness(interruptionThreshold: interruptionThreshold, now: MonotonicClock.now)
-        candidates = CandidateReporter(loop: loop, repeats: repeatsCandidates)
+            loop: loop, isServer: configuration.role == .answerer, identity: configuration.identity,
+            expectedFingerprint: configuration.fingerprint, path: path)
+        localFingerprint = Fingerprint(sha256: configuration.identity.fingerprint)
+        liveness = ConnectionLiveness(
+            interruptionThreshold: configuration.interruptionThreshold, now: MonotonicClock.now)
+        candidates = CandidateReporter(loop: loop, repeats: configuration.repeatsCandidates)
         let box = owner
         timer = loop.makeTimer { box.value?.pump() }
         livenessTimer = loop.makeTimer { box.value?.checkLiveness() }

@@ -1,5 +1,6 @@
 import DTLSTransport
 package import EventLoop
+package import Identity
 import LinuxRuntime
 package import MediaCore
 import RTPWire
@@ -26,16 +27,6 @@ package protocol SecureTransportDelegate: AnyObject {
 /// DTLS and SRTP of one session over a ``PacketPath``: datagrams below, media packets above (RFC 5764, RFC 3711). The
 /// DTLS association and the SRTP keys stay when the path moves. Confined to the network loop.
 package final class SecureTransport {
-    package struct Identity: Sendable {
-        package var certificateDER: [UInt8]
-        package var privateKeyDER: [UInt8]
-
-        package init(certificateDER: [UInt8], privateKeyDER: [UInt8]) {
-            self.certificateDER = certificateDER
-            self.privateKeyDER = privateKeyDER
-        }
-    }
-
     /// Held until `close`, as a weak reference would cost more for each packet.
     package var delegate: (any SecureTransportDelegate)?
     /// Datagrams that were malformed, unexpected or not authentic, and packets that could not be protected.

@@ -246,10 +246,9 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
             Broadcast.AudioTrack(kind: known ?? usual, hasSilenceSuppression: false)
         }
         var result = Broadcast.Settings(
-            identity: .init(environment.identity), fingerprint: environment.identity.fingerprint,
-            maximumBitrate: environment.configuration.maximumBitrate, audio: audio,
-            viewers: ViewerPolicy(maximum: environment.configuration.maximumViewers),
-            includesLoopback: true, usesUPnP: false, usesOnlyRelays: false, name: configuration.name)
+            identity: environment.identity, maximumBitrate: environment.configuration.maximumBitrate, audio: audio,
+            viewers: ViewerPolicy(maximum: environment.configuration.maximumViewers))
+        result.name = configuration.name
         result.viewers.bitrateLimit = environment.configuration.viewerLimit
         result.socket = environment.session.socket
         result.fanOut = environment.fanOut

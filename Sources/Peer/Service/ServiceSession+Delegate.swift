@@ -62,7 +62,7 @@ extension ServiceSession: ServiceDelegate {
         guard let sink = makeSink(id, publisher) else { throw refusal }
         let broadcast = IncomingBroadcast(
             id: id, loop: loop, publisher: publisher, sink: sink,
-            format: EncodedMediaFormat(offer), emit: { [weak self] in self?.report($0, of: id) })
+            format: EncodedMediaFormat(offer), report: { [weak self] in self?.report($0, of: id) })
         replaced?.end(.republished)
         let servers: ICEServerResolver.Addresses? = state.with { state in
             guard state.takesSessions else { return nil }

@@ -251,15 +251,13 @@ public final class ServiceSession: Sendable {
         }
     }
 
-    func report(_ event: ViewerEvent, of session: SessionID) {
+    func report(_ event: ReceiveStream.Event, of session: SessionID) {
         switch event {
         case .connected(let path): emit(.connected(session, path: path))
         case .interrupted: emit(.interrupted(session))
         case .resumed: emit(.resumed(session))
         case .notice(let notice): emit(.notice(notice))
-        case .knocking, .accepted, .named, .waiting, .hostEvent,
-            .publisherInterrupted, .publisherResumed, .broadcastPaused, .broadcastResumed:
-            break
+        case .ended: break
         }
     }
 }

@@ -32,13 +32,13 @@ package final class ProgramPublication: Sendable {
         let loop = EventLoop(name: "net-0")
         let media = UploadedMedia(connection, tracks: tracks)
         let settings = Broadcast.Settings(
-            identity: .init(identity), fingerprint: identity.fingerprint, maximumBitrate: .kilobits(20_000),
+            identity: identity, maximumBitrate: .kilobits(20_000),
             audio: tracks.map {
                 .init(
                     kind: $0 == .microphone ? .microphoneAudio : .applicationAudio,
                     hasSilenceSuppression: $0 == .microphone)
             },
-            viewers: ViewerPolicy(maximum: 1), includesLoopback: true, usesUPnP: false, usesOnlyRelays: false)
+            viewers: ViewerPolicy(maximum: 1))
         let core = LoopBound(loop, making: { Broadcast(loop: loop, settings: settings, source: media) })
         self.loop = loop
         self.core = core

@@ -33,7 +33,7 @@ extension Broadcast {
     }
 
     /// Tells those viewers that have not had the last report of their encoding.
-    func tellLayers(_ viewers: some Collection<SendingPeer>) {
+    func tellLayers(_ viewers: some Collection<ViewerPeer>) {
         var told: [LayerAudience: [SessionID]] = [:]
         for viewer in viewers {
             guard viewer.isConnected, let line = viewer.videoLine else { continue }

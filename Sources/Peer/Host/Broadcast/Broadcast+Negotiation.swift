@@ -30,10 +30,10 @@ extension Broadcast {
         peer.connection.localCandidates(
             within: isTold ? .milliseconds(200) : .seconds(4), wanted: servers.awaitedKind
         ) { [weak self] found in
-            let isComplete = found.isComplete || !isTold
-            guard let self, let own = connections.description(of: pending, found, endsCandidates: isComplete) else {
+            guard let self, var own = connections.description(of: pending, found) else {
                 return done(.failure(OfferRefusal(.busy, "The host found no way to receive.")))
             }
+            if !isTold { own.endsCandidates = true }
             let answer = own.answer(to: offer)
             done(.success(OpenedSession(id: peer.id, answer: answer, etag: own.credentials.usernameFragment)))
             delegate?.broadcast(opened: peer.id, for: viewer)
@@ -59,7 +59,7 @@ extension Broadcast {
     }
 
     /// Ends the sessions of a viewer whose place another one needs.
-    private func displace(_ peer: SendingPeer) {
+    private func displace(_ peer: ViewerPeer) {
         // With the fixed token, others may have the same certificate.
         let sessions = peer.viewer.identity == nil ? [peer] : sessions(of: peer.viewer)
         for session in sessions {
@@ -88,9 +88,9 @@ extension Broadcast {
     }
 
     /// Applies the peer's description: it is one of the viewers from then on.
-    func begin(_ pending: PendingPeer, _ remote: some RemoteDescription, videoLine: Int?) -> SendingPeer {
+    func begin(_ pending: PendingPeer, _ remote: some RemoteDescription, videoLine: Int?) -> ViewerPeer {
         let sender = connections.makeSender(of: pending, remote, forwarding: forwarding?.video)
-        let peer = SendingPeer(pending, remote, videoLine: videoLine, sender: sender, broadcast: self)
+        let peer = ViewerPeer(pending, remote, videoLine: videoLine, sender: sender, broadcast: self)
         viewers.add(
             peer,
             end: peer.viewer.isAdmittedByRule
@@ -100,7 +100,7 @@ extension Broadcast {
     }
 
     /// Reports the candidates that are found after the description of this side, or after its answer to a restart.
-    func trickle(_ peer: SendingPeer) {
+    func trickle(_ peer: ViewerPeer) {
         peer.connection.trickle { [weak self, id = peer.id] fragment in
             self?.delegate?.broadcast(foundCandidates: fragment, of: id)
         }

@@ -33,9 +33,9 @@ extension Broadcast {
         }
         offers[pending.id] = pending
         pending.connection.localCandidates(within: timeout, wanted: servers.awaitedKind) { [weak self] found in
-            guard let self,
-                let own = connections.description(of: pending, found, endsCandidates: found.isComplete)
-            else { return done(.failure(OfferRefusal(.ended, "The broadcast has ended."))) }
+            guard let self, let own = connections.description(of: pending, found) else {
+                return done(.failure(OfferRefusal(.ended, "The broadcast has ended.")))
+            }
             done(.success(LocalOffer(id: pending.id, sdp: own.offer(.sending))))
         }
     }

@@ -63,7 +63,7 @@ extension Broadcast {
         }
     }
 
-    func sessions(of viewer: Viewer) -> [SendingPeer] {
+    func sessions(of viewer: Viewer) -> [ViewerPeer] {
         viewers.all.filter { $0.viewer.identity == viewer.identity && $0.viewer.fingerprint == viewer.fingerprint }
     }
 }

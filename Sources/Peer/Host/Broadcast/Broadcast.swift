@@ -2,7 +2,7 @@ package import Admission
 package import EventLoop
 package import ICETransport
 package import Identifiers
-import Identity
+package import Identity
 import LinuxRuntime
 package import MediaCore
 package import MediaEngine
@@ -53,44 +53,27 @@ package final class Broadcast {
         }
     }
     package struct Settings: Sendable {
-        package var identity: SecureTransport.Identity
-        package var fingerprint: [UInt8]
+        package var identity: Identity
         package var maximumBitrate: Bitrate
         package var audio: [AudioTrack]
         package var viewers: ViewerPolicy
         /// Bounds the ICE agents of all viewers.
         package var agents = ICEAgentPool.Limits()
+        /// The addresses and ports of each of them.
+        package var agent = ICEAgent.Configuration(isControlling: false, includesLoopback: true)
         /// The UDP port that all viewers share; nil: each has sockets of its own.
         package var socket: LoopBound<ICELiteSocket>?
         /// Sends forwarded video; nil: the broadcast has its own, without further threads.
         package var fanOut: LoopBound<FanOut>?
-        /// The numeric addresses to gather on; nil for all addresses of the machine.
-        package var localAddresses: [String]?
-        package var includesLoopback: Bool
-        /// The UDP ports for media; nil for any free ones.
-        package var ports: ClosedRange<UInt16>?
-        package var usesUPnP: Bool
-        package var usesOnlyRelays: Bool
         /// The name that viewers see.
         package var name: String?
         package var capabilities = MediaCapabilities.sending
 
-        package init(
-            identity: SecureTransport.Identity, fingerprint: [UInt8], maximumBitrate: Bitrate, audio: [AudioTrack],
-            viewers: ViewerPolicy, agents: ICEAgentPool.Limits = ICEAgentPool.Limits(), localAddresses: [String]? = nil,
-            includesLoopback: Bool, usesUPnP: Bool, usesOnlyRelays: Bool, name: String? = nil
-        ) {
+        package init(identity: Identity, maximumBitrate: Bitrate, audio: [AudioTrack], viewers: ViewerPolicy) {
             self.identity = identity
-            self.fingerprint = fingerprint
             self.maximumBitrate = maximumBitrate
             self.audio = audio
             self.viewers = viewers
-            self.agents = agents
-            self.localAddresses = localAddresses
-            self.includesLoopback = includesLoopback
-            self.usesUPnP = usesUPnP
-            self.usesOnlyRelays = usesOnlyRelays
-            self.name = name
         }
     }
 
@@ -159,7 +142,7 @@ package final class Broadcast {
     }
 
     /// Ends the session of a viewer, which has not ended itself.
-    func end(_ peer: SendingPeer, _ reason: EndReason) {
+    func end(_ peer: ViewerPeer, _ reason: EndReason) {
         peer.connection.close()
         viewerEnded(peer, reason)
     }

@@ -37,11 +37,11 @@ package final class FanOut {
 
     /// Sends what the viewers' forwarded video has got. `PeerConnection.pump` is to follow for each of them.
     /// - Parameters:
-    ///   - memory: what `SendingPeer.forward` is going to use, as of the last time, by the place of the viewer. The
+    ///   - memory: what `ViewerPeer.forward` is going to use, as of the last time, by the place of the viewer. The
     ///     state of hundreds of viewers does not stay in the caches from one frame to the next.
     ///   - source: is told how long the packets could have been sent already.
     func send(
-        to viewers: [SendingPeer], now: MediaInstant, memory: inout [PrefetchList], delays source: ForwardedVideo
+        to viewers: [ViewerPeer], now: MediaInstant, memory: inout [PrefetchList], delays source: ForwardedVideo
     ) {
         while memory.count < viewers.count { memory.append(PrefetchList()) }
         memory.withUnsafeMutableBufferPointer { lists in
@@ -86,7 +86,7 @@ final class ForwardingOutput {
         self.fanOut = fanOut
     }
 
-    func send(to viewers: [SendingPeer], now: MediaInstant) {
+    func send(to viewers: [ViewerPeer], now: MediaInstant) {
         fanOut.send(to: viewers, now: now, memory: &memory, delays: video)
     }
 }

@@ -37,19 +37,15 @@ struct PeerConnectionFactory {
     ) throws(OfferRefusal) -> PendingPeer {
         let allowance = allowances.allowance(for: viewer, now: MonotonicClock.now)
         let place = CandidatePolicy.place(of: viewer.address, own: ICEAgent.localInterfaceAddresses())
+        var configuration = PeerConnection.Configuration(
+            role, identity: settings.identity, fingerprint: viewer.fingerprint, place: place, repeatsCandidates: true,
+            interruptionThreshold: ViewerPeer.interruptionThreshold)
+        (configuration.servers, configuration.agent) = (servers, settings.agent)
+        if !place.gathersLoopback(with: servers) { configuration.agent.includesLoopback = false }
+        // A lite agent is always the controlled one (RFC 8445 section 6.1.1).
+        if role == .answerer { configuration.socket = settings.socket }
         do {
-            // A lite agent is always the controlled one (RFC 8445 section 6.1.1).
-            let path = try PeerConnection.openPath(
-                loop: loop,
-                .init(
-                    isControlling: role == .offerer, localAddresses: settings.localAddresses,
-                    includesLoopback: settings.includesLoopback && place.gathersLoopback(with: servers),
-                    usesOnlyRelays: settings.usesOnlyRelays, usesUPnP: settings.usesUPnP, ports: settings.ports),
-                socket: role == .answerer ? settings.socket : nil, place: place, servers: servers, pool: agents,
-                allowance: allowance)
-            let connection = try PeerConnection(
-                loop: loop, path: path, as: role, identity: settings.identity, fingerprint: viewer.fingerprint,
-                repeatsCandidates: true, interruptionThreshold: SendingPeer.interruptionThreshold)
+            let connection = try PeerConnection(loop: loop, configuration, pool: agents, allowance: allowance)
             return PendingPeer(
                 viewer: viewer, description: description, connection: connection, allowance: allowance,
                 ssrcs: Self.randomSSRCs(4))
@@ -64,23 +60,18 @@ struct PeerConnectionFactory {
         return Array(numbers)
     }
 
-    /// - Returns: nil at the end of the connection.
-    func description(
-        of pending: PendingPeer, _ found: PeerConnection.LocalCandidates, endsCandidates: Bool
-    ) -> LocalDescription? {
-        guard let credentials = found.credentials, let fingerprint = Fingerprint(sha256: settings.fingerprint) else {
-            return nil
-        }
+    /// Adds the tracks of a broadcast to the description of a connection; nil at its end.
+    func description(of pending: PendingPeer, _ found: PeerConnection.LocalCandidates) -> LocalDescription? {
+        guard var description = found.description else { return nil }
         let ssrcs = pending.ssrcs
-        return LocalDescription(
-            credentials: credentials, isLite: pending.connection.path.isLite, fingerprint: fingerprint,
-            candidates: found.candidates, endsCandidates: endsCandidates,
-            video: settings.capabilities.hasVideo ? [LocalVideoTrack(ssrc: ssrcs[0], rtxSSRC: ssrcs[1])] : [],
-            audio: settings.audio.enumerated().map {
-                LocalAudioTrack(
-                    ssrc: ssrcs[2 + $0.offset], kind: $0.element.kind,
-                    hasSilenceSuppression: $0.element.hasSilenceSuppression)
-            }, cname: cname, streamID: "share", sessionID: UInt64.random(in: 1...(1 << 62)), name: settings.name)
+        if settings.capabilities.hasVideo { description.video = [LocalVideoTrack(ssrc: ssrcs[0], rtxSSRC: ssrcs[1])] }
+        description.audio = settings.audio.enumerated().map { index, track in
+            LocalAudioTrack(
+                ssrc: ssrcs[2 + index], kind: track.kind, hasSilenceSuppression: track.hasSilenceSuppression)
+        }
+        (description.cname, description.name) = (cname, settings.name)
+        description.sessionID = UInt64.random(in: 1...(1 << 62))
+        return description
     }
 
     /// Makes the sender for the other side's description.

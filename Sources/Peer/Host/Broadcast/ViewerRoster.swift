@@ -9,7 +9,7 @@ import PeerEngine
 struct ViewerRoster {
     /// Of this broadcast, and of several if there is a limit for those.
     let places: [ViewerPlaces]
-    private var peers: [SessionID: SendingPeer] = [:]
+    private var peers: [SessionID: ViewerPeer] = [:]
     /// In the order in which the sessions were opened, from 1. A number is not used again.
     private var numbers: [SessionID: Int] = [:]
     private var opened = 0
@@ -23,11 +23,11 @@ struct ViewerRoster {
     var isFull: Bool { places.contains { $0.isFull } }
     /// Without services and relays to which this host publishes.
     var audience: Int { peers.values.count { !$0.description.isPublication } }
-    var all: some Collection<SendingPeer> { peers.values }
-    subscript(id: SessionID) -> SendingPeer? { peers[id] }
+    var all: some Collection<ViewerPeer> { peers.values }
+    subscript(id: SessionID) -> ViewerPeer? { peers[id] }
 
     /// - Parameter end: ends the session at once; nil: it does not have to make room for others.
-    mutating func add(_ peer: SendingPeer, end: (() -> Void)? = nil) {
+    mutating func add(_ peer: ViewerPeer, end: (() -> Void)? = nil) {
         opened &+= 1
         numbers[peer.id] = opened
         peers[peer.id] = peer
@@ -36,12 +36,12 @@ struct ViewerRoster {
     }
 
     /// The sessions with their numbers, in that order.
-    var numbered: [(number: Int, peer: SendingPeer)] {
+    var numbered: [(number: Int, peer: ViewerPeer)] {
         peers.values.map { (numbers[$0.id] ?? 0, $0) }.sorted { $0.0 < $1.0 }
     }
 
     /// - Returns: false if there is no such session (any more).
-    mutating func remove(_ peer: SendingPeer, now: MediaInstant) -> Bool {
+    mutating func remove(_ peer: ViewerPeer, now: MediaInstant) -> Bool {
         guard peers.removeValue(forKey: peer.id) != nil else { return false }
         numbers[peer.id] = nil
         for places in places { places.remove(peer.id) }
@@ -49,7 +49,7 @@ struct ViewerRoster {
         return true
     }
 
-    mutating func removeAll() -> [SendingPeer] {
+    mutating func removeAll() -> [ViewerPeer] {
         defer {
             for places in places { for id in peers.keys { places.remove(id) } }
             peers.removeAll()
@@ -68,7 +68,7 @@ struct ViewerRoster {
     }
 
     /// Returns the sessions that a viewer's new session replaces.
-    func replaced(by viewer: Viewer) -> [SendingPeer] { peers.values.filter { $0.isReplaced(by: viewer) } }
+    func replaced(by viewer: Viewer) -> [ViewerPeer] { peers.values.filter { $0.isReplaced(by: viewer) } }
 
     /// Whether more than one viewer gets this encoding, or is about to.
     func isShared(_ encoding: EncodingID) -> Bool {
@@ -98,7 +98,7 @@ struct ViewerTotals {
     var freezes = 0
     var freezeTime = MediaDuration.zero
 
-    mutating func add(_ peer: SendingPeer, now: MediaInstant) {
+    mutating func add(_ peer: ViewerPeer, now: MediaInstant) {
         let statistics = peer.statistics
         let held = peer.heldBack(now: now)
         packets += statistics.packetsSent

@@ -1,3 +1,4 @@
+import ICETransport
 import Identity
 public import MediaCore
 import MediaEngine
@@ -81,18 +82,14 @@ extension HostSession.Configuration {
         _ identity: Identity, _ audio: [Broadcast.AudioTrack], _ descriptors: DescriptorPlan
     ) -> Broadcast.Settings {
         var settings = Broadcast.Settings(
-            identity: .init(identity),
-            fingerprint: identity.fingerprint, maximumBitrate: maximumBitrate,
-            audio: audio,
-            viewers: viewers,
-            // The agents of one viewer: the one in use, one of a restart, and one that is closing.
-            agents: .init(
-                agents: viewers.maximum * 3, descriptors: descriptors.agents,
-                reserve: descriptors.reserve / 2),
-            localAddresses: mediaAddresses,
-            includesLoopback: mediaAddresses == nil, usesUPnP: ice.usesUPnP,
-            usesOnlyRelays: ice.usesOnlyRelays, name: name)
-        settings.ports = mediaPorts
+            identity: identity, maximumBitrate: maximumBitrate, audio: audio, viewers: viewers)
+        // The agents of one viewer: the one in use, one of a restart, and one that is closing.
+        settings.agents = .init(
+            agents: viewers.maximum * 3, descriptors: descriptors.agents, reserve: descriptors.reserve / 2)
+        settings.agent = .init(
+            isControlling: false, localAddresses: mediaAddresses, includesLoopback: mediaAddresses == nil,
+            usesOnlyRelays: ice.usesOnlyRelays, usesUPnP: ice.usesUPnP, ports: mediaPorts)
+        settings.name = name
         return settings
     }
 }

@@ -31,29 +31,34 @@ extension ViewerConnection {
     func makeOffer() async throws(ViewerFailure) {
         do throws(EndReason) {
             let settings = session.settings
-            let (identity, expected) = (SecureTransport.Identity(settings.identity), link.fingerprint)
-            let (addresses, relaysOnly) = (state.withLock { $0.addresses }, settings.usesOnlyRelays)
             let place = CandidatePolicy.place(of: link.host, own: ICEAgent.localInterfaceAddresses())
-            let socket = try await session.sharedSocket()
-            if let failure = await core.ifRunning({
-                $0.prepare(
-                    identity, expected: expected, includesLoopback: place == .loopback, servers: addresses,
-                    usesOnlyRelays: relaysOnly, place: place, socket: socket)
-            }) ?? nil {
-                throw failure
+            var configuration = PeerConnection.Configuration(
+                .offerer, identity: settings.identity, fingerprint: link.fingerprint, place: place,
+                repeatsCandidates: false, interruptionThreshold: ReceiveStream.interruptionThreshold)
+            configuration.servers = state.withLock { $0.addresses }
+            configuration.socket = try await session.sharedSocket()
+            configuration.agent.includesLoopback = place == .loopback
+            configuration.agent.usesOnlyRelays = settings.usesOnlyRelays
+            let peer = try await open(configuration)
+            let found = await peer.receiverCandidates()
+            guard let description = found.description else {
+                throw EndReason(.failed, "this machine found no way to receive")
             }
-            let found = await core.gathered()
-            guard let credentials = found.credentials,
-                let print = Fingerprint(sha256: settings.identity.fingerprint)
-            else { throw EndReason(.failed, "this machine found no way to receive") }
-            let offer = LocalDescription(
-                credentials: credentials, fingerprint: print, candidates: found.candidates,
-                endsCandidates: found.isComplete
-            ).offer(settings.capabilities)
-            state.withLock { $0.offer = (offer, found) }
+            let offer = description.offer(settings.capabilities)
+            state.withLock { ($0.offer, $0.peer) = ((offer, found), peer) }
         } catch {
             throw ViewerFailure(error)
         }
+    }
+
+    private func open(
+        _ configuration: PeerConnection.Configuration
+    ) async throws(EndReason) -> LoopBound<PeerConnection> {
+        let opened = await media.ifRunning { [loop = media.loop] media in
+            Result { () throws(EndReason) in LoopBound(loop, try media.stream.open(configuration)) }
+        }
+        guard let opened else { throw EndReason(.failed, "this machine found no way to receive") }
+        return try opened.get()
     }
 
     /// Sends the offer, checks the answer's certificate, and starts the connection.
@@ -79,15 +84,16 @@ extension ViewerConnection {
         if let name = answer.name {
             session.handle(.report(number, .named(UntrustedText.clean(name, fallback: "share")), ofAny: true))
         }
-        await core.ifRunning { $0.begin(answer) }
+        await media.ifRunning { $0.begin(answer) }
         if let layer = session.layerLimit.withLock({ $0 }) { Task { await select(layer) } }
         trickleRest(of: offer.gathered)
     }
 
     /// Sends the candidates that are found afterwards, until gathering is complete.
-    func trickleRest(of gathered: Subscription.Gathered) {
-        guard !gathered.isComplete, let credentials = gathered.credentials else { return }
-        Task { [core] in await core.trickle(credentials) { try? await self.client().trickle($0) } }
+    func trickleRest(of gathered: PeerConnection.LocalCandidates) {
+        guard !gathered.isComplete, let credentials = gathered.credentials, let peer = state.withLock({ $0.peer })
+        else { return }
+        Task { await peer.trickle(credentials) { try? await self.client().trickle($0) } }
     }
 
     private func select(_ layer: Int) async {

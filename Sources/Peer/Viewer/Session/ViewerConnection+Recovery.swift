@@ -34,9 +34,7 @@ extension ViewerConnection {
                 for try await event in events { await session.handle(event, of: self) }
             } catch {
                 if backoff.noteFailure(isRefusal: isRefusal(error)) {
-                    await core.ifRunning { [self] in
-                        if $0.outcome === outcome { $0.eventStreamRefused(hostHasGone) }
-                    }
+                    await media.ifRunning { [number, hostHasGone] in $0.eventStreamRefused(hostHasGone, of: number) }
                 }
             }
             // Media may continue without the event stream.
@@ -46,7 +44,7 @@ extension ViewerConnection {
 
     func addCandidates(_ text: String) async {
         guard let fragment = try? TrickleFragment.parse(text) else { return }
-        await core.ifRunning { $0.add(fragment) }
+        await state.withLock { $0.peer }?.ifRunning { $0.add(fragment) }
     }
 
     /// Gets the credentials of the host's TURN servers anew before they expire, for restarts and sessions that come.
@@ -64,12 +62,11 @@ extension ViewerConnection {
 
     /// Notes addresses for sessions and restarts that come, unless the connection has ended.
     func use(_ addresses: ICEServerResolver.Addresses) {
-        let isUsed = state.withLock { state in
-            if !state.isOver { state.addresses = addresses }
-            return !state.isOver
+        state.withLock { state in
+            guard !state.isOver else { return }
+            state.addresses = addresses
+            state.peer?.perform { $0.path.use(addresses) }
         }
-        // Another connection may have the media now.
-        if isUsed { core.perform { [outcome] in if $0.outcome === outcome { $0.use(addresses) } } }
     }
 
     // MARK: Outages
@@ -98,23 +95,23 @@ extension ViewerConnection {
     /// Restarts ICE: sends new credentials and this machine's current addresses in a PATCH.
     private func restart(_ timeout: Duration) async throws {
         try Task.checkCancellation()
-        guard await core.ifRunning({ $0.restart() }) == true else { throw NoAddress() }
-        let found = await core.gathered()
+        guard let peer = state.withLock({ $0.peer }), await peer.ifRunning({ $0.restart() }) == true else {
+            throw NoAddress()
+        }
+        let found = await peer.receiverCandidates()
         guard let credentials = found.credentials else { throw NoAddress() }
         let offer = found.batch.fragment(credentials, mid: "0")
         let text = try await client().restart(offer.serialised, timeout: timeout).fragment
         let answer = try TrickleFragment.parse(text)
         guard let remote = answer.credentials else { throw NoAddress() }
-        await core.ifRunning { $0.applyRestartAnswer(remote, answer.candidates, ended: answer.endsCandidates) }
+        await peer.ifRunning { $0.begin(remote, mid: "0", answer.candidates, ended: answer.endsCandidates) }
         trickleRest(of: found)
     }
 
     /// - Parameter reason: for the end of the media, if no other attempt can follow.
     func noteAttempt(_ result: OutageRecovery.AttemptResult, _ reason: EndReason) {
-        let gone = hostHasGone
-        core.perform { [outcome] media in
-            guard media.outcome === outcome else { return }
-            media.attemptEnded(result) { $0 == .hostIsGone ? gone : reason }
+        media.perform { [number, hostHasGone] media in
+            media.attemptEnded(result, of: number) { $0 == .hostIsGone ? hostHasGone : reason }
         }
     }
 

@@ -15,13 +15,6 @@ import Synchronization
 final class ViewerConnection: Sendable {
     typealias Session = ViewerSession.State
 
-    /// A connection to the next server may take it over.
-    struct Media: Sendable {
-        let core: LoopBound<Subscription>
-        /// The core's way to the sink; nil for a sink that forwards packets.
-        let input: SinkInput?
-    }
-
     struct State: Sendable {
         /// The knock that waits for its answer.
         var ticket: KnockTicket?
@@ -32,7 +25,9 @@ final class ViewerConnection: Sendable {
         /// Of the STUN and TURN servers, for offers and restarts that come.
         var addresses = ICEServerResolver.Addresses()
         /// The offer that the server has not answered yet.
-        var offer: (text: String, gathered: Subscription.Gathered)?
+        var offer: (text: String, gathered: PeerConnection.LocalCandidates)?
+        /// The newest one.
+        var peer: LoopBound<PeerConnection>?
         var request: Task<Void, Never>?
         var listening: Task<Void, Never>?
         var isOver = false
@@ -41,22 +36,16 @@ final class ViewerConnection: Sendable {
     let number: Int
     let link: Link
     let session: ViewerSession
-    let media: Media
-    /// Why the media ended.
-    let outcome: OneShot<EndReason>
+    let media: LoopBound<Media>
     let state = Mutex(State())
     private let made: Result<SignalingClient, SignalingError>
 
-    init(
-        _ number: Int, at link: Link, of session: ViewerSession, _ media: Media, _ outcome: OneShot<EndReason>
-    ) {
-        (self.number, self.link, self.session, self.media, self.outcome) = (number, link, session, media, outcome)
+    init(_ number: Int, at link: Link, of session: ViewerSession, _ media: LoopBound<Media>) {
+        (self.number, self.link, self.session, self.media) = (number, link, session, media)
         made = Result { () throws(SignalingError) in try session.makeClient(link) }
     }
 
     func client() throws(SignalingError) -> SignalingClient { try made.get() }
-
-    var core: LoopBound<Subscription> { media.core }
 
     // MARK: Requests
 
@@ -65,7 +54,7 @@ final class ViewerConnection: Sendable {
         switch request {
         case .finish(let failure, let closesMedia):
             Task { done(.finished(ViewerFailure(await finish(failure.reason, closesMedia: closesMedia)))) }
-        case .withdraw(let failure): Task { done(.withdrawn(await withdraw(failure.reason))) }
+        case .withdraw: Task { done(.withdrawn(await withdraw())) }
         default:
             state.withLock { state in
                 guard !state.isOver else { return }
@@ -155,10 +144,9 @@ final class ViewerConnection: Sendable {
     /// - Returns: the reason with what the servers' checks have found.
     private func finish(_ reason: EndReason, closesMedia: Bool) async -> EndReason {
         _ = cancel()
-        outcome.fulfil(reason)
         if closesMedia {
             // The host is told after the end of the media.
-            await core.performAndWait { $0.close($1) }
+            await closeMedia()
             await tellServer()
         } else {
             Task.detached { await self.tellServer() }
@@ -170,12 +158,10 @@ final class ViewerConnection: Sendable {
 
     /// Gives up what waits for its first frame.
     /// - Returns: false if the sink has its media.
-    private func withdraw(_ reason: EndReason) async -> Bool {
-        let input = media.input
-        guard await core.ifRunning({ _ in input?.withdraw() ?? true }) ?? true else { return false }
+    private func withdraw() async -> Bool {
+        guard await media.ifRunning({ $0.input?.withdraw() ?? true }) ?? true else { return false }
         let request = cancel()
-        outcome.fulfil(reason)
-        await core.performAndWait { $0.close($1) }
+        await closeMedia()
         // A server that does not answer holds up nobody.
         Task.detached {
             await request?.value
@@ -188,8 +174,7 @@ final class ViewerConnection: Sendable {
     /// Ends it after the sink has gone to another connection.
     func retire() {
         _ = cancel()
-        core.perform { $0.close {} }
-        outcome.fulfil(EndReason(.connectionLost, "the host sends over another server"))
+        media.perform { $0.close {} }
         Task.detached {
             await self.tellServer()
             await self.closeResolver()
@@ -197,11 +182,12 @@ final class ViewerConnection: Sendable {
     }
 
     /// Closes the media at the end of the session. May be called after `finish`.
-    func close(_ reason: EndReason) async {
+    func close() async {
         _ = cancel()
-        outcome.fulfil(reason)
-        await core.performAndWait { $0.close($1) }
+        await closeMedia()
     }
+
+    private func closeMedia() async { await media.performAndWait { $0.close($1) } }
 
     /// Takes back the knock and the session, and closes the connections.
     private func tellServer() async {
@@ -221,7 +207,7 @@ final class ViewerConnection: Sendable {
     /// Adds the results of server checks to a reason that says that no connection was found, or that it was lost.
     private func explained(_ reason: EndReason) async -> EndReason {
         guard let resolver = state.withLock({ $0.resolver }) else { return reason }
-        let lost = reason == .hostIsSilent ? await core.ifRunning { $0.connectivity } ?? nil : nil
+        let lost = reason == .hostIsSilent ? await media.ifRunning { $0.stream.connection?.path.report } ?? nil : nil
         guard var report = reason.code == .noRoute ? reason.connectivity : lost else { return reason }
         report.servers = await resolver.findings().map { .init(url: $0.url, finding: $0.finding) }
         return lost == nil ? EndReason(report, other: "the host") : reason.explained(by: report)

@@ -98,7 +98,7 @@ public final class ViewerSession: Sendable {
             defer { connections = [:] }
             return connections.values
         }
-        for connection in rest { await connection.close(reason) }
+        for connection in rest { await connection.close() }
         logic.close()
         await stopLoop()
         return reason
@@ -112,7 +112,7 @@ public final class ViewerSession: Sendable {
 
     /// Nil before and after the session.
     public func statistics() async -> ViewerStatistics? {
-        await present?.core.ifRunning { $0.statistics } ?? nil
+        await present?.media.ifRunning { $0.stream.statistics } ?? nil
     }
 
     // MARK: Connections
@@ -127,35 +127,23 @@ public final class ViewerSession: Sendable {
 
     /// - Parameter former: the connection whose media the new one takes over.
     private func open(_ number: Int, _ link: Link, former: Int?) async -> State.Result {
-        let outcome = OneShot<EndReason>()
-        let media: ViewerConnection.Media
+        let media: LoopBound<ViewerConnection.Media>
         if let former = former.flatMap({ remove($0) }) {
             media = former.media
-            await media.core.ifRunning { $0.moveOn(outcome) }
-        } else if let made = await makeMedia(number, outcome) {
+            await media.ifRunning { $0.moveOn(to: number) }
+        } else if let made = await makeMedia(number) {
             media = made
         } else {
             return .failed(ViewerFailure(.attemptEnded))
         }
-        let connection = ViewerConnection(number, at: link, of: self, media, outcome)
+        let connection = ViewerConnection(number, at: link, of: self, media)
         connections.withLock { $0[number] = connection }
-        Task { handle(.ended(number, ViewerFailure(await outcome.value))) }
         return .opened
     }
 
     /// Nil if the loop has stopped.
-    func makeMedia(_ number: Int, _ outcome: OneShot<EndReason>) async -> ViewerConnection.Media? {
-        let (loop, sink, sinks) = (loop, sink, sinks)
-        let isOneOfMany = resources?.isOneOfMany == true
-        return await LoopBound(loop, ()).ifRunning { [weak self] _ in
-            let input = sinks?.makeInput(loop) { [weak self] in self?.handle(.firstFrame(number)) }
-            let core = Subscription(
-                loop: loop, sink: input ?? sink,
-                emit: { [weak self] event in self?.handle(event, ofMedia: number) }, outcome: outcome,
-                request: { [weak self] request in self?.handle(.recovery(source: number, request)) })
-            if isOneOfMany { core.packetCapacity = 256 }
-            return ViewerConnection.Media(core: LoopBound(loop, core), input: input)
-        }
+    func makeMedia(_ number: Int) async -> LoopBound<ViewerConnection.Media>? {
+        await LoopBound(loop, self).ifRunning { LoopBound($0.loop, ViewerConnection.Media(of: $0, number)) }
     }
 
     func makeClient(_ link: Link) throws(SignalingError) -> SignalingClient {

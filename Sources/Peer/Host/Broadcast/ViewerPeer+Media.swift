@@ -4,7 +4,7 @@ import MediaEngine
 import PeerConnection
 
 /// Sends media to one viewer.
-extension SendingPeer {
+extension ViewerPeer {
     /// - Parameter base: the bitrate of the base layer; nil if there is one layer only.
     func send(_ frame: UnsafeRawBufferPointer, _ info: FrameInfo, base: Bitrate?, now: MediaInstant) {
         guard isConnected else { return }

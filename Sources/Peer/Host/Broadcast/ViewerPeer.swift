@@ -9,7 +9,7 @@ import SessionDescription
 
 /// The host's side of one viewer: its connection, and the selection of what is sent over it. Confined to the network
 /// loop.
-final class SendingPeer {
+final class ViewerPeer {
     let id: SessionID
     /// The number of the video's m-line in the viewer's offer; nil: it gets no video, or has not offered.
     let videoLine: Int?
@@ -116,7 +116,7 @@ final class SendingPeer {
     }
 }
 
-extension SendingPeer: PeerConnectionDelegate {
+extension ViewerPeer: PeerConnectionDelegate {
     func connection(reported event: PeerConnection.Event) {
         switch event {
         case .frameSent(let now):

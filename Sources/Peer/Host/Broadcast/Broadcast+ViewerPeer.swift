@@ -7,7 +7,7 @@ import PeerConnection
 
 extension Broadcast {
     /// Handles what a viewer's connection reports.
-    func handle(_ event: PeerConnection.Event, of peer: SendingPeer) {
+    func handle(_ event: PeerConnection.Event, of peer: ViewerPeer) {
         switch event {
         case .connected:
             updateEncoders()
@@ -34,7 +34,7 @@ extension Broadcast {
         }
     }
 
-    private func viewerNeedsKeyframe(_ peer: SendingPeer) {
+    private func viewerNeedsKeyframe(_ peer: ViewerPeer) {
         let encoding = peer.frames.encodingSelector.target
         let isFirst = peer.needsKeyframe || peer.lacksFirstFrame
         if peer.rewind() { return }
@@ -42,7 +42,7 @@ extension Broadcast {
         source.requestKeyframe(encoding, isFirst: isFirst)
     }
 
-    private func viewerNeedsRecovery(_ peer: SendingPeer, from number: UInt32) {
+    private func viewerNeedsRecovery(_ peer: ViewerPeer, from number: UInt32) {
         // A viewer that changes to another encoding gets a key frame of that encoding.
         let encoding = peer.frames.encodingSelector.encoding
         guard encoding == peer.frames.encodingSelector.target else { return viewerNeedsKeyframe(peer) }
@@ -50,7 +50,7 @@ extension Broadcast {
         source.requestRecovery(encoding, from: number)
     }
 
-    func viewerEnded(_ peer: SendingPeer, _ reason: EndReason) {
+    func viewerEnded(_ peer: ViewerPeer, _ reason: EndReason) {
         guard viewers.remove(peer, now: MonotonicClock.now) else { return }
         // A viewer that is told of its removal may leave before its session is closed.
         let reason = peer.isRemoved ? EndReason(.removed, "you removed them") : peer.isMoved ? reason.ofMoved : reason

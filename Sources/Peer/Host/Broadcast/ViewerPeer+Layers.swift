@@ -4,7 +4,7 @@ import MediaCore
 import MediaEngine
 
 /// Selects the encoding and layer that a viewer gets.
-extension SendingPeer {
+extension ViewerPeer {
     /// How often and how long changes of the screen waited on this side before they were sent to this viewer.
     func heldBack(now: MediaInstant) -> (count: Int, time: MediaDuration) { frames.freezeMeter.figures(now: now) }
 

@@ -5,45 +5,25 @@ package import PeerConnection
 import PeerEngine
 import RTPWire
 
-/// Handles what the connection to the host reports: passes media to the sink, and emits events and statistics.
-extension Subscription: PeerConnectionDelegate {
+/// Handles what the connection reports: media goes to the sink.
+extension ReceiveStream: PeerConnectionDelegate {
     package func connection(reported event: PeerConnection.Event) {
         switch event {
         case .frame(let bytes, let info): pass(bytes, info)
         case .audio(let packet, let info): pass(packet, info)
-        case .connected:
-            if let outage = recovery.outage(MonotonicClock.now) {
-                resume(after: outage)
-            } else if let connection {
-                emit(.connected(path: connection.path.summary))
-            }
-        case .interrupted:
-            guard !recovery.isInterrupted, let connection else { return }
-            emit(.interrupted)
-            recover(.interrupted(lastHeard: MonotonicClock.now - connection.silence))
-        case .resumed(let silence): resume(after: silence)
+        case .connected: report(.connected(path: path))
+        case .interrupted: report(.interrupted(lastHeard: MonotonicClock.now - (connection?.silence ?? .zero)))
+        case .resumed(let silence): report(.resumed(path: path, after: silence))
         case .checked:
             guard !hasToldTooLong, connection?.receiver?.tooLongPackets ?? 0 > 0 else { return }
             hasToldTooLong = true
-            emit(.notice(.media(.tooLongPackets(limit: ForwardedVideo.largestPayload))))
-        case .ended(let end): ended(EndReason(ofHost: end))
+            report(.notice(.media(.tooLongPackets(limit: ForwardedVideo.largestPayload))))
+        case .ended(let end): report(.ended(EndReason(ofSender: end)))
         case .selectedNewPair, .keyframeNeeded, .recoveryNeeded, .frameSent: break
         }
     }
 
-    private func resume(after silence: MediaDuration) {
-        guard recovery.isInterrupted, let connection else { return }
-        recover(.heard)
-        emit(.resumed(path: connection.path.summary, after: silence))
-    }
-
-    private func ended(_ reason: EndReason) {
-        switch reason.code {
-        // Anybody may have spoiled the handshake. During an outage the next attempt follows.
-        case .noRoute, .failed: recover(.noPair) { _ in reason }
-        default: outcome.fulfil(reason)
-        }
-    }
+    private var path: String { connection?.path.summary ?? "no path" }
 
     // MARK: Media
 
@@ -93,7 +73,7 @@ extension Subscription: PeerConnectionDelegate {
 }
 
 extension EndReason {
-    fileprivate init(ofHost end: PeerConnection.End) {
+    fileprivate init(ofSender end: PeerConnection.End) {
         switch end {
         case .closed: self = .hostClosed
         case .noRoute(let report): self.init(report, other: "the host")
