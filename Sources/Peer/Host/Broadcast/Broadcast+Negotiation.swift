@@ -90,7 +90,7 @@ extension Broadcast {
 
     /// Applies the peer's description: it is one of the viewers from then on.
     func begin(_ pending: PendingPeer, _ remote: some RemoteDescription, videoLine: Int?) -> SendingPeer {
-        let sender = connections.makeSender(of: pending, remote, forwarding: forwarding?.video)
+        let sender = connections.makeSender(of: pending, remote, forwarding: forwarding?.media)
         let peer = SendingPeer(pending, remote, videoLine: videoLine, sender: sender, broadcast: self)
         viewers.add(
             peer,
