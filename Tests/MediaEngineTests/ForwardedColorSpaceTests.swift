@@ -24,7 +24,8 @@ import Testing
             ReceiverParameters(
                 video: VideoStreamParameters(ssrc: 1, payloadType: 96, rtxSSRC: 2, rtxPayloadType: 97, mid: "0"),
                 audio: [], extensions: ids, cname: "r", localSSRC: 9, usesTransportFeedback: false),
-            seed: 1, ntpEpoch: NTPTimestamp(seconds: 1, fraction: 0), forwarded: forwarded, now: .at(0))
+            seed: 1, ntpEpoch: NTPTimestamp(seconds: 1, fraction: 0), forwarded: ForwardedMedia(video: forwarded),
+            now: .at(0))
     }
 
     private static func sender(_ source: ForwardedVideo, _ ids: HeaderExtensionMap) -> MediaSender {
@@ -33,7 +34,8 @@ import Testing
                 video: VideoStreamParameters(ssrc: 11, payloadType: 100, rtxSSRC: 12, rtxPayloadType: 101, mid: "0"),
                 audio: [], extensions: ids, cname: "c", startBitrate: .kilobits(2_500),
                 maximumBitrate: .kilobits(8_000), usesTransportFeedback: false),
-            forwarding: source, seed: 1, ntpEpoch: NTPTimestamp(seconds: 1, fraction: 0), now: .at(0))
+            forwarding: ForwardedMedia(video: source), seed: 1, ntpEpoch: NTPTimestamp(seconds: 1, fraction: 0),
+            now: .at(0))
     }
 
     /// A packet with this element, in the form that it needs.

@@ -278,7 +278,8 @@ import Testing
             startBitrate: .kilobits(2_500), maximumBitrate: .kilobits(20_000), usesTransportFeedback: true,
             historyCapacity: 2_048)
         return SenderState(
-            parameters, forwarding: source, seed: 1, ntpEpoch: NTPTimestamp(unixSeconds: 0, nanoseconds: 0), now: .at(0)
+            parameters, forwarding: ForwardedMedia(video: source), seed: 1,
+            ntpEpoch: NTPTimestamp(unixSeconds: 0, nanoseconds: 0), now: .at(0)
         )
     }
 

@@ -20,7 +20,8 @@ import Testing
                 video: VideoStreamParameters(
                     ssrc: 1, codec: .h264, payloadType: 96, rtxSSRC: 2, rtxPayloadType: 97, mid: "0"),
                 audio: [], extensions: [:], cname: "r", localSSRC: 9, usesTransportFeedback: false),
-            seed: 1, ntpEpoch: NTPTimestamp(seconds: 1, fraction: 0), forwarded: forwarded, now: .at(0))
+            seed: 1, ntpEpoch: NTPTimestamp(seconds: 1, fraction: 0), forwarded: ForwardedMedia(video: forwarded),
+            now: .at(0))
     }
 
     private static func viewer(_ source: ForwardedVideo, mid: String) -> MediaSender {
@@ -29,7 +30,8 @@ import Testing
                 video: VideoStreamParameters(ssrc: 11, payloadType: 100, rtxSSRC: 12, rtxPayloadType: 101, mid: mid),
                 audio: [], extensions: ids, cname: "c", startBitrate: .kilobits(8_000),
                 maximumBitrate: .kilobits(8_000), usesTransportFeedback: false),
-            forwarding: source, seed: 1, ntpEpoch: NTPTimestamp(seconds: 1, fraction: 0), now: .at(0))
+            forwarding: ForwardedMedia(video: source), seed: 1, ntpEpoch: NTPTimestamp(seconds: 1, fraction: 0),
+            now: .at(0))
     }
 
     /// A whole frame in a packet: a key frame begins with its parameter set.

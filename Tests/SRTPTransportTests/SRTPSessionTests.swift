@@ -1,5 +1,6 @@
 import MediaCore
 import SRTPTransport
+import TestSupport
 import Testing
 
 @Suite struct SRTPSessionTests {
@@ -145,6 +146,47 @@ import Testing
         // It would be taken for an earlier one.
         #expect(throws: SRTPFailure.replay) { try a.protectRTP(slot.fill(Self.rtp(9 + 32_768)), length: length) }
         _ = try a.protectRTP(slot.fill(Self.rtp(10)), length: length)
+    }
+
+    /// A relay sends a late packet under the number that it has left out.
+    @Test(arguments: SRTPProfile.allCases) func aNumberThatWasLeftOutMayFollow(_ profile: SRTPProfile) throws {
+        let (a, b) = try Self.pair(profile)
+        let slot = Slot()
+        func send(_ sequence: UInt16) throws {
+            let plain = Self.rtp(sequence, payload: 30)
+            let length = try a.protectRTP(slot.fill(plain), length: plain.count)
+            #expect(try b.unprotectRTP(slot.start, length: length) == plain.count)
+            #expect(slot.bytes(plain.count) == plain)
+        }
+        // Around the wrap, with the rollover counter of its own number.
+        for sequence in [65_400, 65_530, 65_532, 65_531, 65_535, 1, 65_534, 0, 40, 65_533, 2] as [UInt16] {
+            try send(sequence)
+        }
+        for sequence in [65_530, 65_533, 0, 1, 2, 40] as [UInt16] {
+            #expect(throws: SRTPFailure.replay, "\(sequence)") { try send(sequence) }
+        }
+        try send(41)
+    }
+
+    /// Against a set of all indices.
+    @Test(arguments: [1, 2, 3] as [UInt64]) func noIndexIsUsedTwice(seed: UInt64) throws {
+        var random = SeededGenerator(seed: seed)
+        let (a, b) = try Self.pair(.aes128GCM)
+        let slot = Slot()
+        let first = 300
+        var (used, highest) = (Set<Int>(), first)
+        for step in 0..<20_000 {
+            let index = step == 0 ? first : highest + .random(in: -80...(step % 50 == 0 ? 30_000 : 3), using: &random)
+            let plain = Self.rtp(UInt16(truncatingIfNeeded: index), payload: 20)
+            let isNew = index > highest || index > max(highest - 64, first) && !used.contains(index)
+            let length = try? a.protectRTP(slot.fill(plain), length: plain.count)
+            #expect((length != nil) == (isNew || step == 0), "\(index) after \(highest)")
+            guard let length else { continue }
+            #expect(try b.unprotectRTP(slot.start, length: length) == plain.count)
+            used.insert(index)
+            highest = max(highest, index)
+        }
+        #expect(used.min() == first && highest > 1_000_000)
     }
 
     @Test(arguments: SRTPProfile.allCases) func everyChangedByteIsRefused(_ profile: SRTPProfile) throws {

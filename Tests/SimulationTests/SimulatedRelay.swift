@@ -35,7 +35,7 @@ final class SimulatedRelay {
                     video: video, audio: [], extensions: SimulatedRelay.extensions, cname: "relay",
                     startBitrate: .kilobits(2_500), maximumBitrate: .kilobits(20_000), usesTransportFeedback: true,
                     historyCapacity: 2_048),
-                forwarding: source, seed: seed, ntpEpoch: SimulatedRelay.epoch, now: now)
+                forwarding: ForwardedMedia(video: source), seed: seed, ntpEpoch: SimulatedRelay.epoch, now: now)
             receiver = MediaReceiver(
                 ReceiverParameters(
                     video: video, audio: [], extensions: SimulatedRelay.extensions, cname: "viewer",
@@ -112,7 +112,7 @@ final class SimulatedRelay {
             ReceiverParameters(
                 video: video, audio: [], extensions: Self.extensions, cname: "relay", localSSRC: 0x4444,
                 usesTransportFeedback: true, sendsREMB: true),
-            seed: seed, ntpEpoch: Self.epoch, forwarded: source, now: Self.start)
+            seed: seed, ntpEpoch: Self.epoch, forwarded: ForwardedMedia(video: source), now: Self.start)
         up = SimulatedLink(conditions, seed: seed)
         down = SimulatedLink(conditions, seed: seed ^ 1)
         source.onPackets = { [unowned self] in hasPackets = true }

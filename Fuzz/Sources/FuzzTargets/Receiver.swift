@@ -2,13 +2,15 @@ import MediaCore
 import MediaEngine
 import RTPWire
 
-/// Runs a receiver on a script of packets and time, and a sender that forwards its video. Polling ends, wait deadlines are in the future, and returned bytes
+/// Runs a receiver on a script of packets and time, and a sender that forwards its media. Polling ends, wait deadlines are in the future, and returned bytes
 /// are in the receiver's memory.
 func fuzzReceiver(_ bytes: UnsafeRawBufferPointer) {
     var script = Script(bytes)
     let kind = script.byte()
     let codec = VideoCodec.allCases[Int(kind >> 4) % VideoCodec.allCases.count]
-    let forwarded = ForwardedVideo(codec, capacity: 64)
+    // Every other script has an audio track that is not forwarded.
+    let forwarded = ForwardedMedia(
+        video: ForwardedVideo(codec, capacity: 64), audio: kind & 1 == 0 ? [ForwardedAudio()] : [])
     let sender = forwarder(forwarded, hasRTX: kind & 2 == 0)
     let receiver = MediaReceiver(
         ReceiverParameters(
@@ -41,13 +43,17 @@ func fuzzReceiver(_ bytes: UnsafeRawBufferPointer) {
     _ = receiver.roundTripTime
 }
 
-private func forwarder(_ source: ForwardedVideo, hasRTX: Bool) -> MediaSender {
+private func forwarder(_ source: ForwardedMedia, hasRTX: Bool) -> MediaSender {
     MediaSender(
         SenderParameters(
             video: VideoStreamParameters(
                 ssrc: 0x1111, payloadType: 96, rtxSSRC: hasRTX ? 0x2222 : nil, rtxPayloadType: hasRTX ? 97 : nil,
                 mid: "0"),
-            audio: [], extensions: [.transportSequence: 3, .absSendTime: 2, .mid: 1], cname: "r",
+            audio: source.audio.map { _ in
+                AudioStreamParameters(
+                    ssrc: 0x3333, payloadType: 111, redundantPayloadType: hasRTX ? 63 : nil, mid: "1")
+            },
+            extensions: [.transportSequence: 3, .absSendTime: 2, .mid: 1], cname: "r",
             startBitrate: .kilobits(2_500), maximumBitrate: .kilobits(20_000), usesTransportFeedback: true,
             historyCapacity: 256),
         forwarding: source, seed: 1, ntpEpoch: NTPTimestamp(unixSeconds: 1_700_000_000, nanoseconds: 0),

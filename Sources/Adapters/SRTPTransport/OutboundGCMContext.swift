@@ -4,8 +4,8 @@ internal import MediaCore
 /// The cryptographic context of outgoing SRTP packets with AES-GCM (RFC 3711 section 3.2, RFC 7714 section 8).
 ///
 /// A relay protects each packet anew for each viewer. libsrtp2 takes 0.3 us for that beside the cipher, for a replay
-/// list and a policy that a sender does not need: here each SSRC has its rollover counter and its highest sequence
-/// number.
+/// list and a policy that a sender does not need: here each SSRC has its highest index, and which of the last 64 were
+/// used.
 /// - Isolation: confined to one thread. Allocates: in `init`, and at the first packet of an SSRC.
 final class OutboundGCMContext {
     static let tagLength = 16
@@ -18,8 +18,25 @@ final class OutboundGCMContext {
 
     private struct Stream {
         let ssrc: UInt32
-        var rolloverCounter: UInt32 = 0
-        var highest: UInt16
+        /// The highest packet index: 65,536 x the rollover counter + the sequence number (RFC 3711 section 3.3.1).
+        var highest: Int64
+        /// Bit n: the index n before the highest was used, or precedes the first packet.
+        var used = UInt64.max
+
+        /// Takes an index, if it is higher than all before it, or one of the last 64 and was not used.
+        mutating func take(_ index: Int64) -> Bool {
+            let step = index &- highest
+            guard step <= 0 else {
+                used = (step < 64 ? used << UInt64(step) : 0) | 1
+                highest = index
+                return true
+            }
+            guard step > -64 else { return false }
+            let bit = UInt64(1) << UInt64(-step)
+            guard used & bit == 0 else { return false }
+            used |= bit
+            return true
+        }
     }
 
     /// - Parameter keys: `local` has the master key and a master salt of 12 bytes.
@@ -58,8 +75,8 @@ final class OutboundGCMContext {
     /// - Parameters:
     ///   - slot: `length` bytes, of which the header has `headerLength`, with room for the tag behind them.
     /// - Returns: the length with the tag.
-    /// - Throws: `.replay` unless the sequence number follows those of the SSRC before it: two packets under one nonce
-    ///   reveal the authentication key.
+    /// - Throws: `.replay` unless the sequence number follows those of the SSRC before it, or was left out among the last
+    ///   64: two packets under one nonce reveal the authentication key.
     func protect(_ slot: UnsafeMutableRawPointer, length: Int, headerLength: Int) throws(SRTPFailure) -> Int {
         let sequence = slot.loadUnaligned(fromByteOffset: 2, as: UInt16.self)
         let ssrc = slot.loadUnaligned(fromByteOffset: 8, as: UInt32.self)
@@ -79,24 +96,21 @@ final class OutboundGCMContext {
         cipher.addMemory(to: &list)
     }
 
-    /// Takes the next sequence number of an SSRC.
+    /// Takes a sequence number of an SSRC.
     /// - Returns: the rollover counter of the packet (RFC 3711 section 3.3.1).
     private func advance(_ ssrc: UInt32, _ sequence: UInt16) throws(SRTPFailure) -> UInt32 {
         if recent >= streams.count || streams[recent].ssrc != ssrc {
             guard let known = streams.firstIndex(where: { $0.ssrc == ssrc }) else {
                 recent = streams.count
-                streams.append(Stream(ssrc: ssrc, highest: sequence))
+                streams.append(Stream(ssrc: ssrc, highest: Int64(sequence)))
                 return 0
             }
             recent = known
         }
-        let step = Int16(bitPattern: sequence &- streams[recent].highest)
-        guard step > 0 else { throw .replay }
-        if sequence < streams[recent].highest {
-            guard streams[recent].rolloverCounter < .max else { throw .replay }
-            streams[recent].rolloverCounter &+= 1
-        }
-        streams[recent].highest = sequence
-        return streams[recent].rolloverCounter
+        let highest = streams[recent].highest
+        let step = Int16(bitPattern: sequence &- UInt16(truncatingIfNeeded: highest))
+        let index = highest &+ Int64(step)
+        guard index >= 0, index >> 16 <= UInt32.max, streams[recent].take(index) else { throw .replay }
+        return UInt32(truncatingIfNeeded: index >> 16)
     }
 }

@@ -9,7 +9,7 @@ import Viewer
 extension RelayedBroadcast {
     var videoCodecs: Set<VideoCodec> { Set(VideoCodec.allCases) }
 
-    var forwarded: LoopBound<ForwardedVideo>? { state.withLock { $0.video?.packets } }
+    var forwarded: LoopBound<ForwardedMedia>? { state.withLock { $0.media?.packets } }
 
     /// Has all packets of one iteration of the loop sent at once.
     func forward() {
@@ -26,40 +26,34 @@ extension RelayedBroadcast {
 
     /// Takes the time and the kind of a frame, whose packets were forwarded already.
     func receive(_ frame: EncodedVideoFrame) {
-        let now = MonotonicClock.now
-        let (served, video, captured) = state.withLock { state in
-            (
-                state.served, state.video,
-                state.clock.instant(
-                    track: Self.videoTrack, timestamp: frame.rtpTimestamp, rate: 90_000, captured: frame.captured,
-                    now: now)
-            )
-        }
-        video?.packets.assumeIsolated { $0.note(rtpTimestamp: frame.rtpTimestamp, captured: captured) }
+        let (served, media, captured) = note(
+            Self.videoTrack, timestamp: frame.rtpTimestamp, rate: 90_000, captured: frame.captured)
+        media?.packets.assumeIsolated { $0.video?.note(rtpTimestamp: frame.rtpTimestamp, captured: captured) }
         guard frame.isKeyframe, let served else { return }
         served.keyframeRequests.assumeIsolated { $0.noteKeyframe() }
         if let size = frame.size { served.core.assumeIsolated { $0.note(forwardedSize: size) } }
     }
 
+    /// Takes the time of a packet, which was forwarded already.
     func receive(_ packet: EncodedAudioPacket) {
+        let (_, media, captured) = note(
+            packet.track, timestamp: packet.rtpTimestamp, rate: Int64(AudioFormat.sampleRate),
+            captured: packet.captured)
+        guard let media, packet.track < media.audioTracks else { return }
+        media.packets.assumeIsolated {
+            $0.audio[packet.track].note(rtpTimestamp: packet.rtpTimestamp, captured: captured)
+        }
+    }
+
+    /// - Returns: when the media of a track was captured, by this machine's clock.
+    private func note(
+        _ track: Int, timestamp: UInt32, rate: Int64, captured: MediaInstant?
+    ) -> (Served?, Media?, MediaInstant) {
         let now = MonotonicClock.now
-        let (served, captured) = state.withLock { state in
-            (
-                state.served,
-                state.clock.instant(
-                    track: packet.track, timestamp: packet.rtpTimestamp, rate: Int64(AudioFormat.sampleRate),
-                    captured: packet.captured, now: now)
-            )
+        return state.withLock { state in
+            let captured = state.clock.instant(
+                track: track, timestamp: timestamp, rate: rate, captured: captured, now: now)
+            return (state.served, state.media, captured)
         }
-        guard let served, packet.track < served.audioTracks else { return }
-        var info = AudioPacketInfo(track: packet.track, captured: captured)
-        if case .packet(let bytes) = packet.payload {
-            _ = packets.push(bytes, info)
-        } else {
-            // The viewers conceal it, or restore it from the next packet.
-            info.lostSamples = packet.samplesPerChannel
-            _ = packets.push(UnsafeRawBufferPointer(start: nil, count: 0), info)
-        }
-        served.core.assumeIsolated { $0.audioPacketsQueued() }
     }
 }

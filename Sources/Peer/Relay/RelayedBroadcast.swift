@@ -36,14 +36,15 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
         var core: LoopBound<Broadcast>
         var signaling: BroadcastSignaling
         var handle: BroadcastHandle
-        var audioTracks: Int
         var keyframeRequests: LoopBound<KeyframeRequestAggregator>
         var bandwidth: LoopBound<AudienceBandwidth>
     }
 
-    struct Video: Sendable {
-        var codec: VideoCodec
-        var packets: LoopBound<ForwardedVideo>
+    struct Media: Sendable {
+        /// Nil without video.
+        var codec: VideoCodec?
+        var audioTracks: Int
+        var packets: LoopBound<ForwardedMedia>
     }
 
     struct State {
@@ -51,7 +52,7 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
         var limitBitrate: (@Sendable (Bitrate?) -> Void)?
         var receivedBytes: (@Sendable () -> Int)?
         var clock = RelayClock()
-        var video: Video?
+        var media: Media?
         /// The viewers are about to get packets.
         var isForwarding = false
         var served: Served?
@@ -65,8 +66,9 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
         var isClosed = false
     }
 
+    // The queues stay empty, as the media is forwarded.
     let frames = FrameQueues()
-    let packets = FrameQueue<AudioPacketInfo>(capacity: 8, bytes: 1_500)
+    let packets = FrameQueue<AudioPacketInfo>(capacity: 1, bytes: 0)
     let configuration: BroadcastConfiguration
     let streams: RelayStreams
     /// The publisher and the other relays learn how many watch.
@@ -98,7 +100,7 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
     var link: Link? { state.withLock { $0.link } }
 
     /// Where it can be watched; nil before media was negotiated.
-    var served: (Link, VideoCodec?)? { state.withLock { state in state.link.map { ($0, state.video?.codec) } } }
+    var served: (Link, VideoCodec?)? { state.withLock { state in state.link.map { ($0, state.media?.codec) } } }
 
     /// Tells all viewers. Lost before media was negotiated.
     func send(_ event: HostEvent) { state.withLock { $0.served }?.signaling.send(event) }
@@ -157,7 +159,7 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
 
     /// The codec (nil without video), and what was sent to the viewers; nil before media was negotiated.
     func traffic() async -> (id: BroadcastID, codec: VideoCodec?, BroadcastTraffic)? {
-        let (served, codec) = state.withLock { ($0.served, $0.video?.codec) }
+        let (served, codec) = state.withLock { ($0.served, $0.media?.codec) }
         guard let served, let traffic = await served.core.ifRunning({ $0.traffic }) else { return nil }
         return (served.handle.id, codec, traffic)
     }
@@ -175,7 +177,7 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
             return state.served == nil && !state.isClosed
         }
         guard isFirst else {
-            let codec = state.withLock { $0.video?.codec }
+            let codec = state.withLock { $0.media?.codec }
             guard codec == format.video else {
                 let (old, new) = (codec?.rawValue ?? "audio alone", format.video?.rawValue ?? "audio alone")
                 throw MediaSinkFailure("the publisher has changed from \(old) to \(new)")
@@ -183,11 +185,8 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
             return
         }
         let loop = environment.session.loop
-        if let codec = format.video {
-            let packets = LoopBound(loop, ForwardedVideo(codec))
-            packets.assumeIsolated { $0.onPackets = { [weak self] in self?.forward() } }
-            state.withLock { $0.video = Video(codec: codec, packets: packets) }
-        }
+        let media = makeMedia(format, loop)
+        state.withLock { $0.media = media }
         guard let broadcast = makeBroadcast(format) else { return }
         let core = LoopBound(loop, broadcast)
         let (streams, id) = (streams, id)
@@ -209,7 +208,7 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
             let bandwidth = AudienceBandwidth(loop, maximum: environment.configuration.maximumBitrate, core, of: self)
             state.withLock { state in
                 state.served = Served(
-                    core: core, signaling: signaling, handle: handle, audioTracks: broadcast.settings.audio.count,
+                    core: core, signaling: signaling, handle: handle,
                     keyframeRequests: LoopBound(loop, keyframeRequests), bandwidth: LoopBound(loop, bandwidth))
                 state.link = link
             }
@@ -240,9 +239,23 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
         return broadcast
     }
 
+    /// Makes what is forwarded.
+    private func makeMedia(_ format: EncodedMediaFormat, _ loop: EventLoop) -> Media {
+        let onPackets: () -> Void = { [weak self] in self?.forward() }
+        let video = format.video.map { ForwardedVideo($0) }
+        let audio = zip(format.audio, Self.audioKinds).map { _ in ForwardedAudio() }
+        video?.onPackets = onPackets
+        for track in audio { track.onPackets = onPackets }
+        return Media(
+            codec: format.video, audioTracks: audio.count,
+            packets: LoopBound(loop, ForwardedMedia(video: video, audio: audio)))
+    }
+
+    /// Of tracks of which the publisher says nothing. Further tracks are ignored.
+    private static let audioKinds: [MediaTrackKind] = [.applicationAudio, .microphoneAudio]
+
     private func settings(_ format: EncodedMediaFormat) -> Broadcast.Settings {
-        let kinds: [MediaTrackKind] = [.applicationAudio, .microphoneAudio]
-        let audio = zip(format.audio, kinds).map { known, usual in
+        let audio = zip(format.audio, Self.audioKinds).map { known, usual in
             Broadcast.AudioTrack(kind: known ?? usual, hasSilenceSuppression: false)
         }
         var result = Broadcast.Settings(
@@ -290,6 +303,6 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
     func requestRecovery(_ encoding: EncodingID, from number: UInt32) { requestKeyframe(encoding, isFirst: false) }
 
     func requestKeyframe(_ encoding: EncodingID, isFirst: Bool) {
-        state.withLock { $0.video == nil ? nil : $0.served }?.keyframeRequests.assumeIsolated { $0.request() }
+        state.withLock { $0.media?.codec == nil ? nil : $0.served }?.keyframeRequests.assumeIsolated { $0.request() }
     }
 }

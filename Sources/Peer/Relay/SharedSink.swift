@@ -20,7 +20,7 @@ final class SharedSink: ForwardingSink {
     private var isWanted: Bool { broadcast.isFed(by: number) }
 
     var videoCodecs: Set<VideoCodec> { broadcast.videoCodecs }
-    var forwarded: LoopBound<ForwardedVideo>? { isWanted ? broadcast.forwarded : nil }
+    var forwarded: LoopBound<ForwardedMedia>? { isWanted ? broadcast.forwarded : nil }
 
     func start(
         _ format: EncodedMediaFormat, requestKeyframe: @escaping @Sendable (KeyframeRequest) -> Void

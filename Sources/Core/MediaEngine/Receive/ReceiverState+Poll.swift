@@ -55,7 +55,7 @@ extension ReceiverState {
         }
         if missingPacketDeadline < deadline { (deadline, reason) = (missingPacketDeadline, .keyframe) }
         for index in tracks.indices {
-            if let due = tracks[index].buffer.deadline, due < deadline { (deadline, reason) = (due, .audio) }
+            if let due = tracks[index].buffer?.deadline, due < deadline { (deadline, reason) = (due, .audio) }
         }
         return .wait(until: deadline, reason)
     }

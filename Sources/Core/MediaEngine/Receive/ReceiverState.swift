@@ -26,18 +26,24 @@ struct ReceiverState: ~Copyable {
     struct Track {
         let parameters: AudioStreamParameters
         var stream: ReceiveStream
-        var buffer = AudioJitterBuffer()
+        /// Nil: the packets are forwarded.
+        var buffer: AudioJitterBuffer?
+        var forwarded: ForwardedAudioInput?
     }
 
     init(
-        _ parameters: ReceiverParameters, ntpEpoch: NTPTimestamp, forwarded: ForwardedVideo?, now: MediaInstant
+        _ parameters: ReceiverParameters, ntpEpoch: NTPTimestamp, forwarded: ForwardedMedia?, now: MediaInstant
     ) {
         self.parameters = parameters
-        self.forwarded = forwarded.map { ForwardedInput($0) }
+        self.forwarded = (forwarded?.video).map { ForwardedInput($0) }
         reports = ReceiverReportSchedule(ntpEpoch: ntpEpoch, now: now)
         video = VideoReceiveStream(parameters)
-        tracks = parameters.audio.map {
-            Track(parameters: $0, stream: ReceiveStream(ssrc: $0.ssrc, clockRate: AudioFormat.sampleRate))
+        let inputs = (forwarded?.audio ?? []).map { ForwardedAudioInput($0) }
+        tracks = parameters.audio.enumerated().map { index, stream in
+            let input = inputs.indices.contains(index) ? inputs[index] : nil
+            return Track(
+                parameters: stream, stream: ReceiveStream(ssrc: stream.ssrc, clockRate: AudioFormat.sampleRate),
+                buffer: input == nil ? AudioJitterBuffer() : nil, forwarded: input)
         }
         feedback = TransportFeedbackGenerator(
             senderSSRC: parameters.localSSRC, mediaSSRC: parameters.video?.ssrc ?? parameters.audio.first?.ssrc ?? 0,
@@ -129,7 +135,7 @@ struct ReceiverState: ~Copyable {
             let isOwn = track.stream.yields(to: packet.ssrc, announced: track.parameters.ssrc)
             guard isOwn || track.stream.isFree(now: now) else { continue }
             guard values.mid == nil || values.isMid(tracks[index].parameters.mid) else { continue }
-            if tracks[index].stream.lastPacket != nil { tracks[index].buffer = AudioJitterBuffer() }
+            if tracks[index].stream.lastPacket != nil { tracks[index].restart() }
             tracks[index].stream.rebind(to: packet.ssrc, clockRate: AudioFormat.sampleRate)
             return .audio(index)
         }
@@ -158,11 +164,11 @@ struct ReceiverState: ~Copyable {
     var statistics: ReceiverStatistics {
         var result = counters
         for track in tracks {
-            result.audioLost &+= track.buffer.lost
-            result.audioLate &+= track.buffer.late
-            result.audioRestored &+= track.buffer.restored
+            result.audioLost &+= track.buffer?.lost ?? track.forwarded?.lost ?? 0
+            result.audioLate &+= track.buffer?.late ?? track.forwarded?.late ?? 0
+            result.audioRestored &+= track.buffer?.restored ?? track.forwarded?.restored ?? 0
             result.audioDelay = max(
-                result.audioDelay, MediaDuration(nanoseconds: Int64(track.buffer.delayMilliseconds * 1e6)))
+                result.audioDelay, MediaDuration(nanoseconds: Int64((track.buffer?.delayMilliseconds ?? 0) * 1e6)))
         }
         result.drops.badFrames &+= video.assembler?.badFrames ?? 0
         return result

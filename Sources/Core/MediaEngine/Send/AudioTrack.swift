@@ -1,166 +1,107 @@
 import MediaCore
 import RTPWire
 
-/// Packetizes one Opus stream of a sender (RFC 7587), with RED (RFC 2198) where negotiated, and queues the packets, as
-/// audio is not paced. Overflow of the 16 packets: the oldest is dropped.
+/// Sends one Opus stream to a receiver (RFC 7587), with RED (RFC 2198) where negotiated: packets of its own, or those of
+/// a forwarded stream under its own sequence numbers. Audio is not paced. Overflow of the 16 packets that wait: the
+/// oldest is dropped.
 struct AudioTrack {
     let stream: AudioStreamParameters
     private static let capacity = 16
-    private var slab: PacketSlab
+    /// Nearly all Opus packets fit.
+    private static let usualPacket = 512
+    /// Bytes of a packet's header at most.
+    private static let headerRoom = 64
+    private let forwarded: ForwardedAudio?
+    private let packets: OpusPacketRing
     private let largestPacket: Int
-    /// Nearly all Opus packets fit, with RED, too.
-    private static let usualPacket = 640
-    private var lengths = [Int](repeating: 0, count: capacity)
-    private var layouts = [RTPPacketLayout](repeating: RTPPacketLayout(), count: capacity)
-    /// Where the Opus packet lies in each slot, for RED packets that carry it again.
-    private var sentPackets = [SentOpusPacket](repeating: SentOpusPacket(), count: capacity)
-
-    /// A sent Opus packet in its slot.
-    private struct SentOpusPacket {
-        var sequence: Int64 = -1
-        var timestamp = RTPTimestamp(0)
-        var offset = 0
-        var length = 0
-    }
-    private var nextToSend: Int64
-    private var nextToWrite: Int64
+    /// Those of the ring that wait, in the order in which they were stored.
+    private var waiting: Range<Int64>
+    private var numbering: Numbering?
+    private var nextSequence: Int64
     private let epoch: MediaInstant
     private let timestampOffset: RTPTimestamp
-    private var lastTimestamp: RTPTimestamp?
+    /// What follows the last packet that was appended.
+    private var followingTimestamp: RTPTimestamp?
     private(set) var dropped = 0
     var report = SenderReportState()
 
-    init(_ stream: AudioStreamParameters, slotBytes: Int, epoch: MediaInstant, random: inout SeededRandom) {
+    /// How positions become sequence numbers.
+    private struct Numbering {
+        /// Nothing before it is sent.
+        var first: Int64
+        var shift: Int64
+    }
+
+    /// A packet that is to be sent.
+    struct Packet {
+        fileprivate let content: OpusPacketRing.Packet
+        fileprivate let sequence: Int64
+        /// The position before which the receiver has got nothing.
+        fileprivate let first: Int64
+        /// The Opus packet, valid until the next one is taken in.
+        let bytes: UnsafeRawBufferPointer
+    }
+
+    /// - Parameter source: what is sent; nil: what is appended.
+    init(
+        _ stream: AudioStreamParameters, forwarding source: ForwardedAudio? = nil, slotBytes: Int, epoch: MediaInstant,
+        random: inout SeededRandom
+    ) {
         self.stream = stream
         self.epoch = epoch
-        slab = PacketSlab(capacity: Self.capacity, slotBytes: min(Self.usualPacket, slotBytes))
+        forwarded = source
+        packets =
+            source?.packets
+            ?? OpusPacketRing(capacity: Self.capacity, slotBytes: min(Self.usualPacket, slotBytes))
         largestPacket = slotBytes
+        waiting = packets.end..<packets.end
         timestampOffset = RTPTimestamp(UInt32.random(in: .min ... .max, using: &random))
-        nextToSend = Int64(UInt16.random(in: 0...0x7FFF, using: &random))
-        nextToWrite = nextToSend
+        nextSequence = Int64(UInt16.random(in: 0...0x7FFF, using: &random))
     }
 
-    /// RTP timestamp of an instant, 48 kHz.
-    func timestamp(at instant: MediaInstant) -> RTPTimestamp {
-        timestampOffset.advanced(by: instant - epoch, clockRate: AudioFormat.sampleRate)
+    /// RTP timestamp of an instant, 48 kHz; nil if it is not known yet.
+    func timestamp(at instant: MediaInstant) -> RTPTimestamp? {
+        forwarded.map { $0.timestamp(at: instant) }
+            ?? timestampOffset.advanced(by: instant - epoch, clockRate: AudioFormat.sampleRate)
     }
 
-    /// Appends the RTP packet of one Opus packet.
-    /// - Parameters:
-    ///   - packet: one Opus packet; copied.
-    ///   - distances: which earlier packets to carry again in RED. Those that do not fit are left out, and those with a
-    ///     pause between them and this packet.
-    /// - Returns: false if the packet is empty or too long for a slot.
-    mutating func append(
-        _ packet: UnsafeRawBufferPointer, captured: MediaInstant, ids: HeaderExtensionMap,
-        distances: RedundancyDistances = .none
-    ) -> Bool {
-        guard !packet.isEmpty, packet.count &+ 64 <= largestPacket else { return false }
-        if slab.slotBytes < largestPacket, packet.count &* 3 &+ 128 > slab.slotBytes { enlarge() }
-        if nextToWrite &- nextToSend == Int64(Self.capacity) {
-            nextToSend &+= 1
-            dropped &+= 1
-        }
-        let samplesPerChannel = OpusPacket.samplesPerChannel(packet)
-        let (stamp, follows) = nextTimestamp(captured, samplesPerChannel: samplesPerChannel)
-        let index = Int(nextToWrite % Int64(Self.capacity))
-        let slot = slab[index]
-        let room = slab.slotBytes &- 64 &- packet.count &- RedundantPayload.lastHeaderLength
-        let older = stream.redundantPayloadType == nil ? 0 : fitting(distances, stamp, samplesPerChannel, room)
-        let type = older > 0 ? stream.redundantPayloadType ?? stream.payloadType : stream.payloadType
-        let header = RTPHeader(
-            marker: !follows, payloadType: type, sequenceNumber: SequenceNumber(truncating: nextToWrite),
-            timestamp: stamp, ssrc: stream.ssrc)
-        let extensions = HeaderExtensionValues(
-            transportSequence: SequenceNumber(0), absSendTime: AbsoluteSendTime(rawValue: 0),
-            mid: stream.mid)
-        do throws(BufferFull) {
-            let layout = try RTPPacketLayout.write(header, extensions: extensions, ids: ids, into: slot)
-            var writer = ByteWriter(UnsafeMutableRawBufferPointer(rebasing: slot[layout.headerLength...]))
-            if older > 0 { try writeOlder(distances.prefix(older), stamp, into: &writer) }
-            sentPackets[index] = SentOpusPacket(
-                sequence: nextToWrite, timestamp: stamp, offset: layout.headerLength &+ writer.position,
-                length: packet.count)
-            try writer.write(packet)
-            lengths[index] = layout.headerLength &+ writer.position
-            layouts[index] = layout
-        } catch {
-            return false
-        }
-        nextToWrite &+= 1
+    // MARK: Input
+
+    /// Appends an Opus packet.
+    /// - Parameter packet: copied.
+    /// - Returns: false if it is empty or too long, or the stream is forwarded.
+    mutating func append(_ packet: UnsafeRawBufferPointer, captured: MediaInstant) -> Bool {
+        guard forwarded == nil, !packet.isEmpty, fits(packet.count) else { return false }
+        if packet.count > packets.slotBytes { packets.enlarge(to: largestPacket) }
+        let (stamp, follows) = nextTimestamp(captured, samplesPerChannel: OpusPacket.samplesPerChannel(packet))
+        packets.store(packet, at: packets.end, timestamp: stamp, isMarked: !follows)
+        take()
         return true
     }
 
-    /// Makes room for packets over the usual size, once.
-    private mutating func enlarge() {
-        let larger = PacketSlab(capacity: Self.capacity, slotBytes: largestPacket)
-        for index in 0..<Self.capacity { larger[index].copyMemory(from: UnsafeRawBufferPointer(slab[index])) }
-        slab = larger
+    /// Has the packets of the forwarded stream sent that have come since.
+    /// - Returns: false if there are none.
+    mutating func takeForwarded() -> Bool {
+        guard forwarded != nil, packets.end > waiting.upperBound else { return false }
+        take()
+        return true
     }
 
-    /// Leaves out one packet that was lost before: the receiver conceals it.
-    mutating func skip(samplesPerChannel: Int) {
-        guard nextToSend == nextToWrite, let last = lastTimestamp else { return }
-        nextToWrite &+= 1
-        nextToSend = nextToWrite
-        lastTimestamp = last.advanced(by: samplesPerChannel)
+    private mutating func take() {
+        let oldest = max(waiting.lowerBound, packets.end &- Int64(Self.capacity))
+        dropped &+= Int(oldest &- waiting.lowerBound)
+        waiting = oldest..<packets.end
     }
 
-    /// How many of the packets at these distances can be carried again: adjacent in time, and within the limits of RED.
-    private func fitting(
-        _ distances: RedundancyDistances, _ stamp: RTPTimestamp, _ samplesPerChannel: Int, _ room: Int
-    ) -> Int {
-        var left = room
-        var count = 0
-        while count < distances.count {
-            let distance = distances[count]
-            guard (1..<Self.capacity).contains(distance), nextToWrite >= Int64(distance) else { break }
-            let old = sentPackets[place(behind: distance)]
-            let offset = old.timestamp.distance(to: stamp)
-            left &-= RedundantPayload.headerLength &+ old.length
-            guard old.sequence == nextToWrite &- Int64(distance), offset == distance &* samplesPerChannel, left >= 0,
-                offset <= RedundantPayload.farthestOffset, old.length <= RedundantPayload.longestBlock
-            else { break }
-            count &+= 1
-        }
-        return count
+    /// Leaves out what the forwarded stream has got: the receiver cannot be reached. Sequence numbers go on without a
+    /// gap afterwards.
+    mutating func skipForwarded() {
+        guard forwarded != nil, packets.end > waiting.lowerBound else { return }
+        waiting = packets.end..<packets.end
+        numbering = nil
     }
 
-    /// Slot of the packet `distance` before the next one.
-    private func place(behind distance: Int) -> Int {
-        Int((nextToWrite &- Int64(distance)) % Int64(Self.capacity))
-    }
-
-    /// Writes the RED headers and blocks of the earlier packets, oldest first.
-    private func writeOlder(
-        _ distances: RedundancyDistances, _ stamp: RTPTimestamp, into writer: inout ByteWriter
-    ) throws(BufferFull) {
-        for index in stride(from: distances.count &- 1, through: 0, by: -1) {
-            let old = sentPackets[place(behind: distances[index])]
-            try RedundantPayload.write(
-                payloadType: stream.payloadType, timestampOffset: old.timestamp.distance(to: stamp), length: old.length,
-                into: &writer)
-        }
-        try RedundantPayload.write(payloadType: stream.payloadType, into: &writer)
-        for index in stride(from: distances.count &- 1, through: 0, by: -1) {
-            let place = place(behind: distances[index])
-            let old = sentPackets[place]
-            try writer.write(
-                UnsafeRawBufferPointer(rebasing: slab[place][old.offset..<(old.offset &+ old.length)]))
-        }
-    }
-
-    /// The oldest packet that waits to be sent; nil if there is none.
-    var next: (bytes: UnsafeRawBufferPointer, layout: RTPPacketLayout)? {
-        guard nextToSend < nextToWrite else { return nil }
-        let index = Int(nextToSend % Int64(Self.capacity))
-        return (UnsafeRawBufferPointer(rebasing: slab[index][0..<lengths[index]]), layouts[index])
-    }
-
-    /// No packet waits.
-    var isEmpty: Bool { nextToSend >= nextToWrite }
-
-    mutating func popNext() { nextToSend &+= 1 }
+    private func fits(_ length: Int) -> Bool { length &+ Self.headerRoom <= largestPacket }
 
     /// The RTP timestamp of the next packet. Within a talk spurt it advances by the packet's samples, so that jitter of
     /// the capture clock (up to 40 ms) is inaudible. After a gap it follows the capture clock, and the marker bit is
@@ -168,37 +109,109 @@ struct AudioTrack {
     private mutating func nextTimestamp(
         _ captured: MediaInstant, samplesPerChannel: Int
     ) -> (RTPTimestamp, follows: Bool) {
-        let clock = timestamp(at: captured)
+        let clock = timestampOffset.advanced(by: captured - epoch, clockRate: AudioFormat.sampleRate)
         var stamp = clock
         var follows = false
-        if let last = lastTimestamp, abs(last.distance(to: clock)) < AudioFormat.sampleRate / 25 {
+        if let last = followingTimestamp, abs(last.distance(to: clock)) < AudioFormat.sampleRate / 25 {
             stamp = last
             follows = true
         }
-        lastTimestamp = stamp.advanced(by: samplesPerChannel)
+        followingTimestamp = stamp.advanced(by: samplesPerChannel)
         return (stamp, follows)
     }
-}
 
-/// The duration of an Opus packet from its TOC byte (RFC 6716 section 3.1).
-package enum OpusPacket {
-    /// Samples of one channel at 48 kHz, 120...5760; 960 if the packet is malformed.
-    package static func samplesPerChannel(_ packet: UnsafeRawBufferPointer) -> Int {
-        guard let first = packet.first else { return 960 }
-        let configuration = Int(first >> 3)
-        let size: Int
-        switch configuration {
-        case 0..<12: size = configuration & 3 == 3 ? 2_880 : 480 << (configuration & 3)
-        case 12..<16: size = configuration & 1 == 0 ? 480 : 960
-        default: size = 120 << (configuration & 3)
+    // MARK: Output
+
+    /// No packet waits.
+    var isEmpty: Bool { waiting.isEmpty }
+
+    /// The packet that is to be sent next; nil if none waits.
+    mutating func takeNext() -> Packet? {
+        while let number = waiting.first {
+            waiting = (number &+ 1)..<waiting.upperBound
+            guard let content = packets.packet(stored: number) else { continue }
+            let numbering =
+                numbering ?? Numbering(first: content.position, shift: nextSequence &- content.position)
+            self.numbering = numbering
+            guard content.position >= numbering.first else { continue }
+            let sequence = content.position &+ numbering.shift
+            nextSequence = max(nextSequence, sequence &+ 1)
+            return Packet(
+                content: content, sequence: sequence, first: numbering.first, bytes: packets.bytes(content))
         }
-        let count: Int
-        switch first & 3 {
-        case 0: count = 1
-        case 1, 2: count = 2
-        default: count = packet.count > 1 ? Int(packet[1] & 0x3F) : 0
+        return nil
+    }
+
+    /// Writes the RTP packet of an Opus packet.
+    /// - Parameters:
+    ///   - distances: which earlier packets to carry again in RED. Those that do not fit are left out, and those with a
+    ///     pause between them and this packet.
+    /// - Returns: its length, and where its header extensions lie; nil if it is too long.
+    func write(
+        _ packet: Packet, _ distances: RedundancyDistances, ids: HeaderExtensionMap,
+        into buffer: UnsafeMutableRawBufferPointer
+    ) -> (length: Int, layout: RTPPacketLayout)? {
+        guard fits(packet.bytes.count) else { return nil }
+        let count = stream.redundantPayloadType == nil ? 0 : fitting(distances, packet)
+        let type = count > 0 ? stream.redundantPayloadType ?? stream.payloadType : stream.payloadType
+        let header = RTPHeader(
+            marker: packet.content.isMarked || packet.content.position == packet.first, payloadType: type,
+            sequenceNumber: SequenceNumber(truncating: packet.sequence), timestamp: packet.content.timestamp,
+            ssrc: stream.ssrc)
+        let extensions = HeaderExtensionValues(
+            transportSequence: SequenceNumber(0), absSendTime: AbsoluteSendTime(rawValue: 0),
+            mid: stream.mid)
+        let room = UnsafeMutableRawBufferPointer(rebasing: buffer[..<min(largestPacket, buffer.count)])
+        do throws(BufferFull) {
+            let layout = try RTPPacketLayout.write(header, extensions: extensions, ids: ids, into: room)
+            var writer = ByteWriter(UnsafeMutableRawBufferPointer(rebasing: room[layout.headerLength...]))
+            if count > 0 { try writeOlder(distances.prefix(count), packet, into: &writer) }
+            try writer.write(packet.bytes)
+            return (layout.headerLength &+ writer.position, layout)
+        } catch {
+            return nil
         }
-        let samplesPerChannel = size &* count
-        return (1...5_760).contains(samplesPerChannel) ? samplesPerChannel : 960
+    }
+
+    // MARK: RED
+
+    /// How many of the packets at these distances can be carried again: adjacent in time, and within the limits of RED.
+    private func fitting(_ distances: RedundancyDistances, _ packet: Packet) -> Int {
+        var left = largestPacket &- Self.headerRoom &- packet.bytes.count &- RedundantPayload.lastHeaderLength
+        var count = 0
+        while count < distances.count {
+            let distance = distances[count]
+            guard distance > 0, let old = older(distance, packet) else { break }
+            let offset = old.timestamp.distance(to: packet.content.timestamp)
+            left &-= RedundantPayload.headerLength &+ old.length
+            guard offset == distance &* packet.content.samplesPerChannel, left >= 0,
+                offset <= RedundantPayload.farthestOffset, old.length <= RedundantPayload.longestBlock
+            else { break }
+            count &+= 1
+        }
+        return count
+    }
+
+    /// The packet `distance` before this one; nil if it is missing.
+    private func older(_ distance: Int, _ packet: Packet) -> OpusPacketRing.Packet? {
+        let position = packet.content.position &- Int64(distance)
+        return position >= packet.first ? packets.packet(position) : nil
+    }
+
+    /// Writes the RED headers and blocks of the earlier packets, oldest first.
+    private func writeOlder(
+        _ distances: RedundancyDistances, _ packet: Packet, into writer: inout ByteWriter
+    ) throws(BufferFull) {
+        for index in stride(from: distances.count &- 1, through: 0, by: -1) {
+            guard let old = older(distances[index], packet) else { continue }
+            try RedundantPayload.write(
+                payloadType: stream.payloadType, timestampOffset: old.timestamp.distance(to: packet.content.timestamp),
+                length: old.length, into: &writer)
+        }
+        try RedundantPayload.write(payloadType: stream.payloadType, into: &writer)
+        for index in stride(from: distances.count &- 1, through: 0, by: -1) {
+            guard let old = older(distances[index], packet) else { continue }
+            try writer.write(packets.bytes(old))
+        }
     }
 }

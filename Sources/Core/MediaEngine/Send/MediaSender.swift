@@ -10,11 +10,11 @@ public final class MediaSender {
     private var state: SenderState
 
     /// - Parameters:
-    ///   - source: the video that is sent; nil: that of `handleFrame`.
+    ///   - source: the media that is sent; nil: that of `handleFrame` and `handleAudio`.
     ///   - seed: for initial sequence numbers, timestamps and PictureIDs.
     ///   - ntpEpoch: the wall clock at `now`, for sender reports.
     public init(
-        _ parameters: SenderParameters, forwarding source: ForwardedVideo? = nil, seed: UInt64, ntpEpoch: NTPTimestamp,
+        _ parameters: SenderParameters, forwarding source: ForwardedMedia? = nil, seed: UInt64, ntpEpoch: NTPTimestamp,
         now: MediaInstant
     ) {
         state = SenderState(parameters, forwarding: source, seed: seed, ntpEpoch: ntpEpoch, now: now)
@@ -34,7 +34,7 @@ public final class MediaSender {
         state.handleFrame(bytes, info, now: now)
     }
 
-    /// Takes in what the forwarded source has got; its packets wait for the pacer.
+    /// Takes in what the forwarded source has got; video waits for the pacer.
     public func handleForwarded(now: MediaInstant) { state.handleForwarded(now: now) }
 
     /// Sends no temporal layers of the forwarded video above this one.
@@ -51,16 +51,15 @@ public final class MediaSender {
     /// The receiver got nothing for a while, and can only go on with a key frame.
     public func resetForwarded() { state.video.forwarded?.reset() }
 
+    /// Leaves out the audio that the forwarded source has got: the receiver cannot be reached.
+    public func skipForwardedAudio() {
+        for index in state.tracks.indices { state.tracks[index].skipForwarded() }
+    }
+
     /// Takes in one Opus packet; it is sent without pacing.
     /// - Parameter track: index into the parameters' audio streams.
     public func handleAudio(_ bytes: UnsafeRawBufferPointer, track: Int, captured: MediaInstant, now: MediaInstant) {
         state.handleAudio(bytes, track: track, captured: captured, now: now)
-    }
-
-    /// Takes note that an Opus packet was lost before it came here: the receiver sees a gap, and conceals it.
-    public func handleLostAudio(track: Int, samplesPerChannel: Int) {
-        guard state.tracks.indices.contains(track) else { return }
-        state.tracks[track].skip(samplesPerChannel: samplesPerChannel)
     }
 
     /// Takes in one RTCP datagram, compound or reduced-size (RFC 5506), after SRTCP unprotection.
@@ -87,7 +86,7 @@ public final class MediaSender {
     /// Whether `poll` has anything to return after a `handleRTCP`. If not, the deadline of the last `poll` still holds.
     public func isPollDue(now: MediaInstant) -> Bool { state.isPollDue(now: now) }
 
-    /// Writes several RTP packets of forwarded video at once: protect and send them in order, then call `poll`.
+    /// Writes several RTP packets of audio, or of forwarded video, at once: protect and send them in order, then call `poll`.
     /// - Parameter slots: as the buffer of `poll`.
     /// - Parameter delays: gets for how long each packet could have been sent; for `ForwardedVideo.note`.
     /// - Returns: how many; 0 if there are none, or if `poll` has other packets to return first.

@@ -59,9 +59,7 @@ struct RTCPSender {
         bye = .sent
         var writer = ByteWriter(buffer)
         do throws(BufferFull) {
-            let ssrc = parameters.video?.ssrc ?? tracks.first?.stream.ssrc ?? 0
-            try ReceiverReport.write(ssrc: ssrc, into: &writer)
-            try SourceDescription.write(ssrc: ssrc, cname: parameters.cname, into: &writer)
+            try writeEmpty(parameters, into: &writer)
             if let video = parameters.video { try Goodbye.write(ssrc: video.ssrc, into: &writer) }
             for track in tracks { try Goodbye.write(ssrc: track.stream.ssrc, into: &writer) }
         } catch {}
@@ -69,6 +67,13 @@ struct RTCPSender {
     }
 
     // MARK: Reports
+
+    /// Writes a receiver report without blocks, and the CNAME.
+    private func writeEmpty(_ parameters: SenderParameters, into writer: inout ByteWriter) throws(BufferFull) {
+        let ssrc = parameters.video?.ssrc ?? parameters.audio.first?.ssrc ?? 0
+        try ReceiverReport.write(ssrc: ssrc, into: &writer)
+        try SourceDescription.write(ssrc: ssrc, cname: parameters.cname, into: &writer)
+    }
 
     /// Writes a compound RTCP packet with the sender reports of all streams that were active.
     /// - Parameter estimate: the bandwidth estimate that our own receivers are told.
@@ -91,12 +96,15 @@ struct RTCPSender {
             for index in tracks.indices {
                 let report = tracks[index].report
                 // A track that was silent since its last report has nothing new to report.
-                guard report.hasSentSinceReport || parameters.video == nil || lastReport == nil else { continue }
-                let stamp = tracks[index].timestamp(at: now)
+                guard report.hasSentSinceReport || parameters.video == nil || lastReport == nil,
+                    let stamp = tracks[index].timestamp(at: now)
+                else { continue }
                 try write(tracks[index].stream.ssrc, stamp, report, parameters.cname, into: &writer, now)
                 isFlowing = isFlowing || report.hasSentSinceReport
                 tracks[index].report.hasSentSinceReport = false
             }
+            // Nothing was forwarded yet.
+            if writer.position == 0 { try writeEmpty(parameters, into: &writer) }
         } catch {}
         lastReport = now
         nextReport = now + (isFlowing ? .seconds(1) : parameters.idleReportInterval)

@@ -3,7 +3,13 @@ import RTPWire
 
 extension SenderState {
     mutating func handleForwarded(now: MediaInstant) {
-        guard !rtcp.hasEnded, let source = video.forwarded?.source else { return }
+        guard !rtcp.hasEnded else { return }
+        for index in tracks.indices where tracks[index].takeForwarded() { rtcp.noteActivity(now: now) }
+        handleForwardedVideo(now)
+    }
+
+    private mutating func handleForwardedVideo(_ now: MediaInstant) {
+        guard let source = video.forwarded?.source else { return }
         let backlog = backlog
         switch video.forwarded?.note(backlog: backlog, now: now) {
         case .keyframe: keyframeRequests.needKeyframe()

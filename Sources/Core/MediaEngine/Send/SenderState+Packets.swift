@@ -6,12 +6,22 @@ extension SenderState {
     mutating func sendAudio(
         _ track: Int, _ now: MediaInstant, _ buffer: UnsafeMutableRawBufferPointer
     ) -> SenderOutput? {
-        guard let (bytes, layout) = tracks[track].next else { return nil }
-        buffer.copyMemory(from: bytes)
-        tracks[track].popNext()
-        tracks[track].report.note(payloadBytes: bytes.count &- layout.headerLength)
-        counters.audioPackets &+= 1
-        return .rtp(egress.finish(bytes.count, layout, buffer, isAudio: true, now: now))
+        while let packet = tracks[track].takeNext() {
+            let distances =
+                tracks[track].stream.redundantPayloadType == nil
+                ? .none
+                : redundancy.distances(
+                    for: packet.bytes, tracks: tracks.count, estimate: bandwidth.estimate, isSpaced: hasReferences)
+            let written = tracks[track].write(packet, distances, ids: parameters.extensions, into: buffer)
+            guard let (length, layout) = written else {
+                counters.audioDropped &+= 1
+                continue
+            }
+            tracks[track].report.note(payloadBytes: length &- layout.headerLength)
+            counters.audioPackets &+= 1
+            return .rtp(egress.finish(length, layout, buffer, isAudio: true, now: now))
+        }
+        return nil
     }
 
     mutating func sendVideo(_ now: MediaInstant, _ buffer: UnsafeMutableRawBufferPointer) -> SenderOutput? {

@@ -22,7 +22,7 @@ struct SenderState: ~Copyable {
     var counters = SenderStatistics()
 
     init(
-        _ parameters: SenderParameters, forwarding source: ForwardedVideo?, seed: UInt64, ntpEpoch: NTPTimestamp,
+        _ parameters: SenderParameters, forwarding source: ForwardedMedia?, seed: UInt64, ntpEpoch: NTPTimestamp,
         now: MediaInstant
     ) {
         precondition((200...1_472).contains(parameters.maximumPacketSize), "packets of \(parameters.maximumPacketSize)")
@@ -30,16 +30,19 @@ struct SenderState: ~Copyable {
         self.parameters = parameters
         let first = Self.initialSequence(&random)
         retransmitter = Retransmitter(first: Self.initialSequence(&random))
-        video = VideoSendStream(parameters, first: first, forwarding: source, epoch: now, random: &random)
-        tracks = parameters.audio.map {
-            AudioTrack($0, slotBytes: parameters.maximumPacketSize, epoch: now, random: &random)
+        video = VideoSendStream(parameters, first: first, forwarding: source?.video, epoch: now, random: &random)
+        let audio = source?.audio ?? []
+        tracks = parameters.audio.enumerated().map { index, stream in
+            AudioTrack(
+                stream, forwarding: audio.indices.contains(index) ? audio[index] : nil,
+                slotBytes: parameters.maximumPacketSize, epoch: now, random: &random)
         }
         bandwidth = BandwidthEstimator(
             start: parameters.startBitrate, minimum: parameters.minimumBitrate, maximum: parameters.maximumBitrate,
             now: now)
         signalledEstimate = bandwidth.estimate
         egress = PacketEgress(
-            historyGrows: source != nil,
+            historyGrows: source?.video != nil,
             pacingRate: Bitrate(bitsPerSecond: parameters.startBitrate.bitsPerSecond / 2 &* 5), now: now)
         rtcp = RTCPSender(ntpEpoch: ntpEpoch, now: now)
         workLimiter = RTCPWorkLimiter(now: now)
@@ -108,12 +111,7 @@ struct SenderState: ~Copyable {
 
     mutating func handleAudio(_ bytes: UnsafeRawBufferPointer, track: Int, captured: MediaInstant, now: MediaInstant) {
         guard !rtcp.hasEnded, tracks.indices.contains(track) else { return }
-        let distances =
-            tracks[track].stream.redundantPayloadType == nil
-            ? .none
-            : redundancy.distances(
-                for: bytes, tracks: tracks.count, estimate: bandwidth.estimate, isSpaced: hasReferences)
-        if tracks[track].append(bytes, captured: captured, ids: parameters.extensions, distances: distances) {
+        if tracks[track].append(bytes, captured: captured) {
             rtcp.noteActivity(now: now)
         } else {
             counters.audioDropped &+= 1

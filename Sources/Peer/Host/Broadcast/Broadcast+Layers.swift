@@ -26,7 +26,7 @@ extension Broadcast {
     func reportLayers(now: MediaInstant) {
         // 10 ms for each viewer: a report takes some us for each of them.
         let least = MediaDuration.milliseconds(10 * viewers.count)
-        guard layerReporter.update(policy.decision, forwarded: forwarding?.video, least: least, now: now) else {
+        guard layerReporter.update(policy.decision, forwarded: forwarding?.media.video, least: least, now: now) else {
             return
         }
         tellLayers(viewers.all)

@@ -89,7 +89,7 @@ extension Broadcast {
 
     /// Applies the peer's description: it is one of the viewers from then on.
     func begin(_ pending: PendingPeer, _ remote: some RemoteDescription, videoLine: Int?) -> ViewerPeer {
-        let sender = connections.makeSender(of: pending, remote, forwarding: forwarding?.video)
+        let sender = connections.makeSender(of: pending, remote, forwarding: forwarding?.media)
         let peer = ViewerPeer(pending, remote, videoLine: videoLine, sender: sender, broadcast: self)
         viewers.add(
             peer,

@@ -31,7 +31,7 @@ extension Broadcast {
         result.retransmissions = totals.retransmissions
         result.keyframeRequests = totals.keyframeRequests
         result.badPackets = totals.badPackets
-        if let forwarding { result.delays = forwarding.video.delays }
+        if let video = forwarding?.media.video { result.delays = video.delays }
         return result
     }
 

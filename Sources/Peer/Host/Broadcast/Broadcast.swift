@@ -63,7 +63,7 @@ package final class Broadcast {
         package var agent = ICEAgent.Configuration(isControlling: false, includesLoopback: true)
         /// The UDP port that all viewers share; nil: each has sockets of its own.
         package var socket: LoopBound<ICELiteSocket>?
-        /// Sends forwarded video; nil: the broadcast has its own, without further threads.
+        /// Sends forwarded media; nil: the broadcast has its own, without further threads.
         package var fanOut: LoopBound<FanOut>?
         /// The name that viewers see.
         package var name: String?
@@ -80,7 +80,7 @@ package final class Broadcast {
     package let loop: EventLoop
     var connections: PeerConnectionFactory
     let source: any EncodedMediaSource
-    /// Sends the source's forwarded video; nil if it encodes.
+    /// Sends the source's forwarded media; nil if it encodes.
     let forwarding: ForwardingOutput?
     var viewers: ViewerRoster
     var receivers: [LocalReceiver] = []
@@ -105,8 +105,8 @@ package final class Broadcast {
         self.loop = loop
         connections = PeerConnectionFactory(loop: loop, settings: settings, agents: agents)
         self.source = source
-        forwarding = source.forwarded.map { video in
-            ForwardingOutput(video.assumeIsolated { $0 }, settings.fanOut?.assumeIsolated { $0 } ?? FanOut())
+        forwarding = source.forwarded.map { media in
+            ForwardingOutput(media.assumeIsolated { $0 }, settings.fanOut?.assumeIsolated { $0 } ?? FanOut())
         }
         policy = EncoderPolicy(maximumBitrate: settings.maximumBitrate, hasAudio: !settings.audio.isEmpty)
         let box = WeakBox(self)
@@ -181,14 +181,14 @@ package final class Broadcast {
         updateEncoders()
     }
 
-    /// Called when the forwarded video has got packets.
+    /// Called when the forwarded media has got packets.
     package func packetsForwarded() {
         let all = Array(viewers.all)
         guard let forwarding, !all.isEmpty else { return }
         let now = MonotonicClock.now
         forwarding.send(to: all, now: now)
         for viewer in all { viewer.connection.pump() }
-        reportLayers(now: now)
+        if forwarding.media.video != nil { reportLayers(now: now) }
     }
 
     /// The encoding whose frame was captured first, as a viewer that changes over must not see an older picture. The
@@ -219,10 +219,6 @@ package final class Broadcast {
         let now = MonotonicClock.now
         while source.packets.pop({ bytes, info in
             guard !pausing.withholds(captured: info.captured) else { return }
-            guard info.lostSamples == 0 else {
-                for viewer in viewers.all { viewer.noteLostAudio(info.track, samplesPerChannel: info.lostSamples) }
-                return
-            }
             for viewer in viewers.all {
                 viewer.sendAudio(bytes, track: info.track, captured: info.captured, now: now)
             }

@@ -35,13 +35,13 @@ package final class FanOut {
         workers = (0..<(pool?.width ?? 1)).map { _ in Worker() }
     }
 
-    /// Sends what the viewers' forwarded video has got. `PeerConnection.pump` is to follow for each of them.
+    /// Sends what the viewers' forwarded media has got. `PeerConnection.pump` is to follow for each of them.
     /// - Parameters:
     ///   - memory: what `ViewerPeer.forward` is going to use, as of the last time, by the place of the viewer. The
     ///     state of hundreds of viewers does not stay in the caches from one frame to the next.
-    ///   - source: is told how long the packets could have been sent already.
+    ///   - source: is told how long the packets of video could have been sent already.
     func send(
-        to viewers: [ViewerPeer], now: MediaInstant, memory: inout [PrefetchList], delays source: ForwardedVideo
+        to viewers: [ViewerPeer], now: MediaInstant, memory: inout [PrefetchList], delays source: ForwardedVideo?
     ) {
         while memory.count < viewers.count { memory.append(PrefetchList()) }
         memory.withUnsafeMutableBufferPointer { lists in
@@ -61,7 +61,7 @@ package final class FanOut {
             }
         }
         for worker in workers {
-            source.note(worker.delays)
+            source?.note(worker.delays)
             worker.delays.removeAll()
         }
     }
@@ -73,20 +73,20 @@ package final class FanOut {
     }
 }
 
-/// The forwarded video of one broadcast, and the fan-out that sends it, which serves other broadcasts, too. Confined to
+/// The forwarded media of one broadcast, and the fan-out that sends it, which serves other broadcasts, too. Confined to
 /// the network loop.
 final class ForwardingOutput {
-    let video: ForwardedVideo
+    let media: ForwardedMedia
     private let fanOut: FanOut
     /// See `FanOut.send`.
     private var memory: [PrefetchList] = []
 
-    init(_ video: ForwardedVideo, _ fanOut: FanOut) {
-        self.video = video
+    init(_ media: ForwardedMedia, _ fanOut: FanOut) {
+        self.media = media
         self.fanOut = fanOut
     }
 
     func send(to viewers: [ViewerPeer], now: MediaInstant) {
-        fanOut.send(to: viewers, now: now, memory: &memory, delays: video)
+        fanOut.send(to: viewers, now: now, memory: &memory, delays: media.video)
     }
 }

@@ -76,10 +76,10 @@ struct PeerConnectionFactory {
 
     /// Makes the sender for the other side's description.
     func makeSender(
-        of pending: PendingPeer, _ remote: some RemoteDescription, forwarding video: ForwardedVideo?
+        of pending: PendingPeer, _ remote: some RemoteDescription, forwarding media: ForwardedMedia?
     ) -> MediaSender {
         MediaSender(
-            parameters(of: pending, remote), forwarding: video, seed: UInt64.random(in: .min ... .max),
+            parameters(of: pending, remote), forwarding: media, seed: UInt64.random(in: .min ... .max),
             ntpEpoch: WallClock.now(), now: MonotonicClock.now)
     }
 

@@ -27,11 +27,11 @@ extension ViewerPeer {
         connection.pump()
     }
 
-    /// Takes what the forwarded video has got, and sends it as long as nothing else is to be sent before it. Several
+    /// Takes what the forwarded media has got, and sends it as long as nothing else is to be sent before it. Several
     /// threads may call it, each for other viewers; `PeerConnection.pump` follows on the loop.
     /// - Parameter delays: as that of `MediaSender.pollBurst`.
     func forward(through batch: PacketBatch, delays: inout DelayHistogram, now: MediaInstant) {
-        guard isReceiving else { return }
+        guard isReceiving else { return sender.skipForwardedAudio() }
         sender.handleForwarded(now: now)
         let now = MonotonicClock.now
         transport.sendBursts(through: batch) { sender.pollBurst(now: now, into: $0, delays: &delays) }
@@ -54,9 +54,5 @@ extension ViewerPeer {
         guard isReceiving else { return }
         sender.handleAudio(packet, track: track, captured: captured, now: now)
         connection.pump()
-    }
-
-    func noteLostAudio(_ track: Int, samplesPerChannel: Int) {
-        sender.handleLostAudio(track: track, samplesPerChannel: samplesPerChannel)
     }
 }

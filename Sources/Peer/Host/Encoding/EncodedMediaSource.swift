@@ -12,8 +12,8 @@ package import MediaEngine
 package protocol EncodedMediaSource: Sendable {
     var frames: FrameQueues { get }
     var packets: FrameQueue<AudioPacketInfo> { get }
-    /// Video that is forwarded in packets, in place of frames; nil: there is none.
-    var forwarded: LoopBound<ForwardedVideo>? { get }
+    /// Media that is forwarded in packets, in place of what the queues hold; nil: there is none.
+    var forwarded: LoopBound<ForwardedMedia>? { get }
 
     /// Sets what the viewers can receive now.
     func apply(_ decision: EncoderPolicy.Decision)
@@ -33,7 +33,7 @@ package protocol EncodedMediaSource: Sendable {
 }
 
 extension EncodedMediaSource {
-    package var forwarded: LoopBound<ForwardedVideo>? { nil }
+    package var forwarded: LoopBound<ForwardedMedia>? { nil }
 
     package func setPaused(_ isPaused: Bool) {}
 }
@@ -42,13 +42,9 @@ extension EncodedMediaSource {
 package struct AudioPacketInfo: Sendable {
     package var track: Int
     package var captured: MediaInstant
-    /// The samples of each channel in a packet that was lost before it came here, whose bytes are empty; 0 for any
-    /// other.
-    package var lostSamples: Int
 
-    package init(track: Int, captured: MediaInstant, lostSamples: Int = 0) {
+    package init(track: Int, captured: MediaInstant) {
         self.track = track
         self.captured = captured
-        self.lostSamples = lostSamples
     }
 }

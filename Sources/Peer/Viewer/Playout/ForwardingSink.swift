@@ -2,10 +2,11 @@ package import EventLoop
 package import MediaCore
 package import MediaEngine
 
-/// A sink that passes the packets of a video stream on, too.
+/// A sink that passes the packets on, too, as they arrive. Of a forwarded audio track, `receive` gets the newest packet
+/// only, at once.
 package protocol ForwardingSink: EncodedMediaSink {
-    /// Gets the packets; nil before `start`, and without video.
-    var forwarded: LoopBound<ForwardedVideo>? { get }
+    /// Gets the packets; nil before `start`.
+    var forwarded: LoopBound<ForwardedMedia>? { get }
 
     /// Called after `start`, on the network loop.
     /// - Parameters:
