@@ -25,7 +25,7 @@ struct ReceiverState: ~Copyable {
     /// The receiving state of one audio stream.
     struct Track {
         let parameters: AudioStreamParameters
-        var stream: ReceiveStream
+        var stream: RTPStreamState
         /// Nil: the packets are forwarded.
         var buffer: AudioJitterBuffer?
         var forwarded: ForwardedAudioInput?
@@ -42,7 +42,7 @@ struct ReceiverState: ~Copyable {
         tracks = parameters.audio.enumerated().map { index, stream in
             let input = inputs.indices.contains(index) ? inputs[index] : nil
             return Track(
-                parameters: stream, stream: ReceiveStream(ssrc: stream.ssrc, clockRate: AudioFormat.sampleRate),
+                parameters: stream, stream: RTPStreamState(ssrc: stream.ssrc, clockRate: AudioFormat.sampleRate),
                 buffer: input == nil ? AudioJitterBuffer() : nil, forwarded: input)
         }
         feedback = TransportFeedbackGenerator(

@@ -6,7 +6,7 @@ struct VideoReceiveStream {
     let depacketizer: VideoDepacketizer
     /// Nil without negotiated video.
     var assembler: FrameAssembler?
-    var stream: ReceiveStream
+    var stream: RTPStreamState
     /// 0: not known yet.
     var rtxSSRC: UInt32
     /// A packet with it has come; otherwise it is what was announced.
@@ -23,7 +23,7 @@ struct VideoReceiveStream {
     init(_ parameters: ReceiverParameters) {
         let depacketizer = VideoDepacketizer(parameters.video?.codec ?? .vp8)
         self.depacketizer = depacketizer
-        stream = ReceiveStream(ssrc: parameters.video?.ssrc ?? 0, clockRate: 90_000)
+        stream = RTPStreamState(ssrc: parameters.video?.ssrc ?? 0, clockRate: 90_000)
         rtxSSRC = parameters.video?.rtxSSRC ?? 0
         assembler = parameters.video.map { _ in
             FrameAssembler(capacity: parameters.packetCapacity, startsAreMarked: depacketizer.startsAreMarked)

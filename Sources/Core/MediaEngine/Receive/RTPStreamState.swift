@@ -2,7 +2,7 @@ import MediaCore
 import RTPWire
 
 /// The state that each received RTP stream has: its SSRC, sequence numbers, statistics and clock.
-struct ReceiveStream {
+struct RTPStreamState {
     /// 0: not known yet.
     var ssrc: UInt32
     var sequence = SequenceValidator()
@@ -33,7 +33,7 @@ struct ReceiveStream {
     /// Goes on with another SSRC.
     mutating func rebind(to ssrc: UInt32, clockRate: Int) {
         let isFirst = lastPacket == nil
-        self = ReceiveStream(ssrc: ssrc, clockRate: clockRate)
+        self = RTPStreamState(ssrc: ssrc, clockRate: clockRate)
         isProvisional = isFirst
     }
 
