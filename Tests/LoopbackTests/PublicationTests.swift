@@ -42,13 +42,7 @@ struct PublicationTests {
                 identity: identity, maximumBitrate: .kilobits(4_000), audio: [], maximumViewers: 1)
             let core = LoopBound(loop, making: { Broadcast(loop: loop, settings: settings, source: pipelines) })
             self.core = core
-            wakeup = LoopBound(
-                loop,
-                making: {
-                    MediaWakeups(
-                        video: loop.makeWakeup { core.assumeIsolated { $0.videoFramesQueued() } },
-                        audio: loop.makeWakeup { core.assumeIsolated { $0.audioPacketsQueued() } })
-                })
+            wakeup = LoopBound(of: core)
             let ready = wakeup.read { $0.video }
             video.start(framesReady: { ready.signal() }, failed: { _ in })
         }

@@ -43,13 +43,7 @@ package final class ProgramPublication: Sendable {
         self.loop = loop
         self.core = core
         self.media = media
-        wakeups = LoopBound(
-            loop,
-            making: {
-                MediaWakeups(
-                    video: loop.makeWakeup { core.assumeIsolated { $0.videoFramesQueued() } },
-                    audio: loop.makeWakeup { core.assumeIsolated { $0.audioPacketsQueued() } })
-            })
+        wakeups = LoopBound(of: core)
         publication = ServicePublication(core: core, service: endpoint, onEvent: { _ in }, report: report)
     }
 

@@ -15,3 +15,17 @@ package struct MediaWakeups {
         audio.close()
     }
 }
+
+extension LoopBound<MediaWakeups> {
+    /// Those of a broadcast.
+    package init(of core: LoopBound<Broadcast>) {
+        let loop = core.loop
+        self.init(
+            loop,
+            making: {
+                MediaWakeups(
+                    video: loop.makeWakeup { core.assumeIsolated { $0.videoFramesQueued() } },
+                    audio: loop.makeWakeup { core.assumeIsolated { $0.audioPacketsQueued() } })
+            })
+    }
+}
