@@ -91,7 +91,7 @@ struct DTLSRoleTests {
         #expect(answer.contains("a=setup:\(role.answered)\r\n"))
         try await receiver.begin(answer)
         #expect(await observer.ended.value.code == .untrusted)
-        let sent = await publisher.core.ifRunning { $0.statistics(video: VideoPipelineStatistics()).packetsSent }
+        let sent = await publisher.core.ifRunning { $0.statistics(video: VideoPipelineStatistics()).sent.packets }
         #expect(sent == 0 && observer.connected.with { $0 } == 0)
         #expect(receiver.seen.state.counters.isEmpty)
         await publisher.close()

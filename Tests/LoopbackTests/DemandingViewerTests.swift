@@ -29,7 +29,7 @@ struct DemandingViewerTests {
         let tasks = [content, demanding].map { viewer in Task { await viewer.run() } }
         #expect(await seen.wait { $0.counters.count >= 5 })
         var before = try #require(await host.statistics())
-        while before.keyframeRequests < 3 {
+        while before.sent.keyframeRequests < 3 {
             let count = seen.state.counters.count
             #expect(await seen.wait { $0.counters.count > count })
             before = try #require(await host.statistics())
@@ -42,7 +42,7 @@ struct DemandingViewerTests {
         let after = try #require(await host.statistics())
         // The viewer requested at least each second. It got key frames after 1, 2 and 4 s at the earliest, and at most
         // one for an earlier request.
-        #expect(after.keyframeRequests - before.keyframeRequests >= 7)
+        #expect(after.sent.keyframeRequests - before.sent.keyframeRequests >= 7)
         #expect(after.video.keyframes - before.video.keyframes <= 5)
         for viewer in [content, demanding] { viewer.leave() }
         for task in tasks { #expect(await task.value.code == .stopped) }

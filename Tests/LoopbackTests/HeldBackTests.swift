@@ -25,17 +25,17 @@ struct HeldBackTests {
         screen.hesitate(for: .milliseconds(400))
         // Frames that were made before may still be in flight.
         var after = before
-        for _ in 0..<100 where after.freezes == before.freezes {
+        for _ in 0..<100 where after.sent.freezes == before.sent.freezes {
             let count = seen.state.counters.count
             #expect(await seen.wait { $0.counters.count > count })
             after = try #require(await host.statistics())
         }
-        #expect(after.freezes > before.freezes)
-        #expect(after.freezeTime - before.freezeTime >= .milliseconds(390))
+        #expect(after.sent.freezes > before.sent.freezes)
+        #expect(after.sent.freezeTime - before.sent.freezeTime >= .milliseconds(390))
         viewer.leave()
         #expect(await watching.value.code == .stopped)
         // The freezes stay counted after the viewer has left.
-        #expect(try #require(await host.statistics()).freezes >= after.freezes)
+        #expect(try #require(await host.statistics()).sent.freezes >= after.sent.freezes)
         await host.stop(EndReason(.stopped, "done"))
     }
 }

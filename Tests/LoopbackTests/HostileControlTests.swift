@@ -32,7 +32,7 @@ struct HostileControlTests {
         let client = try SignalingClient(link: link)
         let hostile = try await HostileViewer.join(client, link)
         #expect(await waiting(hostile.sent) { $0 >= 50 ? true : nil } ?? false)
-        let bad = try #require(await host.statistics()).badPackets
+        let bad = try #require(await host.statistics()).sent.badPackets
         let before = (pictures: seen.state.counters.count, sent: hostile.sent.with { $0 }, ticks: Self.networkTicks())
         #expect(await seen.wait { $0.counters.count >= before.pictures + 100 })
         let sent = hostile.sent.with { $0 } - before.sent
@@ -43,7 +43,7 @@ struct HostileControlTests {
             "longest gap of the other viewer", gap.nanoseconds / 1_000_000, "ms")
         #expect(sent >= 100)
         // All sent packets were authentic.
-        #expect(try #require(await host.statistics()).badPackets == bad)
+        #expect(try #require(await host.statistics()).sent.badPackets == bad)
 
         await hostile.close()
         await client.leave()

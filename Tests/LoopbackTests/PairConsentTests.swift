@@ -161,7 +161,7 @@ struct PairConsentTests {
         /// Waits until the host sends to the other address.
         func isFollowed() async throws -> Bool {
             for _ in 0..<400 {
-                let paths = try #require(await host.statistics()).paths
+                let paths = try #require(await host.statistics()).routes
                 if paths.first?.contains("- \(other):") == true { return true }
                 let frames = viewer.frames.with { $0 }
                 guard await waiting(viewer.frames, { $0 > frames ? true : nil }) == true else { return false }

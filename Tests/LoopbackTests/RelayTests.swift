@@ -57,7 +57,7 @@ struct RelayTests {
         let (viewer, path, running) = try watch(link, seen)
         #expect(await seen.wait { $0.counters.count >= 20 })
         #expect(path.with { $0 }?.hasPrefix("relayed") == true)
-        #expect(await host.statistics()?.paths.first?.hasPrefix("relayed") == true)
+        #expect(await host.statistics()?.routes.first?.hasPrefix("relayed") == true)
         viewer.leave()
         #expect(await running.value.code == .stopped)
         await host.stop(EndReason(.stopped, "done"))

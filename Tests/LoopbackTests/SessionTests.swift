@@ -70,7 +70,7 @@ struct SessionTests {
         let reason = await (try viewer(link, seen)).run()
         #expect(reason.code == .refused)
         #expect(reason.sentence.contains("not today"))
-        #expect(await host.statistics()?.packetsSent == 0)
+        #expect(await host.statistics()?.sent.packets == 0)
         #expect(seen.state.counters.isEmpty)
         await host.stop(EndReason(.stopped, "done"))
     }
@@ -87,7 +87,7 @@ struct SessionTests {
         let reason = await (try viewer(link, seen)).run()
         #expect(reason.code == .unanswered && reason.sentence.contains("nobody answered"))
         #expect(refusals.with { $0 } == ["nobody answered"])
-        #expect(await host.statistics()?.packetsSent == 0)
+        #expect(await host.statistics()?.sent.packets == 0)
         await host.stop(EndReason(.stopped, "done"))
     }
 

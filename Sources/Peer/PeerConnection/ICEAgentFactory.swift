@@ -4,19 +4,11 @@ import LinuxRuntime
 
 extension ICEPath {
     /// Limits of the agents and candidates that the other side can cause.
-    package struct Limits {
+    struct Limits {
         /// nil: agents are only counted within this session.
-        package var pool: ICEAgentPool?
-        package var allowance: (any TransportAllowance)?
-        package var policy: CandidatePolicy
-
-        package init(
-            pool: ICEAgentPool? = nil, allowance: (any TransportAllowance)? = nil, policy: CandidatePolicy
-        ) {
-            self.pool = pool
-            self.allowance = allowance
-            self.policy = policy
-        }
+        var pool: ICEAgentPool?
+        var allowance: (any TransportAllowance)?
+        var policy: CandidatePolicy
     }
 }
 

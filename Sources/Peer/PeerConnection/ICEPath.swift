@@ -1,4 +1,4 @@
-package import EventLoop
+import EventLoop
 package import ICETransport
 import LinuxRuntime
 package import MediaCore
@@ -39,7 +39,7 @@ package final class ICEPath: NegotiatedPath {
 
     /// - Throws: if this machine has no address to bind, or there are too many agents.
     /// - Parameter servers: the STUN and TURN servers, which the configuration need not have.
-    package init(
+    init(
         loop: EventLoop, configuration: ICEAgent.Configuration, servers: ICEServerResolver.Addresses = .init(),
         limits: Limits
     ) throws(ICEFailure) {

@@ -77,8 +77,9 @@ extension RelayStatistics {
                 name: broadcast.displayName, id: id.text, codec: codec, viewers: max(0, traffic.viewers - relays),
                 relays: relays, connected: traffic.connected, packetsReceived: received?.packetsReceived ?? 0,
                 bytesReceived: received?.bytesReceived ?? 0, packetsLost: received?.packetsLost ?? 0,
-                packetsSent: traffic.packets, bytesSent: traffic.bytes, retransmissions: traffic.retransmissions,
-                keyframeRequests: traffic.keyframeRequests, delays: traffic.delays, badPackets: traffic.badPackets))
+                packetsSent: traffic.sent.packets, bytesSent: traffic.sent.bytes,
+                retransmissions: traffic.sent.retransmissions, keyframeRequests: traffic.sent.keyframeRequests,
+                delays: traffic.delays, badPackets: traffic.sent.badPackets))
     }
 }
 

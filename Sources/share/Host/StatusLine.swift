@@ -12,7 +12,7 @@ struct StatusLine {
         _ statistics: HostStatistics, elapsed: Double, columns: Int, style: TerminalStyle = .current
     ) -> String {
         let frames = statistics.video.frames
-        let bytes = statistics.bytesSent
+        let bytes = statistics.sent.bytes
         defer { last = (frames, bytes, elapsed) }
         let isLive = statistics.connected > 0 && !statistics.isPaused
         let isRecording = statistics.destination == .file
@@ -28,7 +28,7 @@ struct StatusLine {
             parts.append(rate == 0 ? "still" : "\(rate) fps")
             // The program of an extension may get raw frames, of which nothing is sent from here.
             if bytes > 0 { parts.append(RateText.text(Double(bytes - last.bytes) * 8 / seconds)) }
-            if let limit = statistics.qualityLimitationReason { parts.append("limited by \(limit)") }
+            if let limit = statistics.paths.qualityLimitationReason { parts.append("limited by \(limit)") }
         }
         if let comment = ReceiversText.comment(statistics.destination) { parts.append(comment) }
         // Parts that do not fit are left out, from the end.

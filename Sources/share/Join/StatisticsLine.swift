@@ -10,14 +10,14 @@ struct StatisticsLine {
     /// The line of a host.
     /// - Parameter elapsed: seconds since a fixed start.
     mutating func text(_ statistics: HostStatistics, elapsed: Double) -> String {
-        let now = (statistics.video.frames, statistics.bytesSent, statistics.packetsSent, 0, elapsed)
+        let now = (statistics.video.frames, statistics.sent.bytes, statistics.sent.packets, 0, elapsed)
         defer { last = now }
         var parts = ["\(statistics.connected) of \(statistics.viewers) connected"]
         if statistics.connected > 0 {
             parts += [
-                "rtt " + Self.milliseconds(statistics.roundTrip?.inMilliseconds),
-                "loss " + Self.percent(statistics.fractionLost),
-                "estimate " + Self.rate(statistics.estimate),
+                "rtt " + Self.milliseconds(statistics.paths.roundTrip?.inMilliseconds),
+                "loss " + Self.percent(statistics.paths.fractionLost),
+                "estimate " + Self.rate(statistics.paths.estimate),
             ]
         }
         if let last, elapsed > last.at {
@@ -25,16 +25,16 @@ struct StatisticsLine {
             parts.append("frames \(Self.perSecond(now.0 - last.frames, elapsed - last.at))/s")
         }
         parts += [
-            "queue " + Self.milliseconds(statistics.backlog?.inMilliseconds),
-            "freezes \(statistics.freezes) (\(Self.milliseconds(statistics.freezeTime.inMilliseconds)))",
-            "retransmitted \(statistics.retransmissions)",
-            "key frames \(statistics.video.keyframes) (requested \(statistics.keyframeRequests))",
+            "queue " + Self.milliseconds(statistics.paths.backlog?.inMilliseconds),
+            "freezes \(statistics.sent.freezes) (\(Self.milliseconds(statistics.sent.freezeTime.inMilliseconds)))",
+            "retransmitted \(statistics.sent.retransmissions)",
+            "key frames \(statistics.video.keyframes) (requested \(statistics.sent.keyframeRequests))",
             "recovered \(statistics.video.recoveries)", "skipped \(statistics.video.skipped)",
         ]
         if statistics.connected > 0 { parts.append("layer " + Self.layers(statistics.layers)) }
-        if let limit = statistics.qualityLimitationReason { parts.append("limit \(limit)") }
+        if let limit = statistics.paths.qualityLimitationReason { parts.append("limit \(limit)") }
         if statistics.connected > 0 {
-            parts.append("route " + (statistics.paths.isEmpty ? "-" : statistics.paths.joined(separator: " + ")))
+            parts.append("route " + (statistics.routes.isEmpty ? "-" : statistics.routes.joined(separator: " + ")))
         }
         return Self.text(parts)
     }

@@ -22,13 +22,10 @@ final class EncodedUploader: SampleUploader {
 
     func start(_ emit: @escaping @Sendable (BroadcastEvent) -> Void) {
         encoding.start { [fail] event in
-            switch event {
-            case .videoEnded(let failure): fail(EndReason(.sourceGone, failure.message, remedy: failure.remedy))
-            case .audioStarted(let name, let summary): emit(.sharing(name + ": " + summary))
-            case .audioNotStarted(let name, let failure):
-                emit(.notice(.media(.audioMissing(track: name, failure))))
-            case .audioEnded(let name, let failure): emit(.notice(.media(.audioEnded(track: name, failure))))
-            case .audioChanged(let name, let change): emit(.audioSource(name, change))
+            if case .videoEnded(let failure) = event {
+                fail(EndReason(.sourceGone, failure.message, remedy: failure.remedy))
+            } else if let event = BroadcastEvent(event) {
+                emit(event)
             }
         }
     }

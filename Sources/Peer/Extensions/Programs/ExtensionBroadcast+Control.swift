@@ -94,7 +94,7 @@ extension ExtensionBroadcast: ControllableBroadcast {
             name: configuration.name, countsViewers: viewers != nil, state.with { $0.info })
         statistics.connected = 1
         // Nothing for raw frames.
-        statistics.bytesSent = statistics.video.bytes
+        statistics.sent.bytes = statistics.video.bytes
         statistics.isPaused = isPaused
         statistics.audio = uploader.audioTracks
         return statistics

@@ -57,7 +57,7 @@ final class RawUploader: SampleUploader, @unchecked Sendable {
                 case .resumed: control.with { $0.tracks[index].isCaptured = true }
                 case .notice: break
                 }
-                emit(.audioSource(name, change))
+                if let event = BroadcastEvent(.audioChanged(name, change)) { emit(event) }
             }
             do throws(SourceFailure) {
                 // An interruption may be reported before it returns.

@@ -28,7 +28,7 @@ extension Broadcast {
         case .recoveryNeeded(let number): viewerNeedsRecovery(peer, from: number)
         // The end of seconds of loss. A native viewer reports at once which reference it can recover from; browsers ask
         // for a key frame only after 3 s.
-        case .selectedNewPair: if !peer.hasReferences { viewerNeedsKeyframe(peer) }
+        case .selectedNewPair: if !peer.sender.hasReferences { viewerNeedsKeyframe(peer) }
         case .ended(let end): viewerEnded(peer, EndReason(ofViewer: end))
         case .frameSent, .frame, .audio: break
         }

@@ -17,15 +17,15 @@ extension Broadcast {
         return viewers.numbered.map { number, peer in
             ViewerSessionInfo(
                 number: number, id: peer.id, description: peer.description, fingerprint: peer.viewer.fingerprint,
-                identity: peer.viewer.identity, connectedFor: peer.liveness.connected.map { now - $0 },
-                isInterrupted: peer.liveness.isInterrupted, path: peer.pathSummary,
-                bitrate: peer.sentBitrate(now: now))
+                identity: peer.viewer.identity, connectedFor: peer.connection.liveness.connected.map { now - $0 },
+                isInterrupted: peer.connection.liveness.isInterrupted, path: peer.pathSummary,
+                bitrate: peer.sender.sentBitrate(now: now))
         }
     }
 
     /// The sessions, in no order.
     package var watching: [(id: SessionID, viewer: Viewer, isConnected: Bool)] {
-        viewers.all.map { ($0.id, $0.viewer, $0.liveness.connected != nil) }
+        viewers.all.map { ($0.id, $0.viewer, $0.isConnected) }
     }
 
     /// The flows to the viewers that this host serves itself and can send elsewhere, which those with the fixed token
@@ -35,7 +35,7 @@ extension Broadcast {
         for peer in viewers.all
         where peer.isReceiving && !peer.description.isPublication && peer.viewer.identity != nil {
             let flow = SharedBottleneckDetector.Flow(
-                estimate: peer.estimate, isLimited: peer.sender.limit != .nothing)
+                estimate: peer.sender.estimate, isLimited: peer.sender.limit != .nothing)
             if let known = flows[peer.viewer.address], known.estimate <= flow.estimate { continue }
             flows[peer.viewer.address] = flow
         }

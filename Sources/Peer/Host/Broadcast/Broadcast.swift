@@ -171,7 +171,7 @@ package final class Broadcast {
     /// The bandwidth estimates of the viewers that are connected; nil if there are none.
     /// - Parameter behind: what viewers that are relays tell of their slowest viewers.
     package func audienceEstimates(behind: [Bitrate]) -> AudienceEstimates? {
-        AudienceEstimates(viewers.all.lazy.filter(\.isReceiving).map(\.estimate), behind: behind)
+        AudienceEstimates(viewers.all.lazy.filter(\.isReceiving).map(\.sender.estimate), behind: behind)
     }
 
     /// A relay tells what the slowest of its viewers can get; nil: as much as the others.

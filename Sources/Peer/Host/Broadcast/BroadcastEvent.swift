@@ -30,13 +30,17 @@ public enum BroadcastEvent: Sendable {
     case notice(Notice)
     case ended(EndReason)
 
-    /// What has happened to an audio track's source.
-    /// - Parameter name: of the track, for people.
-    package static func audioSource(_ name: String, _ change: AudioSourceChange) -> BroadcastEvent {
-        switch change {
-        case .interrupted(let failure): return .notice(.media(.audioInterrupted(track: name, failure)))
-        case .resumed(let summary): return .sharing(name + ": " + summary)
-        case .notice(let sentence): return .notice(.media(.audioChanged(text: sentence)))
+    /// Tells of an audio track; nil for the end of the video, which ends the broadcast.
+    package init?(_ event: LocalEncoding.Event) {
+        switch event {
+        case .videoEnded: return nil
+        case .audioStarted(let name, let summary), .audioChanged(let name, .resumed(let summary)):
+            self = .sharing(name + ": " + summary)
+        case .audioNotStarted(let name, let failure): self = .notice(.media(.audioMissing(track: name, failure)))
+        case .audioEnded(let name, let failure): self = .notice(.media(.audioEnded(track: name, failure)))
+        case .audioChanged(let name, .interrupted(let failure)):
+            self = .notice(.media(.audioInterrupted(track: name, failure)))
+        case .audioChanged(_, .notice(let sentence)): self = .notice(.media(.audioChanged(text: sentence)))
         }
     }
 }

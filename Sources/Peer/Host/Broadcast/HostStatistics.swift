@@ -1,6 +1,6 @@
 public import MediaCore
 
-/// The statistics of a host. A flat record, as each value is reported by its own name.
+/// The statistics of a host.
 public struct HostStatistics: Sendable {
     /// Those who watch, wherever: also at a relay, or as a service tells. 0 for a service that does not tell.
     public var viewers = 0
@@ -19,29 +19,13 @@ public struct HostStatistics: Sendable {
     public var isPaused = false
     /// The audio tracks, in their order.
     public var audio: [AudioTrackState] = []
-    public var packetsSent = 0
-    public var bytesSent = 0
-    public var retransmissions = 0
-    public var estimate: Bitrate?
-    public var roundTrip: MediaDuration?
-    /// The largest backlog of all viewers, as time at the viewer's rate.
-    public var backlog: MediaDuration?
-    /// The highest packet loss of all viewers, 0...1.
-    public var fractionLost = 0.0
+    /// What all viewers have got so far.
+    public var sent = ViewerTotals()
+    public var paths = PathExtremes()
     /// The selected pair of each viewer with media flowing: "direct, ..." or "relayed, ...".
-    public var paths: [String] = []
-    /// The reason that limits the bitrate; nil if nothing does.
-    public var qualityLimitationReason: String?
-    /// The layer of each viewer of `paths`, in the same order.
+    public var routes: [String] = []
+    /// The layer of each viewer of `routes`, in the same order.
     public var layers: [ViewerLayer] = []
-    /// How often a change of the screen took over 150 ms on this side until it was sent completely, over all viewers,
-    /// and the total time. Freezes caused by loss on the network are known to viewers only.
-    public var freezes = 0
-    public var freezeTime = MediaDuration.zero
-    /// Viewers' requests after a loss: for key frames, or for recovery frames.
-    public var keyframeRequests = 0
-    /// Malformed, unexpected or unauthentic packets of all viewers.
-    public var badPackets = 0
 
     package init(video: VideoPipelineStatistics) { self.video = video }
 
@@ -51,6 +35,33 @@ public struct HostStatistics: Sendable {
         statistics.isAsking = true
         return statistics
     }
+}
+
+/// Totals over all viewers of a broadcast, also those that have left.
+public struct ViewerTotals: Sendable {
+    public var packets = 0
+    public var bytes = 0
+    public var retransmissions = 0
+    /// Malformed, unexpected or unauthentic packets of viewers.
+    public var badPackets = 0
+    /// Viewers' requests after a loss: for key frames, or for recovery frames.
+    public var keyframeRequests = 0
+    /// How often a change of the screen took over 150 ms on this side until it was sent completely, and the total
+    /// time. Freezes caused by loss on the network are known to viewers only.
+    public var freezes = 0
+    public var freezeTime = MediaDuration.zero
+}
+
+/// The worst of all viewers' paths, each value for itself.
+public struct PathExtremes: Sendable {
+    public var estimate: Bitrate?
+    public var roundTrip: MediaDuration?
+    /// The largest backlog, as time at the viewer's rate.
+    public var backlog: MediaDuration?
+    /// The highest packet loss, 0...1.
+    public var fractionLost = 0.0
+    /// The reason that limits the bitrate; nil if nothing does.
+    public var qualityLimitationReason: String?
 }
 
 /// A relay or a service that receives a broadcast; or a file, for a recording that nobody watches.

@@ -5,9 +5,6 @@ import MediaEngine
 
 /// Selects the encoding and layer that a viewer gets.
 extension ViewerPeer {
-    /// How often and how long changes of the screen waited on this side before they were sent to this viewer.
-    func heldBack(now: MediaInstant) -> (count: Int, time: MediaDuration) { frames.freezeMeter.figures(now: now) }
-
     /// - Parameter layer: the highest temporal layer that the viewer wants; nil: all.
     func limitLayers(to layer: Int?) {
         let limit = layer.flatMap { UInt8(exactly: $0) } ?? .max

@@ -54,25 +54,16 @@ final class ViewerPeer {
         connection.begin(remote, sender: sender)
     }
 
-    var liveness: ConnectionLiveness { connection.liveness }
     var isConnected: Bool { connection.isConnected }
     /// Whether the viewer is connected and not silent.
     var isReceiving: Bool { connection.isReceiving }
-    var statistics: SenderStatistics { sender.statistics }
-    var estimate: Bitrate { sender.estimate }
-    /// The bitrate of all RTP packets in the last second.
-    func sentBitrate(now: MediaInstant) -> Bitrate { sender.sentBitrate(now: now) }
-    var roundTripTime: MediaDuration? { sender.roundTripTime }
-    var hasReferences: Bool { sender.hasReferences }
-    func awaitsAcknowledgement(now: MediaInstant) -> Bool { sender.awaitsAcknowledgement(now: now) }
-    var badPackets: Int { connection.badPackets }
     var pathSummary: String { connection.path.summary }
-    var backlog: MediaDuration { sender.backlog }
-    var qualityLimitationReason: String? { sender.limit.words }
 
     /// Whether the first key frame may have been lost: the viewer acknowledges frames, but has acknowledged none yet.
     var lacksFirstFrame: Bool {
-        guard let connected = liveness.connected, sender.hasReferences, !sender.hasAcknowledged else { return false }
+        guard let connected = connection.liveness.connected, sender.hasReferences, !sender.hasAcknowledged else {
+            return false
+        }
         return MonotonicClock.now - connected < .seconds(3)
     }
 

@@ -3,6 +3,7 @@ import Identifiers
 import Identity
 import MediaCore
 import MediaEngine
+import PeerConnection
 import PeerEngine
 
 /// The sessions of a broadcast's viewers by id, and the totals of ended sessions.
@@ -14,7 +15,7 @@ struct ViewerRoster {
     private var numbers: [SessionID: Int] = [:]
     private var opened = 0
     /// The totals of ended sessions.
-    private(set) var past = ViewerTotals()
+    private var past = ViewerTotals()
 
     init(places: [ViewerPlaces]) { self.places = places }
 
@@ -58,10 +59,15 @@ struct ViewerRoster {
         return Array(peers.values)
     }
 
+    /// Those of ended sessions, too.
+    func totals(now: MediaInstant) -> ViewerTotals {
+        peers.values.reduce(into: past) { $0.add($1, now: now) }
+    }
+
     /// The sessions that have no connection yet.
     func halfOpen(now: MediaInstant) -> [HalfOpenDisplacement.Session<SessionID, AddressKey>] {
         peers.values.compactMap { peer in
-            peer.liveness.waiting(now).map {
+            peer.connection.liveness.waiting(now).map {
                 .init(id: peer.id, address: PeerAddress(peer.viewer.address).key, waited: $0)
             }
         }
@@ -80,31 +86,22 @@ struct ViewerRoster {
     /// Returns what the decoders of an encoding's viewers can store. Allocates nothing.
     func referencePolicy(of encoding: EncodingID, now: MediaInstant) -> LongTermReferencePolicy {
         var policy = LongTermReferencePolicy(allowsRecoveryFrames: false, mayStore: true)
-        for peer in peers.values where peer.isConnected && peer.hasReferences && peer.uses(encoding) {
+        for peer in peers.values where peer.isConnected && peer.sender.hasReferences && peer.uses(encoding) {
             policy.allowsRecoveryFrames = true
-            policy.mayStore = policy.mayStore && !peer.awaitsAcknowledgement(now: now)
+            policy.mayStore = policy.mayStore && !peer.sender.awaitsAcknowledgement(now: now)
         }
         return policy
     }
 }
 
-/// The totals of several sessions.
-struct ViewerTotals {
-    var packets = 0
-    var bytes = 0
-    var retransmissions = 0
-    var badPackets = 0
-    var keyframeRequests = 0
-    var freezes = 0
-    var freezeTime = MediaDuration.zero
-
+extension ViewerTotals {
     mutating func add(_ peer: ViewerPeer, now: MediaInstant) {
-        let statistics = peer.statistics
-        let held = peer.heldBack(now: now)
+        let statistics = peer.sender.statistics
+        let held = peer.frames.freezeMeter.figures(now: now)
         packets += statistics.packetsSent
         bytes += statistics.bytesSent
         retransmissions += statistics.retransmission.packets
-        badPackets += peer.badPackets
+        badPackets += peer.connection.badPackets
         keyframeRequests += statistics.video.keyframeRequests
         freezes += held.count
         freezeTime = freezeTime + held.time

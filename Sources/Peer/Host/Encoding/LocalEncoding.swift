@@ -33,18 +33,9 @@ public final class LocalEncoding: Sendable {
         source: sending any ScreenSource, encoder: sending any VideoEncoder, audio inputs: [AudioInput],
         framesPerSecond: Int, maximumBitrate: Bitrate
     ) throws(CodecFailure) {
-        let frames = FrameQueues()
-        let packets = FrameQueue<AudioPacketInfo>(capacity: 32, bytes: 2_048)
-        pipelines = MediaPipelines(
-            frames: frames, packets: packets,
-            video: VideoPipeline(
-                source: source, encoder: encoder, limits: .init(framesPerSecond: framesPerSecond),
-                bitrate: maximumBitrate, frames: frames, clock: { MonotonicClock.now }),
-            audio: try inputs.enumerated().map { (track, input) throws(CodecFailure) in
-                AudioPipeline(
-                    track: track, kind: input.kind, source: input.source, encoder: try input.makeEncoder(),
-                    packets: packets)
-            })
+        pipelines = try MediaPipelines(
+            source: source, encoder: encoder, audio: inputs, limits: .init(framesPerSecond: framesPerSecond),
+            bitrate: maximumBitrate)
         target = Mutex(EncodingTarget(bitrate: maximumBitrate))
         setBitrate(maximumBitrate)
     }
@@ -52,18 +43,8 @@ public final class LocalEncoding: Sendable {
     /// Starts the threads.
     /// - Parameter report: called on any of them.
     public func start(_ report: @escaping @Sendable (Event) -> Void) {
-        pipelines.video.start(framesReady: { [self] in passFrames() }, failed: { report(.videoEnded($0)) })
-        for track in pipelines.audio {
-            let name = track.name
-            do throws(SourceFailure) {
-                try track.start(
-                    packetsReady: { [self] in passPackets() }, ended: { report(.audioEnded(name, $0)) },
-                    changed: { report(.audioChanged(name, $0)) })
-                if track.state.isCaptured { report(.audioStarted(name, summary: track.summary)) }
-            } catch {
-                report(.audioNotStarted(name, error))
-            }
-        }
+        pipelines.start(
+            framesReady: { [self] in passFrames() }, packetsReady: { [self] in passPackets() }, report: report)
     }
 
     /// Adds a sink, which gets all media from the next key frame on. `stop` closes it.
@@ -98,12 +79,7 @@ public final class LocalEncoding: Sendable {
 
     /// Ends the threads and closes the sinks. May be called twice.
     public func stop() async {
-        let audio = pipelines.audio
-        // Stopping a source blocks until its thread has ended.
-        if let ending = try? NamedThread.start("ending", { for track in audio { track.stop() } }) {
-            await ending.ended()
-        }
-        await pipelines.video.stop()
+        await pipelines.stop()
         let open = sinks.withLock { sinks in
             defer { sinks = Sinks(receivers: [], isStopped: true) }
             return sinks.receivers.map(\.sink)
@@ -138,9 +114,7 @@ public final class LocalEncoding: Sendable {
     /// A muted track passes nothing.
     /// - Returns: false if there is no track of this kind.
     public func setAudioMuted(_ kind: MediaTrackKind, _ isMuted: Bool) -> Bool {
-        let tracks = pipelines.audio.filter { $0.kind == kind }
-        for track in tracks { _ = track.setMuted(isMuted) }
-        return !tracks.isEmpty
+        pipelines.setMuted(kind, isMuted).isKnown
     }
 
     // MARK: Media

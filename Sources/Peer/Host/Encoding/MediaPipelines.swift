@@ -20,6 +20,61 @@ package struct MediaPipelines: EncodedMediaSource {
         self.audio = audio
     }
 
+    /// Makes the threads and queues for a screen and its audio tracks.
+    init(
+        source: sending any ScreenSource, encoder: sending any VideoEncoder, audio inputs: [AudioInput],
+        limits: VideoPipeline.Limits, bitrate: Bitrate
+    ) throws(CodecFailure) {
+        let (frames, packets) = (FrameQueues(), FrameQueue<AudioPacketInfo>(capacity: 32, bytes: 2_048))
+        self.init(
+            frames: frames, packets: packets,
+            video: VideoPipeline(
+                source: source, encoder: encoder, limits: limits, bitrate: bitrate, frames: frames,
+                clock: { MonotonicClock.now }),
+            audio: try inputs.enumerated().map { (track, input) throws(CodecFailure) in
+                AudioPipeline(
+                    track: track, kind: input.kind, source: input.source, encoder: try input.makeEncoder(),
+                    packets: packets)
+            })
+    }
+
+    /// Starts the threads.
+    /// - Parameter report: called on any of them.
+    func start(
+        framesReady: @escaping @Sendable () -> Void, packetsReady: @escaping @Sendable () -> Void,
+        report: @escaping @Sendable (LocalEncoding.Event) -> Void
+    ) {
+        video.start(framesReady: framesReady, failed: { report(.videoEnded($0)) })
+        for track in audio {
+            let name = track.name
+            do throws(SourceFailure) {
+                try track.start(
+                    packetsReady: packetsReady, ended: { report(.audioEnded(name, $0)) },
+                    changed: { report(.audioChanged(name, $0)) })
+                if track.state.isCaptured { report(.audioStarted(name, summary: track.summary)) }
+            } catch {
+                report(.audioNotStarted(name, error))
+            }
+        }
+    }
+
+    /// Ends the threads, and returns when they have ended.
+    func stop() async {
+        // Stopping a source blocks until its thread ends, so it is done on another thread, or on this one if there is
+        // none.
+        let stopAudio: @Sendable () -> Void = { [audio] in for track in audio { track.stop() } }
+        if let thread = try? NamedThread.start("ending", stopAudio) { await thread.ended() } else { stopAudio() }
+        await video.stop()
+    }
+
+    /// Mutes the tracks of this kind, or ends that.
+    /// - Returns: whether there are any, and whether that has changed one.
+    func setMuted(_ kind: MediaTrackKind, _ isMuted: Bool) -> (isKnown: Bool, isChanged: Bool) {
+        let tracks = audio.filter { $0.kind == kind }
+        let changed = tracks.filter { $0.setMuted(isMuted) }
+        return (!tracks.isEmpty, !changed.isEmpty)
+    }
+
     /// Passes the decision to the video and audio threads. May be called from any thread.
     package func apply(_ decision: EncoderPolicy.Decision) {
         video.change {

@@ -38,15 +38,11 @@ public final class ScreenRecording: ControllableBroadcast {
     }
 
     private func handle(_ event: LocalEncoding.Event) {
-        switch event {
-        case .videoEnded(let failure):
+        if case .videoEnded(let failure) = event {
             let reason = EndReason(.sourceGone, failure.message, remedy: failure.remedy)
             Task { await self.stop(reason) }
-        case .audioStarted(let track, let summary): emit(.sharing(track + ": " + summary))
-        case .audioNotStarted(let track, let failure):
-            emit(.notice(.media(.audioMissing(track: track, failure))))
-        case .audioEnded(let track, let failure): emit(.notice(.media(.audioEnded(track: track, failure))))
-        case .audioChanged(let track, let change): emit(.audioSource(track, change))
+        } else if let event = BroadcastEvent(event) {
+            emit(event)
         }
     }
 
@@ -115,7 +111,7 @@ public final class ScreenRecording: ControllableBroadcast {
         var statistics = HostStatistics(video: encoding.statistics)
         statistics.destination = .file
         statistics.connected = 1
-        statistics.bytesSent = statistics.video.bytes
+        statistics.sent.bytes = statistics.video.bytes
         statistics.isPaused = isPaused
         statistics.audio = encoding.audioTracks
         return statistics

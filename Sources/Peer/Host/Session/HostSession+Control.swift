@@ -29,10 +29,9 @@ extension HostSession {
     /// - Returns: false if the broadcast has no such track.
     @discardableResult
     public func setAudioMuted(_ kind: MediaTrackKind, _ isMuted: Bool) -> Bool {
-        let tracks = pipelines.audio.filter { $0.kind == kind }
-        let changed = tracks.filter { $0.setMuted(isMuted) }
-        if !changed.isEmpty { emit(.audioMuted(kind, isMuted: isMuted)) }
-        return !tracks.isEmpty
+        let tracks = pipelines.setMuted(kind, isMuted)
+        if tracks.isChanged { emit(.audioMuted(kind, isMuted: isMuted)) }
+        return tracks.isKnown
     }
 
     // MARK: Viewers

@@ -8,20 +8,15 @@ extension HostSession {
         _ sink: any EncodedMediaSink, demandsMedia: Bool, records: Bool
     ) async throws(MediaSinkFailure) {
         state.with { $0.sinks.append(sink) }
-        let outcome = await core.ifRunning { broadcast -> MediaSinkFailure? in
-            do throws(MediaSinkFailure) {
+        let added = await core.ifRunning { broadcast in
+            Result { () throws(MediaSinkFailure) in
                 try broadcast.add(sink, demandsMedia: demandsMedia, records: records)
-                return nil
-            } catch {
-                return error
             }
         }
-        guard case .some(.none) = outcome else {
-            // Refused, or the broadcast has ended meanwhile.
-            await remove(sink)
-            if case .some(.some(let failure)) = outcome { throw failure }
-            return
-        }
+        if case .success = added { return }
+        // Refused, or the broadcast has ended meanwhile.
+        await remove(sink)
+        if case .failure(let failure) = added { throw failure }
     }
 
     public func remove(_ sink: any EncodedMediaSink) async {

@@ -51,21 +51,12 @@ public final class HostSession: Sendable {
         self.descriptors = descriptors
         let loop = EventLoop(name: "net-0")
         self.loop = loop
-        let frames = FrameQueues()
-        let packets = FrameQueue<AudioPacketInfo>(capacity: 32, bytes: 2_048)
         let settings = configuration.broadcastSettings(
             identity, inputs.map { .init(kind: $0.kind, hasSilenceSuppression: $0.hasSilenceSuppression) }, descriptors)
-        pipelines = MediaPipelines(
-            frames: frames, packets: packets,
-            video: VideoPipeline(
-                source: source, encoder: encoder,
-                limits: .init(framesPerSecond: configuration.framesPerSecond, contentHint: configuration.contentHint),
-                bitrate: configuration.maximumBitrate, frames: frames, clock: { MonotonicClock.now }),
-            audio: try inputs.enumerated().map { (track, input) throws(CodecFailure) in
-                AudioPipeline(
-                    track: track, kind: input.kind, source: input.source, encoder: try input.makeEncoder(),
-                    packets: packets)
-            })
+        pipelines = try MediaPipelines(
+            source: source, encoder: encoder, audio: inputs,
+            limits: .init(framesPerSecond: configuration.framesPerSecond, contentHint: configuration.contentHint),
+            bitrate: configuration.maximumBitrate)
         let pipelines = pipelines
         let core = LoopBound(
             loop, making: { Broadcast(loop: loop, settings: settings, source: pipelines) })
@@ -200,20 +191,12 @@ public final class HostSession: Sendable {
 
     func startPipelines() {
         let (video, audio) = wakeups.read { ($0.video, $0.audio) }
-        pipelines.video.start(framesReady: { video.signal() }) { [weak self] failure in
-            // A separate task is needed: stopping waits for the video thread, and failures are reported on that thread.
-            Task { await self?.stop(EndReason(.sourceGone, failure.message, remedy: failure.remedy)) }
-        }
-        for track in pipelines.audio {
-            let name = track.name
-            do throws(SourceFailure) {
-                try track.start(
-                    packetsReady: { audio.signal() },
-                    ended: { [emit] failure in emit(.notice(.media(.audioEnded(track: name, failure)))) },
-                    changed: { [emit] change in emit(.audioSource(name, change)) })
-                if track.state.isCaptured { emit(.sharing(name + ": " + track.summary)) }
-            } catch {
-                emit(.notice(.media(.audioMissing(track: name, error))))
+        pipelines.start(framesReady: { video.signal() }, packetsReady: { audio.signal() }) { [weak self, emit] event in
+            if case .videoEnded(let failure) = event {
+                // A separate task is needed: stopping waits for the video thread, which reports this.
+                Task { await self?.stop(EndReason(.sourceGone, failure.message, remedy: failure.remedy)) }
+            } else if let event = BroadcastEvent(event) {
+                emit(event)
             }
         }
     }
@@ -232,11 +215,7 @@ public final class HostSession: Sendable {
             await tunnel.stop()
         case .publication(let publication): await publication.client.close(reason)
         }
-        // Stopping a source blocks until its thread ends, so it is done on another thread, or on this one if there is
-        // none.
-        let stopAudio: @Sendable () -> Void = { [pipelines] in for track in pipelines.audio { track.stop() } }
-        if let thread = try? NamedThread.start("ending", stopAudio) { await thread.ended() } else { stopAudio() }
-        await pipelines.video.stop()
+        await pipelines.stop()
         await core.performAndWait { $0.end($1) }
         await closeSinks()
         await server?.stop()
