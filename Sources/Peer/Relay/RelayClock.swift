@@ -19,7 +19,7 @@ struct RelayClock {
     /// - Parameters:
     ///   - rate: ticks of `timestamp` a second.
     ///   - captured: by the publisher's sender reports; nil before the first.
-    /// - Returns: when it was captured; later than what came before on the track.
+    /// - Returns: when it was captured; later than what came before on the track, unless that is too far ahead of now.
     mutating func instant(
         track: Int, timestamp: UInt32, rate: Int64, captured: MediaInstant?, now: MediaInstant
     ) -> MediaInstant {
@@ -36,7 +36,7 @@ struct RelayClock {
         } else if !Self.isNear(instant, now) {
             instant = now
         }
-        if let last { instant = max(instant, last.instant + .milliseconds(1)) }
+        if let last, Self.isNear(last.instant, now) { instant = max(instant, last.instant + .milliseconds(1)) }
         tracks[track] = Track(timestamp: timestamp, instant: instant)
         return instant
     }

@@ -19,6 +19,10 @@ public final class ForwardedAudio {
     /// As `ForwardedVideo.onPackets`.
     public var onPackets: (() -> Void)?
 
+    /// What the source may put in, in packets and in bytes: all receivers are sent that, and audio is not paced. Opus has
+    /// 400 packets and 64 kB a second at most (RFC 6716 section 2.1).
+    private var rates: (packets: TokenBucket, bytes: TokenBucket)?
+
     /// As long as the least replay window of SRTP (RFC 3711 section 3.3.2): receivers refuse older packets.
     private static let capacity = 64
     /// In bytes.
@@ -45,7 +49,7 @@ public final class ForwardedAudio {
         /// It was missing.
         case late
         case tooLate
-        /// It is there already, or not a packet that can be forwarded.
+        /// It is there already, not a packet that can be forwarded, or more than a source may send.
         case refused
     }
 
@@ -110,11 +114,27 @@ public final class ForwardedAudio {
         _ payload: UnsafeRawBufferPointer, _ position: Int64, _ timestamp: RTPTimestamp, isMarked: Bool,
         _ now: MediaInstant
     ) -> Insertion {
+        guard admits(payload.count, now) else { return .refused }
         let newest = packets.newest?.position ?? -1
         packets.store(payload, at: position, timestamp: timestamp, isMarked: isMarked)
         if position > newest { arrival = now }
         onPackets?()
         return position > newest ? .newest(gap: Int(position &- newest &- 1)) : .late
+    }
+
+    private func admits(_ bytes: Int, _ now: MediaInstant) -> Bool {
+        var rates =
+            rates
+            ?? (TokenBucket(burst: 64, rate: 500, now: now), TokenBucket(burst: 64_000, rate: 80_000, now: now))
+        rates.packets.refill(now)
+        rates.bytes.refill(now)
+        let isAdmitted = rates.packets.has() && rates.bytes.has(Double(bytes))
+        if isAdmitted {
+            rates.packets.take()
+            rates.bytes.take(Double(bytes))
+        }
+        self.rates = rates
+        return isAdmitted
     }
 
     /// Begins a timeline with this packet, which follows the newest one by the time since that came.

@@ -2,15 +2,18 @@ import MediaCore
 import RTPWire
 
 /// Sends one Opus stream to a receiver (RFC 7587), with RED (RFC 2198) where negotiated: packets of its own, or those of
-/// a forwarded stream under its own sequence numbers. Audio is not paced. Overflow of the 16 packets that wait: the
-/// oldest is dropped.
+/// a forwarded stream under its own sequence numbers. Audio is not paced. At most 16 packets wait, or 64 of a forwarded
+/// stream: then the oldest is dropped.
 struct AudioTrack {
     let stream: AudioStreamParameters
     private static let capacity = 16
     /// Nearly all Opus packets fit.
     private static let usualPacket = 512
     /// Bytes of a packet's header at most.
-    private static let headerRoom = 64
+    private let headerRoom: Int
+    /// A longer gap between the packets of a forwarded stream is not passed on: receivers take a packet that follows
+    /// more than 2^15 missing ones for an old one (RFC 3711 section 3.3.1). None that is missing longer is sent late.
+    private static let longestGap: Int64 = 64
     private let forwarded: ForwardedAudio?
     private let packets: OpusPacketRing
     private let largestPacket: Int
@@ -54,6 +57,7 @@ struct AudioTrack {
             source?.packets
             ?? OpusPacketRing(capacity: Self.capacity, slotBytes: min(Self.usualPacket, slotBytes))
         largestPacket = slotBytes
+        headerRoom = max(64, 40 &+ stream.mid.utf8.count)
         waiting = packets.end..<packets.end
         timestampOffset = RTPTimestamp(UInt32.random(in: .min ... .max, using: &random))
         nextSequence = Int64(UInt16.random(in: 0...0x7FFF, using: &random))
@@ -88,7 +92,7 @@ struct AudioTrack {
     }
 
     private mutating func take() {
-        let oldest = max(waiting.lowerBound, packets.end &- Int64(Self.capacity))
+        let oldest = max(waiting.lowerBound, packets.end &- Int64(packets.capacity))
         dropped &+= Int(oldest &- waiting.lowerBound)
         waiting = oldest..<packets.end
     }
@@ -101,7 +105,7 @@ struct AudioTrack {
         numbering = nil
     }
 
-    private func fits(_ length: Int) -> Bool { length &+ Self.headerRoom <= largestPacket }
+    private func fits(_ length: Int) -> Bool { length &+ headerRoom <= largestPacket }
 
     /// The RTP timestamp of the next packet. Within a talk spurt it advances by the packet's samples, so that jitter of
     /// the capture clock (up to 40 ms) is inaudible. After a gap it follows the capture clock, and the marker bit is
@@ -130,8 +134,7 @@ struct AudioTrack {
         while let number = waiting.first {
             waiting = (number &+ 1)..<waiting.upperBound
             guard let content = packets.packet(stored: number) else { continue }
-            let numbering =
-                numbering ?? Numbering(first: content.position, shift: nextSequence &- content.position)
+            let numbering = numbering(at: content.position)
             self.numbering = numbering
             guard content.position >= numbering.first else { continue }
             let sequence = content.position &+ numbering.shift
@@ -140,6 +143,11 @@ struct AudioTrack {
                 content: content, sequence: sequence, first: numbering.first, bytes: packets.bytes(content))
         }
         return nil
+    }
+
+    private func numbering(at position: Int64) -> Numbering {
+        if let numbering, position &+ numbering.shift <= nextSequence &+ Self.longestGap { return numbering }
+        return Numbering(first: position, shift: nextSequence &- position)
     }
 
     /// Writes the RTP packet of an Opus packet.
@@ -177,7 +185,7 @@ struct AudioTrack {
 
     /// How many of the packets at these distances can be carried again: adjacent in time, and within the limits of RED.
     private func fitting(_ distances: RedundancyDistances, _ packet: Packet) -> Int {
-        var left = largestPacket &- Self.headerRoom &- packet.bytes.count &- RedundantPayload.lastHeaderLength
+        var left = largestPacket &- headerRoom &- packet.bytes.count &- RedundantPayload.lastHeaderLength
         var count = 0
         while count < distances.count {
             let distance = distances[count]
