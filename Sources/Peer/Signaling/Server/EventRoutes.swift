@@ -37,6 +37,20 @@ struct EventSelection {
     }
 }
 
+/// A stream from its response's head on. It is closed at the latest when its response is released, whose body may never
+/// have been asked for.
+private final class OpenStream: Sendable {
+    let stream: EventStreams.Stream
+    private let streams: EventStreams
+
+    init(_ streams: EventStreams, _ owner: TokenHash, _ session: SessionID?) {
+        self.streams = streams
+        stream = streams.open(owner, session: session)
+    }
+
+    deinit { streams.close(stream.id) }
+}
+
 /// The event streams of a broadcast's viewers, or of a service's hosts.
 struct EventRoutes: Sendable {
     let server: SignalingService
@@ -116,9 +130,11 @@ struct EventRoutes: Sendable {
         let sessions: @Sendable () -> [SessionID] = { [sessions] in session.map { [$0] } ?? sessions(owner) }
         let beat = TimeAmount(server.configuration.heartbeat)
         server.count { $0.eventStreams += 1 }
+        // Opened before the response's head is sent, or events that are sent before its body begins would be lost.
+        let open = OpenStream(streams, owner, session)
+        begin(owner, session, open.stream.id)
         return ResponseBody { writer in
-            let stream = streams.open(owner, session: session)
-            begin(owner, session, stream.id)
+            let stream = open.stream
             await delegate.eventStreamChanged(isOpen: true, sessions: sessions())
             connection.closed.whenComplete { result in
                 // An outage between a relay and this host says nothing about the viewer.
