@@ -25,7 +25,7 @@ extension HostCommand {
     }
 
     /// The broadcast's name.
-    var ownName: String { name ?? OwnName.text }
+    var ownName: String { name ?? DefaultName.text }
 
     /// Asks what to share where there is a choice: in the terminal, or in a window if this was started from the
     /// desktop.

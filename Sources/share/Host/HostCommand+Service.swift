@@ -89,7 +89,7 @@ extension HostCommand {
             purpose: purpose, values: try FieldValues(arguments: field, files: fieldFile).values(),
             isWanted: { run.ending.with { $0 } == nil })
         // Other programs see that it asks.
-        let asking = AskingBroadcast(service: manifest.id.text)
+        let asking = PendingBroadcast(service: manifest.id.text)
         let control = makeControl(
             asking, id: .random(), source: asking.summary, service: manifest.id.text, clips: nil, camera: nil,
             stop: { run.stop($0) })

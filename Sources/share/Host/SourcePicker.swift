@@ -8,7 +8,7 @@ import X11Capture
 /// Asks the host's user in the terminal what to share, where there is a choice and `--source` is omitted.
 struct SourcePicker {
     /// The first one is the answer if the user presses Enter.
-    let choices: [SourceLine]
+    let choices: [SourceEntry]
 
     /// The whole screen, each monitor if there are several, the windows, and the cameras.
     /// - Parameter cameras: finds them; only called if there is a choice.
@@ -18,7 +18,7 @@ struct SourcePicker {
         if monitors.count < 2 { monitors = [] }
         let all = monitors + found.windows.map { ShareableSource($0) }
         guard !all.isEmpty else { return nil }
-        choices = [SourceLine(wholeScreen: found.monitors)] + (all + cameras()).map { SourceLine($0) }
+        choices = [SourceEntry(wholeScreen: found.monitors)] + (all + cameras()).map { SourceEntry($0) }
     }
 
     /// - Returns: nil if the user has ended the input, or wants nothing.

@@ -111,7 +111,7 @@ struct JoinCommand: ParsableCommand {
             }, emit: { [window, isMirror] in reporter.report($0, window: window, isMirror: isMirror) })
         if mute || isMirror { playback.setMuted(true) }
         let viewer = PeerViewer(
-            link, identity: identity, name: name ?? OwnName.text, servers: servers,
+            link, identity: identity, name: name ?? DefaultName.text, servers: servers,
             usesOnlyRelays: serverOptions.relayOnly, records: !keep.isEmpty,
             emit: { [window, isMirror] event in
                 if case .named(let name) = event { kept.setName(name) }

@@ -12,7 +12,7 @@ import ShareKit
 import VPXCodec
 
 /// What `share record --screen` records.
-struct OwnScreenOptions: ParsableArguments {
+struct ScreenRecordingOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp("What to record, as for share host; the screen if omitted.", valueName: "source"),
         transform: HostCommand.captureSource)

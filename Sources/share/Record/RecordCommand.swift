@@ -31,7 +31,7 @@ struct RecordCommand: ParsableCommand {
     @Flag(help: "Record your own screen instead of a broadcast.")
     var screen = false
 
-    @OptionGroup(title: "Options of --screen", visibility: HelpScope.rest) var screenOptions: OwnScreenOptions
+    @OptionGroup(title: "Options of --screen", visibility: HelpScope.rest) var screenOptions: ScreenRecordingOptions
 
     @Flag(
         help: .common(
@@ -102,7 +102,7 @@ struct RecordCommand: ParsableCommand {
         }
         Signals.handle { reporter.end(EndReason(.stopped, "ended by \($0)")) }
         let viewer = PeerViewer(
-            link, identity: identity, name: name ?? OwnName.text, servers: servers,
+            link, identity: identity, name: name ?? DefaultName.text, servers: servers,
             usesOnlyRelays: serverOptions.relayOnly, records: true,
             emit: { event in
                 if case .named(let name) = event { recorder.setTitle(name) }
@@ -128,7 +128,7 @@ struct RecordCommand: ParsableCommand {
         }
         CutOffRecordings.report()
         let settings = RecordWatch.Settings(
-            folder: folder, identity: try makeIdentity(), name: name ?? OwnName.text,
+            folder: folder, identity: try makeIdentity(), name: name ?? DefaultName.text,
             servers: try serverOptions.servers(), usesOnlyRelays: serverOptions.relayOnly, split: split?.split)
         let output = DataOutput(isJSON: json)
         let watches = RecordWatches(all.map { RecordWatch($0, settings, output) })

@@ -31,12 +31,12 @@ struct SourcesCommand: ParsableCommand {
         try complaining { () throws(CommandError) in
             if let pictures { try makeFolder(pictures) }
             let (sources, failure) = ShareableSource.all(display: display)
-            var (lines, areWritten) = (sources.map { SourceLine($0) }, true)
+            var (lines, areWritten) = (sources.map { SourceEntry($0) }, true)
             if let pictures {
                 for index in lines.indices where !writePicture(of: &lines[index], in: pictures) { areWritten = false }
             }
             let sound = blocking { try? await SoundSource.available() } ?? []
-            lines += sound.map(SourceLine.init)
+            lines += sound.map(SourceEntry.init)
             if let failure {
                 guard !lines.isEmpty else {
                     throw CommandError(sentence: failure.message, remedy: failure.remedy, status: .noDisplay)
@@ -60,7 +60,7 @@ struct SourcesCommand: ParsableCommand {
     }
 
     /// - Returns: false if the picture could not be written.
-    private func writePicture(of line: inout SourceLine, in folder: String) -> Bool {
+    private func writePicture(of line: inout SourceEntry, in folder: String) -> Bool {
         do throws(ShareableSource.PictureFailure) {
             try line.shareable?.writePicture(in: folder, display: display)
             return true
@@ -78,7 +78,7 @@ struct SourcesCommand: ParsableCommand {
 }
 
 /// One source of the list.
-struct SourceLine {
+struct SourceEntry {
     /// What `share host` takes.
     let id: String
     /// Of the whole screen, a monitor, a window or a camera.

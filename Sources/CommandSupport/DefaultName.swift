@@ -1,7 +1,7 @@
 import Foundation
 
 /// The name of a host or viewer whose user gives none.
-package enum OwnName {
+package enum DefaultName {
     /// "ann@laptop": the login name, and the name of this machine without its domain.
     package static var text: String {
         var bytes = [CChar](repeating: 0, count: 256)

@@ -4,7 +4,7 @@ import MediaCore
 import PeerConnection
 
 /// What `share status` and `share stop` see of a host whose user has not agreed yet: nothing is captured.
-final class AskingBroadcast: ControllableBroadcast {
+final class PendingBroadcast: ControllableBroadcast {
     let summary: String
 
     init(service: String) { summary = "nothing yet: asks whether to broadcast to \(service)" }
