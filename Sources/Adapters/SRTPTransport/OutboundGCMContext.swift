@@ -75,8 +75,8 @@ final class OutboundGCMContext {
     /// - Parameters:
     ///   - slot: `length` bytes, of which the header has `headerLength`, with room for the tag behind them.
     /// - Returns: the length with the tag.
-    /// - Throws: `.replay` unless the sequence number follows those of the SSRC before it, or was left out among the last
-    ///   64: two packets under one nonce reveal the authentication key.
+    /// - Throws: `.replay` unless the sequence number follows those of the SSRC before it, or was left out among the
+    ///   last 64: two packets under one nonce reveal the authentication key.
     func protect(_ slot: UnsafeMutableRawPointer, length: Int, headerLength: Int) throws(SRTPFailure) -> Int {
         let sequence = slot.loadUnaligned(fromByteOffset: 2, as: UInt16.self)
         let ssrc = slot.loadUnaligned(fromByteOffset: 8, as: UInt32.self)

@@ -37,6 +37,9 @@ public struct EndReason: Error, Sendable, Equatable {
         self.remedy = remedy
     }
 
+    /// The reason for a session whose screen, or whose window, is gone.
+    package init(_ failure: SourceFailure) { self.init(.sourceGone, failure.message, remedy: failure.remedy) }
+
     /// The reason for a session without a connection.
     package init(_ report: ConnectivityReport, other: String) {
         self.init(.noRoute, report.sentence(other: other), remedy: report.remedy(other: other))

@@ -39,9 +39,8 @@ extension RelayedBroadcast {
         let (_, media, captured) = note(
             packet.track, timestamp: packet.rtpTimestamp, rate: Int64(AudioFormat.sampleRate),
             captured: packet.captured)
-        guard let media, packet.track < media.audioTracks else { return }
-        media.packets.assumeIsolated {
-            $0.audio[packet.track].note(rtpTimestamp: packet.rtpTimestamp, captured: captured)
+        media?.packets.assumeIsolated {
+            $0.track(packet.track)?.note(rtpTimestamp: packet.rtpTimestamp, captured: captured)
         }
     }
 

@@ -43,7 +43,6 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
     struct Media: Sendable {
         /// Nil without video.
         var codec: VideoCodec?
-        var audioTracks: Int
         var packets: LoopBound<ForwardedMedia>
     }
 
@@ -247,8 +246,7 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
         video?.onPackets = onPackets
         for track in audio { track.onPackets = onPackets }
         return Media(
-            codec: format.video, audioTracks: audio.count,
-            packets: LoopBound(loop, ForwardedMedia(video: video, audio: audio)))
+            codec: format.video, packets: LoopBound(loop, ForwardedMedia(video: video, audio: audio)))
     }
 
     /// Of tracks of which the publisher says nothing. Further tracks are ignored.

@@ -173,7 +173,7 @@ struct JoinCommand: ParsableCommand {
         do throws(SourceFailure) {
             return EndReason(.stopped, try window.run() == .closedByUser ? "you left" : "the session is over")
         } catch {
-            return EndReason(.sourceGone, error.message, remedy: error.remedy)
+            return EndReason(error)
         }
     }
 

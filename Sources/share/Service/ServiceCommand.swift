@@ -240,7 +240,7 @@ struct ServiceCommand: ParsableCommand {
             ending.change { $0 = $0 ?? EndReason(.stopped, "you closed the window") }
             WindowMemory.keep(window)
         } catch {
-            ending.change { $0 = $0 ?? EndReason(.sourceGone, error.message, remedy: error.remedy) }
+            ending.change { $0 = $0 ?? EndReason(error) }
         }
     }
 }

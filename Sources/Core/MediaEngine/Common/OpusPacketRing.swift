@@ -3,7 +3,8 @@ import RTPWire
 
 /// The newest Opus packets of one stream, by their positions in it: for the packets that carry them, and for later ones
 /// that carry them again (RED). A ring; its oldest packets are overwritten.
-/// - Isolation: confined to one thread, but several may read while nothing is stored. Allocates in `init` and `enlarge`.
+/// - Isolation: confined to one thread, but several may read while nothing is stored. Allocates in `init` and
+///   `enlarge`.
 final class OpusPacketRing {
     struct Packet {
         /// In the stream: consecutive, also for packets that are missing.
@@ -42,6 +43,9 @@ final class OpusPacketRing {
         mask = Int64(capacity - 1)
     }
 
+    /// -1 before the first packet.
+    var newestPosition: Int64 { newest?.position ?? -1 }
+
     /// The longest packet in bytes.
     var slotBytes: Int { slab.slotBytes }
 
@@ -54,7 +58,7 @@ final class OpusPacketRing {
 
     /// Whether a packet of this position is missing, and not too old for the ring.
     func lacks(_ position: Int64) -> Bool {
-        guard position >= 0, position > (newest?.position ?? -1) &- Int64(capacity) else { return false }
+        guard position >= 0, position > newestPosition &- Int64(capacity) else { return false }
         return packets[Int(position & mask)].position != position
     }
 
@@ -68,7 +72,7 @@ final class OpusPacketRing {
             samplesPerChannel: OpusPacket.samplesPerChannel(bytes), isMarked: isMarked)
         order[Int(end & mask)] = position
         end &+= 1
-        if position > newest?.position ?? -1 { newest = packets[index] }
+        if position > newestPosition { newest = packets[index] }
     }
 
     /// The packet of a position; nil if it is missing or was overwritten.

@@ -8,7 +8,8 @@ import RTPWire
 /// and conceal it. A late packet is sent under the number that it leaves out, while the ring has a place for it.
 ///
 /// Positions and timestamps go on when another source begins, so one source is the continuation of the other.
-/// - Isolation: as for ``ForwardedVideo``; `MediaSender.skipForwardedAudio` only reads it, too. Allocates only in `init`.
+/// - Isolation: as for ``ForwardedVideo``; `MediaSender.skipForwardedAudio` only reads it, too. Allocates only in
+///   `init`.
 public final class ForwardedAudio {
     let packets = OpusPacketRing(capacity: ForwardedAudio.capacity, slotBytes: ForwardedAudio.largestPayload)
     private var numbering: Numbering?
@@ -19,9 +20,10 @@ public final class ForwardedAudio {
     /// As `ForwardedVideo.onPackets`.
     public var onPackets: (() -> Void)?
 
-    /// What the source may put in, in packets and in bytes: all receivers are sent that, and audio is not paced. Opus has
-    /// 400 packets and 64 kB a second at most (RFC 6716 section 2.1).
-    private var rates: (packets: TokenBucket, bytes: TokenBucket)?
+    /// What the source may put in, in packets and in bytes: all receivers are sent that, and audio is not paced. Opus
+    /// has 400 packets and 64 kB a second at most (RFC 6716 section 2.1).
+    private var packetRate = TokenBucket(burst: 64, rate: 500, now: MediaInstant(nanoseconds: 0))
+    private var byteRate = TokenBucket(burst: 64_000, rate: 80_000, now: MediaInstant(nanoseconds: 0))
 
     /// As long as the least replay window of SRTP (RFC 3711 section 3.3.2): receivers refuse older packets.
     private static let capacity = 64
@@ -74,7 +76,7 @@ public final class ForwardedAudio {
     ) -> Insertion {
         guard !payload.isEmpty, payload.count <= Self.largestPayload else { return .refused }
         var numbering = numbering ?? begin(sequence, timestamp, now)
-        let newest = packets.newest?.position ?? -1
+        let newest = packets.newestPosition
         if numbering.position(of: sequence) > newest, isFar(numbering.timestamp(of: timestamp), now) {
             numbering = begin(sequence, timestamp, now)
         }
@@ -115,7 +117,7 @@ public final class ForwardedAudio {
         _ now: MediaInstant
     ) -> Insertion {
         guard admits(payload.count, now) else { return .refused }
-        let newest = packets.newest?.position ?? -1
+        let newest = packets.newestPosition
         packets.store(payload, at: position, timestamp: timestamp, isMarked: isMarked)
         if position > newest { arrival = now }
         onPackets?()
@@ -123,23 +125,17 @@ public final class ForwardedAudio {
     }
 
     private func admits(_ bytes: Int, _ now: MediaInstant) -> Bool {
-        var rates =
-            rates
-            ?? (TokenBucket(burst: 64, rate: 500, now: now), TokenBucket(burst: 64_000, rate: 80_000, now: now))
-        rates.packets.refill(now)
-        rates.bytes.refill(now)
-        let isAdmitted = rates.packets.has() && rates.bytes.has(Double(bytes))
-        if isAdmitted {
-            rates.packets.take()
-            rates.bytes.take(Double(bytes))
-        }
-        self.rates = rates
-        return isAdmitted
+        packetRate.refill(now)
+        byteRate.refill(now)
+        guard packetRate.has(), byteRate.has(Double(bytes)) else { return false }
+        packetRate.take()
+        byteRate.take(Double(bytes))
+        return true
     }
 
     /// Begins a timeline with this packet, which follows the newest one by the time since that came.
     private func begin(_ sequence: Int64, _ timestamp: RTPTimestamp, _ now: MediaInstant) -> Numbering {
-        let first = (packets.newest?.position ?? -1) &+ 1
+        let first = packets.newestPosition &+ 1
         let stamp = expected(now) ?? timestamp
         let begun = Numbering(
             first: first, shift: first &- sequence, timestampShift: stamp.rawValue &- timestamp.rawValue)
@@ -162,7 +158,7 @@ public final class ForwardedAudio {
     /// Whether a packet of this position can have this timestamp beside its neighbours. It cannot if there was a pause
     /// between it and the RED packet, as its position is counted in packets of its own length.
     private func fits(_ position: Int64, _ timestamp: RTPTimestamp, _ samples: Int) -> Bool {
-        let newest = packets.newest?.position ?? -1
+        let newest = packets.newestPosition
         for step in 1..<Int64(Self.capacity) {
             guard let before = packets.packet(position &- step) else { continue }
             if before.endTimestamp.distance(to: timestamp) < 0 { return false }

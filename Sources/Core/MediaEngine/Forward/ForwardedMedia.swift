@@ -9,4 +9,7 @@ public struct ForwardedMedia {
         self.video = video
         self.audio = audio
     }
+
+    /// Nil if there is no such track.
+    public func track(_ index: Int) -> ForwardedAudio? { audio.indices.contains(index) ? audio[index] : nil }
 }

@@ -11,7 +11,8 @@ public final class MediaReceiver {
     /// - Parameters:
     ///   - seed: reserved for pseudorandom values.
     ///   - ntpEpoch: the wall clock at `now`.
-    ///   - forwarded: gets the packets as they arrive. Video frames come out, too; of audio only the newest packet, at once.
+    ///   - forwarded: gets the packets as they arrive. Video frames come out, too; of audio only the newest packet, at
+    ///     once.
     public init(
         _ parameters: ReceiverParameters, seed: UInt64, ntpEpoch: NTPTimestamp, forwarded: ForwardedMedia? = nil,
         now: MediaInstant

@@ -1,9 +1,9 @@
 import MediaCore
 import RTPWire
 
-/// Sends one Opus stream to a receiver (RFC 7587), with RED (RFC 2198) where negotiated: packets of its own, or those of
-/// a forwarded stream under its own sequence numbers. Audio is not paced. At most 16 packets wait, or 64 of a forwarded
-/// stream: then the oldest is dropped.
+/// Sends one Opus stream to a receiver (RFC 7587), with RED (RFC 2198) where negotiated: packets of its own, or those
+/// of a forwarded stream under its own sequence numbers. Audio is not paced. At most 16 packets wait, or 64 of a
+/// forwarded stream: then the oldest is dropped.
 struct AudioTrack {
     let stream: AudioStreamParameters
     private static let capacity = 16

@@ -86,7 +86,8 @@ public final class MediaSender {
     /// Whether `poll` has anything to return after a `handleRTCP`. If not, the deadline of the last `poll` still holds.
     public func isPollDue(now: MediaInstant) -> Bool { state.isPollDue(now: now) }
 
-    /// Writes several RTP packets of audio, or of forwarded video, at once: protect and send them in order, then call `poll`.
+    /// Writes several RTP packets of audio, or of forwarded video, at once: protect and send them in order, then call
+    /// `poll`.
     /// - Parameter slots: as the buffer of `poll`.
     /// - Parameter delays: gets for how long each packet could have been sent; for `ForwardedVideo.note`.
     /// - Returns: how many; 0 if there are none, or if `poll` has other packets to return first.

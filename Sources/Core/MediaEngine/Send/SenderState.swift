@@ -31,11 +31,10 @@ struct SenderState: ~Copyable {
         let first = Self.initialSequence(&random)
         retransmitter = Retransmitter(first: Self.initialSequence(&random))
         video = VideoSendStream(parameters, first: first, forwarding: source?.video, epoch: now, random: &random)
-        let audio = source?.audio ?? []
         tracks = parameters.audio.enumerated().map { index, stream in
             AudioTrack(
-                stream, forwarding: audio.indices.contains(index) ? audio[index] : nil,
-                slotBytes: parameters.maximumPacketSize, epoch: now, random: &random)
+                stream, forwarding: source?.track(index), slotBytes: parameters.maximumPacketSize, epoch: now,
+                random: &random)
         }
         bandwidth = BandwidthEstimator(
             start: parameters.startBitrate, minimum: parameters.minimumBitrate, maximum: parameters.maximumBitrate,

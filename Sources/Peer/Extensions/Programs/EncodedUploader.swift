@@ -23,7 +23,7 @@ final class EncodedUploader: SampleUploader {
     func start(_ emit: @escaping @Sendable (BroadcastEvent) -> Void) {
         encoding.start { [fail] event in
             if case .videoEnded(let failure) = event {
-                fail(EndReason(.sourceGone, failure.message, remedy: failure.remedy))
+                fail(EndReason(failure))
             } else if let event = BroadcastEvent(event) {
                 emit(event)
             }

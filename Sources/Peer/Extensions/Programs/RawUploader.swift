@@ -167,7 +167,7 @@ final class RawUploader: SampleUploader, @unchecked Sendable {
         do throws(SourceFailure) {
             try capture()
         } catch {
-            fail(EndReason(.sourceGone, error.message, remedy: error.remedy))
+            fail(EndReason(error))
         }
         screen.close()
     }

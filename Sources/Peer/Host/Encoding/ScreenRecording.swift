@@ -39,8 +39,7 @@ public final class ScreenRecording: ControllableBroadcast {
 
     private func handle(_ event: LocalEncoding.Event) {
         if case .videoEnded(let failure) = event {
-            let reason = EndReason(.sourceGone, failure.message, remedy: failure.remedy)
-            Task { await self.stop(reason) }
+            Task { await self.stop(EndReason(failure)) }
         } else if let event = BroadcastEvent(event) {
             emit(event)
         }

@@ -194,7 +194,7 @@ public final class HostSession: Sendable {
         pipelines.start(framesReady: { video.signal() }, packetsReady: { audio.signal() }) { [weak self, emit] event in
             if case .videoEnded(let failure) = event {
                 // A separate task is needed: stopping waits for the video thread, which reports this.
-                Task { await self?.stop(EndReason(.sourceGone, failure.message, remedy: failure.remedy)) }
+                Task { await self?.stop(EndReason(failure)) }
             } else if let event = BroadcastEvent(event) {
                 emit(event)
             }
