@@ -61,7 +61,7 @@ let imports = """
     Admission: MediaCore Identifiers SessionDescription Identity HTTP Crypto
     Signaling: MediaCore Identifiers SessionDescription LinuxRuntime ViewerPage Identity HTTP Admission Crypto \
         Logging HummingbirdCore NIOSSL NIOCore NIOPosix NIOHTTP1 HTTPTypes
-    WHIP: MediaCore SessionDescription LinuxRuntime HTTP Signaling NIOSSL NIOCore NIOPosix NIOHTTP1 AsyncHTTPClient
+    WHIP: MediaCore SessionDescription LinuxRuntime HTTP Signaling NIOSSL NIOCore NIOPosix NIOHTTP1
     PeerConnection: MediaCore RTPWire SessionDescription MediaEngine PeerEngine LinuxRuntime EventLoop ICETransport \
         DTLSTransport SRTPTransport Identity HTTP Admission Signaling
     Host: MediaCore Identifiers RTPWire SessionDescription MediaEngine PeerEngine LinuxRuntime EventLoop \
@@ -119,7 +119,6 @@ let products: [String: Target.Dependency] = [
     "NIOTLS": .product(name: "NIOTLS", package: "swift-nio"),
     "NIOHTTP1": .product(name: "NIOHTTP1", package: "swift-nio"),
     "HTTPTypes": .product(name: "HTTPTypes", package: "swift-http-types"),
-    "AsyncHTTPClient": .product(name: "AsyncHTTPClient", package: "async-http-client"),
     "GRDB": .product(name: "GRDB", package: "GRDB.swift"),
     "ArgumentParser": .product(name: "ArgumentParser", package: "swift-argument-parser"),
     "NIOWebSocket": .product(name: "NIOWebSocket", package: "swift-nio"),
@@ -169,7 +168,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
-        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
     ],
     targets: layers + [
         // Libraries
@@ -358,6 +356,7 @@ let package = Package(
             "WHIPTests",
             [
                 "SessionDescription", "LinuxRuntime", "HTTP", "Signaling", "WHIP", "NIOCore", "NIOPosix", "NIOHTTP1",
+                "NIOSSL", "TestSupport",
             ]),
         tests("WebMContainerTests", ["MediaCore", "Matroska", "WebMContainer", "TestSupport"]),
         tests("WindowPlayoutTests", ["MediaCore", "LinuxRuntime", "WindowPlayout", "CSDL", "TestSupport"]),

@@ -2,6 +2,8 @@ import LinuxRuntime
 import NIOCore
 import NIOHTTP1
 import NIOPosix
+import NIOSSL
+import TestSupport
 
 /// An HTTP server on loopback that answers as a test wants, and keeps what it was asked.
 final class ScriptedServer: Sendable {
@@ -69,16 +71,32 @@ final class ScriptedServer: Sendable {
     private let listener: any Channel
     private let received: Monitor<[Request]>
 
-    var url: String { "http://127.0.0.1:\(port)" }
+    private let tls: NIOSSLContext?
+
+    var url: String { "\(tls == nil ? "http" : "https")://127.0.0.1:\(port)" }
     var requests: [Request] { received.with { $0 } }
 
-    /// - Parameter answer: called on an event loop with each request.
-    init(_ answer: @escaping @Sendable (Request) -> Answer) async throws {
+    /// - Parameters:
+    ///   - certificate: of `https`; nil: the server speaks `http`.
+    ///   - answer: called on an event loop with each request.
+    init(
+        certificate: CertificateAuthority.Certificate? = nil, _ answer: @escaping @Sendable (Request) -> Answer
+    ) async throws {
+        let tls = try certificate.map { certificate in
+            try NIOSSLContext(
+                configuration: .makeServerConfiguration(
+                    certificateChain: NIOSSLCertificate.fromPEMFile(certificate.chain).map { .certificate($0) },
+                    privateKey: .privateKey(NIOSSLPrivateKey(file: certificate.key, format: .pem))))
+        }
+        self.tls = tls
         let received = Monitor<[Request]>([])
         self.received = received
         listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
+                    if let tls {
+                        try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: tls))
+                    }
                     try channel.pipeline.syncOperations.configureHTTPServerPipeline()
                     try channel.pipeline.syncOperations.addHandler(
                         Handler { request in

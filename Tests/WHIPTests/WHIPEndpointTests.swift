@@ -1,8 +1,10 @@
 import HTTP
 import NIOCore
 import NIOHTTP1
+import NIOSSL
 import SessionDescription
 import Signaling
+import TestSupport
 import Testing
 
 @testable import WHIP
@@ -49,6 +51,43 @@ import Testing
         #expect(requests[1].headers["Content-Type"] == ["application/trickle-ice-sdpfrag"])
         #expect(requests[1].headers["If-Match"] == ["*"])
         try await server.stop()
+    }
+
+    /// By `https`: the certificate has to be for the URL's name, and of an authority that is trusted.
+    @Test func aCertificateDecidesWhetherAnythingIsSent() async throws {
+        let authority = try CertificateAuthority()
+        var configuration = TLSConfiguration.makeClientConfiguration()
+        configuration.trustRoots = .file(authority.file)
+        let trust = try NIOSSLContext(configuration: configuration)
+        for (names, trust, isTrusted) in [
+            ("IP:127.0.0.1", trust, true), ("IP:127.0.0.2", trust, false), ("IP:127.0.0.1", nil, false),
+        ] {
+            let server = try await ScriptedServer(certificate: authority.issue(names)) { _ in
+                .answer(201, [("Location", "/session")], Self.answer)
+            }
+            let endpoint = try WHIPEndpoint(server.url, token: "secret", timeout: .seconds(10), trust: trust)
+            if isTrusted {
+                #expect(try await endpoint.publish("v=0").resource == server.url + "/session")
+            } else {
+                #expect(await error(endpoint)?.code == .certificateMismatch)
+            }
+            await endpoint.close()
+            #expect(server.requests.map(\.method) == (isTrusted ? [.POST, .DELETE] : []))
+            try await server.stop()
+        }
+    }
+
+    /// A server without TLS at the port of an `https` URL, and a port at which nothing listens.
+    @Test func aServerThatIsNoneIsReported() async throws {
+        let server = try await ScriptedServer { _ in .answer(201, [], Self.answer) }
+        let secure = try WHIPEndpoint("https://127.0.0.1:\(server.port)/", token: "", timeout: .seconds(10))
+        #expect(await error(secure)?.code == .certificateMismatch)
+        await secure.close()
+        #expect(server.requests.isEmpty)
+        try await server.stop()
+        let gone = try WHIPEndpoint(server.url, token: "", timeout: .seconds(10))
+        #expect(await error(gone)?.code == .unreachable)
+        await gone.close()
     }
 
     /// RFC 9725 section 4.6. The next offer ends the session of the one before.

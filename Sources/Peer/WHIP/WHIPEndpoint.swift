@@ -1,4 +1,3 @@
-import AsyncHTTPClient
 import FoundationEssentials
 public import HTTP
 import LinuxRuntime
@@ -26,11 +25,11 @@ public final class WHIPEndpoint: PublishingEndpoint {
 
     private struct Answer: Sendable {
         let url: URL
-        let status: Int
-        let headers: HTTPHeaders
-        let text: String
+        let response: HTTPAnswer
 
-        func header(_ name: String) -> String? { headers.first(name: name) }
+        var status: Int { response.status }
+        var text: String { response.text }
+        func header(_ name: String) -> String? { response.headers.first(name: name) }
     }
 
     public let name: String
@@ -42,16 +41,15 @@ public final class WHIPEndpoint: PublishingEndpoint {
     private let url: URL
     private let origin: EndpointOrigin
     private let token: String?
-    private let client: HTTPClient
     private let session = Monitor<Session?>(nil)
     private let granted = Mutex(GrantedServers.none)
     /// No session is opened any more.
     private let isClosing = Mutex(false)
     private let isClosed = Mutex(false)
 
-    private static let bodyLimit = 262_144
     private static let redirectLimit = 5
-    private let timeout: TimeAmount
+    private let timeout: Duration
+    private let trust: NIOSSLContext?
 
     /// - Parameters:
     ///   - text: the endpoint's URL.
@@ -63,9 +61,10 @@ public final class WHIPEndpoint: PublishingEndpoint {
 
     /// - Parameters:
     ///   - timeout: for each request, with its answer.
+    ///   - trust: which certificates are trusted; nil: those that the system trusts.
     ///   - lookup: of names.
     init(
-        _ text: String, token: String, timeout: TimeAmount,
+        _ text: String, token: String, timeout: Duration, trust: NIOSSLContext? = nil,
         lookup: @escaping EndpointOrigin.Lookup = { await ServerLookup.addresses(of: $0) }
     ) throws(SignalingError) {
         guard let url = URL(string: text), let host = url.host, !host.isEmpty, Self.isHTTP(url), url.user == nil,
@@ -80,26 +79,13 @@ public final class WHIPEndpoint: PublishingEndpoint {
             throw SignalingError(.refused, "the token has characters that no bearer token has")
         }
         self.timeout = timeout
+        self.trust = trust
         self.url = url
         origin = EndpointOrigin(url: url, lookup: lookup)
         self.host = host
         name = host + (url.port.map { ":\($0)" } ?? "")
         self.token = token.isEmpty ? nil : token
-        client = Self.client([:])
     }
-
-    /// - Parameter addresses: of names; others are looked up.
-    private static func client(_ addresses: [String: String]) -> HTTPClient {
-        var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
-        configuration.timeout.connect = .seconds(8)
-        configuration.httpVersion = .http1Only
-        configuration.dnsOverride = addresses
-        // A port that refuses is an answer; the pool would try it again until the time is over.
-        configuration.connectionPool.retryConnectionEstablishment = false
-        return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
-    }
-
-    deinit { if !isClosed.withLock({ $0 }) { client.shutdown { _ in } } }
 
     private static func isHTTP(_ url: URL) -> Bool { ["https", "http"].contains(url.scheme?.lowercased() ?? "") }
 
@@ -117,7 +103,7 @@ public final class WHIPEndpoint: PublishingEndpoint {
         guard answer.text.hasPrefix("v=0") else {
             throw SignalingError(.offerRefused, "its answer is no session description")
         }
-        let servers = ICEServer.servers(in: LinkHeader.parse(answer.headers["Link"]))
+        let servers = ICEServer.servers(in: LinkHeader.parse(answer.response.headers["Link"]))
         granted.withLock { $0 = GrantedServers(servers, by: host, answer.url.host ?? host) }
         let place = answer.header("Location").flatMap { URL(string: $0, relativeTo: answer.url)?.absoluteURL }
         if let place {
@@ -140,12 +126,12 @@ public final class WHIPEndpoint: PublishingEndpoint {
         guard let session = session.with({ $0 }) else { throw Self.noRestart }
         guard !session.takesNoPatch else {
             // What remains to be known is whether there is a session; 405 says nothing.
-            let status = try await send(.GET, session.url, timeout: TimeAmount(timeout)).status
+            let status = try await send(.GET, session.url, timeout: timeout).status
             throw [404, 410].contains(status) ? Self.gone : Self.noRestart
         }
         let answer = try await send(
             .PATCH, session.url, "application/trickle-ice-sdpfrag", fragment, extra: [("If-Match", "*")],
-            timeout: TimeAmount(timeout))
+            timeout: timeout)
         switch answer.status {
         case 200:
             if let tag = answer.header("ETag") { self.session.with { $0?.etag = tag } }
@@ -170,11 +156,7 @@ public final class WHIPEndpoint: PublishingEndpoint {
     public func close() async {
         isClosing.withLock { $0 = true }
         await deleteSession()
-        let isFirst = isClosed.withLock { isClosed in
-            defer { isClosed = true }
-            return !isClosed
-        }
-        if isFirst { try? await client.shutdown() }
+        isClosed.withLock { $0 = true }
     }
 
     private static let noRestart = SignalingError(.offerRefused, "it cannot restart ICE")
@@ -185,20 +167,22 @@ public final class WHIPEndpoint: PublishingEndpoint {
 
     private func send(
         _ method: HTTPMethod, _ target: URL, _ type: String? = nil, _ body: String? = nil,
-        extra: [(String, String)] = [], timeout: TimeAmount? = nil
+        extra: [(String, String)] = [], timeout: Duration? = nil
     ) async throws(SignalingError) -> Answer {
         guard !isClosed.withLock({ $0 }) else { throw Self.ended }
         var url = target
         for _ in 0...Self.redirectLimit {
-            var request = HTTPClientRequest(url: url.absoluteString)
-            request.method = method
-            request.headers = HTTPHeaders([("User-Agent", "share/1")] + extra)
-            if let type { request.headers.add(name: "Content-Type", value: type) }
-            if let token, origin.has(url) {
-                request.headers.add(name: "Authorization", value: "Bearer \(token)")
+            var headers = HTTPHeaders(extra)
+            if let type { headers.add(name: "Content-Type", value: type) }
+            if let token, origin.has(url) { headers.add(name: "Authorization", value: "Bearer \(token)") }
+            let request = HTTPClientRequest(
+                method, url, headers: headers, body: body, to: try await address(of: url), trust: trust)
+            let answer: Answer
+            do {
+                answer = Answer(url: url, response: try await request.send(timeout: timeout ?? self.timeout))
+            } catch {
+                throw Self.explain(error, url)
             }
-            if let body { request.body = .bytes(ByteBuffer(string: body)) }
-            let answer = try await exchange(request, url, timeout ?? self.timeout)
             guard [307, 308].contains(answer.status) else { return answer }
             guard let next = answer.header("Location").flatMap({ URL(string: $0, relativeTo: url)?.absoluteURL }),
                 Self.isHTTP(next), next.scheme == "https" || url.scheme == "http"
@@ -208,59 +192,20 @@ public final class WHIPEndpoint: PublishingEndpoint {
         throw SignalingError(.offerRefused, "it redirects again and again")
     }
 
-    private func exchange(
-        _ request: HTTPClientRequest, _ url: URL, _ timeout: TimeAmount
-    ) async throws(SignalingError) -> Answer {
-        let client = try await client(for: url)
-        defer { if client !== self.client { client.shutdown { _ in } } }
-        do {
-            // The client's own deadline ends with the head of the response.
-            return try await Self.within(timeout) {
-                let response = try await client.execute(request, timeout: timeout)
-                let body = try await response.body.collect(upTo: Self.bodyLimit)
-                return Answer(
-                    url: url, status: Int(response.status.code), headers: response.headers, text: String(buffer: body))
-            }
-        } catch {
-            throw Self.explain(error, url)
-        }
-    }
-
-    /// The client for a place. Another place than that of the user is connected to at the address that was looked at.
-    private func client(for url: URL) async throws(SignalingError) -> HTTPClient {
-        guard !origin.has(url), let host = url.host else { return client }
+    /// The address to connect to. Another place than that of the user is connected to at the address that was looked at.
+    private func address(of url: URL) async throws(SignalingError) -> String? {
+        guard !origin.has(url) else { return nil }
         guard let address = await origin.address(of: url) else {
             throw SignalingError(
                 .offerRefused, "it names a place that is not public, as itself is, or that is not known")
         }
-        return Self.client([host: address])
+        return address
     }
-
-    /// - Throws: what `body` throws; `HTTPClientError.deadlineExceeded` after `timeout`, when `body` has been
-    ///   cancelled.
-    private static func within(
-        _ timeout: TimeAmount, _ body: @escaping @Sendable () async throws -> Answer
-    ) async throws -> Answer {
-        try await withThrowingTaskGroup(of: Answer?.self) { group in
-            defer { group.cancelAll() }
-            group.addTask { try await body() }
-            group.addTask {
-                try await Task.sleep(for: .nanoseconds(timeout.nanoseconds))
-                return nil
-            }
-            guard let answer = try await group.next() ?? nil else { throw HTTPClientError.deadlineExceeded }
-            return answer
-        }
-    }
-
-    private static let timeouts: [HTTPClientError] = [
-        .connectTimeout, .deadlineExceeded, .readTimeout, .getConnectionFromPoolTimeout, .tlsHandshakeTimeout,
-    ]
 
     private static func explain(_ error: any Error, _ url: URL) -> SignalingError {
         let place = UntrustedText.clean(url.host ?? "", limit: 128, fallback: "the endpoint")
         switch error {
-        case let error as HTTPClientError where timeouts.contains(error):
+        case ChannelError.connectTimeout:
             return SignalingError(.timedOut, "\(place) does not answer in time")
         case let error as NIOConnectionError where error.connectionErrors.isEmpty:
             return SignalingError(
@@ -268,11 +213,11 @@ public final class WHIPEndpoint: PublishingEndpoint {
         case is NIOConnectionError, is IOError:
             return SignalingError(
                 .unreachable, "\(place) cannot be reached", remedy: "Check the address, its port and your network.")
-        case is NIOSSLError, is BoringSSLError:
+        case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError:
             return SignalingError(
                 .certificateMismatch, "\(place) has no certificate for this name that this computer trusts",
                 remedy: "Check the address. A certificate of its own has to be made known to the system.")
-        case is NIOTooManyBytesError: return SignalingError(.offerRefused, "its answer is too long")
+        case is HTTPResponseTooLong: return SignalingError(.offerRefused, "its answer is too long")
         default: return SignalingError(.connectionLost, "the connection to \(place) broke")
         }
     }
@@ -293,7 +238,7 @@ public final class WHIPEndpoint: PublishingEndpoint {
         case 409:
             return SignalingError(.tooMany, "somebody publishes there already (409)", remedy: "Try again later.")
         case 429, 503:
-            let wait = answer.headers.retryAfter
+            let wait = answer.response.retryAfter
             return SignalingError(
                 .tooMany, "it takes no more now (\(answer.status))",
                 remedy: wait.map { "Try again in \($0) s." } ?? "Try again later.", retryAfter: wait)

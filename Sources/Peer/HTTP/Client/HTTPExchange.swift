@@ -15,10 +15,10 @@ package struct HTTPAnswer: Sendable {
     package var headers: HTTPHeaders
     var body: ByteBuffer
 
-    var text: String { String(buffer: body) }
+    package var text: String { String(buffer: body) }
 
     /// The seconds of Retry-After in a response that says that the server is busy; nil: there are none.
-    var retryAfter: Int? { status == 429 || status == 503 ? headers.retryAfter : nil }
+    package var retryAfter: Int? { status == 429 || status == 503 ? headers.retryAfter : nil }
 
     /// Decodes the body as JSON; nil if it is no such document, or longer than `limit` bytes.
     package func document<Document: Decodable>(_ type: Document.Type, limit: Int = 262_144) -> Document? {
@@ -31,6 +31,9 @@ package struct HTTPAnswer: Sendable {
         headers.first(name: "Content-Type") == "application/problem+json" ? document(Problem.Document.self) : nil
     }
 }
+
+/// The body of a response has more than 262,144 bytes.
+package struct HTTPResponseTooLong: Error {}
 
 /// The channel handler of an HTTP/1.1 client connection: writes one request at a time and collects its response.
 ///
@@ -71,7 +74,6 @@ final class HTTPExchange: ChannelDuplexHandler {
         channel.writeAndFlush(request, promise: written)
     }
 
-    struct TooLong: Error {}
     struct Closed: Error {}
     /// The connection ended before anything of the response had arrived. On a connection that was idle, the server has
     /// most likely closed it meanwhile (RFC 9112 section 9.3.1).
@@ -113,7 +115,7 @@ final class HTTPExchange: ChannelDuplexHandler {
             promise.succeed(head)
         case (.body(var part), .whole):
             guard body.readableBytes + part.readableBytes <= limit else {
-                errorCaught(context: context, error: TooLong())
+                errorCaught(context: context, error: HTTPResponseTooLong())
                 return
             }
             body.writeBuffer(&part)

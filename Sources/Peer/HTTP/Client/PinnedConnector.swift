@@ -235,7 +235,7 @@ package struct PinnedConnector: Sendable {
             }
         case ChannelError.connectTimeout: return timedOut
         case NIOSSLError.uncleanShutdown: return .lost(server)
-        case is NIOSSLError, is BoringSSLError, is HTTPParserError, is HTTPExchange.TooLong:
+        case is NIOSSLError, is BoringSSLError, is HTTPParserError, is HTTPResponseTooLong:
             return .notAShareHost(server, "it does not speak HTTPS as one does")
         default: return .lost(server)
         }

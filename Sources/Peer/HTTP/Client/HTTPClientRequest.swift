@@ -1,0 +1,100 @@
+package import FoundationEssentials
+import NIOCore
+package import NIOHTTP1
+import NIOPosix
+package import NIOSSL
+
+/// A request to any web server, on a connection of its own: by `https` with a certificate that the system trusts for the
+/// URL's name, or by `http`. Redirects are answers like others.
+package struct HTTPClientRequest: Sendable {
+    let method: HTTPMethod
+    let url: URL
+    let headers: HTTPHeaders
+    let body: String?
+    let address: String?
+    let trust: NIOSSLContext?
+
+    /// - Parameters:
+    ///   - headers: beside Host, User-Agent and Content-Length.
+    ///   - address: the numeric address to connect to; nil: those of the URL's name.
+    ///   - trust: which certificates are trusted; nil: those that the system trusts.
+    package init(
+        _ method: HTTPMethod, _ url: URL, headers: HTTPHeaders, body: String?, to address: String?,
+        trust: NIOSSLContext? = nil
+    ) {
+        self.method = method
+        self.url = url
+        self.headers = headers
+        self.body = body
+        self.address = address
+        self.trust = trust
+    }
+
+    /// - Parameter timeout: for connection, handshake and response together.
+    /// - Throws: errors of NIO and of NIOSSL; `HTTPResponseTooLong`; `ChannelError.connectTimeout` when the time is
+    ///   over.
+    package func send(timeout: Duration) async throws -> HTTPAnswer {
+        let end = NIODeadline.now() + TimeAmount(timeout)
+        do {
+            let channel = try await connect(until: end)
+            defer { channel.close(promise: nil) }
+            return try await exchange(on: channel, until: end)
+        } catch let error as HTTPExchange.Unanswered {
+            throw error.reason
+        }
+    }
+
+    /// The URL's host, IPv6 without brackets.
+    private var host: String {
+        let host = url.host ?? ""
+        return host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
+    }
+
+    private var isSecure: Bool { url.scheme?.lowercased() == "https" }
+
+    private static let systemTrust = Result { try TLSTrust.clientContext() }
+
+    private func connect(until end: NIODeadline) async throws -> any Channel {
+        let (name, context) = (TLSTrust.serverName(host), isSecure ? try trust ?? Self.systemTrust.get() : nil)
+        return try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+            .connectTimeout(min(end - .now(), .seconds(8)))
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    let pipeline = channel.pipeline.syncOperations
+                    if let context {
+                        try pipeline.addHandler(NIOSSLClientHandler(context: context, serverHostname: name))
+                    }
+                    try pipeline.addHTTPClientHandlers()
+                    try pipeline.addHandler(HTTPExchange())
+                }
+            }
+            .connect(host: address ?? host, port: url.port ?? (isSecure ? 443 : 80)).get()
+    }
+
+    private func exchange(on channel: any Channel, until end: NIODeadline) async throws -> HTTPAnswer {
+        let promise = channel.eventLoop.makePromise(of: HTTPAnswer.self)
+        let deadline = channel.eventLoop.scheduleTask(deadline: end) {
+            promise.fail(ChannelError.connectTimeout(end - .now()))
+        }
+        defer { deadline.cancel() }
+        let request = HTTPExchange.Request(head: head, body: body.map { ByteBuffer(string: $0) }, kind: .whole(promise))
+        HTTPExchange.send(request, on: channel)
+        return try await withTaskCancellationHandler {
+            try await promise.futureResult.get()
+        } onCancel: {
+            channel.close(promise: nil)
+        }
+    }
+
+    private var head: HTTPRequestHead {
+        let name = host.contains(":") ? "[\(host)]" : host
+        var all = HTTPHeaders([
+            ("Host", name + (url.port.map { ":\($0)" } ?? "")), ("User-Agent", "share/1"), ("Connection", "close"),
+        ])
+        all.add(contentsOf: headers)
+        if let body { all.add(name: "Content-Length", value: String(body.utf8.count)) }
+        let path = url.path(percentEncoded: true)
+        let target = (path.isEmpty ? "/" : path) + (url.query(percentEncoded: true).map { "?" + $0 } ?? "")
+        return HTTPRequestHead(version: .http1_1, method: method, uri: target, headers: all)
+    }
+}
