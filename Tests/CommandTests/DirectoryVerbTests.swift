@@ -29,8 +29,6 @@ struct DirectoryVerbTests {
             "--accept",
             "any", "--name", "Budget",
         ])
-        #expect(host.waitUntil { $0.hasSuffix("[n]o:") })
-        try host.type("y", "Enter")
         #expect(relay.event(route == "relay" ? "live" : "meeting-opened") != nil, "\(relay.errorText)")
         #expect(relay.event("listed")?["title"] as? String == "The keynote")
         var lines: [String] = []
@@ -61,8 +59,7 @@ struct DirectoryVerbTests {
     @Test func aHostIsNotListedUnlessItSaysSo() throws {
         let (relay, link) = try relay()
         let host = try Terminal(["host", "--relay", link, "--route", "relay", "--source", "test", "--accept", "any"])
-        #expect(host.waitUntil { $0.hasSuffix("[n]o:") })
-        try host.type("y", "Enter")
+        #expect(host.waitUntil { $0.contains("broadcasting to \"Relay\"") }, "\(host.screen())")
         let live = try #require(relay.event("live")?["link"] as? String)
         let viewer = try ShareProcess(["join", "--headless", "--json"], environment: ["SHARE_LINK": live])
         #expect(viewer.event("first-picture") != nil)
@@ -76,8 +73,6 @@ struct DirectoryVerbTests {
         let host = try Terminal([
             "host", "--relay", link, "--route", "relay", "--listed", "--source", "test", "--accept", "any",
         ])
-        #expect(host.waitUntil { $0.hasSuffix("[n]o:") })
-        try host.type("y", "Enter")
         #expect(host.waitUntil { $0.contains("does not list this broadcast") }, "\(host.screen())")
         #expect(relay.isRunning)
     }

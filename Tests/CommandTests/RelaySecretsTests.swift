@@ -24,8 +24,7 @@ struct RelaySecretsTests {
             link = try String(contentsOfFile: String(file), encoding: .utf8).trimmingCharacters(in: .newlines)
         }
         let host = try Terminal(["host", "--relay", link, "--route", "relay", "--source", "test", "--accept", "any"])
-        #expect(host.waitUntil { $0.hasSuffix("[n]o:") })
-        try host.type("y", "Enter")
+        #expect(host.waitUntil { $0.contains("broadcasting to \"Relay\"") }, "\(host.screen())")
         let live = try #require(relay.event("live")?["link"] as? String)
         #expect(relay.waitForError("is live: https://"))
         return (live, relay.errorText)

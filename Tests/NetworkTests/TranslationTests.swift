@@ -89,7 +89,7 @@ import Testing
         let place = try #require(try relay.event("link")["link"] as? String)
         let publisher = try Endpoint(
             ["host", "--relay", place, "--route", "direct", "--source", "test", "--accept", "any"], in: homes.host,
-            folders[1], agrees: true)
+            folders[1])
         let link = try #require(try publisher.event("link")["link"] as? String)
         let watcher = try Endpoint(["join", "--headless"], in: homes.viewer, folders[2], link: link)
         try watcher.event("first-picture")
@@ -158,7 +158,7 @@ import Testing
             ["relay", "--listen", "\(TwoHomes.serverAddress):0", "--accept", "any"], in: homes.server, folders[0])
         let place = try #require(try relay.event("link")["link"] as? String)
         let publisher = try Endpoint(
-            ["host", "--relay", place, "--source", "test", "--accept", "any"], in: homes.host, folders[1], agrees: true)
+            ["host", "--relay", place, "--source", "test", "--accept", "any"], in: homes.host, folders[1])
         let link = try #require(try publisher.event("link")["link"] as? String)
         let watcher = try Endpoint(["join", "--headless"], in: homes.viewer, folders[2], link: link)
         try watcher.event("first-picture")

@@ -77,16 +77,18 @@ extension HostCommand {
         try broadcastToViewers(configuration, identity, run)
     }
 
-    /// Shows the alert of a service, and asks for what its setup needs. A countdown follows the user's answer.
+    /// Shows the alert of a service, unless its link is that of `--relay`, and asks for what its setup needs. A countdown
+    /// follows.
     private func pair(
         with manifest: ExtensionManifest, _ purpose: ServicePrompt.Purpose, _ identity: Identity,
         _ run: HostRun
     ) throws -> BroadcastDestination {
-        if let obstacle = ServicePrompt.obstacle { throw obstacle }
+        let isTyped = relay != nil
+        if !isTyped, let obstacle = ServicePrompt.obstacle { throw obstacle }
         let application = ApplicationInfo(id: "io.sharekit.share", name: ownName)
         let prompt = ServicePrompt(
             application: application, address: manifest.destination, isOverRelay: manifest.service?.relay != nil,
-            purpose: purpose, values: try FieldValues(arguments: field, files: fieldFile).values(),
+            purpose: purpose, isTyped: isTyped, values: try FieldValues(arguments: field, files: fieldFile).values(),
             isWanted: { run.ending.with { $0 } == nil })
         // Other programs see that it asks.
         let asking = PendingBroadcast(service: manifest.id.text)

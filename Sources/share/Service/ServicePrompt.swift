@@ -34,6 +34,8 @@ struct ServicePrompt {
         }
     }
     var purpose = Purpose.broadcast
+    /// The user has typed the service's link, which has its fingerprint: nothing but missing fields is asked for.
+    var isTyped = false
     /// Values from the command line, by the names of fields.
     let values: [String: String]
     /// Whether an answer is still wanted.
@@ -46,9 +48,11 @@ struct ServicePrompt {
             return askAgain(refused.values, refused.error)
         }
         let service = question.service
+        let place = "\(UntrustedText.quote(service.name)) (\(service.id), \(address))"
+        if isTyped { return setUp(service, at: place) }
         let sentence =
             "\(UntrustedText.quote(application.name)) wants to \(purpose.isTunnel ? "be reached over" : "broadcast to") "
-            + "\(UntrustedText.quote(service.name)) (\(service.id), \(address))."
+            + place + "."
         let details =
             [purpose.detail]
             + (isOverRelay
@@ -61,15 +65,32 @@ struct ServicePrompt {
     ) -> [String: String]? {
         ErrorOutput.writeLine(question)
         for line in details { ErrorOutput.writeLine("  " + line) }
-        if let terms = service.terms {
-            ErrorOutput.writeLine("  Terms:")
-            for line in terms.split(separator: "\n", omittingEmptySubsequences: false) {
-                ErrorOutput.writeLine("    " + line)
-            }
-        }
+        writeTerms(of: service)
         guard KeyQuestion("Accept?", keys: [("y", "es"), ("n", "o")], isWanted: isWanted).ask() == "y" else {
             return nil
         }
+        return setup(for: service)
+    }
+
+    /// Says where the broadcast goes, and what becomes of it there.
+    private func setUp(_ service: ServiceDescription, at place: String) -> [String: String]? {
+        ErrorOutput.showStatus("")
+        ErrorOutput.writeLine("share: \(purpose.isTunnel ? "to be reached over" : "broadcasting to") \(place)")
+        ErrorOutput.writeLine("  " + purpose.detail)
+        writeTerms(of: service)
+        return setup(for: service)
+    }
+
+    private func writeTerms(of service: ServiceDescription) {
+        guard let terms = service.terms else { return }
+        ErrorOutput.writeLine("  Terms:")
+        for line in terms.split(separator: "\n", omittingEmptySubsequences: false) {
+            ErrorOutput.writeLine("    " + line)
+        }
+    }
+
+    /// The values of the command line, and of the user for the other fields.
+    private func setup(for service: ServiceDescription) -> [String: String]? {
         var setup = values.filter { value in service.fields.contains { $0.name == value.key } }
         for field in service.fields where setup[field.name] == nil {
             guard let value = value(of: field) else { return nil }
@@ -92,6 +113,10 @@ struct ServicePrompt {
     /// - Parameter problem: of the last value, as a sentence.
     private func value(of field: SetupField, _ problem: String? = nil) -> String? {
         guard isatty(STDIN_FILENO) == 1 else {
+            if Self.obstacle != nil {
+                ErrorOutput.writeLine("share: \(problem ?? "\(field.label) is missing"): give --field \(field.name)=...")
+                return nil
+            }
             let question = WindowQuestion(
                 problem ?? field.label, fields: [.init(name: field.name, label: field.label)],
                 answers: ["Cancel", "Continue"])
