@@ -47,6 +47,7 @@ let imports = """
     PulseAudio: MediaCore LinuxRuntime CPulse
     WindowPlayout: MediaCore LinuxRuntime CFontconfig CSDL
     ImageFile: MediaCore CPNG
+    QRCodes: CQREncode
     SessionBus: MediaCore LinuxRuntime CGIO
     TestSource: MediaCore LinuxRuntime
     WebMContainer: Matroska LinuxRuntime
@@ -88,8 +89,8 @@ let imports = """
         PeerConnection Host Service Relay CommandSupport ArgumentParser
     share-relay: ProcessMemory CommandSupport RelayVerb ArgumentParser
     share: MediaCore Identifiers LinuxRuntime VPXCodec OpusCodec PixelConversion X11Capture PortalCapture \
-        CameraCapture PulseAudio WindowPlayout ImageFile SessionBus TestSource ProcessMemory ControlSocket Identity \
-        HTTP Admission Signaling PeerConnection Host Viewer Service Recording RecordingPage Extensions Control \
+        CameraCapture PulseAudio WindowPlayout ImageFile QRCodes SessionBus TestSource ProcessMemory ControlSocket \
+        Identity HTTP Admission Signaling PeerConnection Host Viewer Service Recording RecordingPage Extensions Control \
         ShareKit CommandSupport RelayVerb ArgumentParser
     share-lab: MediaCore Identifiers LinuxRuntime PixelConversion WindowPlayout TestSource ProcessMemory Identity \
         HTTP Admission Signaling PeerConnection Host Viewer Relay Extensions ShareKit CommandSupport RelayVerb \
@@ -185,6 +186,7 @@ let package = Package(
         library("CSDL", pkgConfig: "sdl2 SDL2_ttf", debian: "libsdl2-ttf-dev"),
         library("CFontconfig", pkgConfig: "fontconfig", debian: "libfontconfig-dev"),
         library("CPNG", pkgConfig: "libpng", debian: "libpng-dev"),
+        library("CQREncode", pkgConfig: "libqrencode", debian: "libqrencode-dev"),
         library("CGLib", pkgConfig: "glib-2.0", debian: "libglib2.0-dev"),
         library("CGIO", pkgConfig: "gio-unix-2.0", debian: "libglib2.0-dev"),
         library("CNATS", pkgConfig: "libnats", debian: "libnats-dev"),
@@ -313,6 +315,7 @@ let package = Package(
                 "TestSupport", "portal-backend",
             ]),
         tests("PulseAudioTests", ["MediaCore", "LinuxRuntime", "PulseAudio", "TestSupport"]),
+        tests("QRCodesTests", ["QRCodes", "ImageFile", "MediaCore", "TestSupport"]),
         tests("RTPWireTests", ["MediaCore", "RTPWire", "TestSupport"]),
         tests(
             "RecordingTests",

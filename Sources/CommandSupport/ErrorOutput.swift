@@ -157,6 +157,12 @@ package enum ErrorOutput {
     /// The width of the terminal in columns; 80 if unknown.
     package static var columns: Int { columns(of: STDERR_FILENO) ?? 80 }
 
+    /// The height of the terminal in lines; 24 if unknown.
+    package static var lines: Int {
+        var size = winsize()
+        return ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0 && size.ws_row > 0 ? Int(size.ws_row) : 24
+    }
+
     /// Returns nil unless the descriptor is a terminal.
     package static func columns(of descriptor: Int32) -> Int? {
         var size = winsize()

@@ -39,7 +39,7 @@ final class Terminal {
             throw Program.Failure("tmux did not start: \(server.text.errors)")
         }
         try Program(
-            "tmux", ["-u", "-S", socket, "new-session", "-d", "-x", "\(columns)", "-y", "50", command], environment: all
+            "tmux", ["-u", "-S", socket, "new-session", "-d", "-x", "\(columns)", "-y", "80", command], environment: all
         ).finish()
         // It leaves at the end of its stdin.
         changes = try Program(

@@ -16,6 +16,8 @@ public final class BroadcastControl: Sendable {
         public var source: String
         /// The name of the service that receives it alone; nil for viewers with the link.
         public var service: String?
+        /// The link for viewers, which is the key to the broadcast; nil: it has none of its own.
+        public var link: String?
         /// Says whether a removed viewer can come back, and how.
         public var readmission: String
         /// Saves clips; nil if none are kept.
@@ -24,7 +26,7 @@ public final class BroadcastControl: Sendable {
         public var camera: CameraControl?
 
         public init(
-            id: BroadcastID, name: String?, source: String, service: String?, readmission: String,
+            id: BroadcastID, name: String?, source: String, service: String?, link: String? = nil, readmission: String,
             clips: ClipControl? = nil, camera: CameraControl? = nil
         ) {
             self.clips = clips
@@ -33,6 +35,7 @@ public final class BroadcastControl: Sendable {
             self.name = name
             self.source = source
             self.service = service
+            self.link = link
             self.readmission = readmission
         }
     }
@@ -96,7 +99,7 @@ public final class BroadcastControl: Sendable {
         }
         return BroadcastStatus(
             id: description.id.text, process: Int(getpid()), name: description.name, source: description.source,
-            service: description.service,
+            service: description.service, link: description.link,
             paused: statistics.isPaused, asking: statistics.isAsking ? true : nil,
             elapsedSeconds: Int((ContinuousClock.now - begin) / .seconds(1)),
             viewers: statistics.viewers, connected: statistics.connected, destination: statistics.destination,

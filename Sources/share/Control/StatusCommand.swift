@@ -16,10 +16,23 @@ struct StatusCommand: ParsableCommand {
     @Flag(help: "Print one JSON object a line.")
     var json = false
 
+    @Flag(help: "Print the link, which is the key to the broadcast, with its QR code.")
+    var qr = false
+
     func run() throws {
         try complaining { () throws(CommandError) in
             for broadcast in try control.all() {
                 let status = broadcast.status
+                if qr {
+                    guard let link = status.link else {
+                        throw CommandError(
+                            sentence: "the broadcast \(status.id) has no link of its own, or its host is older than this",
+                            status: .usage)
+                    }
+                    DataOutput(isJSON: false).line(link)
+                    LinkCode(link)?.lines.forEach { DataOutput(isJSON: false).line($0) }
+                    continue
+                }
                 DataOutput(isJSON: false).line(json ? status.json.text : status.line)
             }
         }

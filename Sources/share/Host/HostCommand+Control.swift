@@ -31,14 +31,14 @@ extension HostCommand {
 
     /// Opens the control socket. Without one the broadcast goes on, and a sentence says so.
     func makeControl(
-        _ broadcast: any ControllableBroadcast, id: BroadcastID, source: String, service: String?,
+        _ broadcast: any ControllableBroadcast, id: BroadcastID, source: String, service: String?, link: Link? = nil,
         clips: ClipControl?, camera: CameraControl?, stop: @escaping @Sendable (EndReason) -> Void
     ) -> ControlSocketServer? {
         let asks = accept != .any && isatty(STDIN_FILENO) == 1
         let control = BroadcastControl(
             broadcast,
             .init(
-                id: id, name: ownName, source: source, service: service,
+                id: id, name: ownName, source: source, service: service, link: link?.text,
                 readmission: asks
                     ? "If it was a mistake: they may knock again, and you are asked about them again."
                     : "They are refused until this broadcast ends; a broadcast that asks (--accept ask) could admit them again.",

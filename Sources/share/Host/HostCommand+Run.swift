@@ -109,7 +109,7 @@ extension HostCommand {
         // Created before the link is printed, so that a viewer's window on this display finds it.
         let mark = chosenSource.isOfDesktop ? try? DisplayCaptureMarker(link.id.text, display: display) : nil
         defer { mark?.close() }
-        try serve(broadcast.control, id: link.id, media.summary, service: nil, prompt, run) {
+        try serve(broadcast.control, id: link.id, media.summary, service: nil, link: link, prompt, run) {
             try printLink(link, run.output)
             showLink(link, run)
             run.onLive.live(at: link.text)
@@ -119,13 +119,14 @@ extension HostCommand {
     /// Runs a broadcast that has started to its end.
     /// - Parameters:
     ///   - service: receives it alone; nil for viewers with the link.
+    ///   - link: for viewers; nil: the broadcast has none of its own.
     ///   - announce: called when other programs can control it; the broadcast ends if it throws.
     func serve(
         _ broadcast: any ControllableBroadcast, id: BroadcastID, _ summary: String, service: BroadcastDestination?,
-        _ prompt: Prompt, _ run: HostRun, announce: () throws -> Void
+        link: Link? = nil, _ prompt: Prompt, _ run: HostRun, announce: () throws -> Void
     ) throws {
         let control = makeControl(
-            broadcast, id: id, source: summary, service: service?.name, clips: run.kept.control,
+            broadcast, id: id, source: summary, service: service?.name, link: link, clips: run.kept.control,
             camera: run.camera.map { CameraControl($0) },
             stop: { run.stop($0) })
         defer { if let control { blocking { await control.close() } } }
@@ -178,6 +179,7 @@ extension HostCommand {
     private func printLink(_ link: Link, _ output: DataOutput) throws {
         try output.link(link.text)
         ErrorOutput.writeLine("share: give the link above to whoever may watch; Ctrl-C ends it")
+        if !json, !noQR { LinkCode(link.text)?.show() }
         if let words = LinkAdvice(link, asks: accept != .any).text { ErrorOutput.writeLine("share: \(words)") }
         if let (_, source) = fixedToken {
             ErrorOutput.writeLine("share: players with the token from \(source) join without a question")

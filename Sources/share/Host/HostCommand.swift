@@ -51,6 +51,9 @@ struct HostCommand: ParsableCommand {
     @Flag(help: .rest("Print one JSON event a line on stdout."))
     var json = false
 
+    @Flag(name: .customLong("no-qr"), help: .rest("Show no QR code of the link."))
+    var noQR = false
+
     @Flag(
         help: .rest(
             "Print a line of statistics on stderr each second.",

@@ -60,7 +60,7 @@ struct ShareRecordingCommand: ParsableCommand {
         let seconds = duration?.seconds ?? Self.onceSeconds
         let offer = try makeOffer(path, prompt, seconds)
         try output.link(offer.url)
-        showCode(offer.url)
+        if !json { LinkCode(offer.url)?.show() }
         ErrorOutput.writeLine(
             "share: give the link above to whoever may have it"
                 + (duration == nil ? ", once within ten minutes" : "") + "; Ctrl-C ends it")
@@ -125,13 +125,5 @@ struct ShareRecordingCommand: ParsableCommand {
         } catch {
             throw CommandError(sentence: error.message, remedy: error.remedy, status: .portUnavailable)
         }
-    }
-
-    /// The link as a QR code, for a telephone, where there is a terminal with room for it.
-    private func showCode(_ url: String) {
-        guard !json, ErrorOutput.isTerminal, let code = QRCode(url), ErrorOutput.columns >= code.size + 4 else {
-            return
-        }
-        for line in code.lines { ErrorOutput.writeLine(line) }
     }
 }
