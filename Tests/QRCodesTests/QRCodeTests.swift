@@ -23,7 +23,8 @@ struct QRCodeTests {
         let folder = try TemporaryFolder()
         let png = try #require(ImageFile.png(width: side, height: side, pixels: pixels))
         try Data(png).write(to: URL(fileURLWithPath: folder.file("code.png")))
-        let read = try Program("zbarimg", ["--quiet", "--raw", "-Sdisable", "-Sqrcode.enable", folder.file("code.png")])
+        let read = try Program(
+            "zbarimg", ["--quiet", "--raw", "-Sdisable", "-Sqrcode.enable", folder.file("code.png")])
         let shown = read.finish()
         #expect(shown == text + "\n")
     }

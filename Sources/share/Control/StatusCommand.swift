@@ -26,7 +26,7 @@ struct StatusCommand: ParsableCommand {
                 if qr {
                     guard let link = status.link else {
                         throw CommandError(
-                            sentence: "the broadcast \(status.id) has no link of its own, or its host is older than this",
+                            sentence: "the broadcast \(status.id) has no link of its own, or its host is of before",
                             status: .usage)
                     }
                     DataOutput(isJSON: false).line(link)

@@ -114,7 +114,8 @@ struct ServicePrompt {
     private func value(of field: SetupField, _ problem: String? = nil) -> String? {
         guard isatty(STDIN_FILENO) == 1 else {
             if Self.obstacle != nil {
-                ErrorOutput.writeLine("share: \(problem ?? "\(field.label) is missing"): give --field \(field.name)=...")
+                let words = problem ?? "\(field.label) is missing"
+                ErrorOutput.writeLine("share: \(words): give --field \(field.name)=...")
                 return nil
             }
             let question = WindowQuestion(
