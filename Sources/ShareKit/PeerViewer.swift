@@ -134,7 +134,7 @@ public final class PeerViewer: Sendable {
         _ link: Link, identity: Identity, name: String, servers: [ICEServer] = [], usesOnlyRelays: Bool = false,
         records: Bool = false, recorded: Monitor<RecordedSession> = Monitor(RecordedSession()),
         resources: ViewerSession.SharedResources? = nil,
-        emit: @escaping @Sendable (ViewerEvent) -> Void = { _ in },
+        emit: @escaping @Sendable (ViewerSessionEvent) -> Void = { _ in },
         makeSink: (AsyncStream<Event>.Continuation) -> any EncodedMediaSink
     ) {
         let (events, feed) = AsyncStream.makeStream(of: Event.self, bufferingPolicy: .bufferingNewest(256))
@@ -191,7 +191,7 @@ package struct RecordedSession: Sendable {
 
 extension PeerViewer.Event {
     /// Nil for events that an app has no use for.
-    init?(_ event: ViewerEvent) {
+    init?(_ event: ViewerSessionEvent) {
         switch event {
         case .knocking(let words): self = .waiting(words: words)
         case .connected: self = .connected

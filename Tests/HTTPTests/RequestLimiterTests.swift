@@ -11,7 +11,7 @@ import Testing
     private func address(_ number: UInt32) -> AddressKey { AddressKey(ipv4: number) }
     /// A broadcast's bucket of knocks.
     private var knocks: TokenBucket {
-        let rate = BroadcastConfiguration().knockRate
+        let rate = ServedBroadcastConfiguration().knockRate
         return TokenBucket(burst: rate.burst, rate: rate.perSecond, now: start)
     }
 
@@ -62,7 +62,7 @@ import Testing
     /// As many viewers as a broadcast serves may come at once, from a few addresses.
     @Test func theWholeAudienceMayKnockAtOnce() {
         for viewers in [100, 2_000] {
-            var configuration = BroadcastConfiguration()
+            var configuration = ServedBroadcastConfiguration()
             configuration.serve(viewers: viewers)
             let rate = configuration.knockRate
             var limiter = RequestLimiter(limits: RequestLimiter.Limits(), now: start)

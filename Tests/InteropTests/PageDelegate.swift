@@ -89,7 +89,7 @@ final class PageDelegate: SignalingServerDelegate {
         ]
         return LocalDescription(
             credentials: credentials, fingerprint: fingerprint, candidates: [candidate], endsCandidates: true,
-            video: [LocalVideoTrack(ssrc: 1, rtxSSRC: 2)], audio: Array(audio.prefix(audioTracks)), cname: "host",
+            video: [LocalVideoSSRCs(ssrc: 1, rtxSSRC: 2)], audio: Array(audio.prefix(audioTracks)), cname: "host",
             streamID: "share", sessionID: 1)
     }
 }
@@ -114,7 +114,7 @@ struct PageStage: Sendable {
 
     static func with(
         answerFingerprint: [UInt8]? = nil, address: String = "127.0.0.1",
-        configure: (inout BroadcastConfiguration) -> Void = { _ in },
+        configure: (inout ServedBroadcastConfiguration) -> Void = { _ in },
         configureServer: (inout SignalingServer.Configuration) -> Void = { _ in },
         decision: @escaping @Sendable (Knock) async -> KnockDecision = { _ in .accepted },
         _ body: (PageStage) async throws -> Void
@@ -126,7 +126,7 @@ struct PageStage: Sendable {
         configureServer(&configuration)
         let server = SignalingServer(
             identity: identity, configuration: configuration, logger: Logger(label: "interop"))
-        var settings = BroadcastConfiguration()
+        var settings = ServedBroadcastConfiguration()
         configure(&settings)
         let broadcast = try server.add(settings, delegate: delegate)
         let port = try await server.start()

@@ -38,7 +38,7 @@ struct ControlTests {
 
     private func viewer(
         _ link: Link, _ seen: RecordedOutput, name: String = "Ann", identity: Identity? = nil,
-        emit: @escaping @Sendable (ViewerEvent) -> Void = { _ in }
+        emit: @escaping @Sendable (ViewerSessionEvent) -> Void = { _ in }
     ) throws -> ViewerSession {
         ViewerSession(
             link: link, identity: try identity ?? .ephemeral(), name: name, sink: playback(seen, speaker: seen),

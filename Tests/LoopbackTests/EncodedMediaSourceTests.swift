@@ -113,7 +113,7 @@ struct EncodedMediaSourceTests {
                 core: core, knocks: KnockHandler(decideKnock: { _ in .accepted }, emit: { _ in }), onEvent: { _ in })
             server = SignalingServer(
                 identity: identity, configuration: .init(host: "127.0.0.1", port: 0), logger: .silent)
-            let served = try server.add(BroadcastConfiguration(fixedToken: nil), delegate: signaling)
+            let served = try server.add(ServedBroadcastConfiguration(fixedToken: nil), delegate: signaling)
             signaling.begin(served)
             link = Link(
                 host: "127.0.0.1", port: try await server.start(), id: served.id, secret: served.secret,

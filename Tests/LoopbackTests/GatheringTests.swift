@@ -18,7 +18,7 @@ import VPXCodec
 
 /// Sessions that end while candidates are awaited. The STUN server does not answer, so gathering takes long.
 @Suite struct GatheringTests {
-    private let servers = ICEServerResolver.Addresses(stun: [.init(address: "127.0.0.1", port: 9)])
+    private let servers = ICEServerPreparation.Addresses(stun: [.init(address: "127.0.0.1", port: 9)])
 
     @Test func aViewerThatLeavesWaitsForNoCandidates() async throws {
         let loop = EventLoop(name: "net-0")

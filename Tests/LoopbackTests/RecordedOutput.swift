@@ -78,7 +78,7 @@ func silentHost(_ source: sending any ScreenSource) throws -> HostSession {
 func watcher(
     _ link: Link, _ seen: RecordedOutput, identity: Identity? = nil, servers: [ICEServer] = [],
     relaysOnly: Bool = false,
-    emit: @escaping @Sendable (ViewerEvent) -> Void = { _ in }
+    emit: @escaping @Sendable (ViewerSessionEvent) -> Void = { _ in }
 ) throws -> ViewerSession {
     ViewerSession(
         link: link, identity: try identity ?? .ephemeral(), name: "viewer", servers: servers,

@@ -90,7 +90,7 @@ struct RelayHandoverTests {
 
     private final class Watching: Sendable {
         let seen = RecordedOutput()
-        let events = Monitor<[ViewerEvent]>([])
+        let events = Monitor<[ViewerSessionEvent]>([])
         let session: ViewerSession
         let end: Task<EndReason, Never>
 

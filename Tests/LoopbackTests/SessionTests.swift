@@ -41,7 +41,7 @@ struct SessionTests {
 
     private func viewer(
         _ link: Link, _ seen: RecordedOutput, name: String = "viewer",
-        emit: @escaping @Sendable (ViewerEvent) -> Void = { _ in }
+        emit: @escaping @Sendable (ViewerSessionEvent) -> Void = { _ in }
     ) throws -> ViewerSession {
         ViewerSession(
             link: link, identity: try .ephemeral(), name: name, sink: playback(seen, speaker: seen), emit: emit)

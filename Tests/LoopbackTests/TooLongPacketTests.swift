@@ -31,7 +31,7 @@ struct TooLongPacketTests {
         let (credentials, candidates) = try #require(found ?? nil)
         let offer = LocalDescription(
             credentials: credentials, fingerprint: try #require(Fingerprint(sha256: identity.fingerprint)),
-            candidates: candidates, endsCandidates: true, video: [LocalVideoTrack(ssrc: 7)]
+            candidates: candidates, endsCandidates: true, video: [LocalVideoSSRCs(ssrc: 7)]
         ).offer(.sending)
         let answer = try Answer(try await receiver.answer(offer, through: socket), to: .sending)
         let (length, sent) = (Monitor(1_472), Monitor(0))

@@ -24,7 +24,7 @@ import Testing
         let now = start + .milliseconds(milliseconds)
         var result = (frames: 0, packets: 0)
         try withUnsafeTemporaryAllocation(byteCount: 1_500, alignment: 8) { buffer in
-            let layout = try RTPPacketLayout.write(
+            let layout = try WrittenPacketLayout.write(
                 RTPHeader(
                     marker: true, payloadType: type, sequenceNumber: SequenceNumber(number),
                     timestamp: RTPTimestamp(timestamp), ssrc: ssrc),

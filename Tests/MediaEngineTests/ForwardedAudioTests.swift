@@ -86,7 +86,7 @@ import Testing
                 let header = RTPHeader(
                     marker: isMarked, payloadType: type, sequenceNumber: SequenceNumber(sequence),
                     timestamp: RTPTimestamp(timestamp), ssrc: ssrc)
-                let layout = try RTPPacketLayout.write(
+                let layout = try WrittenPacketLayout.write(
                     header, extensions: HeaderExtensionValues(), ids: [:], into: buffer)
                 var writer = ByteWriter(UnsafeMutableRawBufferPointer(rebasing: buffer[layout.headerLength...]))
                 for byte in payload { try writer.write(uint8: byte) }

@@ -8,7 +8,7 @@ import Testing
     private func fill(_ history: inout PacketHistory, _ count: Int) {
         for _ in 0..<count {
             history.nextSlot[0] = UInt8(truncatingIfNeeded: history.nextToWrite)
-            history.commit(length: 10, layout: RTPPacketLayout())
+            history.commit(length: 10, layout: WrittenPacketLayout())
         }
     }
 

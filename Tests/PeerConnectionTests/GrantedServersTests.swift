@@ -18,10 +18,10 @@ struct GrantedServersTests {
         }
     }
 
-    private func addresses(of host: String, namedBy peers: String...) async -> ICEServerResolver.Addresses {
+    private func addresses(of host: String, namedBy peers: String...) async -> ICEServerPreparation.Addresses {
         var granted = GrantedServers(servers(host))
         granted.hosts = peers
-        let resolver = ICEServerResolver(granted: granted)
+        let resolver = ICEServerPreparation(granted: granted)
         let found = await resolver.addresses()
         await resolver.close()
         return found
@@ -57,7 +57,7 @@ struct GrantedServersTests {
         #expect(await addresses(of: "127.0.0.1", namedBy: "whip.example.net", "127.0.0.1").isEmpty)
         #expect(await addresses(of: "127.0.0.1", namedBy: "127.0.0.1", "whip.example.net").isEmpty)
         #expect(await addresses(of: "169.254.169.254", namedBy: "127.0.0.1").isEmpty)
-        let own = ICEServerResolver(
+        let own = ICEServerPreparation(
             servers("127.0.0.1"), granted: GrantedServers(servers("127.0.0.1"), by: "elsewhere"))
         let found = await own.addresses()
         #expect(!found.isEmpty && !found.areGranted && found.problems.isEmpty)
@@ -81,7 +81,7 @@ struct GrantedServersTests {
 
     /// The check of servers after a failure connects to none of them either.
     @Test func forbiddenServersAreNotChecked() async throws {
-        let resolver = ICEServerResolver(granted: GrantedServers(servers("localhost"), by: "203.0.113.5"))
+        let resolver = ICEServerPreparation(granted: GrantedServers(servers("localhost"), by: "203.0.113.5"))
         let findings = await resolver.findings()
         #expect(findings.count == Self.schemes.count && findings.allSatisfy { $0.finding == .forbidden })
         #expect(findings.allSatisfy { !$0.finding.words.isEmpty && !$0.finding.remedy.isEmpty })

@@ -14,7 +14,7 @@ struct ICEServerResolverTests {
 
     /// Sessions may still use the tunnel.
     @Test func aTunnelOutlivesItsCredentials() async {
-        let resolver = ICEServerResolver([server(9, "first")])
+        let resolver = ICEServerPreparation([server(9, "first")])
         let first = await resolver.addresses()
         resolver.use([server(9, "second")])
         let second = await resolver.addresses()
@@ -25,7 +25,7 @@ struct ICEServerResolverTests {
 
     /// A relay that names others each time does not get a thread and a port for each.
     @Test func tunnelsAreLimited() async {
-        let resolver = ICEServerResolver()
+        let resolver = ICEServerPreparation()
         var used: Set<UInt16> = []
         for round in 0..<4 {
             resolver.use((0..<16).map { server(100 + round * 16 + $0, "x") })

@@ -10,7 +10,7 @@ import Testing
     private func packet(_ space: ColorSpace) throws -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: 64)
         let layout = try bytes.withUnsafeMutableBytes {
-            try RTPPacketLayout.write(
+            try WrittenPacketLayout.write(
                 RTPHeader(
                     marker: true, payloadType: 96, sequenceNumber: SequenceNumber(1), timestamp: RTPTimestamp(2),
                     ssrc: 3),
@@ -70,7 +70,7 @@ import Testing
         var bytes = [UInt8](repeating: 0, count: 64)
         let space = ColorSpace(matrix: 6, range: .full)
         let length = try bytes.withUnsafeMutableBytes { buffer in
-            let layout = try RTPPacketLayout.write(
+            let layout = try WrittenPacketLayout.write(
                 RTPHeader(
                     marker: true, payloadType: 96, sequenceNumber: SequenceNumber(1), timestamp: RTPTimestamp(2),
                     ssrc: 3),
@@ -81,7 +81,7 @@ import Testing
             layout.patch(ColorSpace(), in: UnsafeMutableRawBufferPointer(rebasing: buffer[..<16]))
             return layout.headerLength
         }
-        #expect(length <= RTPPacketLayout.maximumHeaderLength(ids, mid: ""))
+        #expect(length <= WrittenPacketLayout.maximumHeaderLength(ids, mid: ""))
         try withBytes(Array(bytes[..<length])) { packet throws in
             let values = try RTPPacketView(packet).values(of: ids)
             #expect(values.colorSpace == space && values.transportSequence == SequenceNumber(7))

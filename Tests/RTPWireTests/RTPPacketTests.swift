@@ -7,14 +7,14 @@ private let header = RTPHeader(
     marker: true, payloadType: 96, sequenceNumber: SequenceNumber(0x1234), timestamp: RTPTimestamp(0x5678_9ABC),
     ssrc: 0xDEAD_BEEF)
 
-/// A packet as written by `RTPPacketLayout`.
+/// A packet as written by `WrittenPacketLayout`.
 private func packet(
     _ extensions: HeaderExtensionValues, _ ids: HeaderExtensionMap = ids, header: RTPHeader = header,
     payload: [UInt8] = [1, 2, 3]
-) throws -> (bytes: [UInt8], layout: RTPPacketLayout) {
+) throws -> (bytes: [UInt8], layout: WrittenPacketLayout) {
     var bytes = [UInt8](repeating: 0xEE, count: 1_200)
     let layout = try bytes.withUnsafeMutableBytes {
-        try RTPPacketLayout.write(header, extensions: extensions, ids: ids, into: $0)
+        try WrittenPacketLayout.write(header, extensions: extensions, ids: ids, into: $0)
     }
     return (Array(bytes[0..<layout.headerLength]) + payload, layout)
 }
@@ -104,7 +104,7 @@ private let everything = HeaderExtensionValues(
             var buffer = [UInt8](repeating: 0, count: length)
             #expect(throws: BufferFull()) {
                 try buffer.withUnsafeMutableBytes {
-                    _ = try RTPPacketLayout.write(header, extensions: everything, ids: ids, into: $0)
+                    _ = try WrittenPacketLayout.write(header, extensions: everything, ids: ids, into: $0)
                 }
             }
         }

@@ -9,7 +9,7 @@ enum Fixture {
     static let candidate = ICECandidate("candidate:1 1 udp 2130706431 192.0.2.1 50000 typ host")!
     static let host = LocalDescription(
         credentials: credentials, fingerprint: fingerprint, candidates: [candidate], endsCandidates: true,
-        video: [LocalVideoTrack(ssrc: 1, rtxSSRC: 2)],
+        video: [LocalVideoSSRCs(ssrc: 1, rtxSSRC: 2)],
         audio: [
             LocalAudioTrack(ssrc: 3, kind: .applicationAudio),
             LocalAudioTrack(ssrc: 4, kind: .microphoneAudio, hasSilenceSuppression: true),

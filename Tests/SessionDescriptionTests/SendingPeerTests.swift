@@ -163,7 +163,7 @@ import Testing
 
     @Test func severalVideoSections() throws {
         var host = Fixture.host
-        host.video.append(LocalVideoTrack(ssrc: 5, rtxSSRC: 6))
+        host.video.append(LocalVideoSSRCs(ssrc: 5, rtxSSRC: 6))
         let sender = MediaCapabilities(direction: .sendOnly, videoSections: 2)
         let receiver = MediaCapabilities(direction: .receiveOnly, videoSections: 2)
         let offer = try Offer(host.offer(sender), for: receiver)

@@ -9,7 +9,7 @@ import Testing
 @Suite struct BroadcastTableTests {
     private func broadcast(_ id: BroadcastID = .random()) -> BroadcastResource {
         BroadcastResource(
-            BroadcastConfiguration(id: id), delegate: FakeDelegate { _ throws(OfferRefusal) in "" },
+            ServedBroadcastConfiguration(id: id), delegate: FakeDelegate { _ throws(OfferRefusal) in "" },
             pollTimeout: .seconds(1), counters: SignalingCounters())
     }
 

@@ -232,7 +232,7 @@ import Testing
         configuration.timeouts.answer = .milliseconds(20)
         let server = SignalingServer(identity: identity, configuration: configuration, logger: quiet)
         let broadcast = try server.add(
-            BroadcastConfiguration(fixedToken: "let-me-in-please"), delegate: delegate)
+            ServedBroadcastConfiguration(fixedToken: "let-me-in-please"), delegate: delegate)
         let link = Link(
             host: "127.0.0.1", port: try await server.start(), id: broadcast.id, secret: broadcast.secret,
             fingerprint: identity.fingerprint)

@@ -111,14 +111,14 @@ struct SignalingFixture {
     @dynamicMemberLookup
     struct Settings {
         var server = SignalingServer.Configuration(host: "127.0.0.1")
-        var broadcast = BroadcastConfiguration()
+        var broadcast = ServedBroadcastConfiguration()
 
         subscript<Value>(dynamicMember member: WritableKeyPath<SignalingServer.Configuration, Value>) -> Value {
             get { server[keyPath: member] }
             set { server[keyPath: member] = newValue }
         }
 
-        subscript<Value>(dynamicMember member: WritableKeyPath<BroadcastConfiguration, Value>) -> Value {
+        subscript<Value>(dynamicMember member: WritableKeyPath<ServedBroadcastConfiguration, Value>) -> Value {
             get { broadcast[keyPath: member] }
             set { broadcast[keyPath: member] = newValue }
         }

@@ -243,7 +243,8 @@ let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
             logger: quiet)
         let error = #expect(throws: SignalingServerError.self) {
             _ = try server.add(
-                BroadcastConfiguration(fixedToken: token), delegate: FakeDelegate { _ throws(OfferRefusal) in "" })
+                ServedBroadcastConfiguration(fixedToken: token), delegate: FakeDelegate { _ throws(OfferRefusal) in "" }
+            )
         }
         #expect(error?.code == .token)
     }
@@ -342,7 +343,7 @@ let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
             let server = SignalingServer(
                 identity: identity, configuration: SignalingServer.Configuration(host: "127.0.0.1"), logger: logger)
             let broadcast = try server.add(
-                BroadcastConfiguration(fixedToken: "let-me-in-if-you-please"), delegate: delegate)
+                ServedBroadcastConfiguration(fixedToken: "let-me-in-if-you-please"), delegate: delegate)
             link = Link(
                 host: "127.0.0.1", port: try await server.start(), id: broadcast.id, secret: broadcast.secret,
                 fingerprint: identity.fingerprint)

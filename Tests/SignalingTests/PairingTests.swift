@@ -74,7 +74,8 @@ import Testing
         try await ServiceFixture.with(configure: { $0.serviceCapacity = 2 }) { stage in
             let fingerprint = stage.identity.fingerprint
             let broadcast = try stage.server.add(
-                BroadcastConfiguration(), delegate: FakeDelegate { _ throws(OfferRefusal) in description(fingerprint) })
+                ServedBroadcastConfiguration(),
+                delegate: FakeDelegate { _ throws(OfferRefusal) in description(fingerprint) })
             let link = Link(
                 host: stage.link.host, port: stage.link.port, id: broadcast.id, secret: broadcast.secret,
                 fingerprint: fingerprint)

@@ -16,7 +16,9 @@ import Testing
         let broadcast: BroadcastHandle
         let link: Link
 
-        init(_ stage: SignalingFixture, _ configuration: BroadcastConfiguration = BroadcastConfiguration()) throws {
+        init(_ stage: SignalingFixture, _ configuration: ServedBroadcastConfiguration = ServedBroadcastConfiguration())
+            throws
+        {
             let fingerprint = stage.identity.fingerprint
             delegate = FakeDelegate { _ throws(OfferRefusal) in description(fingerprint) }
             broadcast = try stage.server.add(configuration, delegate: delegate)
@@ -190,7 +192,7 @@ import Testing
                 }
             }
             // The identifier may be used again.
-            var configuration = BroadcastConfiguration()
+            var configuration = ServedBroadcastConfiguration()
             configuration.id = other.broadcast.id
             _ = try Other(stage, configuration)
         }

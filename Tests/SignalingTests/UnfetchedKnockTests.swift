@@ -12,7 +12,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1)))
 struct UnfetchedKnockTests {
     /// Counts how often the broadcast is got, and adds it to the server.
-    private final class Finder: BroadcastFinder {
+    private final class Finder: BroadcastFetcher {
         let id = BroadcastID(7)
         let secret = [UInt8](repeating: 3, count: Link.secretLength)
         let fetches = Mutex(0)
@@ -26,7 +26,7 @@ struct UnfetchedKnockTests {
         func fetch(_ id: BroadcastID) async -> Bool {
             fetches.withLock { $0 += 1 }
             guard let (server, delegate) = server.withLock({ $0 }) else { return false }
-            var configuration = BroadcastConfiguration()
+            var configuration = ServedBroadcastConfiguration()
             (configuration.id, configuration.secret) = (id, secret)
             return (try? server.add(configuration, delegate: delegate)) != nil
         }
@@ -101,7 +101,7 @@ struct UnfetchedKnockTests {
     }
 
     private func server(_ stage: SignalingFixture, _ finder: Finder) -> BroadcastHandle? {
-        var configuration = BroadcastConfiguration()
+        var configuration = ServedBroadcastConfiguration()
         (configuration.id, configuration.secret) = (finder.id, finder.secret)
         return try? stage.server.add(configuration, delegate: stage.delegate)
     }

@@ -189,7 +189,7 @@ import Testing
     ) throws -> [UInt8] {
         var bytes = [UInt8](repeating: 0x55, count: 1_500)
         let length = try bytes.withUnsafeMutableBytes { buffer in
-            let layout = try RTPPacketLayout.write(
+            let layout = try WrittenPacketLayout.write(
                 RTPHeader(
                     marker: marker, payloadType: 96, sequenceNumber: SequenceNumber(number),
                     timestamp: RTPTimestamp(timestamp), ssrc: ssrc), extensions: HeaderExtensionValues(),

@@ -146,13 +146,13 @@ private struct PacketMaker {
             pictureID = (pictureID &+ 1) & 0x7FFF
         }
         let isStart = shape & 1 != 0
-        let kept = FrameReferencesElement(
+        let kept = LongTermReferencesElement(
             stored: shape & 8 != 0 ? .golden : nil,
             source: shape & 16 != 0 ? .init(slot: .golden, pictureID: pictureID &- UInt16(shape & 3)) : nil)
         let header = RTPHeader(
             marker: shape & 2 != 0, payloadType: 96, sequenceNumber: SequenceNumber(sequence),
             timestamp: RTPTimestamp(timestamp), ssrc: 0x1111)
-        let layout = try RTPPacketLayout.write(
+        let layout = try WrittenPacketLayout.write(
             header,
             extensions: HeaderExtensionValues(
                 transportSequence: SequenceNumber(sequence), mid: "0", frameReferences: shape & 24 == 0 ? nil : kept),
@@ -196,7 +196,7 @@ private struct PacketMaker {
         let header = RTPHeader(
             marker: false, payloadType: choice & 0x20 != 0 ? 63 : 111, sequenceNumber: SequenceNumber(sound),
             timestamp: RTPTimestamp(time), ssrc: 0x3333)
-        let layout = try RTPPacketLayout.write(
+        let layout = try WrittenPacketLayout.write(
             header, extensions: HeaderExtensionValues(mid: "1"), ids: extensionIDs, into: buffer)
         sound &+= 1
         var writer = ByteWriter(UnsafeMutableRawBufferPointer(rebasing: buffer[layout.headerLength..<1_200]))

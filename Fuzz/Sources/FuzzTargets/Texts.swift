@@ -13,7 +13,7 @@ func fuzzOffer(_ bytes: UnsafeRawBufferPointer) {
     else { fatalError("credentials of our own") }
     let local = LocalDescription(
         credentials: credentials, fingerprint: fingerprint, endsCandidates: true,
-        video: [LocalVideoTrack(ssrc: 1, rtxSSRC: 2)], audio: [LocalAudioTrack(ssrc: 3, kind: .applicationAudio)],
+        video: [LocalVideoSSRCs(ssrc: 1, rtxSSRC: 2)], audio: [LocalAudioTrack(ssrc: 3, kind: .applicationAudio)],
         cname: "host", name: "fuzz")
     for capabilities in everyDirection {
         guard let offer = try? Offer(text, for: capabilities) else { continue }

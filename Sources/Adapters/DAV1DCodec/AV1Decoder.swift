@@ -17,7 +17,7 @@ public final class AV1Decoder: VideoDecoder {
     private var context: OpaquePointer?
     /// The frame that is shown; its planes are libdav1d's.
     private var picture: cdav1d_picture?
-    private var images = DecodedImages()
+    private var images = DecodedImageConverter()
     /// At most so many frames come out for one that goes in.
     private static let mostFrames = 32
 

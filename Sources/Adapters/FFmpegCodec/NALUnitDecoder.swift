@@ -21,7 +21,7 @@ public final class NALUnitDecoder: VideoDecoder {
     private let library: FFmpegLibrary
     private var context: DecoderContext?
     private var filter: NALUnitFilter
-    private var images = DecodedImages()
+    private var images = DecodedImageConverter()
 
     /// - Throws: if libavcodec is not installed, or cannot decode the codec.
     public init(_ codec: VideoCodec) throws(CodecFailure) {

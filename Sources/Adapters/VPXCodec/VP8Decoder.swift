@@ -27,7 +27,7 @@ public final class VP8Decoder: VideoDecoder {
     /// The size of the last key frame.
     public private(set) var size: PixelSize?
     private let library = VPXDecoderContext(.vp8)
-    private var images = DecodedImages()
+    private var images = DecodedImageConverter()
 
     public init() {}
 

@@ -15,7 +15,7 @@ public final class VP9Decoder: VideoDecoder {
     public private(set) var needsKeyframe = true
     private let library = VPXDecoderContext(.vp9)
     private var chunk: [UInt8] = []
-    private var images = DecodedImages()
+    private var images = DecodedImageConverter()
 
     public init() {}
 

@@ -93,7 +93,7 @@ public struct PlanarImage {
 /// Makes frames of a decoder's images: without copying where they are I420 already.
 ///
 /// - Isolation: confined to one thread.
-public struct DecodedImages {
+public struct DecodedImageConverter {
     private var buffer: I420Buffer?
 
     public init() {}

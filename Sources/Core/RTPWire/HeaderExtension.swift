@@ -13,7 +13,7 @@ public enum HeaderExtension: UInt8, CaseIterable, Hashable, Sendable {
     case absSendTime
     /// The media section that a packet belongs to: RFC 9143 section 15.
     case mid
-    /// ``FrameReferencesElement``, between native peers.
+    /// ``LongTermReferencesElement``, between native peers.
     case frameReferences
     /// libwebrtc's `color-space`, on the last packet of a key frame, or of a frame with other colours.
     case colorSpace
@@ -36,7 +36,7 @@ public enum HeaderExtension: UInt8, CaseIterable, Hashable, Sendable {
         case .transportSequence: 2...2
         case .playoutDelay, .absSendTime: 3...3
         case .mid: 1...255
-        case .frameReferences: FrameReferencesElement.length...FrameReferencesElement.length
+        case .frameReferences: LongTermReferencesElement.length...LongTermReferencesElement.length
         case .colorSpace: ColorSpace.length...ColorSpace.lengthWithHDRMetadata
         }
     }

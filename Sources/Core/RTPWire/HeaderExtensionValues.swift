@@ -7,12 +7,12 @@ public struct HeaderExtensionValues: Hashable, Sendable {
     public var absSendTime: AbsoluteSendTime?
     /// 1...255 bytes of UTF-8; up to 15 need no reference counting.
     public var mid: String?
-    public var frameReferences: FrameReferencesElement?
+    public var frameReferences: LongTermReferencesElement?
     public var colorSpace: ColorSpace?
 
     public init(
         transportSequence: SequenceNumber? = nil, playoutDelay: PlayoutDelay? = nil,
-        absSendTime: AbsoluteSendTime? = nil, mid: String? = nil, frameReferences: FrameReferencesElement? = nil,
+        absSendTime: AbsoluteSendTime? = nil, mid: String? = nil, frameReferences: LongTermReferencesElement? = nil,
         colorSpace: ColorSpace? = nil
     ) {
         self.transportSequence = transportSequence
@@ -31,7 +31,7 @@ public struct HeaderExtensionValues: Hashable, Sendable {
             case .playoutDelay: playoutDelay.map { _ in 3 }
             case .absSendTime: absSendTime.map { _ in 3 }
             case .mid: mid?.utf8.count
-            case .frameReferences: frameReferences.map { _ in FrameReferencesElement.length }
+            case .frameReferences: frameReferences.map { _ in LongTermReferencesElement.length }
             case .colorSpace: colorSpace.map { _ in ColorSpace.length }
             }
         return length.flatMap { kind.isValid(length: $0) ? $0 : nil }
@@ -57,7 +57,7 @@ public struct HeaderExtensionValuesView {
     public private(set) var absSendTime: AbsoluteSendTime?
     /// UTF-8, within the packet.
     public private(set) var mid: UnsafeRawBufferPointer?
-    public private(set) var frameReferences: FrameReferencesElement?
+    public private(set) var frameReferences: LongTermReferencesElement?
     public private(set) var colorSpace: ColorSpace?
 
     public func isMid(_ text: String) -> Bool {
@@ -79,7 +79,7 @@ public struct HeaderExtensionValuesView {
         case .mid: if mid == nil { mid = data }
         case .frameReferences:
             if frameReferences == nil {
-                frameReferences = (try? reader.uint24()).flatMap { FrameReferencesElement(bits: $0) }
+                frameReferences = (try? reader.uint24()).flatMap { LongTermReferencesElement(bits: $0) }
             }
         case .colorSpace: if colorSpace == nil { colorSpace = (try? reader.uint32()).map { ColorSpace(bits: $0) } }
         }

@@ -56,7 +56,7 @@ public enum RTX {
             return
         }
         let start = writer.position
-        try RTPPacketLayout.writeElementHeader(mid.id, length, isLong, into: &writer)
+        try WrittenPacketLayout.writeElementHeader(mid.id, length, isLong, into: &writer)
         try writer.write(mid.value)
         try writer.write(zeros: (start &- writer.position) & 3)
         let words = (old.bytes.count &+ writer.position &- start) / 4

@@ -48,7 +48,7 @@ extension LocalDescription {
     }
 
     private func answer(
-        _ video: VideoSection, _ track: LocalVideoTrack?, _ capabilities: MediaCapabilities
+        _ video: VideoSection, _ track: LocalVideoSSRCs?, _ capabilities: MediaCapabilities
     ) -> Body {
         let direction = agreed(video.direction, hasTrack: track != nil, capabilities)
         let type = video.payloadType

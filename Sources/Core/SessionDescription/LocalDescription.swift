@@ -1,7 +1,7 @@
 public import MediaCore
 
 /// A video track that this peer sends.
-public struct LocalVideoTrack: Hashable, Sendable {
+public struct LocalVideoSSRCs: Hashable, Sendable {
     public var ssrc: UInt32
     /// Used if the other side supports retransmissions.
     public var rtxSSRC: UInt32?
@@ -39,7 +39,7 @@ public struct LocalDescription: Sendable {
     /// Whether no candidates will follow.
     public var endsCandidates: Bool
     /// The sent video; empty for a peer that only receives.
-    public var video: [LocalVideoTrack]
+    public var video: [LocalVideoSSRCs]
     /// The sent audio: application audio first, then the microphone.
     public var audio: [LocalAudioTrack]
     public var cname: String
@@ -51,7 +51,7 @@ public struct LocalDescription: Sendable {
 
     public init(
         credentials: ICECredentials, isLite: Bool = false, fingerprint: Fingerprint, candidates: [ICECandidate] = [],
-        endsCandidates: Bool = false, video: [LocalVideoTrack] = [], audio: [LocalAudioTrack] = [], cname: String = "",
+        endsCandidates: Bool = false, video: [LocalVideoSSRCs] = [], audio: [LocalAudioTrack] = [], cname: String = "",
         streamID: String = "share", sessionID: UInt64 = 1, name: String? = nil
     ) {
         self.credentials = credentials
@@ -67,7 +67,7 @@ public struct LocalDescription: Sendable {
         self.name = name
     }
 
-    func videoTrack(_ index: Int) -> LocalVideoTrack? { video.indices.contains(index) ? video[index] : nil }
+    func videoTrack(_ index: Int) -> LocalVideoSSRCs? { video.indices.contains(index) ? video[index] : nil }
     func audioTrack(_ index: Int) -> LocalAudioTrack? { audio.indices.contains(index) ? audio[index] : nil }
 
     /// RFC 8866 section 5.2.
@@ -95,7 +95,7 @@ public struct LocalDescription: Sendable {
     }
 
     /// RFC 5576 section 4.2, RFC 4588.
-    func retransmissionGroup(_ track: LocalVideoTrack) -> SDPAttribute? {
+    func retransmissionGroup(_ track: LocalVideoSSRCs) -> SDPAttribute? {
         track.rtxSSRC.map { SDPAttribute("ssrc-group", "FID \(track.ssrc) \($0)") }
     }
 

@@ -81,7 +81,7 @@ public struct Offer: RemoteDescription, Hashable {
         let offer = try SessionDescription.parse(text, failure: OfferError.self)
         guard !offer.media.isEmpty else { throw .nothingInCommon }
         let bundle = BundleGroup(of: offer)
-        var reader = SectionReader(offer: offer, bundle: bundle, capabilities: capabilities)
+        var reader = OfferSectionReader(offer: offer, bundle: bundle, capabilities: capabilities)
         for media in offer.media { try reader.read(media) }
         if capabilities.hasVideo {
             guard !reader.video.isEmpty || !reader.hasForeignVideo else { throw .noCommonVideoCodec }
@@ -122,7 +122,7 @@ public struct Offer: RemoteDescription, Hashable {
 }
 
 /// Separates an offer's accepted sections from the others. RFC 9429 section 5.3.1.
-private struct SectionReader {
+private struct OfferSectionReader {
     let offer: SessionDescription
     let bundle: BundleGroup
     let capabilities: MediaCapabilities

@@ -19,7 +19,7 @@ package struct CandidatePolicy: Sendable {
         /// Whether loopback candidates are gathered for the peer. 127.0.0.1 reaches no remote STUN or TURN server, and
         /// the attempts keep gathering busy; with servers, loopback is therefore only for peers that came over
         /// loopback.
-        package func gathersLoopback(with servers: ICEServerResolver.Addresses) -> Bool {
+        package func gathersLoopback(with servers: ICEServerPreparation.Addresses) -> Bool {
             self == .loopback || self == .thisMachine && servers.isEmpty
         }
     }

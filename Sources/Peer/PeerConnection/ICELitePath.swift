@@ -82,9 +82,9 @@ package final class ICELitePath: NegotiatedPath {
     }
 
     /// A lite agent has none.
-    package var servers: ICEServerResolver.Addresses { .init() }
+    package var servers: ICEServerPreparation.Addresses { .init() }
 
-    package func use(_ servers: ICEServerResolver.Addresses) {}
+    package func use(_ servers: ICEServerPreparation.Addresses) {}
 
     package func restart() throws(ICEFailure) {
         guard allowance?.takeAgent(now: MonotonicClock.now) ?? true else { throw .tooOften }

@@ -13,7 +13,7 @@ package final class ICEPath: NegotiatedPath {
     package var delegate: (any PacketPathDelegate)?
     /// Receives the local candidates.
     package weak var candidateDelegate: (any LocalCandidateDelegate)?
-    package private(set) var servers: ICEServerResolver.Addresses
+    package private(set) var servers: ICEServerPreparation.Addresses
     package private(set) var isFromSelectedPair = false
     /// The number of the agent by which the datagram that is being delivered arrived.
     private var arrivedBy = 0
@@ -40,7 +40,7 @@ package final class ICEPath: NegotiatedPath {
     /// - Throws: if this machine has no address to bind, or there are too many agents.
     /// - Parameter servers: the STUN and TURN servers, which the configuration need not have.
     init(
-        loop: EventLoop, configuration: ICEAgent.Configuration, servers: ICEServerResolver.Addresses = .init(),
+        loop: EventLoop, configuration: ICEAgent.Configuration, servers: ICEServerPreparation.Addresses = .init(),
         limits: Limits
     ) throws(ICEFailure) {
         var configuration = configuration
@@ -66,7 +66,7 @@ package final class ICEPath: NegotiatedPath {
         agents.newest.setRemote(credentials)
     }
 
-    package func use(_ servers: ICEServerResolver.Addresses) {
+    package func use(_ servers: ICEServerPreparation.Addresses) {
         (factory.configuration.stunServers, factory.configuration.turnServers) = (servers.stun, servers.turn)
         self.servers = servers
     }

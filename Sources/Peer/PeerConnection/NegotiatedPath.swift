@@ -16,7 +16,7 @@ package protocol NegotiatedPath: PacketPath {
     /// The number of the other side's candidates that must not be tried.
     var unusableCandidates: Int { get }
     /// The STUN and TURN servers of this side.
-    var servers: ICEServerResolver.Addresses { get }
+    var servers: ICEServerPreparation.Addresses { get }
     /// The candidates of both sides, for the report why there is no connection.
     var report: ConnectivityReport { get }
 
@@ -27,7 +27,7 @@ package protocol NegotiatedPath: PacketPath {
     /// Adds the other side's candidates.
     func add(_ candidates: CandidateList, ended: Bool)
     /// Uses these STUN and TURN servers from the next restart on.
-    func use(_ servers: ICEServerResolver.Addresses)
+    func use(_ servers: ICEServerPreparation.Addresses)
     /// Begins an ICE restart with new credentials. Afterwards call `gather`, signal the restart, and call `start` with
     /// the answer. An unfinished earlier restart is given up.
     /// - Throws: if there is no room for it; nothing has then changed.

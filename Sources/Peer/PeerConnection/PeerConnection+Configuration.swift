@@ -17,7 +17,7 @@ extension PeerConnection {
         package var fingerprint: [UInt8]
         /// That of the other side, by its address in signalling.
         package var place: CandidatePolicy.Place
-        package var servers = ICEServerResolver.Addresses()
+        package var servers = ICEServerPreparation.Addresses()
         /// The UDP port that all peers share, or that is this offerer's own; nil: an ICE agent of its own.
         package var socket: LoopBound<ICELiteSocket>?
         /// Of that agent. The role says which side is controlling.

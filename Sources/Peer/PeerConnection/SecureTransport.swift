@@ -60,7 +60,7 @@ package final class SecureTransport {
         do {
             dtls = DTLSSession(
                 role: isServer ? .server : .client,
-                identity: try loop.shared { DTLSIdentityStore() }.identity(of: identity),
+                identity: try loop.shared { DTLSIdentityCache() }.identity(of: identity),
                 expectedFingerprint: expectedFingerprint,
                 send: { path.send($0) }, onEvent: { owner.value?.handshake($0) })
         } catch {

@@ -85,7 +85,7 @@ struct Clip {
     func write(to destination: RecordingDestination, title: String?) throws(RecordingFailure) -> RecordedFile {
         do throws(RecordingFileFailure) {
             var writer = try ExcerptWriter(
-                to: destination, video: video, audio: tracks.names.map { RecordedAudio(name: $0) }, title: title)
+                to: destination, video: video, audio: tracks.names.map { RecordedAudioTrack(name: $0) }, title: title)
             do throws(RecordingFileFailure) {
                 copy(to: &writer)
                 return try writer.finish(duration: end - start)

@@ -8,7 +8,7 @@ struct EditableRecording {
     let name: String
     let title: String?
     let video: RecordedVideo?
-    let audio: [RecordedAudio]
+    let audio: [RecordedAudioTrack]
     private let file: MatroskaFile<RecordedFileSource>
     let videoNumber: UInt8?
     private let audioNumbers: [UInt8]
@@ -31,7 +31,7 @@ struct EditableRecording {
         }
         videoNumber = track?.number
         let audio = file.header.tracks.filter { !$0.isVideo }
-        self.audio = audio.map { RecordedAudio(name: $0.name, head: $0.record, channels: $0.channels ?? 2) }
+        self.audio = audio.map { RecordedAudioTrack(name: $0.name, head: $0.record, channels: $0.channels ?? 2) }
         audioNumbers = audio.map(\.number)
     }
 

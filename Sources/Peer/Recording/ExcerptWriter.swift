@@ -26,7 +26,7 @@ struct ExcerptWriter {
     private static let gapStep: Int64 = 10_000
 
     init(
-        to destination: RecordingDestination, video: RecordedVideo?, audio: [RecordedAudio], title: String?
+        to destination: RecordingDestination, video: RecordedVideo?, audio: [RecordedAudioTrack], title: String?
     ) throws(RecordingFileFailure) {
         file = try destination.create(1)
         let tracks = video.map { [$0.track] } ?? []

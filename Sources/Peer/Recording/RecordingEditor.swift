@@ -136,7 +136,7 @@ public enum RecordingEditor {
 
     /// Creates a file, and completes it after `body`, which returns its length. After an error there is none.
     static func write(
-        _ destination: RecordingDestination, _ video: RecordedVideo?, _ audio: [RecordedAudio],
+        _ destination: RecordingDestination, _ video: RecordedVideo?, _ audio: [RecordedAudioTrack],
         _ title: String?, _ body: (inout ExcerptWriter) throws(RecordingFileFailure) -> Int64
     ) throws(RecordingFailure) -> RecordedFile {
         do throws(RecordingFileFailure) {

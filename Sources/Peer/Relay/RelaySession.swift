@@ -179,8 +179,8 @@ public final class RelaySession: Sendable {
 
 extension RelaySession.Configuration {
     /// Of each broadcast, without its identifier and secret.
-    var viewers: BroadcastConfiguration {
-        var result = BroadcastConfiguration()
+    var viewers: ServedBroadcastConfiguration {
+        var result = ServedBroadcastConfiguration()
         result.serve(viewers: maximumViewers)
         result.iceServers = service.service.iceServers
         result.turnSecret = service.service.turnSecret

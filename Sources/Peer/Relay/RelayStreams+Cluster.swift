@@ -10,7 +10,7 @@ import Synchronization
 import Viewer
 
 /// The sessions with other relays, and what those tell.
-extension RelayStreams: BroadcastFinder {
+extension RelayStreams: BroadcastFetcher {
     // MARK: Finding
 
     func knows(_ id: BroadcastID) -> Bool { fetched(id) != nil || told(id) != nil }
@@ -84,7 +84,7 @@ extension RelayStreams: BroadcastFinder {
     }
 
     private func handle(
-        _ event: ViewerEvent, of id: BroadcastID, _ broadcast: RelayedBroadcast, _ attempt: Upstream.Attempt
+        _ event: ViewerSessionEvent, of id: BroadcastID, _ broadcast: RelayedBroadcast, _ attempt: Upstream.Attempt
     ) {
         func change(_ place: Table.Stream.Interruptions, _ isInterrupted: Bool) {
             handle(.changed(id, attempt: attempt.number, place, isInterrupted: isInterrupted))

@@ -37,7 +37,7 @@ final class RelayStreams: Sendable {
     let directory: RelayDirectory
     let questions: ViewerQuestions
     /// Of each broadcast, without its identifier and secret.
-    let settings: BroadcastConfiguration
+    let settings: ServedBroadcastConfiguration
     private let hasCluster: Bool
     let emit: @Sendable (RelayEvent) -> Void
     let state: Mutex<State>

@@ -68,7 +68,7 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
     // The queues stay empty, as the media is forwarded.
     let frames = FrameQueues()
     let packets = FrameQueue<AudioPacketInfo>(capacity: 1, bytes: 0)
-    let configuration: BroadcastConfiguration
+    let configuration: ServedBroadcastConfiguration
     let streams: RelayStreams
     /// The publisher and the other relays learn how many watch.
     let audience: Throttle<Int>
@@ -80,7 +80,7 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
     static let videoTrack = -1
 
     /// - Parameter configuration: with the name that viewers see.
-    init(_ configuration: BroadcastConfiguration, _ streams: RelayStreams) {
+    init(_ configuration: ServedBroadcastConfiguration, _ streams: RelayStreams) {
         self.configuration = configuration
         self.streams = streams
         audience = Throttle { [weak streams, id = configuration.id] in streams?.report(viewers: $0, of: id) }

@@ -49,7 +49,7 @@ final class IncomingBroadcast: Sendable {
     ///   - socket: the UDP port that all publishers share; nil: each has sockets of its own.
     ///   - ports: of these sockets; nil: any.
     func open(
-        _ offer: Offer, identity: Identity, servers: ICEServerResolver.Addresses,
+        _ offer: Offer, identity: Identity, servers: ICEServerPreparation.Addresses,
         socket: LoopBound<ICELiteSocket>?, ports: ClosedRange<UInt16>?
     ) async throws(OfferRefusal) -> OpenedSession {
         let place = CandidatePolicy.place(of: publisher.address, own: ICEAgent.localInterfaceAddresses())

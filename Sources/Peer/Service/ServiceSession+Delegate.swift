@@ -64,7 +64,7 @@ extension ServiceSession: ServiceDelegate {
             id: id, loop: loop, publisher: publisher, sink: sink,
             format: EncodedMediaFormat(offer), report: { [weak self] in self?.report($0, of: id) })
         replaced?.end(.republished)
-        let servers: ICEServerResolver.Addresses? = state.with { state in
+        let servers: ICEServerPreparation.Addresses? = state.with { state in
             guard state.takesSessions else { return nil }
             state.broadcasts[id] = broadcast
             return state.servers

@@ -28,7 +28,7 @@ public final class ServiceSession: Sendable {
         var port = 0
         var registration: RelayRegistration?
         var handle: ServiceHandle?
-        var servers = ICEServerResolver.Addresses()
+        var servers = ICEServerPreparation.Addresses()
         var socket: LoopBound<ICELiteSocket>?
         var broadcasts: [SessionID: IncomingBroadcast] = [:]
         /// Ends when the broadcast has been closed and reported.
@@ -36,7 +36,7 @@ public final class ServiceSession: Sendable {
         /// The questions that wait for an answer.
         var questions: [KnockID: PairingRequest] = [:]
         /// Of the STUN and TURN servers.
-        var resolver: ICEServerResolver?
+        var resolver: ICEServerPreparation?
         var isStopped = false
         /// No further broadcast is taken.
         var isFull = false
@@ -75,7 +75,7 @@ public final class ServiceSession: Sendable {
         let registration = try await register(&service)
         let granted = GrantedServers(
             Array(service.iceServers.dropFirst(own.count)), by: configuration.relay?.host ?? configuration.linkHost)
-        let resolver = ICEServerResolver(
+        let resolver = ICEServerPreparation(
             own, granted: granted, attempts: ConnectionAttempts(burst: service.sessionCapacity * 8))
         state.with { $0.resolver = resolver }
         if !resolver.servers.isEmpty {
@@ -140,7 +140,7 @@ public final class ServiceSession: Sendable {
     /// Serves a broadcast to viewers, beside the service.
     /// - Returns: the broadcast, and the port of the server.
     package func serve(
-        _ broadcast: BroadcastConfiguration, delegate: any SignalingServerDelegate
+        _ broadcast: ServedBroadcastConfiguration, delegate: any SignalingServerDelegate
     ) throws(SignalingServerError) -> (BroadcastHandle, port: Int) {
         let (server, port) = state.with { ($0.server, $0.port) }
         guard let server else { throw .stopped }
@@ -163,7 +163,7 @@ public final class ServiceSession: Sendable {
     package var socket: LoopBound<ICELiteSocket>? { state.with { $0.socket } }
 
     /// The addresses of the STUN and TURN servers.
-    package var iceServers: ICEServerResolver.Addresses { state.with { $0.servers } }
+    package var iceServers: ICEServerPreparation.Addresses { state.with { $0.servers } }
 
     /// Sends viewers, likes or a comment to the publisher of a broadcast, or of all.
     public func send(_ info: ServiceInfo, to session: SessionID? = nil) {

@@ -111,7 +111,7 @@ struct DoctorCommand: ParsableCommand {
 
     private func checkServers(_ servers: [ICEServer]) -> [Finding] {
         guard !servers.isEmpty else { return [] }
-        let paths = ICEServerResolver(servers)
+        let paths = ICEServerPreparation(servers)
         return blocking { await paths.findings() }.map { url, finding in
             Finding(
                 subject: url.hasPrefix("stun") ? "stun" : "turn", what: "\(url) \(finding.words)",

@@ -160,7 +160,7 @@ final class ViewerReporter: Sendable {
     }
 
     /// - Parameter isMirror: the window is on the display that is shared, so it shows no frames.
-    func report(_ event: ViewerEvent, window: VideoWindow?, isMirror: Bool) {
+    func report(_ event: ViewerSessionEvent, window: VideoWindow?, isMirror: Bool) {
         if let line = event.line { output.write(line) }
         switch event {
         case .knocking(let words): window?.setStatus("waiting for the host to let you in\nyour words: \(words)")

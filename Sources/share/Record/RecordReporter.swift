@@ -115,7 +115,7 @@ final class RecordReporter: Sendable {
         }
     }
 
-    func report(_ event: ViewerEvent) {
+    func report(_ event: ViewerSessionEvent) {
         switch event {
         case .named(let name): state.with { $0.broadcastName = name }
         case .notice(let notice): output.notice(notice)

@@ -168,7 +168,7 @@ final class RecordWatch: Sendable {
         }
     }
 
-    private func report(_ event: ViewerEvent) {
+    private func report(_ event: ViewerSessionEvent) {
         switch event {
         case .knocking(let words): report("knock", "waiting for the host to let you in; your words are: \(words)")
         case .connected(let path): report("connected", "connected (\(path))")

@@ -9,7 +9,7 @@ struct QueueDelayEstimator {
     private static let period = MediaDuration.seconds(5)
     private static let periods = 6
     /// The minimum one-way delay of each period of 5 s, oldest first.
-    private var leasts = RingBuffer<MediaDuration>(capacity: periods, filler: .zero)
+    private var leasts = BoundedQueue<MediaDuration>(capacity: periods, filler: .zero)
     private var periodStart = MediaInstant(nanoseconds: 0)
     private var leastOfBatch: MediaDuration?
     /// The queue delay by the minimum of the last feedback message: the part of the queue that never drained in that

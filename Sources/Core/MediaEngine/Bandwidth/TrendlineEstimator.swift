@@ -25,7 +25,7 @@ struct TrendlineEstimator {
     private(set) var signal = Signal.normal
     private var current: Group?
     private var previous: Group?
-    private var points = RingBuffer<(time: Double, delay: Double)>(capacity: window, filler: (0, 0))
+    private var points = BoundedQueue<(time: Double, delay: Double)>(capacity: window, filler: (0, 0))
     private var groups = 0
     private var accumulated = 0.0
     private var smoothed = 0.0

@@ -8,7 +8,7 @@ final class ForwardedPacketWriter {
     private let payloadType: UInt8
     /// The headers of all packets, without marker, sequence number and timestamp, by their `Kind`.
     private let headers = PacketSlab(capacity: 4, slotBytes: 512)
-    private let layouts: [RTPPacketLayout]
+    private let layouts: [WrittenPacketLayout]
 
     init(_ source: ForwardedVideo, _ stream: VideoStreamParameters, ids: HeaderExtensionMap) {
         self.source = source
@@ -30,7 +30,7 @@ final class ForwardedPacketWriter {
     private static func write(
         _ stream: VideoStreamParameters, _ ids: HeaderExtensionMap, _ kind: Kind,
         into buffer: UnsafeMutableRawBufferPointer
-    ) -> RTPPacketLayout {
+    ) -> WrittenPacketLayout {
         let header = RTPHeader(
             marker: false, payloadType: stream.payloadType, sequenceNumber: SequenceNumber(0),
             timestamp: RTPTimestamp(0), ssrc: stream.ssrc)
@@ -38,7 +38,7 @@ final class ForwardedPacketWriter {
             transportSequence: SequenceNumber(0), playoutDelay: .zero, absSendTime: AbsoluteSendTime(rawValue: 0),
             mid: kind.announcesMid ? stream.mid : nil, colorSpace: kind.hasColorSpace ? ColorSpace() : nil)
         do throws(BufferFull) {
-            return try RTPPacketLayout.write(header, extensions: extensions, ids: ids, into: buffer)
+            return try WrittenPacketLayout.write(header, extensions: extensions, ids: ids, into: buffer)
         } catch {
             preconditionFailure("a header is longer than 512 bytes")
         }
@@ -74,7 +74,7 @@ final class ForwardedPacketWriter {
     }
 
     /// - Parameter hasColorSpace: whether the source's packet has one; receivers that did not negotiate it get none.
-    func layout(announcesMid: Bool, hasColorSpace: Bool) -> RTPPacketLayout {
+    func layout(announcesMid: Bool, hasColorSpace: Bool) -> WrittenPacketLayout {
         layouts[Kind(announcesMid: announcesMid, hasColorSpace: hasColorSpace).index]
     }
 

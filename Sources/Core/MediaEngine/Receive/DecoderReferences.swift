@@ -10,7 +10,7 @@ struct DecoderReferences {
     private(set) var newest: UInt16?
 
     /// Whether a recovery frame that is predicted from this reference can be decoded.
-    func holds(_ source: FrameReferencesElement.Source?) -> Bool {
+    func holds(_ source: LongTermReferencesElement.Source?) -> Bool {
         guard let source, let pictureID = source.slot == .golden ? golden : alternate else { return false }
         return pictureID == source.pictureID
     }

@@ -26,7 +26,7 @@ struct FrameAssembler {
         var isPadding = false
         var layer: UInt8 = 0
         var pictureID: UInt16?
-        var references: FrameReferencesElement?
+        var references: LongTermReferencesElement?
         var colorSpace: ColorSpace?
     }
 
@@ -77,7 +77,7 @@ struct FrameAssembler {
     ///   - references: of the frame's first packet.
     mutating func insert(
         _ sequence: Int64, _ video: DepacketizedVideo, marker: Bool, timestamp: RTPTimestamp,
-        references element: FrameReferencesElement? = nil, colorSpace: ColorSpace? = nil, now: MediaInstant
+        references element: LongTermReferencesElement? = nil, colorSpace: ColorSpace? = nil, now: MediaInstant
     ) -> Insertion {
         guard video.bytes.count <= Self.slotBytes else { return .tooLong }
         let base = expected ?? sequence

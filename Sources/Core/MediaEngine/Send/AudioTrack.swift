@@ -158,7 +158,7 @@ struct AudioTrack {
     func write(
         _ packet: Packet, _ distances: RedundancyDistances, ids: HeaderExtensionMap,
         into buffer: UnsafeMutableRawBufferPointer
-    ) -> (length: Int, layout: RTPPacketLayout)? {
+    ) -> (length: Int, layout: WrittenPacketLayout)? {
         guard fits(packet.bytes.count) else { return nil }
         let count = stream.redundantPayloadType == nil ? 0 : fitting(distances, packet)
         let type = count > 0 ? stream.redundantPayloadType ?? stream.payloadType : stream.payloadType
@@ -171,7 +171,7 @@ struct AudioTrack {
             mid: stream.mid)
         let room = UnsafeMutableRawBufferPointer(rebasing: buffer[..<min(largestPacket, buffer.count)])
         do throws(BufferFull) {
-            let layout = try RTPPacketLayout.write(header, extensions: extensions, ids: ids, into: room)
+            let layout = try WrittenPacketLayout.write(header, extensions: extensions, ids: ids, into: room)
             var writer = ByteWriter(UnsafeMutableRawBufferPointer(rebasing: room[layout.headerLength...]))
             if count > 0 { try writeOlder(distances.prefix(count), packet, into: &writer) }
             try writer.write(packet.bytes)

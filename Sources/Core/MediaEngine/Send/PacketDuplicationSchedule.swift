@@ -13,7 +13,7 @@ struct PacketDuplicationSchedule {
     }
 
     /// One queue for each delay, so that each is in order.
-    private var queues = pauses.map { _ in RingBuffer<Item>(capacity: 256, filler: Item()) }
+    private var queues = pauses.map { _ in BoundedQueue<Item>(capacity: 256, filler: Item()) }
 
     /// - Parameter count: 0...3 duplicates.
     mutating func add(_ sequence: Int64, count: Int, now: MediaInstant) {

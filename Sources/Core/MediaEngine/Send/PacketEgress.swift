@@ -26,7 +26,7 @@ struct PacketEgress {
     /// - Parameter video: the sequence number of the video packet that it has; -1: none.
     /// - Returns: the packet's length.
     mutating func finish(
-        _ length: Int, _ layout: RTPPacketLayout, _ buffer: UnsafeMutableRawBufferPointer, isAudio: Bool = false,
+        _ length: Int, _ layout: WrittenPacketLayout, _ buffer: UnsafeMutableRawBufferPointer, isAudio: Bool = false,
         video: Int64 = -1, now: MediaInstant
     ) -> Int {
         let packet = UnsafeMutableRawBufferPointer(rebasing: buffer[0..<length])

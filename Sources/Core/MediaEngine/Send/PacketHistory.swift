@@ -23,7 +23,7 @@ struct PacketHistory {
         var position: Int64 = -1
         var timestamp = RTPTimestamp(0)
         private var lengths = Lengths()
-        var layout = RTPPacketLayout()
+        var layout = WrittenPacketLayout()
         var announcesMid = false
         /// What is subtracted from the picture ID of the source.
         var pictureIDShift: UInt16 = 0
@@ -42,7 +42,7 @@ struct PacketHistory {
 
         init() {}
 
-        init(sequence: Int64, length: Int = 0, layout: RTPPacketLayout) {
+        init(sequence: Int64, length: Int = 0, layout: WrittenPacketLayout) {
             self.sequence = sequence
             self.layout = layout
             self.length = length
@@ -131,7 +131,7 @@ struct PacketHistory {
     }
 
     /// Appends the packet in `nextSlot` to those that wait.
-    mutating func commit(length: Int, layout: RTPPacketLayout) {
+    mutating func commit(length: Int, layout: WrittenPacketLayout) {
         precondition(room > 0, "the history is full")
         forgetCounted(before: nextToWrite &- Int64(entries.count) &+ 1)
         entries[Int(nextToWrite & mask)] = Entry(sequence: nextToWrite, length: length, layout: layout)

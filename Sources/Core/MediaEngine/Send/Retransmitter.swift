@@ -8,7 +8,7 @@ struct Retransmitter {
     private static let maximumRetransmissions = 10
 
     /// Requested packets that wait to be sent again. Overflow: the request is ignored.
-    private var waiting = RingBuffer<Int64>(capacity: 512, filler: 0)
+    private var waiting = BoundedQueue<Int64>(capacity: 512, filler: 0)
     private var rtxSequence: SequenceNumber
     private var ignoredRTX = IgnoredRTXDetector()
     private var budget = RetransmissionBudget()

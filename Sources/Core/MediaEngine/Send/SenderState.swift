@@ -100,12 +100,12 @@ struct SenderState: ~Copyable {
     /// negotiated.
     private func element(
         _ references: FrameReferences, _ isKeyframe: Bool, _ source: LongTermReferenceTracker.Reference?
-    ) -> FrameReferencesElement? {
+    ) -> LongTermReferencesElement? {
         guard hasReferences, !isKeyframe, references.stored != nil || source != nil else { return nil }
         let from = references.source.flatMap { recovery in
-            source.map { FrameReferencesElement.Source(slot: recovery.slot, pictureID: $0.pictureID) }
+            source.map { LongTermReferencesElement.Source(slot: recovery.slot, pictureID: $0.pictureID) }
         }
-        return FrameReferencesElement(stored: references.stored, source: from)
+        return LongTermReferencesElement(stored: references.stored, source: from)
     }
 
     mutating func handleAudio(_ bytes: UnsafeRawBufferPointer, track: Int, captured: MediaInstant, now: MediaInstant) {

@@ -45,7 +45,7 @@ struct VP8Packetizer {
     /// - Returns: nil if the history has no room for all packets; it is then unchanged.
     mutating func append(
         _ frame: UnsafeRawBufferPointer, layer: UInt8, captured: MediaInstant,
-        references: FrameReferencesElement? = nil, announcesMid: Bool, to history: inout PacketHistory
+        references: LongTermReferencesElement? = nil, announcesMid: Bool, to history: inout PacketHistory
     ) -> PacketizedFrame? {
         let start = history.nextToWrite
         let baseIndex = layer == 0 ? baseLayerIndex &+ 1 : baseLayerIndex
@@ -55,7 +55,7 @@ struct VP8Packetizer {
             temporalLayer: min(layer, 3), isLayerSync: layer > 0)
         // Leaves room for the two bytes of RTX, so that a retransmission does not exceed the maximum packet size.
         let overhead =
-            RTPPacketLayout.maximumHeaderLength(ids, mid: stream.mid) &+ descriptor.length &+ RTX.overhead
+            WrittenPacketLayout.maximumHeaderLength(ids, mid: stream.mid) &+ descriptor.length &+ RTX.overhead
         let share = max(maximumPacketSize &- overhead, 64)
         let count = max((frame.count &+ share &- 1) / share, 1)
         guard count <= history.room else { return nil }
@@ -71,7 +71,7 @@ struct VP8Packetizer {
                 marker: index == count &- 1, payloadType: stream.payloadType,
                 sequenceNumber: SequenceNumber(truncating: start &+ Int64(index)), timestamp: stamp, ssrc: stream.ssrc)
             do throws(BufferFull) {
-                let layout = try RTPPacketLayout.write(
+                let layout = try WrittenPacketLayout.write(
                     header, extensions: extensions(index == 0 ? references : nil, announcesMid), ids: ids,
                     into: slot)
                 var writer = ByteWriter(UnsafeMutableRawBufferPointer(rebasing: slot[layout.headerLength...]))
@@ -90,7 +90,7 @@ struct VP8Packetizer {
         return PacketizedFrame(packets: count, payloadBytes: frame.count, pictureID: pictureID)
     }
 
-    private func extensions(_ references: FrameReferencesElement?, _ announcesMid: Bool) -> HeaderExtensionValues {
+    private func extensions(_ references: LongTermReferencesElement?, _ announcesMid: Bool) -> HeaderExtensionValues {
         HeaderExtensionValues(
             transportSequence: SequenceNumber(0), playoutDelay: .zero, absSendTime: AbsoluteSendTime(rawValue: 0),
             mid: announcesMid ? stream.mid : nil, frameReferences: references)

@@ -53,7 +53,7 @@ struct VideoSendStream {
     /// Packetizes a frame behind those that wait.
     /// - Returns: nil if the history has no room for it.
     mutating func append(
-        _ frame: UnsafeRawBufferPointer, _ info: FrameInfo, references: FrameReferencesElement?, now: MediaInstant
+        _ frame: UnsafeRawBufferPointer, _ info: FrameInfo, references: LongTermReferencesElement?, now: MediaInstant
     ) -> VP8Packetizer.PacketizedFrame? {
         let packetized = packetizer?.append(
             frame, layer: info.layer, captured: info.captured, references: references, announcesMid: announcesMid,

@@ -76,7 +76,7 @@ extension Broadcast {
     // MARK: ICE restart
 
     /// Uses these STUN and TURN servers for sessions that begin from now on, and for restarts of this one.
-    package func use(_ servers: ICEServerResolver.Addresses, for id: SessionID) {
+    package func use(_ servers: ICEServerPreparation.Addresses, for id: SessionID) {
         self.servers = servers
         viewers[id]?.connection.path.use(servers)
     }

@@ -115,7 +115,7 @@ package final class Broadcast {
 
     package var settings: Settings { connections.settings }
     /// STUN and TURN servers for sessions that are opened from now on.
-    package var servers: ICEServerResolver.Addresses {
+    package var servers: ICEServerPreparation.Addresses {
         get { connections.servers }
         set { connections.servers = newValue }
     }

@@ -19,7 +19,7 @@ struct PeerConnectionFactory {
     private let allowances: ViewerAllowances
     private let cname = RandomName.random().text
     /// STUN and TURN servers for sessions that are opened from now on.
-    var servers = ICEServerResolver.Addresses()
+    var servers = ICEServerPreparation.Addresses()
 
     /// - Parameter agents: those of several broadcasts; nil: of this one alone, by `settings`.
     init(loop: EventLoop, settings: Broadcast.Settings, agents: ICEAgentPool?) {
@@ -64,7 +64,7 @@ struct PeerConnectionFactory {
     func description(of pending: PendingPeer, _ found: PeerConnection.LocalCandidates) -> LocalDescription? {
         guard var description = found.description else { return nil }
         let ssrcs = pending.ssrcs
-        if settings.capabilities.hasVideo { description.video = [LocalVideoTrack(ssrc: ssrcs[0], rtxSSRC: ssrcs[1])] }
+        if settings.capabilities.hasVideo { description.video = [LocalVideoSSRCs(ssrc: ssrcs[0], rtxSSRC: ssrcs[1])] }
         description.audio = settings.audio.enumerated().map { index, track in
             LocalAudioTrack(
                 ssrc: ssrcs[2 + index], kind: track.kind, hasSilenceSuppression: track.hasSilenceSuppression)

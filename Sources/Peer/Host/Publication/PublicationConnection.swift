@@ -24,7 +24,7 @@ final class PublicationConnection: Sendable {
     let session = Mutex<SessionID?>(nil)
     private let core: LoopBound<Broadcast>
     /// The servers that the endpoint has named.
-    private let resolver = Mutex<ICEServerResolver?>(nil)
+    private let resolver = Mutex<ICEServerPreparation?>(nil)
     private let listening = Mutex<Task<Void, Never>?>(nil)
     /// The questions about viewers.
     private let questions = Mutex<[Int: Task<Void, Never>]>([:])
@@ -143,7 +143,7 @@ final class PublicationConnection: Sendable {
             if let resolver {
                 resolver.use([], granted: granted)
             } else {
-                resolver = ICEServerResolver(granted: granted)
+                resolver = ICEServerPreparation(granted: granted)
             }
         }
         return true

@@ -85,7 +85,7 @@ public final class HostSession: Sendable {
         settings.broadcastCapacity = 1
         settings.limit(connections: descriptors.connections)
         // The relay would see the token, which is valid for every certificate.
-        var broadcast = BroadcastConfiguration(
+        var broadcast = ServedBroadcastConfiguration(
             fixedToken: configuration.tunnel == nil ? configuration.fixedToken : nil)
         // The broadcast itself limits the number of viewers. The server's limit is twice as high, so that dead sessions
         // that nobody has noticed yet do not keep out viewers that join again.

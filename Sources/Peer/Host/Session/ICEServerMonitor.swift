@@ -6,7 +6,7 @@ import Synchronization
 
 /// Resolves and checks the STUN and TURN servers of a host, and warns of those that do not work. Safe from any thread.
 final class ICEServerMonitor: Sendable {
-    private let resolver: ICEServerResolver
+    private let resolver: ICEServerPreparation
     private let emit: @Sendable (BroadcastEvent) -> Void
     private let isStopped = Monitor(false)
     /// What was said of the servers' names.
@@ -23,7 +23,7 @@ final class ICEServerMonitor: Sendable {
     ///   - own: those of this host's user.
     ///   - granted: those of the relay or service that it is paired with.
     init(_ own: [ICEServer], granted: GrantedServers, emit: @escaping @Sendable (BroadcastEvent) -> Void) {
-        resolver = ICEServerResolver(own, granted: granted, attempts: ConnectionAttempts(burst: Self.attempts))
+        resolver = ICEServerPreparation(own, granted: granted, attempts: ConnectionAttempts(burst: Self.attempts))
         self.emit = emit
     }
 
@@ -35,7 +35,7 @@ final class ICEServerMonitor: Sendable {
 
     /// Resolves the servers' names, and warns of those without an address, once.
     /// - Returns: nil if there are no servers.
-    func lookUp() async -> ICEServerResolver.Addresses? {
+    func lookUp() async -> ICEServerPreparation.Addresses? {
         guard !servers.isEmpty else { return nil }
         let addresses = await resolver.addresses()
         for problem in addresses.problems

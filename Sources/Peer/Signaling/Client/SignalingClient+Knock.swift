@@ -15,7 +15,7 @@ public struct KnockTicket: Sendable {
 }
 
 /// The host's decision about a knock.
-public enum KnockAnswer: Sendable, Equatable {
+public enum KnockOutcome: Sendable, Equatable {
     case accepted(token: String, iceServers: [ICEServer])
     case refused(String)
     case unanswered
@@ -81,7 +81,7 @@ extension SignalingClient {
     }
 
     /// Polls until the host answers; the host gives up after 60 s.
-    public func waitForAnswer(_ ticket: KnockTicket) async throws(SignalingError) -> KnockAnswer {
+    public func waitForAnswer(_ ticket: KnockTicket) async throws(SignalingError) -> KnockOutcome {
         var losses = 0
         while true {
             let answer: HTTPAnswer

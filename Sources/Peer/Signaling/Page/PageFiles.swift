@@ -69,7 +69,7 @@ enum PageFiles {
     }
 
     /// Joins modules that stand one after the other into one script by leaving out imports and exports. Each module
-    /// would cost a request, and a request without a token costs a connection of its own (``SignalingService``).
+    /// would cost a request, and a request without a token costs a connection of its own (``SignalingServerState``).
     private static func joined(_ modules: String) -> String {
         var isInImport = false
         var lines: [Substring] = []

@@ -9,7 +9,7 @@ import Synchronization
 ///
 /// Broadcasts share nothing but the server's counters: a token, ticket or session of one is unknown to all others.
 final class BroadcastResource: Sendable {
-    let configuration: BroadcastConfiguration
+    let configuration: ServedBroadcastConfiguration
     let delegate: any SignalingServerDelegate
     let proof: Proof
     let admissions: AdmissionRegistry
@@ -20,7 +20,7 @@ final class BroadcastResource: Sendable {
 
     /// - Parameter pollTimeout: how long a poll of a knock is held.
     init(
-        _ configuration: BroadcastConfiguration, delegate: any SignalingServerDelegate, pollTimeout: Duration,
+        _ configuration: ServedBroadcastConfiguration, delegate: any SignalingServerDelegate, pollTimeout: Duration,
         counters: SignalingCounters
     ) {
         self.configuration = configuration

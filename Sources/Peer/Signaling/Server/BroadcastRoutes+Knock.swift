@@ -63,7 +63,7 @@ extension RouteResponse {
     }
 }
 
-extension SignalingService {
+extension SignalingServerState {
     /// Reads the body of a knock, and makes its challenge if its proof is right.
     /// - Returns: also its pass, base64url, which only the broadcast's key reads.
     func challenge(

@@ -5,10 +5,10 @@ import Identifiers
 
 /// The routes of one broadcast, below /ID.
 struct BroadcastRoutes: EndpointRoutes {
-    let server: SignalingService
+    let server: SignalingServerState
     let broadcast: BroadcastResource
 
-    var configuration: BroadcastConfiguration { broadcast.configuration }
+    var configuration: ServedBroadcastConfiguration { broadcast.configuration }
     var endpoint: Endpoint { broadcast.endpoint }
     var approvals: KnockRegistry { broadcast.knocks }
     var registry: AdmissionRegistry { broadcast.admissions }

@@ -13,7 +13,7 @@ protocol EndpointRoutes: Sendable {
     associatedtype Handler: ApprovalHandler
     associatedtype Sessions: SessionRegistry
 
-    var server: SignalingService { get }
+    var server: SignalingServerState { get }
     var endpoint: Endpoint { get }
     var approvals: ApprovalRegistry<Handler> { get }
     var registry: Sessions { get }

@@ -53,7 +53,7 @@ private final class OpenStream: Sendable {
 
 /// The event streams of a broadcast's viewers, or of a service's hosts.
 struct EventRoutes: Sendable {
-    let server: SignalingService
+    let server: SignalingServerState
     /// The resource's path.
     let path: String
     /// The events among which a POST may choose; nil: it does not choose.

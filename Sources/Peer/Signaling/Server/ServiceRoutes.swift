@@ -5,7 +5,7 @@ import Identifiers
 
 /// The routes of one service, below /services/ID.
 struct ServiceRoutes: EndpointRoutes {
-    let server: SignalingService
+    let server: SignalingServerState
     let service: ServiceResource
 
     var configuration: ServiceConfiguration { service.configuration }

@@ -9,7 +9,7 @@ import SessionDescription
 ///
 /// The two protocols differ in who sends media. Their requests, their preconditions and their refusals are the same.
 struct SessionRoutes<Registry: SessionRegistry>: Sendable {
-    let server: SignalingService
+    let server: SignalingServerState
     /// The endpoint's path. A session's resource is /SESSION below it.
     let endpoint: String
     let sessions: Registry

@@ -10,7 +10,7 @@ import NIOPosix
 import NIOSSL
 
 /// Gets broadcasts from elsewhere when they are asked for.
-public protocol BroadcastFinder: Sendable {
+public protocol BroadcastFetcher: Sendable {
     /// Whether a broadcast can be got.
     func knows(_ id: BroadcastID) -> Bool
     /// The secret of a broadcast that can be got; nil: there is none. It is got for those alone who know it.
@@ -45,7 +45,7 @@ public actor SignalingServer {
         /// How broadcasts are listed; nil: not at all.
         public var directory: DirectorySettings?
         /// Gets broadcasts that this server does not have; nil: there are no others.
-        public var finder: (any BroadcastFinder)?
+        public var finder: (any BroadcastFetcher)?
         public var timeouts = Timeouts()
         /// How long the response to a wrong proof or token is delayed.
         public var failureDelay: Duration = .milliseconds(500)
@@ -103,21 +103,21 @@ public actor SignalingServer {
         case stopped
     }
 
-    let service: SignalingService
+    let service: SignalingServerState
     let configuration: Configuration
     private let presented = PresentedCertificate()
     private(set) var state = State.idle
 
     public init(identity: Identity, configuration: Configuration, logger: Logger) {
         self.configuration = configuration
-        service = SignalingService(identity: identity, configuration: configuration, logger: logger)
+        service = SignalingServerState(identity: identity, configuration: configuration, logger: logger)
     }
 
     /// Serves another broadcast from now on. May be called before `start`, and while the server runs.
     /// - Parameter delegate: kept until the broadcast is removed or the server stops.
     /// - Throws: `.token` if the fixed token is unusable, `.broadcastExists`, `.tooManyBroadcasts`, or `.stopped`.
     public nonisolated func add(
-        _ broadcast: BroadcastConfiguration, delegate: any SignalingServerDelegate
+        _ broadcast: ServedBroadcastConfiguration, delegate: any SignalingServerDelegate
     ) throws(SignalingServerError) -> BroadcastHandle {
         try Self.check(broadcast.fixedToken)
         let resource = BroadcastResource(

@@ -45,10 +45,10 @@ struct UnfetchedKnocks {
     }
 }
 
-extension SignalingService {
+extension SignalingServerState {
     /// Handles POST /ID/knock for a broadcast that another relay has.
     func challenge(
-        _ call: RouteRequest, _ id: BroadcastID, from finder: any BroadcastFinder
+        _ call: RouteRequest, _ id: BroadcastID, from finder: any BroadcastFetcher
     ) async throws(Refusal) -> RouteResponse {
         guard call.method == .post else { return .methodNotAllowed("POST") }
         let proof = finder.secret(of: id).map { Proof(id: id, secret: $0) }

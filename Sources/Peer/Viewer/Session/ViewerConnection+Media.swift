@@ -55,7 +55,7 @@ extension ViewerConnection {
             stream.close(done)
         }
 
-        private func emit(_ event: ViewerEvent) { session?.handle(event, ofMedia: number) }
+        private func emit(_ event: ViewerSessionEvent) { session?.handle(event, ofMedia: number) }
 
         private func end(_ reason: EndReason) { session?.handle(.ended(owner, ViewerFailure(reason))) }
 

@@ -16,7 +16,7 @@ extension ViewerConnection {
     /// Resolves the servers; returns at once if there are none.
     func lookUp() async throws(ViewerFailure) {
         let granted = state.withLock { $0.granted }
-        let resolver = ICEServerResolver(
+        let resolver = ICEServerPreparation(
             session.settings.servers, granted: granted, attempts: session.serverAttempts)
         state.withLock { $0.resolver = resolver }
         // The time limit is short, because a person waits for the first frame.

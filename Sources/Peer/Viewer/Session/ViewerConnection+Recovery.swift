@@ -61,7 +61,7 @@ extension ViewerConnection {
     }
 
     /// Notes addresses for sessions and restarts that come, unless the connection has ended.
-    func use(_ addresses: ICEServerResolver.Addresses) {
+    func use(_ addresses: ICEServerPreparation.Addresses) {
         state.withLock { state in
             guard !state.isOver else { return }
             state.addresses = addresses

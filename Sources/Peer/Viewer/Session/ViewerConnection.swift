@@ -21,9 +21,9 @@ final class ViewerConnection: Sendable {
         /// Of the accepted knock.
         var token: String?
         var granted = GrantedServers.none
-        var resolver: ICEServerResolver?
+        var resolver: ICEServerPreparation?
         /// Of the STUN and TURN servers, for offers and restarts that come.
-        var addresses = ICEServerResolver.Addresses()
+        var addresses = ICEServerPreparation.Addresses()
         /// The offer that the server has not answered yet.
         var offer: (text: String, gathered: PeerConnection.LocalCandidates)?
         /// The newest one.

@@ -19,7 +19,7 @@ extension ViewerSession {
         return State.Redirect(link: destination, age: redirect.age)
     }
 
-    func event(of report: State.Report) -> ViewerEvent {
+    func event(of report: State.Report) -> ViewerSessionEvent {
         switch report {
         case .knocking(let words): .knocking(words: words)
         case .accepted: .accepted
@@ -42,7 +42,7 @@ extension ViewerSession {
         }
     }
 
-    func handle(_ event: ViewerEvent, ofMedia source: Int) {
+    func handle(_ event: ViewerSessionEvent, ofMedia source: Int) {
         let change: State.MediaChange =
             switch event {
             case .connected(let path): .connected(path: path)

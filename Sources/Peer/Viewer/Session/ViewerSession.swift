@@ -19,7 +19,7 @@ import Synchronization
 /// `ViewerSessionState` decides, and this type carries its actions out, with a `ViewerConnection` for each server. Call
 /// `run` once; it returns the reason when the session is over. `leave` ends the session, from any thread.
 public final class ViewerSession: Sendable {
-    typealias State = ViewerSessionState<ViewerFailure, ViewerEvent>
+    typealias State = ViewerSessionState<ViewerFailure, ViewerSessionEvent>
 
     struct Settings {
         let link: Link
@@ -33,7 +33,7 @@ public final class ViewerSession: Sendable {
     }
 
     let settings: Settings
-    let emit: @Sendable (ViewerEvent) -> Void
+    let emit: @Sendable (ViewerSessionEvent) -> Void
     let loop: EventLoop
     let resources: SharedResources?
     let sink: any EncodedMediaSink
@@ -58,7 +58,7 @@ public final class ViewerSession: Sendable {
     ///   - sink: used by this session only, which closes it at its end.
     public convenience init(
         link: Link, identity: Identity, name: String, servers: [ICEServer] = [], usesOnlyRelays: Bool = false,
-        records: Bool = false, sink: any EncodedMediaSink, emit: @escaping @Sendable (ViewerEvent) -> Void
+        records: Bool = false, sink: any EncodedMediaSink, emit: @escaping @Sendable (ViewerSessionEvent) -> Void
     ) {
         self.init(
             link: link, identity: identity, name: name, servers: servers, usesOnlyRelays: usesOnlyRelays,
@@ -69,7 +69,7 @@ public final class ViewerSession: Sendable {
     package init(
         link: Link, identity: Identity, name: String, servers: [ICEServer] = [], usesOnlyRelays: Bool = false,
         records: Bool = false, sink: any EncodedMediaSink, resources: SharedResources?,
-        emit: @escaping @Sendable (ViewerEvent) -> Void
+        emit: @escaping @Sendable (ViewerSessionEvent) -> Void
     ) {
         let isForwarding = sink is any ForwardingSink
         var capabilities = MediaCapabilities.receiving(sink.videoCodecs)

@@ -1,7 +1,7 @@
 import HTTP
 import HTTPTypes
 
-extension SignalingService {
+extension SignalingServerState {
     /// The content security policy: only the host's own script and style, and no framing.
     private static let policy = """
         default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; media-src 'self' blob:; \

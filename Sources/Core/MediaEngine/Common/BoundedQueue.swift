@@ -1,6 +1,6 @@
 /// A first-in, first-out queue of fixed capacity. Allocates once, at the first element, as most senders of a relay
 /// never use most of theirs.
-struct RingBuffer<Element> {
+struct BoundedQueue<Element> {
     private let capacity: Int
     private let filler: Element
     private var elements: [Element] = []

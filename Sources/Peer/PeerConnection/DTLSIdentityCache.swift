@@ -3,7 +3,7 @@ import Identity
 
 /// The identity that the last session of a loop used, which is nearly always that of the next. Confined to the network
 /// loop.
-final class DTLSIdentityStore {
+final class DTLSIdentityCache {
     private var last: (certificateDER: [UInt8], identity: DTLSIdentity)?
 
     func identity(of own: Identity) throws(DTLSFailure) -> DTLSIdentity {

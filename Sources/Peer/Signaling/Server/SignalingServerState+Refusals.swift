@@ -11,7 +11,7 @@ struct Refusal: Error {
     init(_ reply: RouteResponse) { self.reply = reply }
 }
 
-extension SignalingService {
+extension SignalingServerState {
     /// Decodes a JSON body; nil if it is none of that type, or longer than `limit` bytes.
     func document<Document: Decodable>(
         _ type: Document.Type, of call: RouteRequest, limit: Int = 4_096

@@ -11,7 +11,7 @@ struct MoveDocument: Codable {
     var mark: String
 }
 
-extension SignalingService {
+extension SignalingServerState {
     /// Handles POST /ID/moved: whether another server of the broadcast has sent a page's viewer here. A mark is valid
     /// once.
     func moved(_ call: RouteRequest, _ id: BroadcastID) -> RouteResponse {

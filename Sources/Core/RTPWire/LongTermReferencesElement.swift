@@ -10,7 +10,7 @@ public import MediaCore
 ///
 /// S: the frame is stored in the golden (s = 0) or the alternate (s = 1) buffer. R: the frame refers only to the golden
 /// (r = 0) or alternate (r = 1) buffer, which holds the frame of that PictureID. Without R the PictureID is 0.
-public struct FrameReferencesElement: Hashable, Sendable {
+public struct LongTermReferencesElement: Hashable, Sendable {
     static let length = 3
 
     public var stored: ReferenceSlot?

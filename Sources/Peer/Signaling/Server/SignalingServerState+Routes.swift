@@ -5,7 +5,7 @@ import Identifiers
 import Identity
 import NIOCore
 
-extension SignalingService {
+extension SignalingServerState {
     /// hummingbird's responder: reads the body within limits of size and time, routes the request, and writes the
     /// response.
     func respond(to request: Request, _ writer: consuming ResponseWriter, on channel: any Channel) async throws {
@@ -190,7 +190,7 @@ extension SignalingService {
 
     /// Answers a request for a broadcast that another relay has.
     private func respond(
-        to call: RouteRequest, _ id: BroadcastID, from finder: any BroadcastFinder
+        to call: RouteRequest, _ id: BroadcastID, from finder: any BroadcastFetcher
     ) async throws(Refusal) -> RouteResponse {
         if call.method == .options {
             return RouteResponse(.ok, [.accessControlAllowMethods: "GET, HEAD, POST, PATCH, DELETE, OPTIONS"])

@@ -6,7 +6,7 @@ import NIOCore
 
 /// The directory: `GET /broadcasts` lists the broadcasts whose hosts want that, `GET /broadcasts/ID/icon` is the image
 /// of an application.
-extension SignalingService {
+extension SignalingServerState {
     func directory(_ call: RouteRequest) -> RouteResponse {
         guard let directory else { return .notFound }
         switch (call.path.count, call.path.last) {

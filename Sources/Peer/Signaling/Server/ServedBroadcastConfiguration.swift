@@ -8,7 +8,7 @@ public import MediaCore
 ///
 /// The limits protect the broadcast's user, and hold for each broadcast by itself. Limits of connections, requests and
 /// failures protect the server, and hold for all broadcasts together (``SignalingServer/Configuration``).
-public struct BroadcastConfiguration: Sendable {
+public struct ServedBroadcastConfiguration: Sendable {
     public var id: BroadcastID
     /// The link's secret, 16 bytes.
     public var secret: [UInt8]

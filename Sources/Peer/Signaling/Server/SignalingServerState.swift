@@ -4,7 +4,7 @@ import Logging
 import Synchronization
 
 /// The state that all routes of a server share. Safe from any thread.
-final class SignalingService: Sendable {
+final class SignalingServerState: Sendable {
     let configuration: SignalingServer.Configuration
     let identity: Identity
     let logger: Logger

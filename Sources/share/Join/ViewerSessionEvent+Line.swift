@@ -28,7 +28,7 @@ extension DataOutput {
     }
 }
 
-extension ViewerEvent {
+extension ViewerSessionEvent {
     /// Nil: the event is not printed, or is a notice.
     var line: EventLine? {
         switch self {

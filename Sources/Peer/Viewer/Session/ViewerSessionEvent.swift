@@ -2,7 +2,7 @@ public import MediaCore
 public import PeerConnection
 public import Signaling
 
-public enum ViewerEvent: Sendable {
+public enum ViewerSessionEvent: Sendable {
     /// The knock waits for the host's answer; the words are for comparing.
     case knocking(words: String)
     case accepted

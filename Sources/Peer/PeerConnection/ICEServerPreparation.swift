@@ -9,7 +9,7 @@ public import Signaling
 ///
 /// Servers named by another peer are not trusted: their number is limited, malformed ones are left out, and so are
 /// addresses that `CandidatePolicy` refuses for the peer's place.
-public actor ICEServerResolver {
+public actor ICEServerPreparation {
     /// The limit of a peer's servers; `addressLimit` is the limit of addresses of each kind.
     public static let serverLimit = 16
     static let addressLimit = 8

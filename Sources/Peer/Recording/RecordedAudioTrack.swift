@@ -1,7 +1,7 @@
 import Matroska
 
 /// An Opus track of a recording.
-struct RecordedAudio: Equatable {
+struct RecordedAudioTrack: Equatable {
     /// As players show it; nil for none.
     let name: String?
     /// OpusHead (RFC 7845 section 5.1); empty for that of this program's own recordings.
@@ -11,7 +11,7 @@ struct RecordedAudio: Equatable {
     var track: MatroskaTrack { .opus(name: name, head: head, channels: channels) }
 
     /// Packets of both can be in one track.
-    func continues(_ other: RecordedAudio) -> Bool { channels == other.channels && layout == other.layout }
+    func continues(_ other: RecordedAudioTrack) -> Bool { channels == other.channels && layout == other.layout }
 
     /// The packets have one stream each: a packet of silence needs no others beside it.
     var hasOneStream: Bool { layout.first == 0 }

@@ -2,7 +2,7 @@ public import MediaCore
 
 /// The layout of a packet that was written: the start of the payload, and the offsets of fields that are set when it is
 /// sent.
-public struct RTPPacketLayout: Hashable, Sendable {
+public struct WrittenPacketLayout: Hashable, Sendable {
     private var storedHeaderLength: UInt16 = 0
     // 0: the packet has no such field.
     private var transportSequenceOffset: UInt16 = 0
@@ -28,8 +28,8 @@ public struct RTPPacketLayout: Hashable, Sendable {
     public static func write(
         _ header: RTPHeader, extensions: HeaderExtensionValues, ids: HeaderExtensionMap,
         into buffer: UnsafeMutableRawBufferPointer
-    ) throws(BufferFull) -> RTPPacketLayout {
-        var layout = RTPPacketLayout()
+    ) throws(BufferFull) -> WrittenPacketLayout {
+        var layout = WrittenPacketLayout()
         layout.isMarked = header.marker
         var writer = ByteWriter(buffer)
         var hasExtension = false
