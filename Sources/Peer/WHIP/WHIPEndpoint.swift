@@ -204,6 +204,7 @@ public final class WHIPEndpoint: PublishingEndpoint {
 
     private static func explain(_ error: any Error, _ url: URL) -> SignalingError {
         let place = UntrustedText.clean(url.host ?? "", limit: 128, fallback: "the endpoint")
+        let lost = SignalingError(.connectionLost, "the connection to \(place) broke")
         switch error {
         case ChannelError.connectTimeout:
             return SignalingError(.timedOut, "\(place) does not answer in time")
@@ -213,12 +214,13 @@ public final class WHIPEndpoint: PublishingEndpoint {
         case is NIOConnectionError, is IOError:
             return SignalingError(
                 .unreachable, "\(place) cannot be reached", remedy: "Check the address, its port and your network.")
+        case NIOSSLError.uncleanShutdown: return lost
         case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError:
             return SignalingError(
                 .certificateMismatch, "\(place) has no certificate for this name that this computer trusts",
                 remedy: "Check the address. A certificate of its own has to be made known to the system.")
         case is HTTPResponseTooLong: return SignalingError(.offerRefused, "its answer is too long")
-        default: return SignalingError(.connectionLost, "the connection to \(place) broke")
+        default: return lost
         }
     }
 
