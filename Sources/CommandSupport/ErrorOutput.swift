@@ -159,14 +159,17 @@ package enum ErrorOutput {
 
     /// The height of the terminal in lines; 24 if unknown.
     package static var lines: Int {
-        var size = winsize()
-        return ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0 && size.ws_row > 0 ? Int(size.ws_row) : 24
+        size(of: STDERR_FILENO).flatMap { $0.ws_row > 0 ? Int($0.ws_row) : nil } ?? 24
     }
 
     /// Returns nil unless the descriptor is a terminal.
     package static func columns(of descriptor: Int32) -> Int? {
+        size(of: descriptor).flatMap { $0.ws_col > 0 ? Int($0.ws_col) : nil }
+    }
+
+    private static func size(of descriptor: Int32) -> winsize? {
         var size = winsize()
-        return ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0 ? Int(size.ws_col) : nil
+        return ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0 ? size : nil
     }
 
     /// - Parameter text: complete lines, which stay above the bottom lines.

@@ -21,9 +21,9 @@ struct GrantedServersTests {
     private func addresses(of host: String, namedBy peers: String...) async -> ICEServerPreparation.Addresses {
         var granted = GrantedServers(servers(host))
         granted.hosts = peers
-        let resolver = ICEServerPreparation(granted: granted)
-        let found = await resolver.addresses()
-        await resolver.close()
+        let preparation = ICEServerPreparation(granted: granted)
+        let found = await preparation.addresses()
+        await preparation.close()
         return found
     }
 
@@ -81,10 +81,10 @@ struct GrantedServersTests {
 
     /// The check of servers after a failure connects to none of them either.
     @Test func forbiddenServersAreNotChecked() async throws {
-        let resolver = ICEServerPreparation(granted: GrantedServers(servers("localhost"), by: "203.0.113.5"))
-        let findings = await resolver.findings()
+        let preparation = ICEServerPreparation(granted: GrantedServers(servers("localhost"), by: "203.0.113.5"))
+        let findings = await preparation.findings()
         #expect(findings.count == Self.schemes.count && findings.allSatisfy { $0.finding == .forbidden })
         #expect(findings.allSatisfy { !$0.finding.words.isEmpty && !$0.finding.remedy.isEmpty })
-        await resolver.close()
+        await preparation.close()
     }
 }

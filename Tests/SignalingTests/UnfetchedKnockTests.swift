@@ -33,18 +33,18 @@ struct UnfetchedKnockTests {
     }
 
     private func with(_ body: (Finder, SignalingFixture, Link) async throws -> Void) async throws {
-        let finder = Finder()
-        try await SignalingFixture.with(configure: { $0.finder = finder }) { stage in
-            finder.use(stage)
+        let fetcher = Finder()
+        try await SignalingFixture.with(configure: { $0.fetcher = fetcher }) { stage in
+            fetcher.use(stage)
             let link = Link(
-                host: stage.link.host, port: stage.link.port, id: finder.id, secret: finder.secret,
+                host: stage.link.host, port: stage.link.port, id: fetcher.id, secret: fetcher.secret,
                 fingerprint: stage.link.fingerprint)
-            try await body(finder, stage, link)
+            try await body(fetcher, stage, link)
         }
     }
 
     @Test func nothingIsFetchedForAKnockThatIsNotSigned() async throws {
-        try await with { finder, stage, link in
+        try await with { fetcher, stage, link in
             let viewer = try Identity.ephemeral()
             let identity = try #require(ViewerIdentity(fingerprint: viewer.fingerprint))
             // More than are kept.
@@ -63,32 +63,32 @@ struct UnfetchedKnockTests {
                 }
                 #expect(error != nil)
             }
-            #expect(finder.fetches.withLock { $0 } == 0)
+            #expect(fetcher.fetches.withLock { $0 } == 0)
         }
     }
 
     @Test func aSignedKnockHasItFetchedOnceAndIsAsked() async throws {
-        try await with { finder, stage, link in
+        try await with { fetcher, stage, link in
             for name in ["Ann", "Ben"] {
                 try await stage.client(link) { client in
                     let token = try await client.admissionToken(for: try .ephemeral(), named: name)
                     #expect(!token.isEmpty)
                 }
             }
-            #expect(finder.fetches.withLock { $0 } == 1)
+            #expect(fetcher.fetches.withLock { $0 } == 1)
         }
     }
 
     /// It was made before the broadcast was here, and is signed after another one had it fetched.
     @Test func aKnockFromBeforeIsValidAfterwards() async throws {
-        try await with { finder, stage, link in
+        try await with { fetcher, stage, link in
             let viewer = try Identity.ephemeral()
             let identity = try #require(ViewerIdentity(fingerprint: viewer.fingerprint))
             try await stage.client(link) { client in
                 let ticket = try await client.knock(
                     name: "Ann", identity: identity, certificate: viewer.certificateDER
                 ) { challenge in
-                    _ = server(stage, finder)
+                    _ = server(stage, fetcher)
                     return try? viewer.signature(over: challenge.signedBytes)
                 }
                 guard case .accepted = try await client.waitForAnswer(ticket) else {
@@ -96,13 +96,13 @@ struct UnfetchedKnockTests {
                     return
                 }
             }
-            #expect(finder.fetches.withLock { $0 } == 0)
+            #expect(fetcher.fetches.withLock { $0 } == 0)
         }
     }
 
-    private func server(_ stage: SignalingFixture, _ finder: Finder) -> BroadcastHandle? {
+    private func server(_ stage: SignalingFixture, _ fetcher: Finder) -> BroadcastHandle? {
         var configuration = ServedBroadcastConfiguration()
-        (configuration.id, configuration.secret) = (finder.id, finder.secret)
+        (configuration.id, configuration.secret) = (fetcher.id, fetcher.secret)
         return try? stage.server.add(configuration, delegate: stage.delegate)
     }
 }

@@ -18,21 +18,28 @@ public struct QRCode: Sendable {
         modules = (0..<size * size).map { code.pointee.data[$0] & 1 == 1 }
     }
 
-    public subscript(x: Int, y: Int) -> Bool { modules[y * size + x] }
+    /// Of the quiet zone, too, which is light.
+    public subscript(x: Int, y: Int) -> Bool {
+        x >= 0 && y >= 0 && x < size && y < size && modules[y * size + x]
+    }
 
-    /// For a terminal: two modules a character, with a quiet zone of two modules, dark on light.
+    /// For a terminal: two modules a character, one above the other, with a quiet zone of two modules.
+    /// - Parameter character: for an upper and a lower module; true is dark.
+    public func lines(_ character: (_ upper: Bool, _ lower: Bool) -> String) -> [String] {
+        stride(from: -2, to: size + 2, by: 2).map { y in
+            (-2..<size + 2).map { x in character(self[x, y], self[x, y + 1]) }.joined()
+        }
+    }
+
+    /// Dark on light, in block characters.
     public var lines: [String] {
-        func isDark(_ x: Int, _ y: Int) -> Bool { x >= 0 && y >= 0 && x < size && y < size && self[x, y] }
-        return stride(from: -2, to: size + 2, by: 2).map { y in
-            let text = (-2..<size + 2).map { x -> Character in
-                switch (isDark(x, y), isDark(x, y + 1)) {
-                case (true, true): "\u{2588}"
-                case (true, false): "\u{2580}"
-                case (false, true): "\u{2584}"
-                case (false, false): " "
-                }
+        lines { upper, lower in
+            switch (upper, lower) {
+            case (true, true): "\u{2588}"
+            case (true, false): "\u{2580}"
+            case (false, true): "\u{2584}"
+            case (false, false): " "
             }
-            return String(text)
         }
     }
 }

@@ -108,7 +108,7 @@ public final class RelaySession: Sendable {
         let port = await socket.ifRunning { $0.port }
         let role = RelayRole(
             delegate: streams,
-            finder: configuration.cluster == nil ? nil : streams, directory: configuration.directory,
+            fetcher: configuration.cluster == nil ? nil : streams, directory: configuration.directory,
             viewers: configuration.maximumTotalViewers ?? configuration.maximumViewers, socket: socket,
             mediaServer: port.flatMap { configuration.media.server(port: $0, host: configuration.service.linkHost) })
         let link = try await session.start(as: role)

@@ -44,7 +44,7 @@ package struct RelayRole: Sendable {
     /// Takes all requests in the place of the session, which it passes those of a service on to.
     package var delegate: any ServiceDelegate
     /// Gets broadcasts of other relays; nil: there are none.
-    package var finder: (any BroadcastFetcher)?
+    package var fetcher: (any BroadcastFetcher)?
     /// How broadcasts that can be watched here are listed; nil: not at all.
     package var directory: DirectorySettings?
     /// Maximum number of concurrent viewers.
@@ -55,11 +55,11 @@ package struct RelayRole: Sendable {
     package var mediaServer: ICEServer?
 
     package init(
-        delegate: any ServiceDelegate, finder: (any BroadcastFetcher)?, directory: DirectorySettings?, viewers: Int,
+        delegate: any ServiceDelegate, fetcher: (any BroadcastFetcher)?, directory: DirectorySettings?, viewers: Int,
         socket: LoopBound<ICELiteSocket>, mediaServer: ICEServer?
     ) {
         self.delegate = delegate
-        self.finder = finder
+        self.fetcher = fetcher
         self.directory = directory
         self.viewers = viewers
         self.socket = socket

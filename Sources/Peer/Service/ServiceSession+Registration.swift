@@ -30,9 +30,9 @@ extension ServiceSession {
 
     /// Uses these STUN and TURN servers for the broadcasts that come from now on.
     private func use(_ own: [ICEServer], _ granted: GrantedServers) async {
-        guard let resolver = state.with({ $0.isStopped ? nil : $0.resolver }) else { return }
-        resolver.use(own, granted: granted)
-        let addresses = await resolver.addresses()
+        guard let preparation = state.with({ $0.isStopped ? nil : $0.preparation }) else { return }
+        preparation.use(own, granted: granted)
+        let addresses = await preparation.addresses()
         guard !Task.isCancelled else { return }
         state.with { state in
             guard !state.isStopped else { return }

@@ -36,7 +36,7 @@ public final class ServiceSession: Sendable {
         /// The questions that wait for an answer.
         var questions: [KnockID: PairingRequest] = [:]
         /// Of the STUN and TURN servers.
-        var resolver: ICEServerPreparation?
+        var preparation: ICEServerPreparation?
         var isStopped = false
         /// No further broadcast is taken.
         var isFull = false
@@ -75,11 +75,11 @@ public final class ServiceSession: Sendable {
         let registration = try await register(&service)
         let granted = GrantedServers(
             Array(service.iceServers.dropFirst(own.count)), by: configuration.relay?.host ?? configuration.linkHost)
-        let resolver = ICEServerPreparation(
+        let preparation = ICEServerPreparation(
             own, granted: granted, attempts: ConnectionAttempts(burst: service.sessionCapacity * 8))
-        state.with { $0.resolver = resolver }
-        if !resolver.servers.isEmpty {
-            let addresses = await resolver.addresses()
+        state.with { $0.preparation = preparation }
+        if !preparation.servers.isEmpty {
+            let addresses = await preparation.addresses()
             for problem in addresses.problems { emit(.notice(.machine(.serverUnused(reason: problem)))) }
             state.with { $0.servers = addresses }
         }
@@ -126,7 +126,7 @@ public final class ServiceSession: Sendable {
         settings.furtherPorts = configuration.furtherPorts
         settings.certificate = configuration.certificate
         settings.directory = relay?.directory
-        settings.finder = relay?.finder
+        settings.fetcher = relay?.fetcher
         settings.serve(viewers: relay?.viewers ?? 0, broadcasts: configuration.service.sessionCapacity)
         // Peers on one UDP port take no descriptors.
         settings.limit(
@@ -220,7 +220,7 @@ public final class ServiceSession: Sendable {
         // After the events of the end, which go over the relay.
         await state.with { $0.registration }?.stop()
         await server?.stop()
-        await state.with { $0.resolver }?.close()
+        await state.with { $0.preparation }?.close()
         state.with { $0.socket }?.perform { $0.close() }
         await loop.stop()
         // They refer to the session.

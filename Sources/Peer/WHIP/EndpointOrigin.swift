@@ -17,7 +17,7 @@ struct EndpointOrigin: Sendable {
     ///
     /// An endpoint with a public address names no other: what listens in this machine's networks is not its business.
     func address(of other: URL) async -> String? {
-        guard let host = Self.host(other), let own = Self.host(url) else { return nil }
+        guard let host = other.plainHost, let own = url.plainHost else { return nil }
         let found = await lookup(host).compactMap { text in IPAddress(text).map { (text, $0) } }
         let isPublic = await lookup(own).contains { IPAddress($0).map(Self.isPublic) ?? false }
         return found.first { !isPublic || Self.isPublic($0.1) }?.0
@@ -25,12 +25,7 @@ struct EndpointOrigin: Sendable {
 
     private static func text(_ url: URL) -> String {
         let scheme = url.scheme?.lowercased() ?? ""
-        return "\(scheme)://\(host(url)?.lowercased() ?? ""):\(url.port ?? (scheme == "https" ? 443 : 80))"
-    }
-
-    /// Without the brackets of an IPv6 address.
-    private static func host(_ url: URL) -> String? {
-        url.host.map { $0.hasPrefix("[") && $0.hasSuffix("]") ? String($0.dropFirst().dropLast()) : $0 }
+        return "\(scheme)://\(url.plainHost?.lowercased() ?? ""):\(url.port ?? (scheme == "https" ? 443 : 80))"
     }
 
     /// Not loopback, link-local, private (RFC 1918, RFC 4193) or shared (RFC 6598), and no address of one of those in

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CommandSupport
 import Control
+import Foundation
 import Host
 
 struct StatusCommand: ParsableCommand {
@@ -21,21 +22,23 @@ struct StatusCommand: ParsableCommand {
 
     func run() throws {
         try complaining { () throws(CommandError) in
+            let output = DataOutput(isJSON: false)
             for broadcast in try control.all() {
                 let status = broadcast.status
-                if qr {
-                    guard let link = status.link else {
-                        throw CommandError(
-                            sentence: "the broadcast \(status.id) has no link of its own, or its host is of before",
-                            status: .usage)
-                    }
-                    DataOutput(isJSON: false).line(link)
-                    LinkCode(link)?.lines.forEach { DataOutput(isJSON: false).line($0) }
-                    continue
-                }
-                DataOutput(isJSON: false).line(json ? status.json.text : status.line)
+                if qr { try printLink(of: status, output) } else { output.line(json ? status.json.text : status.line) }
             }
         }
+    }
+
+    private func printLink(of status: BroadcastStatus, _ output: DataOutput) throws(CommandError) {
+        guard let link = status.link else {
+            throw CommandError(
+                sentence: "the broadcast \(status.id) has no link of its own, or its host is of before", status: .usage)
+        }
+        output.line(link)
+        let style = TerminalStyle(
+            isTerminal: isatty(STDOUT_FILENO) == 1, environment: ProcessInfo.processInfo.environment)
+        LinkCode(link, style: style)?.lines.forEach { output.line($0) }
     }
 }
 

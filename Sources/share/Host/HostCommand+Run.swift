@@ -179,7 +179,8 @@ extension HostCommand {
     private func printLink(_ link: Link, _ output: DataOutput) throws {
         try output.link(link.text)
         ErrorOutput.writeLine("share: give the link above to whoever may watch; Ctrl-C ends it")
-        if !json, !noQR { LinkCode(link.text)?.show() }
+        // The link above, and questions below stay in sight.
+        if !json, !noQR { LinkCode(link.text)?.show(leaving: 12) }
         if let words = LinkAdvice(link, asks: accept != .any).text { ErrorOutput.writeLine("share: \(words)") }
         if let (_, source) = fixedToken {
             ErrorOutput.writeLine("share: players with the token from \(source) join without a question")

@@ -49,7 +49,10 @@ struct ServicePrompt {
         }
         let service = question.service
         let place = "\(UntrustedText.quote(service.name)) (\(service.id), \(address))"
-        if isTyped { return setUp(service, at: place) }
+        if isTyped {
+            announce(service, at: place)
+            return setup(for: service)
+        }
         let sentence =
             "\(UntrustedText.quote(application.name)) wants to \(purpose.isTunnel ? "be reached over" : "broadcast to") "
             + place + "."
@@ -73,12 +76,11 @@ struct ServicePrompt {
     }
 
     /// Says where the broadcast goes, and what becomes of it there.
-    private func setUp(_ service: ServiceDescription, at place: String) -> [String: String]? {
+    private func announce(_ service: ServiceDescription, at place: String) {
         ErrorOutput.showStatus("")
         ErrorOutput.writeLine("share: \(purpose.isTunnel ? "to be reached over" : "broadcasting to") \(place)")
         ErrorOutput.writeLine("  " + purpose.detail)
         writeTerms(of: service)
-        return setup(for: service)
     }
 
     private func writeTerms(of service: ServiceDescription) {
@@ -89,9 +91,14 @@ struct ServicePrompt {
         }
     }
 
+    /// The values of the command line that the service has fields for.
+    private func given(for service: ServiceDescription) -> [String: String] {
+        values.filter { value in service.fields.contains { $0.name == value.key } }
+    }
+
     /// The values of the command line, and of the user for the other fields.
     private func setup(for service: ServiceDescription) -> [String: String]? {
-        var setup = values.filter { value in service.fields.contains { $0.name == value.key } }
+        var setup = given(for: service)
         for field in service.fields where setup[field.name] == nil {
             guard let value = value(of: field) else { return nil }
             setup[field.name] = value
@@ -139,7 +146,7 @@ struct ServicePrompt {
     private func askInWindow(
         _ service: ServiceDescription, _ question: String, _ details: [String]
     ) -> [String: String]? {
-        let given = values.filter { value in service.fields.contains { $0.name == value.key } }
+        let given = given(for: service)
         let missing = service.fields.filter { given[$0.name] == nil }
         let answer = WindowPrompt.ofProcess.ask(
             WindowQuestion(

@@ -4,6 +4,13 @@ package import NIOHTTP1
 import NIOPosix
 package import NIOSSL
 
+extension URL {
+    /// The host, IPv6 without brackets; nil if there is none.
+    package var plainHost: String? {
+        host.map { $0.hasPrefix("[") && $0.hasSuffix("]") ? String($0.dropFirst().dropLast()) : $0 }
+    }
+}
+
 /// A request to any web server, on a connection of its own: by `https` with a certificate that the system trusts for the
 /// URL's name, or by `http`. Redirects are answers like others.
 package struct HTTPClientRequest: Sendable {
@@ -38,17 +45,14 @@ package struct HTTPClientRequest: Sendable {
         do {
             let channel = try await connect(until: end)
             defer { channel.close(promise: nil) }
-            return try await exchange(on: channel, until: end)
+            return try await HTTPExchange.answer(
+                to: head, body.map { ByteBuffer(string: $0) }, on: channel, until: end)
         } catch let error as HTTPExchange.Unanswered {
             throw error.reason
         }
     }
 
-    /// The URL's host, IPv6 without brackets.
-    private var host: String {
-        let host = url.host ?? ""
-        return host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
-    }
+    private var host: String { url.plainHost ?? "" }
 
     private var isSecure: Bool { url.scheme?.lowercased() == "https" }
 
@@ -69,21 +73,6 @@ package struct HTTPClientRequest: Sendable {
                 }
             }
             .connect(host: address ?? host, port: url.port ?? (isSecure ? 443 : 80)).get()
-    }
-
-    private func exchange(on channel: any Channel, until end: NIODeadline) async throws -> HTTPAnswer {
-        let promise = channel.eventLoop.makePromise(of: HTTPAnswer.self)
-        let deadline = channel.eventLoop.scheduleTask(deadline: end) {
-            promise.fail(ChannelError.connectTimeout(end - .now()))
-        }
-        defer { deadline.cancel() }
-        let request = HTTPExchange.Request(head: head, body: body.map { ByteBuffer(string: $0) }, kind: .whole(promise))
-        HTTPExchange.send(request, on: channel)
-        return try await withTaskCancellationHandler {
-            try await promise.futureResult.get()
-        } onCancel: {
-            channel.close(promise: nil)
-        }
     }
 
     private var head: HTTPRequestHead {

@@ -74,6 +74,27 @@ final class HTTPExchange: ChannelDuplexHandler {
         channel.writeAndFlush(request, promise: written)
     }
 
+    /// Sends a request on a channel that has this handler, and waits for the whole response.
+    /// - Parameter end: then it fails with `ChannelError.connectTimeout`, and the channel is closed.
+    static func answer(
+        to head: HTTPRequestHead, _ body: ByteBuffer?, on channel: any Channel, until end: NIODeadline
+    ) async throws -> HTTPAnswer {
+        let promise = channel.eventLoop.makePromise(of: HTTPAnswer.self)
+        let limit = end - .now()
+        let deadline = channel.eventLoop.scheduleTask(deadline: end) {
+            promise.fail(ChannelError.connectTimeout(limit))
+            channel.close(promise: nil)
+        }
+        // Cancelled on the event loop, which may be shut down by the time this function continues.
+        promise.futureResult.whenComplete { _ in deadline.cancel() }
+        send(Request(head: head, body: body, kind: .whole(promise)), on: channel)
+        return try await withTaskCancellationHandler {
+            try await promise.futureResult.get()
+        } onCancel: {
+            channel.close(promise: nil)
+        }
+    }
+
     struct Closed: Error {}
     /// The connection ended before anything of the response had arrived. On a connection that was idle, the server has
     /// most likely closed it meanwhile (RFC 9112 section 9.3.1).

@@ -40,20 +40,8 @@ extension PinnedHTTPClient {
     private func exchange(
         _ head: HTTPRequestHead, _ body: ByteBuffer?, on channel: any Channel, _ timeout: Duration?
     ) async throws -> HTTPAnswer {
-        let promise = channel.eventLoop.makePromise(of: HTTPAnswer.self)
-        let limit = TimeAmount(timeout ?? configuration.answerTimeout)
-        let deadline = channel.eventLoop.scheduleTask(in: limit) {
-            promise.fail(ChannelError.connectTimeout(limit))
-            channel.close(promise: nil)
-        }
-        // Cancelled on the event loop, which may be shut down by the time this function continues.
-        promise.futureResult.whenComplete { _ in deadline.cancel() }
-        HTTPExchange.send(HTTPExchange.Request(head: head, body: body, kind: .whole(promise)), on: channel)
-        let answer = try await withTaskCancellationHandler {
-            try await promise.futureResult.get()
-        } onCancel: {
-            channel.close(promise: nil)
-        }
+        let end = NIODeadline.now() + TimeAmount(timeout ?? configuration.answerTimeout)
+        let answer = try await HTTPExchange.answer(to: head, body, on: channel, until: end)
         // A channel whose TLS is closing stays active for a while, so the header is checked, too.
         let isKept = !answer.headers[canonicalForm: "Connection"].contains("close")
         if isKept, channel.isActive, !isClosed { idle.append(channel) } else { channel.close(promise: nil) }

@@ -24,7 +24,7 @@ final class PublicationConnection: Sendable {
     let session = Mutex<SessionID?>(nil)
     private let core: LoopBound<Broadcast>
     /// The servers that the endpoint has named.
-    private let resolver = Mutex<ICEServerPreparation?>(nil)
+    private let preparation = Mutex<ICEServerPreparation?>(nil)
     private let listening = Mutex<Task<Void, Never>?>(nil)
     /// The questions about viewers.
     private let questions = Mutex<[Int: Task<Void, Never>]>([:])
@@ -139,11 +139,11 @@ final class PublicationConnection: Sendable {
     private func takeServers() -> Bool {
         let granted = service.grantedServers
         guard !granted.servers.isEmpty else { return false }
-        resolver.withLock { resolver in
-            if let resolver {
-                resolver.use([], granted: granted)
+        preparation.withLock { preparation in
+            if let preparation {
+                preparation.use([], granted: granted)
             } else {
-                resolver = ICEServerPreparation(granted: granted)
+                preparation = ICEServerPreparation(granted: granted)
             }
         }
         return true
@@ -166,7 +166,7 @@ final class PublicationConnection: Sendable {
     }
 
     private func useServers(_ session: SessionID) async -> Bool {
-        guard let addresses = await resolver.withLock({ $0 })?.addresses(), !addresses.isEmpty else { return false }
+        guard let addresses = await preparation.withLock({ $0 })?.addresses(), !addresses.isEmpty else { return false }
         await core.ifRunning { $0.use(addresses, for: session) }
         return true
     }
@@ -212,7 +212,7 @@ final class PublicationConnection: Sendable {
         if isGone { discard(session) }
         await service.close()
         if !isGone { discard(session) }
-        await resolver.withLock { $0 }?.close()
+        await preparation.withLock { $0 }?.close()
         closed.fulfil(())
     }
 

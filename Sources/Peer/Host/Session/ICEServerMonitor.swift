@@ -6,7 +6,7 @@ import Synchronization
 
 /// Resolves and checks the STUN and TURN servers of a host, and warns of those that do not work. Safe from any thread.
 final class ICEServerMonitor: Sendable {
-    private let resolver: ICEServerPreparation
+    private let preparation: ICEServerPreparation
     private let emit: @Sendable (BroadcastEvent) -> Void
     private let isStopped = Monitor(false)
     /// What was said of the servers' names.
@@ -23,21 +23,21 @@ final class ICEServerMonitor: Sendable {
     ///   - own: those of this host's user.
     ///   - granted: those of the relay or service that it is paired with.
     init(_ own: [ICEServer], granted: GrantedServers, emit: @escaping @Sendable (BroadcastEvent) -> Void) {
-        resolver = ICEServerPreparation(own, granted: granted, attempts: ConnectionAttempts(burst: Self.attempts))
+        preparation = ICEServerPreparation(own, granted: granted, attempts: ConnectionAttempts(burst: Self.attempts))
         self.emit = emit
     }
 
     /// The servers in the form for viewers.
-    var servers: [ICEServer] { resolver.servers }
+    var servers: [ICEServer] { preparation.servers }
 
     /// Uses other servers, or other credentials, from now on.
-    func use(_ own: [ICEServer], granted: GrantedServers) { resolver.use(own, granted: granted) }
+    func use(_ own: [ICEServer], granted: GrantedServers) { preparation.use(own, granted: granted) }
 
     /// Resolves the servers' names, and warns of those without an address, once.
     /// - Returns: nil if there are no servers.
     func lookUp() async -> ICEServerPreparation.Addresses? {
         guard !servers.isEmpty else { return nil }
-        let addresses = await resolver.addresses()
+        let addresses = await preparation.addresses()
         for problem in addresses.problems
         where problems.withLock({ $0.count < Self.problemLimit && $0.insert(problem).inserted }) {
             emit(.notice(.machine(.serverUnused(reason: problem))))
@@ -63,8 +63,8 @@ final class ICEServerMonitor: Sendable {
             return true
         }
         guard isDue, !servers.isEmpty else { return }
-        Task { [resolver, emit, isStopped] in
-            for (url, finding) in await resolver.findings() where !finding.isGood && !isStopped.with({ $0 }) {
+        Task { [preparation, emit, isStopped] in
+            for (url, finding) in await preparation.findings() where !finding.isGood && !isStopped.with({ $0 }) {
                 emit(.notice(.machine(.serverFailed(url: url, finding))))
             }
         }
@@ -73,6 +73,6 @@ final class ICEServerMonitor: Sendable {
     /// Suppresses further warnings.
     func stop() { isStopped.with { $0 = true } }
 
-    /// Closes the resolver.
-    func close() async { await resolver.close() }
+    /// Closes the preparation.
+    func close() async { await preparation.close() }
 }

@@ -33,7 +33,7 @@ extension ServiceRoutes {
     private func isServedHere(_ id: TunnelID) -> Bool {
         switch id {
         case .broadcast(let id):
-            server.broadcasts[id] != nil || server.configuration.finder?.knows(id) == true
+            server.broadcasts[id] != nil || server.configuration.fetcher?.knows(id) == true
         case .service(let id): server.services[id] != nil
         }
     }

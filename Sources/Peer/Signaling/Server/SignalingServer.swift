@@ -45,7 +45,7 @@ public actor SignalingServer {
         /// How broadcasts are listed; nil: not at all.
         public var directory: DirectorySettings?
         /// Gets broadcasts that this server does not have; nil: there are no others.
-        public var finder: (any BroadcastFetcher)?
+        public var fetcher: (any BroadcastFetcher)?
         public var timeouts = Timeouts()
         /// How long the response to a wrong proof or token is delayed.
         public var failureDelay: Duration = .milliseconds(500)

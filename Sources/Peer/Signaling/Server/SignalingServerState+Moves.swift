@@ -19,7 +19,7 @@ extension SignalingServerState {
         guard let document = document(MoveDocument.self, of: call, limit: 1_024) else {
             return malformed("a move is JSON with mark")
         }
-        let key = broadcasts[id]?.configuration.passKey ?? configuration.finder?.passKey(of: id)
+        let key = broadcasts[id]?.configuration.passKey ?? configuration.fetcher?.passKey(of: id)
         guard let nonce = key.flatMap({ MoveMark(id, key: $0).nonce(of: document.mark, at: .secondsSince1970) }),
             usedMarks.withLock({ $0.use(nonce, now: .now) })
         else { return RouteResponse(problem: .refused, .forbidden, "this mark is not valid here, or not any more") }

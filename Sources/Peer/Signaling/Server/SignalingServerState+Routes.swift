@@ -171,10 +171,10 @@ extension SignalingServerState {
         if let id = call.broadcast, let refusal = try await fetch(id, for: call) { return refusal }
         if let id = call.broadcast, broadcasts[id] == nil {
             if let tunnel = tunnels[.broadcast(id)] { return await forward(call, tunnel) }
-            if let finder = configuration.finder, finder.knows(id) {
+            if let fetcher = configuration.fetcher, fetcher.knows(id) {
                 // The page needs no media.
                 if call.path.count == 1 { return page(call) }
-                return try await respond(to: call, id, from: finder)
+                return try await respond(to: call, id, from: fetcher)
             }
         }
         guard let name = call.path.first, let id = call.broadcast, let broadcast = broadcasts[id] else {
@@ -190,7 +190,7 @@ extension SignalingServerState {
 
     /// Answers a request for a broadcast that another relay has.
     private func respond(
-        to call: RouteRequest, _ id: BroadcastID, from finder: any BroadcastFetcher
+        to call: RouteRequest, _ id: BroadcastID, from fetcher: any BroadcastFetcher
     ) async throws(Refusal) -> RouteResponse {
         if call.method == .options {
             return RouteResponse(.ok, [.accessControlAllowMethods: "GET, HEAD, POST, PATCH, DELETE, OPTIONS"])
@@ -201,7 +201,7 @@ extension SignalingServerState {
             _ = try await authorize(call, source: "an accepted knock") { _ in Bool?.none }
             return .notFound
         }
-        return try await challenge(call, id, from: finder)
+        return try await challenge(call, id, from: fetcher)
     }
 
     /// Answers a request for a broadcast whose host is elsewhere, or for a service that is. The page of a broadcast is

@@ -48,10 +48,10 @@ struct UnfetchedKnocks {
 extension SignalingServerState {
     /// Handles POST /ID/knock for a broadcast that another relay has.
     func challenge(
-        _ call: RouteRequest, _ id: BroadcastID, from finder: any BroadcastFetcher
+        _ call: RouteRequest, _ id: BroadcastID, from fetcher: any BroadcastFetcher
     ) async throws(Refusal) -> RouteResponse {
         guard call.method == .post else { return .methodNotAllowed("POST") }
-        let proof = finder.secret(of: id).map { Proof(id: id, secret: $0) }
+        let proof = fetcher.secret(of: id).map { Proof(id: id, secret: $0) }
         let (request, pass) = try await challenge(call, of: id, proof)
         let ticket = KnockID.random()
         unfetchedKnocks.withLock { $0.add(request, pass: pass, ticket: ticket, now: .now) }
@@ -72,7 +72,7 @@ extension SignalingServerState {
             return await wrongSignature(call)
         }
         if broadcasts[id] == nil {
-            guard await configuration.finder?.fetch(id) == true else {
+            guard await configuration.fetcher?.fetch(id) == true else {
                 return RouteResponse(
                     problem: .busy, .serviceUnavailable, "the broadcast cannot be got now; try again in 2 s",
                     retryAfter: 2)

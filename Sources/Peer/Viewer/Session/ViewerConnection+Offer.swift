@@ -16,11 +16,11 @@ extension ViewerConnection {
     /// Resolves the servers; returns at once if there are none.
     func lookUp() async throws(ViewerFailure) {
         let granted = state.withLock { $0.granted }
-        let resolver = ICEServerPreparation(
+        let preparation = ICEServerPreparation(
             session.settings.servers, granted: granted, attempts: session.serverAttempts)
-        state.withLock { $0.resolver = resolver }
+        state.withLock { $0.preparation = preparation }
         // The time limit is short, because a person waits for the first frame.
-        let addresses = await resolver.addresses(limit: .milliseconds(1_500))
+        let addresses = await preparation.addresses(limit: .milliseconds(1_500))
         for problem in addresses.problems {
             session.handle(.report(number, .notice(.machine(.serverUnused(reason: problem))), ofAny: false))
         }

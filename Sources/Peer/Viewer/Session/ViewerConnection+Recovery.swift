@@ -49,12 +49,12 @@ extension ViewerConnection {
 
     /// Gets the credentials of the host's TURN servers anew before they expire, for restarts and sessions that come.
     private func renewServers() async {
-        guard let client = try? client(), let resolver = state.withLock({ $0.resolver }) else { return }
+        guard let client = try? client(), let preparation = state.withLock({ $0.preparation }) else { return }
         await ICEServerRenewal.renew(
-            resolver.granted, fetch: { try await client.iceServers() },
+            preparation.granted, fetch: { try await client.iceServers() },
             use: { granted in
-                resolver.use(granted: granted)
-                let addresses = await resolver.addresses()
+                preparation.use(granted: granted)
+                let addresses = await preparation.addresses()
                 guard !Task.isCancelled else { return }
                 self.use(addresses)
             })

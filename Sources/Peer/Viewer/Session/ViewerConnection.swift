@@ -21,7 +21,7 @@ final class ViewerConnection: Sendable {
         /// Of the accepted knock.
         var token: String?
         var granted = GrantedServers.none
-        var resolver: ICEServerPreparation?
+        var preparation: ICEServerPreparation?
         /// Of the STUN and TURN servers, for offers and restarts that come.
         var addresses = ICEServerPreparation.Addresses()
         /// The offer that the server has not answered yet.
@@ -202,14 +202,14 @@ final class ViewerConnection: Sendable {
         Task.detached { await client.close() }
     }
 
-    private func closeResolver() async { await state.withLock { $0.resolver }?.close() }
+    private func closeResolver() async { await state.withLock { $0.preparation }?.close() }
 
     /// Adds the results of server checks to a reason that says that no connection was found, or that it was lost.
     private func explained(_ reason: EndReason) async -> EndReason {
-        guard let resolver = state.withLock({ $0.resolver }) else { return reason }
+        guard let preparation = state.withLock({ $0.preparation }) else { return reason }
         let lost = reason == .hostIsSilent ? await media.ifRunning { $0.stream.connection?.path.report } ?? nil : nil
         guard var report = reason.code == .noRoute ? reason.connectivity : lost else { return reason }
-        report.servers = await resolver.findings().map { .init(url: $0.url, finding: $0.finding) }
+        report.servers = await preparation.findings().map { .init(url: $0.url, finding: $0.finding) }
         return lost == nil ? EndReason(report, other: "the host") : reason.explained(by: report)
     }
 }
