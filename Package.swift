@@ -15,8 +15,9 @@ func library(_ name: String, pkgConfig: String, debian: String) -> Target {
         name: name, path: "Sources/Libraries/\(name)", pkgConfig: pkgConfig, providers: [.apt([debian])])
 }
 
-/// What each target may import, of this package, of its C libraries and of other packages. Targets stand from the bottom to the
-/// top, and import only what stands above them. Scripts/layers reads this table, too: an adapter imports no adapter.
+/// What each target may import, of this package, of its C libraries and of other packages. Targets stand from the
+/// bottom to the top, and import only what stands above them. Scripts/layers reads this table, too: an adapter imports
+/// no adapter.
 let imports = """
     # Core
     MediaCore:
@@ -48,6 +49,7 @@ let imports = """
     WindowPlayout: MediaCore LinuxRuntime CFontconfig CSDL
     ImageFile: MediaCore CPNG
     QRCodes: CQREncode
+    SQLiteDatabase: CSQLite
     SessionBus: MediaCore LinuxRuntime CGIO
     TestSource: MediaCore LinuxRuntime
     WebMContainer: Matroska LinuxRuntime
@@ -73,7 +75,7 @@ let imports = """
         Admission Signaling PeerConnection Host Viewer
     Relay: MediaCore Identifiers SessionDescription MediaEngine LinuxRuntime EventLoop ICETransport Identity HTTP \
         Admission Signaling PeerConnection Host Viewer Service
-    Recording: MediaCore VideoBitstream Matroska LinuxRuntime WebMContainer GRDB
+    Recording: MediaCore VideoBitstream Matroska LinuxRuntime WebMContainer SQLiteDatabase
     RecordingPage: LinuxRuntime LibraryPage NIOSSL NIOCore NIOPosix NIOHTTP1
     Extensions: MediaCore Identifiers MediaEngine LinuxRuntime EventLoop ICETransport ExtensionChannel Identity \
         Admission Signaling PeerConnection Host
@@ -92,7 +94,7 @@ let imports = """
         CameraCapture PulseAudio WindowPlayout ImageFile QRCodes SessionBus TestSource ProcessMemory ControlSocket \
         Identity HTTP Admission Signaling PeerConnection Host Viewer Service Recording RecordingPage Extensions Control \
         ShareKit CommandSupport RelayVerb ArgumentParser
-    share-lab: MediaCore Identifiers LinuxRuntime PixelConversion WindowPlayout TestSource ProcessMemory Identity \
+    share-lab: MediaCore Identifiers LinuxRuntime WindowPlayout TestSource ProcessMemory Identity \
         HTTP Admission Signaling PeerConnection Host Viewer Relay Extensions ShareKit CommandSupport RelayVerb \
         ArgumentParser
     """
@@ -120,7 +122,6 @@ let products: [String: Target.Dependency] = [
     "NIOTLS": .product(name: "NIOTLS", package: "swift-nio"),
     "NIOHTTP1": .product(name: "NIOHTTP1", package: "swift-nio"),
     "HTTPTypes": .product(name: "HTTPTypes", package: "swift-http-types"),
-    "GRDB": .product(name: "GRDB", package: "GRDB.swift"),
     "ArgumentParser": .product(name: "ArgumentParser", package: "swift-argument-parser"),
     "NIOWebSocket": .product(name: "NIOWebSocket", package: "swift-nio"),
 ]
@@ -163,12 +164,12 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
         .package(url: "https://github.com/apple/swift-certificates", from: "1.21.1"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
-        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0", traits: []),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
-        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
-        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
+        // Without its defaults, which read configuration files.
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
     ],
     targets: layers + [
         // Libraries
@@ -186,6 +187,7 @@ let package = Package(
         library("CSDL", pkgConfig: "sdl2 SDL2_ttf", debian: "libsdl2-ttf-dev"),
         library("CFontconfig", pkgConfig: "fontconfig", debian: "libfontconfig-dev"),
         library("CPNG", pkgConfig: "libpng", debian: "libpng-dev"),
+        library("CSQLite", pkgConfig: "sqlite3", debian: "libsqlite3-dev"),
         library("CQREncode", pkgConfig: "libqrencode", debian: "libqrencode-dev"),
         library("CGLib", pkgConfig: "glib-2.0", debian: "libglib2.0-dev"),
         library("CGIO", pkgConfig: "gio-unix-2.0", debian: "libglib2.0-dev"),
@@ -303,7 +305,7 @@ let package = Package(
         tests("MatroskaTests", ["MediaCore", "Matroska", "TestSupport"]),
         tests("MediaCoreTests", ["MediaCore"]),
         tests("MediaEngineTests", ["MediaCore", "RTPWire", "MediaEngine"]),
-        tests("NetworkTests", ["LinkEmulation", "NetworkBed", "TestSupport", "share", "Crypto"]),
+        tests("NetworkTests", ["LinkEmulation", "NetworkBed", "BusSupport", "TestSupport", "share", "Crypto"]),
         tests("OpusCodecTests", ["MediaCore", "OpusCodec", "TestSupport"]),
         tests("PeerConnectionTests", ["SessionDescription", "ICETransport", "HTTP", "Signaling", "PeerConnection"]),
         tests("PeerEngineTests", ["MediaCore", "Identifiers", "SessionDescription", "PeerEngine", "TestSupport"]),

@@ -100,12 +100,31 @@ extension Prompt.Question {
         "Always: lets this person's share watch without a question; about recordings you are asked each time."
 
     package init(_ knock: Knock) {
+        guard !knock.isFromAnnouncement else {
+            self.init(announced: knock)
+            return
+        }
         self.init(
             id: knock.id, who: "\(UntrustedText.quote(knock.name)) (\(knock.kind), \(knock.address))",
             records: knock.records, words: "\(knock.words)",
             always: knock.isTold
                 ? Self.alwaysAtRelay : knock.records ? Self.alwaysOfRecorder : knock.identity.meaningOfAlways,
             deadline: .now + Knock.answerTime)
+    }
+}
+
+extension Prompt.Question {
+    /// A question about a viewer that has found the broadcast on the local network. Nothing but the words tells who it
+    /// is, and whether somebody stands between.
+    fileprivate init(announced knock: Knock) {
+        self.init(
+            id: knock.id, who: "\(UntrustedText.quote(knock.name)) (\(knock.kind), \(knock.address))",
+            request:
+                "has found you on the network, without the link, and wants to watch\(knock.records ? " and record" : "")",
+            details: [
+                "Compare first: on their side it has to say: \(knock.words)",
+                knock.records ? Self.alwaysOfRecorder : knock.identity.meaningOfAlways,
+            ], invitation: "Let them in?", deadline: .now + Knock.answerTime)
     }
 }
 

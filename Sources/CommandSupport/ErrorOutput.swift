@@ -41,6 +41,16 @@ package enum ErrorOutput {
         }
     }
 
+    /// Has the terminal copy a text to the clipboard (OSC 52 of xterm's control sequences). Terminals that do not know
+    /// it, or whose user has not allowed it, ignore it.
+    /// - Returns: false where stderr is no terminal.
+    package static func copyToClipboard(_ text: String) -> Bool {
+        guard isTerminal else { return false }
+        bottom.withLock { _ in _ = write(STDERR_FILENO, "\u{1B}]52;c;\(Data(text.utf8).base64EncodedString())\u{1B}\\")
+        }
+        return true
+    }
+
     /// Writes to stdout. Where that is the terminal of stderr, too, the bottom lines make room and follow.
     /// - Returns: why it cannot be written, as in `errno`; nil if all was written.
     static func writeData(_ text: String) -> Int32? {

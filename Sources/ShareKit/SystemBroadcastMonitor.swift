@@ -98,7 +98,7 @@ package final class SystemBroadcastMonitor: Sendable {
             } ?? (.unknown, true)
         // A bus that has gone took the broadcast's word with it.
         let told = isConnected ? sighting ?? .unknown : nil
-        let holder = SystemBroadcastLock.holder(in: folder)
+        let holder = SingleInstanceLock.holder(of: .systemBroadcast, in: folder)
         switch (told, holder) {
         case (.broadcast(let state, let process), .process(let owner)) where process == nil || process == owner:
             return State(state)

@@ -39,7 +39,8 @@ struct Share: ParsableCommand {
             """,
         version: ProgramVersion.text,
         subcommands: [
-            HostCommand.self, JoinCommand.self, RecordCommand.self, ClipCommand.self, RecordingsCommand.self,
+            HostCommand.self, JoinCommand.self, OpenCommand.self, RecordCommand.self, ClipCommand.self,
+            RecordingsCommand.self,
             RelayCommand.self, ListCommand.self, SourcesCommand.self,
             DoctorCommand.self, KnownCommand.self, ServiceCommand.self, ExtensionCommand.self, ServicesCommand.self,
             PairCommand.self, StatusCommand.self,

@@ -47,6 +47,15 @@ struct LinkCodeTests {
         withExtendedLifetime(host) {}
     }
 
+    /// tmux keeps what a program copies as a buffer.
+    @Test(arguments: [true, false]) func theTerminalCopiesTheLinkIfAsked(isAsked: Bool) throws {
+        let host = try Terminal(
+            ["host", "--source", "test", "--listen", "127.0.0.1:0"] + (isAsked ? ["--copy"] : []))
+        #expect(host.waitUntil { $0.contains("0 viewers") }, "\(host.screen())")
+        let link = try #require(host.screen().firstLink)
+        #expect(host.clipboard == (isAsked ? link : ""))
+    }
+
     @Test func statusPrintsTheLinkOnceMoreWithItsCode() throws {
         let host = try HostedScreen(["--source", "test"])
         let status = try ShareProcess(["status", "--qr"], in: host.folder)

@@ -81,17 +81,6 @@ final class ShareProcess {
     func resume() { program.resume() }
 }
 
-/// Looks again and again at what no event announces, for 30 s at most.
-/// - Returns: whether the condition came true.
-func eventually(_ isSo: () throws -> Bool) rethrows -> Bool {
-    let deadline = ContinuousClock.now + .seconds(30)
-    while true {
-        if try isSo() { return true }
-        guard ContinuousClock.now < deadline else { return false }
-        usleep(20_000)
-    }
-}
-
 extension TemporaryFolder {
     /// The environment for a `share` that keeps its identity and its control socket in this folder, and finds no
     /// PulseAudio server.

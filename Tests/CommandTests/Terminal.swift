@@ -38,6 +38,7 @@ final class Terminal {
         guard hostFolder.waitForFile("tmux.socket", seconds: 20) else {
             throw Program.Failure("tmux did not start: \(server.text.errors)")
         }
+        try Program("tmux", ["-S", socket, "set-option", "-s", "set-clipboard", "on"]).finish()
         try Program(
             "tmux", ["-u", "-S", socket, "new-session", "-d", "-x", "\(columns)", "-y", "80", command], environment: all
         ).finish()
@@ -67,6 +68,9 @@ final class Terminal {
     func type(_ keys: String...) throws {
         try Program("tmux", ["-S", socket, "send-keys"] + keys).finish()
     }
+
+    /// What a program has copied by OSC 52; empty: nothing.
+    var clipboard: String { (try? Program("tmux", ["-S", socket, "show-buffer"]).finish()) ?? "" }
 
     private var recording: String { hostFolder.file("recording") }
 

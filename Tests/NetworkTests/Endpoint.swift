@@ -8,28 +8,35 @@ final class Endpoint: Sendable {
 
     private let program: Program
 
-    /// Runs a program in a terminal, and answers its first question with yes.
+    /// Runs a program in a terminal, which its stdout is not, and answers each question with yes, a moment after it was
+    /// shown: keys are ignored before.
     private static let agreeing = [
         "python3", "-c",
         """
-        import os, pty, sys
+        import os, pty, select, sys, time
+        output = os.dup(1)
         child, terminal = pty.fork()
-        if child == 0: os.execvp(sys.argv[1], sys.argv[1:])
-        seen = b''
+        if child == 0:
+            os.dup2(output, 1)
+            os.execvp(sys.argv[1], sys.argv[1:])
+        seen, answer = b'', None
         while True:
+            wait = None if answer is None else max(0, answer - time.monotonic())
+            if not select.select([terminal], [], [], wait)[0]:
+                os.write(terminal, b'y')
+                seen, answer = b'', None
+                continue
             try: data = os.read(terminal, 65536)
             except OSError: break
             if not data: break
-            os.write(1, data)
+            os.write(2, data)
             seen = (seen + data)[-4096:]
-            if b'[n]o: ' in seen:
-                os.write(terminal, b'y\\n')
-                seen = b''
+            if b'[n]o' in seen and answer is None: answer = time.monotonic() + 1.2
         """,
     ]
 
     /// - Parameters:
-    ///   - agrees: a user answers the first question with yes.
+    ///   - agrees: a user answers each question with yes.
     ///   - environment: changes to the test's own environment.
     init(
         _ arguments: [String], in node: NetworkNode, _ folder: TemporaryFolder, link: String? = nil,

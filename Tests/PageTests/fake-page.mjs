@@ -13,4 +13,7 @@ export function element(id) {
 
 globalThis.document = { documentElement: makeElement(), hidden: false, getElementById: element, addEventListener() {} };
 
+// A desktop with a mouse.
+globalThis.matchMedia = () => ({ matches: false });
+
 export const root = globalThis.document.documentElement;

@@ -43,6 +43,28 @@ import Testing
         }
     }
 
+    @Test func pagesCanBeInstalled() async throws {
+        try await with { _, wire, base in
+            let types = [
+                "front.js": "text/javascript", "manifest.webmanifest": "application/manifest+json",
+                "maskable.svg": "image/svg+xml", "touch-icon.png": "image/png",
+            ]
+            for (name, type) in types {
+                let file = try await wire.ask(.GET, "/_/\(name)")
+                let served = file.headers.first(name: "Content-Type") ?? ""
+                #expect(file.status == 200 && served.hasPrefix(type), "\(name): \(file.status) \(served)")
+            }
+            let icon = try await wire.ask(.GET, "/_/touch-icon.png")
+            #expect(Array(icon.body.readableBytesView.prefix(4)) == [0x89, 0x50, 0x4E, 0x47])
+            let page = try await wire.ask(.GET, base)
+            #expect(page.headers.first(name: "Content-Security-Policy")?.contains("manifest-src 'self'") == true)
+            #expect(try await wire.ask(.GET, "/").text.contains("/_/front.js"))
+            // What is installed must not have anybody's link.
+            let manifest = try await wire.ask(.GET, "/_/manifest.webmanifest")
+            #expect(!manifest.text.contains(String(base.dropFirst())) && manifest.text.contains("\"start_url\": \"/\""))
+        }
+    }
+
     @Test func pagesHaveAnIcon() async throws {
         try await with { _, wire, base in
             let icon = try await wire.ask(.GET, "/favicon.ico")

@@ -40,6 +40,48 @@ import Testing
         return place
     }
 
+    // MARK: Without the link
+
+    /// 127.0.0.1 counts as the local network.
+    @Test func aNeighbourMayKnockAtAHostThatAnnouncesItself() async throws {
+        try await with(configure: { $0.isAnnounced = true }) { stage, _ in
+            let identity = try Identity.ephemeral()
+            let link = Link(
+                host: stage.link.host, port: stage.link.port, id: stage.link.id, secret: Link.announcedSecret,
+                fingerprint: stage.link.fingerprint)
+            try await stage.client(link) { client in
+                let ticket = try await client.knock(name: "Nora", identity: identity)
+                guard case .accepted(let token, _) = try await client.waitForAnswer(ticket) else {
+                    Issue.record("the neighbour was not let in")
+                    return
+                }
+                // The host's proof is that of the link without the secret.
+                _ = try await client.offer(description(identity.fingerprint), token: token)
+            }
+            let knock = try #require(await stage.delegate.knocks(1).first)
+            #expect(knock.isFromAnnouncement && stage.delegate.seen.offers.first?.isFromAnnouncement == true)
+            // Who has the link is no neighbour.
+            try await stage.client { client in _ = try await client.knock(name: "Otto", identity: Identity.ephemeral())
+            }
+            #expect(await stage.delegate.knocks(2).last?.isFromAnnouncement == false)
+        }
+    }
+
+    @Test func noHostElseTakesAKnockWithoutTheLink() async throws {
+        try await with { stage, _ in
+            let link = Link(
+                host: stage.link.host, port: stage.link.port, id: stage.link.id, secret: Link.announcedSecret,
+                fingerprint: stage.link.fingerprint)
+            try await stage.client(link) { client in
+                await #expect { try await client.knock(name: "Nora", identity: Identity.ephemeral()) } throws: {
+                    error in
+                    (error as? SignalingError)?.code == .wrongSecret
+                }
+            }
+            #expect(stage.delegate.seen.knocks.isEmpty)
+        }
+    }
+
     // MARK: Proof of the identity
 
     @Test func noQuestionPrecedesTheSignature() async throws {

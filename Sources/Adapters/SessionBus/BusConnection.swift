@@ -110,6 +110,26 @@ package final class BusConnection: @unchecked Sendable {
         }
     }
 
+    /// Calls a method, and waits for its reply. Not to be called on GIO's thread, which reads that.
+    /// - Returns: nil if there is an error, or no reply in time.
+    package func ask(
+        _ destination: String, _ path: String, _ interface: String, _ member: String, _ arguments: [BusValue] = [],
+        milliseconds: Int32
+    ) -> [BusValue]? {
+        guard let message = g_dbus_message_new_method_call(destination, path, interface, member) else { return nil }
+        defer { cgio_unref(UnsafeMutableRawPointer(message)) }
+        g_dbus_message_set_flags(message, G_DBUS_MESSAGE_FLAGS_NO_AUTO_START)
+        if !arguments.isEmpty { g_dbus_message_set_body(message, BusValue.tuple(arguments).variant) }
+        let reply = ifOpen {
+            g_dbus_connection_send_message_with_reply_sync(
+                $0, message, G_DBUS_SEND_MESSAGE_FLAGS_NONE, milliseconds, nil, nil, nil)
+        }
+        guard let reply = reply ?? nil else { return nil }
+        defer { cgio_unref(UnsafeMutableRawPointer(reply)) }
+        guard let read = BusMessage(reply), read.kind == .reply else { return nil }
+        return read.arguments
+    }
+
     package func signal(_ path: String, _ interface: String, _ member: String, _ arguments: [BusValue] = []) {
         send(g_dbus_message_new_signal(path, interface, member), arguments)
     }

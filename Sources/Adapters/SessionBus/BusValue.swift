@@ -4,6 +4,7 @@ import CGIO
 package indirect enum BusValue: Sendable, Equatable {
     case boolean(Bool)
     case int32(Int32)
+    case uint16(UInt16)
     case uint32(UInt32)
     case text(String)
     case path(String)
@@ -39,6 +40,7 @@ package indirect enum BusValue: Sendable, Equatable {
     package var number: Int? {
         switch bare {
         case .int32(let value): Int(value)
+        case .uint16(let value): Int(value)
         case .uint32(let value): Int(value)
         default: nil
         }
@@ -81,6 +83,7 @@ package indirect enum BusValue: Sendable, Equatable {
         switch type.first {
         case "b": self = .boolean(g_variant_get_boolean(variant) != 0)
         case "i": self = .int32(g_variant_get_int32(variant))
+        case "q": self = .uint16(g_variant_get_uint16(variant))
         case "u": self = .uint32(g_variant_get_uint32(variant))
         case "s": self = .text(text())
         case "o": self = .path(text())
@@ -104,6 +107,7 @@ package indirect enum BusValue: Sendable, Equatable {
         switch self {
         case .boolean(let value): return g_variant_new_boolean(value ? 1 : 0)
         case .int32(let value): return g_variant_new_int32(value)
+        case .uint16(let value): return g_variant_new_uint16(value)
         case .uint32(let value): return g_variant_new_uint32(value)
         case .text(let text): return g_variant_new_string(text)
         case .path(let path): return g_variant_new_object_path(path)

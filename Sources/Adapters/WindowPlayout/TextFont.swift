@@ -3,7 +3,7 @@ import CSDL
 import Glibc
 import MediaCore
 
-/// Renders text with the desktop's sans-serif font, which fontconfig selects, through SDL_ttf.
+/// Renders text with a font of the desktop, which fontconfig selects, through SDL_ttf.
 /// - Isolation: main thread.
 final class TextFont {
     private struct Face: Hashable {
@@ -12,10 +12,15 @@ final class TextFont {
         var pixels: Int32
     }
 
+    private let family: String
     private let isOpen: Bool
     private var fonts: [Face: OpaquePointer] = [:]
 
-    init() { isOpen = TTF_Init() == 0 }
+    /// - Parameter family: as fontconfig names it.
+    init(family: String = "sans-serif") {
+        self.family = family
+        isOpen = TTF_Init() == 0
+    }
 
     deinit {
         for font in fonts.values { TTF_CloseFont(font) }
@@ -51,7 +56,7 @@ final class TextFont {
         guard isOpen, !text.isEmpty else { return nil }
         var file = [CChar](repeating: 0, count: 4_096)
         var index: Int32 = 0
-        guard cfontconfig_find(text, &file, file.count, &index) != 0 else { return nil }
+        guard cfontconfig_find(family, text, &file, file.count, &index) != 0 else { return nil }
         let name = String(decoding: file.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
         let face = Face(file: name, index: index, pixels: Int32(clamping: pixels))
         if let font = fonts[face] { return font }

@@ -16,7 +16,12 @@ public struct Link: Sendable, Hashable {
     public let relay: [UInt8]?
     public let flags: LinkFlags
 
+    /// The scheme of links that a desktop opens in this program instead of in a browser.
+    package static let ownScheme = "share://"
     package static let secretLength = 16
+    /// The secret of a link that a host announces on the local network: 16 zero bytes, known to everybody. A host takes
+    /// knocks with it only while it announces itself, and only from the local network.
+    package static let announcedSecret = [UInt8](repeating: 0, count: 16)
     /// The secret and the fingerprint, in bytes.
     private static let fieldsLength = 48
 
@@ -98,9 +103,9 @@ public enum LinkError: Error, Equatable, CustomStringConvertible {
 
 extension Link {
     /// Parses a link as people paste it. Ignores white space around and inside (a wrapped line) and quotes or angle
-    /// brackets around it; accepts the ID in lower case.
+    /// brackets around it; accepts the ID in lower case, and `share` instead of `https`, which opens this program.
     public init(parsing text: String) throws(LinkError) {
-        let (host, port, path) = try Self.split(text)
+        let (host, port, path) = try Self.split(text, schemes: ["https://", Self.ownScheme])
         let hash = path.firstIndex(of: "#") ?? path.endIndex
         let name = path[..<hash]
         let fragment = path[hash...].dropFirst()
@@ -129,16 +134,28 @@ extension Link {
             relay: relay.isEmpty ? nil : Array(relay), flags: content.flags)
     }
 
+    /// Parses a link that a desktop hands over, of the scheme `share`. Any web page can make one: nothing is ignored or
+    /// completed.
+    public init(opening text: String) throws(LinkError) {
+        guard text.hasPrefix(Self.ownScheme) else { throw .notALink }
+        try self.init(parsing: text)
+        guard text.dropFirst(Self.ownScheme.count) == self.text.dropFirst("https://".count) else {
+            throw .mistyped("it is not as share writes links")
+        }
+    }
+
     /// Returns the parts of a pasted link; the path without its first slash, with the fragment.
-    static func split(_ text: String) throws(LinkError) -> (host: String, port: Int, path: Substring) {
+    static func split(
+        _ text: String, schemes: [String] = ["https://"]
+    ) throws(LinkError) -> (host: String, port: Int, path: Substring) {
         guard text.utf8.count <= 4_096 else { throw .notALink }
         var rest = Substring(text.filter { !$0.isWhitespace })
         for (open, close) in [("<", ">"), ("\"", "\""), ("'", "'")] where rest.hasPrefix(open) {
             rest = rest.dropFirst()
             if rest.hasSuffix(close) { rest = rest.dropLast() }
         }
-        guard rest.lowercased().hasPrefix("https://") else { throw .notALink }
-        rest = rest.dropFirst("https://".count)
+        guard let scheme = schemes.first(where: { rest.lowercased().hasPrefix($0) }) else { throw .notALink }
+        rest = rest.dropFirst(scheme.count)
         let slash = rest.firstIndex(of: "/") ?? rest.endIndex
         let (host, port) = try authority(rest[..<slash])
         return (host, port, rest[slash...].dropFirst())

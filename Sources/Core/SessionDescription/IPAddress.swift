@@ -44,6 +44,23 @@ public enum IPAddress: Hashable, Sendable {
         }
     }
 
+    /// Whether the address is loopback, link-local, private (RFC 1918, RFC 4193) or shared (RFC 6598), also as an
+    /// IPv4-mapped one.
+    public var isOfLocalNetwork: Bool {
+        if isLoopback || isLinkLocal { return true }
+        switch self {
+        case .v4(let bytes):
+            switch (bytes[0], bytes[1]) {
+            case (10, _), (172, 16...31), (192, 168), (100, 64...127): return true
+            default: return false
+            }
+        case .v6(let bytes):
+            if bytes[0] & 0xFE == 0xFC { return true }
+            let isMapped = bytes[..<10].allSatisfy { $0 == 0 } && bytes[10] == 0xFF && bytes[11] == 0xFF
+            return isMapped && IPAddress.v4(Array(bytes[12...])).isOfLocalNetwork
+        }
+    }
+
     /// Whether an IPv6 address represents an IPv4 address: IPv4-mapped and IPv4-compatible (RFC 4291 section 2.5.5),
     /// but not ::1.
     public var holdsIPv4: Bool {

@@ -16,6 +16,8 @@ public struct Knock: Sendable, Equatable {
     public let address: String
     /// The viewer's identity. Its signature has been checked before anybody is asked.
     public let identity: ViewerIdentity
+    /// The viewer has found the broadcast on the local network, and does not have the link.
+    public package(set) var isFromAnnouncement = false
     /// The viewer says that it records the broadcast. Not verified: one that does not say so may record as well.
     public var records = false
     /// The host's user has removed this viewer from the broadcast before, so it must not be accepted without a

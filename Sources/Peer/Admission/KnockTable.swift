@@ -21,6 +21,8 @@ package struct KnockTable: ApprovalMachine {
         package var address: PeerAddress
         /// The viewer says that it records.
         package var records: Bool
+        /// The viewer has found the broadcast on the local network, and does not have the link.
+        package var isFromAnnouncement = false
         /// Another server of the broadcast has admitted the viewer; nil: none has.
         package var pass: AdmissionPassKind?
         package var challenge: KnockChallenge
@@ -44,9 +46,11 @@ package struct KnockTable: ApprovalMachine {
         }
 
         fileprivate func question(_ id: KnockID) -> Knock {
-            Knock(
+            var knock = Knock(
                 id: id, name: name, kind: kind, address: address.text, identity: identity, records: records, pass: pass,
                 words: challenge.words)
+            knock.isFromAnnouncement = isFromAnnouncement
+            return knock
         }
     }
 

@@ -10,6 +10,8 @@ public struct Viewer: Sendable {
     public let address: String
     /// The viewer says that it records.
     public var records = false
+    /// The viewer has found the broadcast on the local network, and does not have the link.
+    package var isFromAnnouncement = false
     /// SHA-256 of the only DTLS certificate that may receive media, 32 bytes.
     public let fingerprint: [UInt8]
     /// The identity of the accepted knock; nil for a player with the host's fixed token. Sessions replace each other by

@@ -4,6 +4,11 @@
 package enum WordList {
     package static let words: [String] = text.split(whereSeparator: \.isWhitespace).map { String($0) }
 
+    /// Six words for the first six bytes of a fingerprint (32 bytes), for people who recognize or compare it.
+    package static func words(ofFingerprint fingerprint: [UInt8]) -> String {
+        fingerprint.prefix(6).map { words[Int($0)] }.joined(separator: " ")
+    }
+
     /// The list in one piece, for the page's script.
     package static let text = """
         acorn actor alarm album amber anchor angel ankle apple apron arrow atlas attic autumn badge bagel

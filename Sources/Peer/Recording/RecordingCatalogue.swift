@@ -1,5 +1,5 @@
 public import Foundation
-import GRDB
+import SQLiteDatabase
 
 /// The reason why the catalogue cannot be used. `description` is a sentence for people.
 public struct CatalogueFailure: Error, Equatable, Sendable, CustomStringConvertible {
@@ -24,76 +24,58 @@ public struct CatalogueEntry: Equatable, Sendable {
 
 /// The user's recordings, in an SQLite database of which several processes may use at once. Calls block on the disk.
 public final class RecordingCatalogue: Sendable {
-    private let database: DatabaseQueue
+    private static let table = """
+        CREATE TABLE IF NOT EXISTS recording (
+            number INTEGER PRIMARY KEY AUTOINCREMENT, path TEXT NOT NULL UNIQUE, title TEXT NOT NULL,
+            began DOUBLE NOT NULL, seconds DOUBLE, bytes INTEGER)
+        """
+    private let database: SQLiteDatabase
 
     /// Opens the catalogue, and creates it if there is none.
     /// - Parameter path: of the database. It and its folder are for the user alone.
     public init(_ path: String) throws(CatalogueFailure) {
-        do {
-            // SQLite gives its other files the mode of this one.
-            let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-            guard descriptor >= 0 else { throw CatalogueFailure(String(cString: strerror(errno))) }
-            close(descriptor)
-            var configuration = GRDB.Configuration()
-            configuration.busyMode = .timeout(5)
+        // SQLite gives its other files the mode of this one.
+        let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else { throw .unusable(path, String(cString: strerror(errno))) }
+        close(descriptor)
+        do throws(SQLiteFailure) {
+            database = try SQLiteDatabase(path, waiting: 5_000)
+            try database.run(Self.table)
             // A note does not wait for the disk, on which recordings are written; a loss of power may cost the last
-            // notes.
-            configuration.prepareDatabase {
-                try $0.execute(sql: "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL")
-            }
-            database = try DatabaseQueue(path: path, configuration: configuration)
-            try Self.migrator.migrate(database)
+            // notes. Fails while another process uses the database in its former mode, which then stays.
+            _ = try? database.run("PRAGMA journal_mode = WAL")
+            try database.run("PRAGMA synchronous = NORMAL")
         } catch {
-            throw CatalogueFailure("the catalogue of recordings \(path) cannot be used: \(error)")
+            throw .unusable(path, error.description)
         }
-    }
-
-    private static var migrator: DatabaseMigrator {
-        var migrator = DatabaseMigrator()
-        migrator.registerMigration("v1") { database in
-            try database.create(table: "recording") { table in
-                table.autoIncrementedPrimaryKey("number")
-                table.column("path", .text).notNull().unique()
-                table.column("title", .text).notNull()
-                table.column("began", .double).notNull()
-                table.column("seconds", .double)
-                table.column("bytes", .integer)
-            }
-        }
-        return migrator
     }
 
     /// Notes that a recording has begun. A file of that path that was known before has gone.
     /// - Parameter path: absolute.
     public func begin(_ path: String, title: String, at date: Date) throws(CatalogueFailure) {
-        try write { database in
-            try database.execute(sql: "DELETE FROM recording WHERE path = ?", arguments: [path])
-            try database.execute(
-                sql: "INSERT INTO recording (path, title, began) VALUES (?, ?, ?)",
-                arguments: [path, title, date.timeIntervalSince1970])
-        }
+        try write(
+            "INSERT OR REPLACE INTO recording (path, title, began) VALUES (?, ?, ?)",
+            [.text(path), .text(title), .real(date.timeIntervalSince1970)])
     }
 
     /// Notes that a recording is complete.
     public func complete(_ path: String, seconds: Double, bytes: Int) throws(CatalogueFailure) {
-        try write { database in
-            try database.execute(
-                sql: "UPDATE recording SET seconds = ?, bytes = ? WHERE path = ?", arguments: [seconds, bytes, path])
-        }
+        try write(
+            "UPDATE recording SET seconds = ?, bytes = ? WHERE path = ?",
+            [.real(seconds), .integer(bytes), .text(path)])
     }
 
     /// Forgets a recording; its file stays.
     public func remove(_ number: Int) throws(CatalogueFailure) {
-        try write { try $0.execute(sql: "DELETE FROM recording WHERE number = ?", arguments: [number]) }
+        try write("DELETE FROM recording WHERE number = ?", [.integer(number)])
     }
 
     /// All recordings, the newest first.
     public func entries() throws(CatalogueFailure) -> [CatalogueEntry] {
-        do {
-            return try database.read { database in
-                try Row.fetchAll(database, sql: "SELECT * FROM recording ORDER BY began DESC, number DESC")
-                    .map { CatalogueEntry($0) }
-            }
+        do throws(SQLiteFailure) {
+            return try database.run(
+                "SELECT number, path, title, began, seconds, bytes FROM recording ORDER BY began DESC, number DESC"
+            ).compactMap { CatalogueEntry($0) }
         } catch {
             throw CatalogueFailure("the catalogue of recordings cannot be read: \(error)")
         }
@@ -104,19 +86,29 @@ public final class RecordingCatalogue: Sendable {
         try entries().first { $0.number == number }
     }
 
-    private func write(_ body: (Database) throws -> Void) throws(CatalogueFailure) {
-        do {
-            try database.write { try body($0) }
+    private func write(_ statement: String, _ values: [SQLiteValue]) throws(CatalogueFailure) {
+        do throws(SQLiteFailure) {
+            try database.run(statement, values)
         } catch {
             throw CatalogueFailure("the catalogue of recordings cannot be written: \(error)")
         }
     }
 }
 
+extension CatalogueFailure {
+    fileprivate static func unusable(_ path: String, _ reason: String) -> CatalogueFailure {
+        CatalogueFailure("the catalogue of recordings \(path) cannot be used: \(reason)")
+    }
+}
+
 extension CatalogueEntry {
-    fileprivate init(_ row: Row) {
+    /// - Parameter row: in the order of the properties; nil if a type is wrong.
+    fileprivate init?(_ row: [SQLiteValue]) {
+        guard row.count == 6, let number = row[0].integer, let path = row[1].text, let title = row[2].text,
+            let began = row[3].real
+        else { return nil }
         self.init(
-            number: row["number"], path: row["path"], title: row["title"],
-            began: Date(timeIntervalSince1970: row["began"]), seconds: row["seconds"], bytes: row["bytes"])
+            number: number, path: path, title: title, began: Date(timeIntervalSince1970: began), seconds: row[4].real,
+            bytes: row[5].integer)
     }
 }

@@ -51,6 +51,8 @@ const char *viewerPageScript(void) {
 #embed "Page/Script/elements.js" suffix(,)
 #embed "Page/Script/whole-pixels.js" suffix(,)
 #embed "Page/Script/player.js" suffix(,)
+#embed "Page/Script/pan-zoom.js" suffix(,)
+#embed "Page/Script/touch-gestures.js" suffix(,)
 #embed "Page/Script/view.js" suffix(,)
 #embed "Page/Script/broadcast-pause.js" suffix(,)
 #embed "Page/Script/controls.js" suffix(,)
@@ -61,6 +63,7 @@ const char *viewerPageScript(void) {
 #embed "Page/Script/reconnection.js" suffix(,)
 #embed "Page/Script/handover.js" suffix(,)
 #embed "Page/Script/session.js" suffix(,)
+#embed "Page/Script/share-scheme.js" suffix(,)
 #embed "Page/Script/main.js" suffix(,)
         0};
     return text;
@@ -92,4 +95,40 @@ const char *viewerPageIcon(void) {
 #embed "Page/icon.svg" suffix(,)
         0};
     return text;
+}
+
+const char *viewerPageMaskableIcon(void) {
+    static const char text[] = {
+#embed "Page/maskable.svg" suffix(,)
+        0};
+    return text;
+}
+
+const char *viewerPageManifest(void) {
+    static const char text[] = {
+#embed "Page/manifest.webmanifest" suffix(,)
+        0};
+    return text;
+}
+
+const char *frontPageDocument(void) {
+    static const char text[] = {
+#embed "Page/Directory/front.html" suffix(,)
+        0};
+    return text;
+}
+
+const char *frontPageScript(void) {
+    static const char text[] = {
+#embed "Page/Directory/front.js" suffix(,)
+        0};
+    return text;
+}
+
+const unsigned char *viewerPageTouchIcon(size_t *count) {
+    static const unsigned char bytes[] = {
+#embed "Page/touch-icon.png"
+    };
+    *count = sizeof bytes;
+    return bytes;
 }

@@ -8,8 +8,8 @@ struct DemoCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo", abstract: "Run a host and a viewer on this machine, and print measurements.",
         discussion: """
-            Shares a virtual display of its own (Xvfb) that shows a test video, or the test \
-            video itself if there is no Xvfb, and shows it in a window. Without a display for \
+            Shares a virtual display of its own (Xvfb) on which a desktop is drawn, or a test \
+            video if there is no Xvfb, and shows it in a window. Without a display for \
             the window, the last frame is saved instead. Ends by itself.
             """)
 
@@ -81,6 +81,7 @@ struct DemoCommand: ParsableCommand {
         ErrorOutput.writeLine("share: watching \(stage.words) for \(Int(duration.seconds.rounded(.up))) s ...")
         show(try measure(viewer, host, since: begin))
         if !showsWindow { print("last frame     \(snapshot)") }
+        ErrorOutput.writeLine("share: to show your own screen: share host (in a clone: Scripts/share host)")
     }
 
     /// The figures of the viewer's events.

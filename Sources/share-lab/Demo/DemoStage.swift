@@ -12,7 +12,7 @@ final class DemoStage: @unchecked Sendable {
     private(set) var words = ""
     private let children = Mutex<[DemoChild]>([])
 
-    /// Starts a virtual display (Xvfb) with a test video. The display of the window is never shared, because the window
+    /// Starts a virtual display (Xvfb) with a desktop. The display of the window is never shared, because the window
     /// would show itself.
     func open() throws {
         guard let name = openDisplay() else {
@@ -21,7 +21,7 @@ final class DemoStage: @unchecked Sendable {
             return
         }
         hostArguments = ["--display", name, "--audio", "none"]
-        words = "a virtual display with a test video"
+        words = "a virtual display with a desktop"
         adopt(try DemoChild(executable: LabProgram.beside("share-lab"), ["paint"], environment: environment))
     }
 

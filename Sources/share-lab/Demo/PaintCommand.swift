@@ -3,40 +3,27 @@ import CommandSupport
 import Host
 import LinuxRuntime
 import MediaCore
-import PixelConversion
-import TestSource
 import WindowPlayout
 
-/// The hidden command `paint`: shows the test video in a window, on the virtual display of a demo.
+/// The hidden command `paint`: draws a desktop on the virtual display of a demo.
 struct PaintCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "paint", abstract: "Show the test video in a window.", shouldDisplay: false)
+        commandName: "paint", abstract: "Draw a desktop on a display.", shouldDisplay: false)
 
     func run() throws {
         let stopped = Monitor(false)
-        let window: VideoWindow
+        Signals.handle { _ in stopped.change { $0 = true } }
+        var desktop: DemoDesktop
         do throws(SourceFailure) {
-            window = try VideoWindow(title: "share-lab demo", converter: YUVConverter(), startsFullscreen: true)
+            desktop = try DemoDesktop()
         } catch {
             throw CommandError(sentence: error.message, remedy: error.remedy, status: .noDisplay).report()
         }
-        Signals.handle { _ in
-            stopped.change { $0 = true }
-            window.stop()
+        let begin = MonotonicClock.now
+        var frame = 0
+        while stopped.with({ !$0 }), desktop.draw(frame: frame) {
+            frame += 1
+            MonotonicClock.sleep(until: begin + .milliseconds(frame * 1_000 / DemoDesktop.framesPerSecond))
         }
-        let painter = NamedThread("paint") {
-            let picture = TestVideoSource()
-            let canvas = I420Buffer(picture.size)
-            var changed = BlockMap(picture.size, filled: true)
-            while stopped.with({ !$0 }) {
-                _ = picture.wait(until: nil)
-                _ = picture.read(into: canvas, changed: &changed)
-                window.show(canvas.frame)
-            }
-            picture.close()
-        }
-        _ = try? window.run()
-        stopped.change { $0 = true }
-        painter.join()
     }
 }

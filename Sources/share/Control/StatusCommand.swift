@@ -3,6 +3,8 @@ import CommandSupport
 import Control
 import Foundation
 import Host
+import Identifiers
+import Identity
 
 struct StatusCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -19,6 +21,10 @@ struct StatusCommand: ParsableCommand {
 
     @Flag(help: "Print the link, which is the key to the broadcast, with its QR code.")
     var qr = false
+
+    func validate() throws {
+        guard !(json && qr) else { throw ValidationError("--json and --qr are two forms of output.") }
+    }
 
     func run() throws {
         try complaining { () throws(CommandError) in
@@ -39,6 +45,8 @@ struct StatusCommand: ParsableCommand {
         let style = TerminalStyle(
             isTerminal: isatty(STDOUT_FILENO) == 1, environment: ProcessInfo.processInfo.environment)
         LinkCode(link, style: style)?.lines.forEach { output.line($0) }
+        guard let fingerprint = try? Link(parsing: link).fingerprint else { return }
+        ErrorOutput.writeLine("share: fingerprint of this host: \(WordList.words(ofFingerprint: fingerprint))")
     }
 }
 

@@ -8,6 +8,7 @@ import Identity
 import LinuxRuntime
 import MediaCore
 import PeerConnection
+import SessionBus
 import ShareKit
 import Signaling
 import WindowPlayout
@@ -109,6 +110,8 @@ extension HostCommand {
         // Created before the link is printed, so that a viewer's window on this display finds it.
         let mark = chosenSource.isOfDesktop ? try? DisplayCaptureMarker(link.id.text, display: display) : nil
         defer { mark?.close() }
+        let announcement = announce ? try makeAnnouncement(of: link) : nil
+        defer { announcement?.close() }
         try serve(broadcast.control, id: link.id, media.summary, service: nil, link: link, prompt, run) {
             try printLink(link, run.output)
             showLink(link, run)
@@ -154,6 +157,7 @@ extension HostCommand {
             listenHost: place.host, listenPort: place.port, linkHost: place.linkHost,
             fixedToken: fixedToken?.token, framesPerSecond: fps, maximumBitrate: .kilobits(bitrate),
             contentHint: mode == .text ? .text : mode == .motion ? .motion : nil, name: ownName)
+        settings.isAnnounced = announce
         (settings.furtherPorts, settings.mediaPorts) = (place.furtherPorts, place.mediaPorts)
         settings.ice.servers = servers
         settings.ice.usesUPnP = upnp
@@ -176,15 +180,39 @@ extension HostCommand {
         }
     }
 
+    /// Tells the local network of the broadcast.
+    private func makeAnnouncement(of link: Link) throws(CommandError) -> LocalAnnouncement {
+        let announced = AnnouncedBroadcast(
+            name: ownName, host: "", port: link.port, id: link.id, fingerprint: link.fingerprint)
+        do throws(LocalNetworkFailure) {
+            return try LocalAnnouncement(
+                announced.name, port: announced.port, texts: announced.texts,
+                environment: ProcessInfo.processInfo.environment
+            ) { reason in
+                ErrorOutput.writeLine("share: the local network is not told any more: \(reason)")
+            }
+        } catch {
+            throw CommandError(
+                sentence: "the local network cannot be told: \(error.message)",
+                remedy: "Install and start avahi-daemon, or leave out --announce.", status: .unreachable)
+        }
+    }
+
     private func printLink(_ link: Link, _ output: DataOutput) throws {
         try output.link(link.text)
         ErrorOutput.writeLine("share: give the link above to whoever may watch; Ctrl-C ends it")
+        if copy { ErrorOutput.writeLine(Self.copied(ErrorOutput.copyToClipboard(link.text))) }
         // The link above, and questions below stay in sight.
         if !json, !noQR { LinkCode(link.text)?.show(leaving: 12) }
         if let words = LinkAdvice(link, asks: accept != .any).text { ErrorOutput.writeLine("share: \(words)") }
         if let (_, source) = fixedToken {
             ErrorOutput.writeLine("share: players with the token from \(source) join without a question")
         }
+    }
+
+    private static func copied(_ isAsked: Bool) -> String {
+        isAsked
+            ? "share: the terminal was asked to copy the link" : "share: there is no terminal that could copy the link"
     }
 
     /// Reports the statistics each second until the broadcast or the time is over.

@@ -21,6 +21,13 @@ extension HostCommand {
         guard relay != nil || !listed else {
             throw ValidationError("--listed is for a broadcast over a relay: give --relay.")
         }
+        guard !announce || relay == nil && preferredExtension == nil else {
+            throw ValidationError(
+                "--announce tells of this machine's own address: leave out --relay and --preferred-extension.")
+        }
+        guard !announce || accept != .any else {
+            throw ValidationError("--announce needs your answer about each viewer: leave out --accept any.")
+        }
         guard listed || onLive != nil || title == nil else {
             throw ValidationError("--title is for the directory and for --on-live: give --listed or --on-live.")
         }

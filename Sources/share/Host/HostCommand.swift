@@ -56,6 +56,11 @@ struct HostCommand: ParsableCommand {
 
     @Flag(
         help: .rest(
+            "Have the terminal copy the link to the clipboard (OSC 52), also over ssh; not all terminals do."))
+    var copy = false
+
+    @Flag(
+        help: .rest(
             "Print a line of statistics on stderr each second.",
             discussion: """
                 With several viewers: the longest rtt and queue, the highest loss, the lowest \

@@ -133,6 +133,15 @@ struct ListenOptions: ParsableArguments {
 
     @Flag(help: "Ask the router to forward the UDP ports of the media (UPnP).")
     var upnp = false
+
+    @Flag(
+        help: ArgumentHelp(
+            "Tell the local network (mDNS) that something is shown, and by whom: 'share list' shows it there.",
+            discussion: """
+                Needs avahi-daemon. The link's secret is not told. Who joins from there is asked about as somebody without the \
+                link: compare the four words.
+                """))
+    var announce = false
 }
 
 extension HostCommand {
@@ -159,4 +168,5 @@ extension HostCommand {
     var listen: String? { listening.listen }
     var token: String? { listening.token }
     var upnp: Bool { listening.upnp }
+    var announce: Bool { listening.announce }
 }

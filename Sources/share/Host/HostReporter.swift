@@ -149,6 +149,7 @@ enum HostReporter {
         [
             ("name", .string(who.name)), ("kind", .string(who.kind)), ("address", .string(who.address)),
             ("words", .string(who.words)), ("records", .boolean(who.records)),
+            ("announced", .boolean(who.isFromAnnouncement)),
         ]
     }
 

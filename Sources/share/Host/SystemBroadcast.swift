@@ -14,7 +14,7 @@ import ShareKit
 ///
 /// Hosts of the test video, and of a display other than the session's, are none.
 final class SystemBroadcast: Sendable {
-    private let lock: SystemBroadcastLock?
+    private let lock: SingleInstanceLock?
     private let bus: BroadcastBus
     private let pause: Monitor<LockPause?>
     private let stop: @Sendable (EndReason) -> Void
@@ -39,8 +39,8 @@ final class SystemBroadcast: Sendable {
     /// - Throws: if there is a system broadcast already.
     init(environment: [String: String], stop: @escaping @Sendable (EndReason) -> Void) throws(CommandError) {
         self.stop = stop
-        do throws(SystemBroadcastLock.Failure) {
-            lock = try SystemBroadcastLock(in: ControlSocketFolder(environment: environment))
+        do throws(SingleInstanceLock.Failure) {
+            lock = try SingleInstanceLock(.systemBroadcast, in: ControlSocketFolder(environment: environment))
         } catch {
             guard case .taken(let process) = error else {
                 // The control socket uses the same folder, and says what is wrong with it.
@@ -57,8 +57,8 @@ final class SystemBroadcast: Sendable {
 
     /// - Throws: if another process has the lock.
     static func check(_ environment: [String: String]) throws(CommandError) {
-        do throws(SystemBroadcastLock.Failure) {
-            try SystemBroadcastLock(in: ControlSocketFolder(environment: environment)).close()
+        do throws(SingleInstanceLock.Failure) {
+            try SingleInstanceLock(.systemBroadcast, in: ControlSocketFolder(environment: environment)).close()
         } catch {
             if case .taken(let process) = error { throw alreadyBroadcasting(process) }
         }

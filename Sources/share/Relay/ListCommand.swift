@@ -6,34 +6,46 @@ import HTTP
 import Identifiers
 import MediaCore
 import PeerConnection
+import SessionBus
 import ShareKit
 import Signaling
 
 struct ListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "List the broadcasts that a relay shows.",
+        commandName: "list", abstract: "List the broadcasts of the local network, or those that a relay shows.",
         discussion: """
-            A host is listed only if it says so (share host --relay LINK --listed). Prints a line \
-            for each: viewers, age, route, application, title, and the link for 'share join'. \
-            Exit codes: 0, also without broadcasts, and those of 'share host --relay' for a link \
-            that is wrong or a relay that is not there.
+            A host is listed only if it says so. On the local network (share host --announce): prints \
+            a line for each with its name, its address and a link for 'share join', which is without the secret: \
+            the host is asked about you, and you compare the four words. At a relay (share host --relay LINK \
+            --listed): viewers, age, route, application, title, and the link for 'share join'. \
+            Exit codes: 0, also without broadcasts, 68 the local network cannot be asked, and those \
+            of 'share host --relay' for a link that is wrong or a relay that is not there.
             """)
 
     @Option(
         help: ArgumentHelp(
             "The relay's link for publishers, https://HOST:PORT/services/..., as it prints it.", valueName: "link")
     )
-    var relay: String
+    var relay: String?
 
-    @Option(help: ArgumentHelp("Only broadcasts of this application, such as com.example.game.", valueName: "id"))
+    @Option(
+        help: ArgumentHelp(
+            "With --relay: only broadcasts of this application, such as com.example.game.", valueName: "id"))
     var app: String?
 
     @Flag(help: "Print one JSON object a line.")
     var json = false
 
+    func validate() throws {
+        guard app == nil || relay != nil else {
+            throw ValidationError("--app is for a relay's directory: give --relay.")
+        }
+    }
+
     func run() throws {
         try complaining { () throws(CommandError) in
-            let (entries, total) = try broadcasts()
+            guard let relay else { return try listLocalNetwork() }
+            let (entries, total) = try broadcasts(of: relay)
             if entries.isEmpty { ErrorOutput.writeLine("share: nothing is listed") }
             let now = Int(Date().timeIntervalSince1970)
             for entry in entries {
@@ -43,7 +55,21 @@ struct ListCommand: ParsableCommand {
         }
     }
 
-    private func broadcasts() throws(CommandError) -> (entries: [DirectoryEntry], total: Int) {
+    private func listLocalNetwork() throws(CommandError) {
+        let found: [AnnouncedBroadcast]
+        do throws(LocalNetworkFailure) {
+            found = try AnnouncedBroadcast.find()
+        } catch {
+            throw CommandError(
+                sentence: "the local network cannot be asked: \(error.message)",
+                remedy: "Install and start avahi-daemon.", status: .unreachable)
+        }
+        if found.isEmpty { ErrorOutput.writeLine("share: nothing is announced on the local network") }
+        let output = DataOutput(isJSON: false)
+        for broadcast in found { output.line(json ? broadcast.json.text : broadcast.line) }
+    }
+
+    private func broadcasts(of relay: String) throws(CommandError) -> (entries: [DirectoryEntry], total: Int) {
         let link: ServiceLink
         do throws(LinkError) {
             link = try ServiceLink(parsing: relay)
@@ -64,6 +90,19 @@ struct ListCommand: ParsableCommand {
             guard error.code == .gone else { throw CommandError(sentence: "\(error)", status: .unreachable) }
             throw CommandError(sentence: "this relay lists no broadcasts", status: .unreachable)
         }
+    }
+}
+
+extension AnnouncedBroadcast {
+    fileprivate var line: String {
+        "\(UntrustedText.quote(UntrustedText.clean(name, limit: 64, fallback: "somebody")))  \(link.authority)  \(link.text)"
+    }
+
+    fileprivate var json: JSONValue {
+        .object([
+            "id": .string(id.text), "name": .string(name), "address": .string(link.authority),
+            "link": .string(link.text),
+        ])
     }
 }
 

@@ -21,6 +21,8 @@ public struct ViewerDescription: Sendable, Equatable {
     public var words: String
     /// The viewer says that it records.
     public var records: Bool
+    /// The viewer has found the broadcast on the local network, and does not have the link.
+    public var isFromAnnouncement = false
     /// It is no viewer, but a service or relay to which this host publishes.
     package var isPublication = false
 
@@ -35,5 +37,6 @@ public struct ViewerDescription: Sendable, Equatable {
     init(_ viewer: Viewer, words: String) {
         self.init(
             name: viewer.name, kind: viewer.kind, address: viewer.address, words: words, records: viewer.records)
+        isFromAnnouncement = viewer.isFromAnnouncement
     }
 }

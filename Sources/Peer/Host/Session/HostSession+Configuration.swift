@@ -17,6 +17,8 @@ extension HostSession {
         public var mediaPorts: ClosedRange<UInt16>?
         public var linkHost: String
         public var fixedToken: String?
+        /// Viewers of the local network may knock without the link. Not with a tunnel.
+        public var isAnnounced = false
         public var framesPerSecond: Int
         public var maximumBitrate: Bitrate
         /// nil: detected from the screen's activity.

@@ -90,6 +90,7 @@ public final class HostSession: Sendable {
         // The broadcast itself limits the number of viewers. The server's limit is twice as high, so that dead sessions
         // that nobody has noticed yet do not keep out viewers that join again.
         broadcast.name = configuration.name
+        broadcast.isAnnounced = configuration.isAnnounced && configuration.tunnel == nil
         broadcast.videoCodec = .vp8
         broadcast.sessionCapacity = configuration.viewers.maximum * 2
         broadcast.iceServers = servers.servers

@@ -99,5 +99,6 @@ extension ViewerDescription {
         self.init(
             name: knock.name, kind: knock.kind, address: knock.address, words: knock.words.description,
             records: knock.records)
+        isFromAnnouncement = knock.isFromAnnouncement
     }
 }

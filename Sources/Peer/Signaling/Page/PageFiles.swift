@@ -7,9 +7,10 @@ internal import ViewerPage
 /// The files that a browser gets under a link: a page, its script and its style, each from one address.
 ///
 /// They are the files of `Sources/Peer/ViewerPage/Page`, in which words in double braces are replaced. The page works
-/// under `default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; media-src 'self' blob:`. The
-/// page shows its state in `document.documentElement.dataset.state`: `asking` (for the name), `waiting`, `connecting`,
-/// `playing`, `refused`, `ended` or `error`; `dataset.outage` is set while nothing arrives from the host.
+/// under `default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; media-src 'self' blob:`, with
+/// `manifest-src 'self'` for its installation. The page shows its state in `document.documentElement.dataset.state`:
+/// `asking` (for the name), `waiting`, `connecting`, `playing`, `refused`, `ended` or `error`; `dataset.outage` is set
+/// while nothing arrives from the host.
 enum PageFiles {
     /// Served under `/ID`; `text/html`.
     /// - Parameter name: of the broadcast, which a publisher has chosen; nil if it is unknown.
@@ -21,8 +22,10 @@ enum PageFiles {
     private static let viewerTemplate = String(cString: viewerPageDocument())
 
     /// Served under `/`; `text/html`.
-    static let front = message(
-        "A screen is shared from this computer.", "To watch it, open the whole link that its owner gave you.")
+    static let front = String(cString: frontPageDocument())
+
+    /// Served under `/_/front.js`; `text/javascript`.
+    static let frontScript = joined(String(cString: frontPageScript()))
 
     /// Served under `/` of a relay with a directory; `text/html`.
     static let directory = String(cString: directoryPageDocument())
@@ -58,6 +61,19 @@ enum PageFiles {
 
     /// Served under `/favicon.ico`; `image/svg+xml`.
     static let icon = String(cString: viewerPageIcon())
+
+    /// Served under `/_/maskable.svg`; `image/svg+xml`.
+    static let maskableIcon = String(cString: viewerPageMaskableIcon())
+
+    /// Served under `/_/touch-icon.png`; `image/png`.
+    static let touchIcon: [UInt8] = {
+        var count = 0
+        let bytes = viewerPageTouchIcon(&count)
+        return Array(UnsafeBufferPointer(start: bytes, count: count))
+    }()
+
+    /// Served under `/_/manifest.webmanifest`; `application/manifest+json`. Its start URL is `/`: it knows no link.
+    static let manifest = String(cString: viewerPageManifest())
 
     private static let oldLinkSentences = (
         what: sentence(SignalingError.oldLink.description), remedy: sentence(SignalingError.oldLink.remedy)

@@ -12,6 +12,8 @@ final class BroadcastResource: Sendable {
     let configuration: ServedBroadcastConfiguration
     let delegate: any SignalingServerDelegate
     let proof: Proof
+    /// Of viewers that have found the broadcast on the local network; nil: they need the secret.
+    let announcedProof: Proof?
     let admissions: AdmissionRegistry
     let knocks: KnockRegistry
     let endpoint: Endpoint
@@ -26,6 +28,7 @@ final class BroadcastResource: Sendable {
         self.configuration = configuration
         self.delegate = delegate
         proof = Proof(id: configuration.id, secret: configuration.secret)
+        announcedProof = configuration.isAnnounced ? Proof(id: configuration.id, secret: Link.announcedSecret) : nil
         admissions = AdmissionRegistry(fixedToken: configuration.fixedToken, limits: configuration.tokenLimits)
         var makeMark: (@Sendable () -> String)?
         if let key = configuration.passKey {

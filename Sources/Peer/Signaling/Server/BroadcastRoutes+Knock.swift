@@ -65,16 +65,21 @@ extension RouteResponse {
 
 extension SignalingServerState {
     /// Reads the body of a knock, and makes its challenge if its proof is right.
+    /// - Parameter announced: the proof of viewers of the local network that do not have the link; nil: they have to
+    ///   have it.
     /// - Returns: also its pass, base64url, which only the broadcast's key reads.
     func challenge(
-        _ call: RouteRequest, of id: BroadcastID, _ proof: Proof?
+        _ call: RouteRequest, of id: BroadcastID, _ proof: Proof?, announced: Proof? = nil
     ) async throws(Refusal) -> (request: KnockTable.Request, pass: String?) {
         guard let request = document(KnockRequest.self, of: call), let fingerprint = request.certificate,
             let shown = Base64URL.decode(request.proof)
         else {
             throw Refusal(malformed("a knock is JSON with name, fingerprint (SHA-256), proof, and a browser's key"))
         }
-        guard let proof, proof.isViewer(shown, fingerprint: fingerprint) else {
+        let isFromAnnouncement =
+            IPAddress(call.address.text)?.isOfLocalNetwork == true
+            && announced?.isViewer(shown, fingerprint: fingerprint) == true
+        guard isFromAnnouncement || proof?.isViewer(shown, fingerprint: fingerprint) == true else {
             throw Refusal(
                 await wrong(call, .wrongProof, "the secret in the link is not right: ask for the link again"))
         }
@@ -84,11 +89,12 @@ extension SignalingServerState {
         else { throw Refusal(malformed("a browser's key is a raw uncompressed P-256 point of 65 bytes")) }
         let challenge = KnockChallenge(
             id: id, host: identity.fingerprint, identity: viewer, nonce: randomBytes(KnockChallenge.nonceLength))
-        let knock = KnockTable.Request(
+        var knock = KnockTable.Request(
             name: UntrustedText.clean(request.name ?? "", fallback: "somebody"),
             kind: UntrustedText.kind(userAgent: call.headers[.userAgent]), address: call.address,
             records: request.records ?? false, challenge: challenge,
             origin: request.nonce.flatMap { KnockOrigin($0, receivedAt: .now) })
+        knock.isFromAnnouncement = isFromAnnouncement
         return (knock, request.pass)
     }
 
@@ -121,7 +127,8 @@ extension BroadcastRoutes {
     /// Handles POST /ID/knock.
     func knock(_ call: RouteRequest) async throws(Refusal) -> RouteResponse {
         if endpoint.streams.hasEnded { return hasEnded }
-        let (request, pass) = try await server.challenge(call, of: configuration.id, broadcast.proof)
+        let (request, pass) = try await server.challenge(
+            call, of: configuration.id, broadcast.proof, announced: broadcast.announcedProof)
         if let delay = endpoint.delay(call.address.key, server.connections) {
             server.count { $0.knocks.limited += 1 }
             return .limited("too many knocks", delay)

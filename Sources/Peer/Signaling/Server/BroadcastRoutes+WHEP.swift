@@ -54,7 +54,8 @@ extension BroadcastRoutes {
         let layer = "<\(sessions.endpoint)/\(session.id.text)/layer>; rel=\"\(WHEPExtension.layers)\""
         var reply = sessions.created(session, links: [events, layer] + issuedServers(to: owner).flatMap(\.links))
         if viewer.knock != nil {
-            let proof = broadcast.proof.host(viewer: viewer.fingerprint, host: server.identity.fingerprint)
+            let known = viewer.isFromAnnouncement ? broadcast.announcedProof : nil
+            let proof = (known ?? broadcast.proof).host(viewer: viewer.fingerprint, host: server.identity.fingerprint)
             reply.headers[Header.shareProof] = Base64URL.encode(proof)
         }
         return reply

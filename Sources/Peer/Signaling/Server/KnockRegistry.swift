@@ -28,7 +28,7 @@ struct KnockApprovalHandler: ApprovalHandler {
             var viewer = Viewer(
                 knock: question, name: request.name, kind: request.kind, address: request.address.text,
                 fingerprint: request.identity.fingerprint, identity: request.identity, words: request.challenge.words)
-            viewer.records = request.records
+            (viewer.records, viewer.isFromAnnouncement) = (request.records, request.isFromAnnouncement)
             viewer.isAdmittedByRule = decision == .acceptedByRule
             viewer.origin = request.origin
             outcome = admissions.admit(viewer, from: request.address.key).map { .granted($0) } ?? .crowded

@@ -12,6 +12,8 @@ public struct ServedBroadcastConfiguration: Sendable {
     public var id: BroadcastID
     /// The link's secret, 16 bytes.
     public var secret: [UInt8]
+    /// Viewers of the local network may knock without the secret (``Link/announcedSecret``).
+    public var isAnnounced = false
     /// The token with which players join without a knock; nil unless the user asked for it. See ``FixedToken``.
     public var fixedToken: String?
     /// The broadcast's name, which its page shows before the knock; nil: none.

@@ -1,11 +1,13 @@
 import HTTP
 import HTTPTypes
+import HummingbirdCore
+import NIOCore
 
 extension SignalingServerState {
     /// The content security policy: only the host's own script and style, and no framing.
     private static let policy = """
         default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; media-src 'self' blob:; \
-        img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'
+        img-src 'self' data:; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'
         """
 
     func icon(_ call: RouteRequest) -> RouteResponse {
@@ -34,9 +36,20 @@ extension SignalingServerState {
             .with(.contentSecurityPolicy, Self.policy).with(Header.openerPolicy, "same-origin")
     }
 
+    private var touchIcon: RouteResponse {
+        var response = RouteResponse(.ok, [.contentType: "image/png"])
+        response.body = ResponseBody(byteBuffer: ByteBuffer(bytes: PageFiles.touchIcon))
+        return response
+    }
+
     func asset(_ call: RouteRequest) -> RouteResponse {
         switch call.path.last {
         case "page.js": get(call) { RouteResponse(.ok, type: "text/javascript; charset=utf-8", pageScript) }
+        case "front.js": get(call) { RouteResponse(.ok, type: "text/javascript; charset=utf-8", PageFiles.frontScript) }
+        case "manifest.webmanifest":
+            get(call) { RouteResponse(.ok, type: "application/manifest+json", PageFiles.manifest) }
+        case "maskable.svg": get(call) { RouteResponse(.ok, type: "image/svg+xml", PageFiles.maskableIcon) }
+        case "touch-icon.png": get(call) { touchIcon }
         case "page.css": get(call) { RouteResponse(.ok, type: "text/css; charset=utf-8", PageFiles.style) }
         case "directory.js" where directory != nil:
             get(call) { RouteResponse(.ok, type: "text/javascript; charset=utf-8", PageFiles.directoryScript) }

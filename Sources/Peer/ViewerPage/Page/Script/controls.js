@@ -1,7 +1,9 @@
-// The bar over the video, its keys, full screen, and hiding it all after a time without a movement.
+// The bar over the video, its keys, full screen, and hiding it all after a time without a movement. On a touch screen a tap shows and
+// hides it.
 
 import { element, root, stage, video } from './elements.js';
 import { toggleMuted } from './player.js';
+import { isFrameTouch, setUpTouchGestures } from './touch-gestures.js';
 
 let idleTimer = 0;
 
@@ -11,6 +13,11 @@ export function showControls() {
     idleTimer = setTimeout(() => stage.classList.toggle('idle', root.dataset.state === 'playing'), 3000);
 }
 
+function hideControls() {
+    clearTimeout(idleTimer);
+    stage.classList.add('idle');
+}
+
 function toggleFullscreen() {
     if (document.fullscreenElement) document.exitFullscreen();
     else if (stage.requestFullscreen) stage.requestFullscreen().catch(() => {});
@@ -18,7 +25,14 @@ function toggleFullscreen() {
 }
 
 export function setUpControls({ leave, toggleStatistics }) {
-    for (const kind of ['pointermove', 'pointerdown', 'keydown', 'focusin']) window.addEventListener(kind, showControls);
+    for (const kind of ['keydown', 'focusin']) window.addEventListener(kind, showControls);
+    for (const kind of ['pointermove', 'pointerdown']) {
+        window.addEventListener(kind, event => { if (!isFrameTouch(event)) showControls(); });
+    }
+    setUpTouchGestures({
+        tap: () => (stage.classList.contains('idle') ? showControls() : hideControls()),
+        doubleTap: hideControls,
+    });
     document.addEventListener('fullscreenchange', () => {
         element('full').textContent = document.fullscreenElement ? 'Leave full screen' : 'Full screen';
     });

@@ -2,11 +2,12 @@
 
 import { AdmissionStore } from './admission.js';
 import { setUpControls } from './controls.js';
-import { element } from './elements.js';
+import { element, hasTouchAlone } from './elements.js';
 import { parseLink } from './link.js';
 import { isMove, moveOf } from './other-relays.js';
 import { setUpPlayer } from './player.js';
 import { ViewerSession } from './session.js';
+import { canRunShare, shareSchemeLink } from './share-scheme.js';
 import { toggleStatistics } from './statistics-panel.js';
 import { offerForm, show, stopFormTimer } from './view.js';
 
@@ -66,6 +67,8 @@ try {
     const move = moveOf(location.search);
     // A reload is no move.
     if (move) history.replaceState(null, '', location.pathname + location.hash);
+    const address = shareSchemeLink(location.href);
+    if (address && canRunShare(navigator, hasTouchAlone())) element('open-in-share').href = address;
     if (admissions.current) start(ask);
     else if (move) beginMove(move);
     else ask();

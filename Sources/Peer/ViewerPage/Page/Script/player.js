@@ -1,6 +1,6 @@
 // Plays a session's tracks: video and system audio in one element, the microphone in another.
 
-import { element, lastFrame, microphone, root, stage, video } from './elements.js';
+import { element, isTouchScreen, lastFrame, microphone, root, stage, video } from './elements.js';
 import { wholeSize } from './whole-pixels.js';
 
 // `onPlaying(hasPicture)` is called when the first frame of a session is shown, or audio alone is played.
@@ -44,7 +44,9 @@ export function updateUnmuteButton() {
     const hasAudio = root.dataset.state === 'playing' && !element('mute').hidden;
     const unmute = element('unmute');
     unmute.hidden = !isOpen || !(needsClickToPlay || needsClickForAudio && hasAudio);
-    unmute.textContent = needsClickToPlay ? 'Click to play' : 'Click for audio';
+    unmute.textContent = (isTouchScreen() ? 'Tap' : 'Click') + (needsClickToPlay ? ' to play' : ' for audio');
+    // A button for audio may be left alone; the other one may not.
+    unmute.classList.toggle('optional', !needsClickToPlay);
     // Two buttons for one thing take room.
     element('mute').classList.toggle('replaced', !unmute.hidden);
 }
@@ -103,16 +105,25 @@ export function holdLastFrame() {
     lastFrame.hidden = false;
 }
 
+// Where the frame is shown on the stage at scale 1, in CSS pixels; null if there is none. `isWhole`: without scaling.
+export function frameRectangle() {
+    const place = { width: stage.clientWidth, height: stage.clientHeight };
+    const frame = { width: video.videoWidth, height: video.videoHeight };
+    if (!frame.width || !frame.height || !place.width || !place.height) return null;
+    const whole = wholeSize(frame, place, window.devicePixelRatio || 1);
+    const scale = Math.min(place.width / frame.width, place.height / frame.height);
+    const { width, height } = whole || { width: frame.width * scale, height: frame.height * scale };
+    const left = (place.width - width) / 2, top = (place.height - height) / 2;
+    if (!whole) return { left, top, width, height, isWhole: false };
+    // On a pixel of the screen.
+    return { left: Math.max(Math.floor(left), 0), top: Math.max(Math.floor(top), 0), width, height, isWhole: true };
+}
+
 // Without a size of its own, the picture is as large as the page, with its shape.
 function fitPicture() {
-    const place = { width: stage.clientWidth, height: stage.clientHeight };
-    const size = wholeSize({ width: video.videoWidth, height: video.videoHeight }, place, window.devicePixelRatio || 1);
-    for (const shown of [video, lastFrame]) {
-        shown.style.width = size ? size.width + 'px' : '';
-        shown.style.height = size ? size.height + 'px' : '';
-        // On a pixel of the screen.
-        shown.style.left = size ? Math.max(Math.floor((place.width - size.width) / 2), 0) + 'px' : '';
-        shown.style.top = size ? Math.max(Math.floor((place.height - size.height) / 2), 0) + 'px' : '';
+    const frame = frameRectangle();
+    for (const { style } of [video, lastFrame]) {
+        for (const side of ['left', 'top', 'width', 'height']) style[side] = frame && frame.isWhole ? frame[side] + 'px' : '';
     }
 }
 

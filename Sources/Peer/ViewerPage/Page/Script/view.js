@@ -11,6 +11,7 @@ export function show(state, sentence, hint) {
     element('spinner').hidden = state !== 'connecting' && state !== 'waiting';
     element('words').hidden = element('cancel').hidden = state !== 'waiting';
     element('bar').hidden = state !== 'playing';
+    element('open-in-share').hidden = !element('open-in-share').href || state !== 'asking' && state !== 'error';
     if (state !== 'playing') element('notice').hidden = true;
     updateUnmuteButton();
 }

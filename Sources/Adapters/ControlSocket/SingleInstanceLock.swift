@@ -1,10 +1,11 @@
 import Glibc
 import LinuxRuntime
 
-/// Held by the one process of a user's session that broadcasts its screen: a locked file beside the control sockets.
+/// Held by the one process of a user's session that does something which only one may do: a locked file beside the
+/// control sockets.
 ///
 /// The kernel releases it with the process (flock(2)). The file has the process id of the holder, as text.
-public final class SystemBroadcastLock: Sendable {
+public final class SingleInstanceLock: Sendable {
     public enum Failure: Error, Equatable, Sendable {
         /// Another process holds it; its id, if that can be read.
         case taken(process: Int?)
@@ -12,16 +13,22 @@ public final class SystemBroadcastLock: Sendable {
         case unusable(String)
     }
 
-    static let file = "system-broadcast.lock"
+    /// The raw value is the file's name.
+    public enum Purpose: String, Sendable {
+        /// A broadcast of the session's screen.
+        case systemBroadcast = "system-broadcast.lock"
+        /// The question about a link that was opened by the desktop.
+        case linkQuestion = "link-question.lock"
+    }
 
     private let path: String
     /// -1 once it is released.
     private let descriptor: Monitor<Int32>
 
     /// Takes the lock, without waiting for it.
-    public init(in folder: ControlSocketFolder) throws(Failure) {
+    public init(_ purpose: Purpose, in folder: ControlSocketFolder) throws(Failure) {
         do throws(ControlSocketFailure) {
-            path = try folder.make(for: Self.file) + "/" + Self.file
+            path = try folder.make(for: purpose.rawValue) + "/" + purpose.rawValue
         } catch {
             throw .unusable(error.message)
         }
@@ -53,11 +60,11 @@ public final class SystemBroadcastLock: Sendable {
         case unknown
     }
 
-    /// Looks without taking the lock, which would keep a broadcast from it that begins at the same time.
-    public static func holder(in folder: ControlSocketFolder) -> Holder {
+    /// Looks without taking the lock, which would keep it from a process that begins at the same time.
+    public static func holder(of purpose: Purpose, in folder: ControlSocketFolder) -> Holder {
         var holder = folder.paths.isEmpty ? Holder.unknown : .nobody
         for path in folder.paths {
-            let file = open(path + "/" + Self.file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+            let file = open(path + "/" + purpose.rawValue, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
             guard file >= 0 else {
                 if errno != ENOENT, errno != ENOTDIR { holder = .unknown }
                 continue

@@ -1,0 +1,46 @@
+import Foundation
+package import Identifiers
+package import SessionBus
+
+/// A broadcast that its host announces on the local network: all that a viewer needs but the secret.
+package struct AnnouncedBroadcast: Equatable, Sendable {
+    private static let version = "1"
+
+    package let name: String
+    package let host: String
+    package let port: Int
+    package let id: BroadcastID
+    /// SHA-256 of the host's certificate, 32 bytes.
+    package let fingerprint: [UInt8]
+
+    package init(name: String, host: String, port: Int, id: BroadcastID, fingerprint: [UInt8]) {
+        (self.name, self.host, self.port, self.id, self.fingerprint) = (name, host, port, id, fingerprint)
+    }
+
+    /// The TXT record (RFC 6763 section 6): version, identifier, fingerprint in base64url.
+    package var texts: [String] { ["v=\(Self.version)", "id=\(id.text)", "fp=\(Base64URL.encode(fingerprint))"] }
+
+    /// The link, with which one may knock from the local network only.
+    package var link: Link {
+        Link(host: host, port: port, id: id, secret: Link.announcedSecret, fingerprint: fingerprint)
+    }
+}
+
+extension AnnouncedBroadcast {
+    /// Nil if the service's texts make no sense, or are of another version.
+    package init?(_ service: LocalService) {
+        func value(_ key: String) -> String? {
+            service.texts.first { $0.hasPrefix(key + "=") }.map { String($0.dropFirst(key.count + 1)) }
+        }
+        guard value("v") == Self.version, let id = value("id").flatMap({ BroadcastID($0) }),
+            let fingerprint = value("fp").flatMap({ Base64URL.decode($0) }), fingerprint.count == 32,
+            let host = Link.host(service.address)
+        else { return nil }
+        self.init(name: service.name, host: host, port: service.port, id: id, fingerprint: fingerprint)
+    }
+
+    /// The broadcasts that are announced on the local network.
+    package static func find() throws(LocalNetworkFailure) -> [AnnouncedBroadcast] {
+        try LocalServices.find(environment: ProcessInfo.processInfo.environment).compactMap { AnnouncedBroadcast($0) }
+    }
+}

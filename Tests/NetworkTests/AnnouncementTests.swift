@@ -1,0 +1,112 @@
+import BusSupport
+import Foundation
+import NetworkBed
+import TestSupport
+import Testing
+
+/// Two machines of a network, each with an avahi-daemon of its own.
+@Suite(.timeLimit(.minutes(2))) struct AnnouncementTests {
+    private let bed: NetworkBed
+    private let host: Machine
+    private let viewer: Machine
+
+    private struct Machine {
+        let node: NetworkNode
+        let folder: TemporaryFolder
+        let bus: TestBus
+        let responder: Program
+        var environment: [String: String] { ["DBUS_SYSTEM_BUS_ADDRESS": bus.address] }
+
+        init(_ node: NetworkNode, name: String) throws {
+            self.node = node
+            folder = try TemporaryFolder()
+            bus = try TestBus()
+            let configuration = folder.file("avahi.conf")
+            try Data("[server]\nhost-name=\(name)\nuse-ipv6=no\n".utf8).write(to: URL(fileURLWithPath: configuration))
+            // It has one file for its process id, below /run.
+            let script = """
+                mount --make-rprivate / && mount -t tmpfs none /run && mkdir /run/avahi-daemon &&
+                exec avahi-daemon --no-drop-root --no-chroot --no-rlimits --file "$0"
+                """
+            let (launcher, words) = node.command("unshare", ["--mount", "sh", "-c", script, configuration])
+            responder = try Program(launcher, words, environment: ["DBUS_SYSTEM_BUS_ADDRESS": bus.address])
+            guard
+                responder.line(
+                    .error, seconds: 20, { (line: String) in line.contains("Server startup complete") ? line : nil })
+                    != nil
+            else {
+                throw Program.Failure("no avahi-daemon: \(responder.text.errors)")
+            }
+        }
+
+        /// What `share list` prints, one JSON object a line.
+        func list() throws -> [[String: Any]] {
+            let (launcher, words) = node.command(try Program.share(), ["list", "--json"])
+            let list = try Program(launcher, words, environment: ["DBUS_SYSTEM_BUS_ADDRESS": bus.address])
+            guard list.exitCode(seconds: 20) == 0 else { throw Program.Failure(list.text.errors) }
+            return list.lines(.standard).compactMap {
+                (try? JSONSerialization.jsonObject(with: Data($0.utf8))) as? [String: Any]
+            }
+        }
+    }
+
+    init() throws {
+        bed = try NetworkBed()
+        let (first, second) = (try bed.node(), try bed.node())
+        try bed.wire(first, "192.168.77.2/24", second, "192.168.77.3/24", interface: "lan")
+        (host, viewer) = (try Machine(first, name: "desk"), try Machine(second, name: "sofa"))
+    }
+
+    @Test func aNeighbourFindsTheHostAndKnocksWithoutTheLink() throws {
+        let sharing = try Endpoint(
+            ["host", "--source", "test", "--announce", "--name", "Anna: slides"], in: host.node, host.folder,
+            agrees: true,
+            environment: host.environment)
+        let link = try #require(try sharing.event("link")["link"] as? String)
+        var found: [String: Any] = [:]
+        _ = try eventually {
+            found = try viewer.list().first { $0["name"] as? String == "Anna: slides" } ?? [:]
+            return !found.isEmpty
+        }
+        let announced = try #require(found["link"] as? String)
+        #expect(announced.hasPrefix("https://192.168.77.2:"), "\(announced)")
+        // The same place, and another secret.
+        #expect(announced.split(separator: "#").first == link.split(separator: "#").first && announced != link)
+
+        let watching = try Endpoint(["join", "--headless"], in: viewer.node, viewer.folder, link: announced)
+        let knock = try sharing.event("knock")
+        #expect(knock["announced"] as? Bool == true && knock["address"] as? String == "192.168.77.3", "\(knock)")
+        try watching.event("first-picture")
+
+        // The announcement goes with the host.
+        sharing.interrupt()
+        #expect(try eventually { try viewer.list().isEmpty })
+    }
+
+    /// Whoever knows the identifier may not knock without the link at a host that announces nothing.
+    @Test func aHostThatDoesNotAnnounceItselfIsNotFound() throws {
+        let sharing = try Endpoint(
+            ["host", "--source", "test", "--accept", "any"], in: host.node, host.folder, environment: host.environment)
+        let link = try #require(try sharing.event("link")["link"] as? String)
+        #expect(try viewer.list().isEmpty)
+        let place = try #require(link.split(separator: "#").first)
+        // The secret's 16 bytes are bytes 1 to 16 of the fragment.
+        var bytes = try #require(Data(base64URL: link.split(separator: "#")[1]))
+        for index in 1...16 { bytes[index] = 0 }
+        let guessed = "\(place)#\(bytes.base64URL)"
+        let watching = try Endpoint(["join", "--headless"], in: viewer.node, viewer.folder, link: guessed)
+        #expect(watching.exitCode() == 77, "\(watching.errorText)")
+    }
+}
+
+extension Data {
+    fileprivate init?(base64URL text: some StringProtocol) {
+        let base64 = text.replacingOccurrences(of: "-", with: "+").replacingOccurrences(of: "_", with: "/")
+        self.init(base64Encoded: base64 + String(repeating: "=", count: (4 - base64.count % 4) % 4))
+    }
+
+    fileprivate var base64URL: String {
+        base64EncodedString().replacingOccurrences(of: "+", with: "-").replacingOccurrences(of: "/", with: "_")
+            .replacingOccurrences(of: "=", with: "")
+    }
+}
