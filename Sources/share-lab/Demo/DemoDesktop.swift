@@ -118,7 +118,7 @@ private struct DemoChart {
 
     mutating func open(in window: DrawingWindow) {
         let area = window.open(place, title: "Viewers today", color: Self.background)
-        plot = PixelRect(x: area.x + 70, y: area.y + 24, width: area.width - 100, height: area.height - 70)
+        plot = PixelRect(x: area.x + 70, y: area.y + 24, width: area.width - 130, height: area.height - 70)
         for step in 0...4 {
             let y = plot.maxY - plot.height * step / 4
             window.write("\(step * 50)", x: area.x + 24, y: y - 10, pixels: 15, color: 0x5F6368)

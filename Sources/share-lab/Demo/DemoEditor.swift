@@ -5,7 +5,7 @@ import WindowPlayout
 /// Code that is typed, with a colour for each kind of word.
 struct DemoEditor {
     private static let background: UInt32 = 0x1E2127
-    private static let pixels = 18
+    private static let pixels = 17
     private static let lineHeight = 26
     private static let keywords: Set<String> = [
         "import", "let", "var", "func", "for", "in", "await", "try", "if", "else", "return", "struct", "async",

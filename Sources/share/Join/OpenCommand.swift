@@ -49,7 +49,7 @@ struct OpenCommand: ParsableCommand {
             "A link wants to show you a screen. Watch it?",
             details: [
                 "From: \(link.authority)",
-                "\(link.relay == nil ? "Host" : "Host (by a relay)"): \(WordList.words(ofFingerprint: link.fingerprint))",
+                "Fingerprint of the host: \(WordList.words(ofFingerprint: link.fingerprint))",
                 "The host sees your name and your address.",
             ], answers: ["No", "Watch"])
         guard WindowPrompt.ofProcess.ask(question)?.button == 1 else {
