@@ -114,6 +114,7 @@ extension ApplicationSource {
 public final class SharedMemory: Sendable {
     let mapping: MappedMemory
 
+    /// Duplicates the descriptor, and maps the memory if it is sealed against shrinking.
     /// - Parameter descriptor: of readable memory; it is duplicated, and may be closed afterwards. The memory has its
     ///   size now; what is added to it later cannot be used.
     /// - Throws: `.badFrame` if it is not the descriptor of a file, empty or not readable.

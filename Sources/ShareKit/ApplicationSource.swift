@@ -14,11 +14,16 @@ import Synchronization
 public final class ApplicationSource: Sendable {
     /// A part of a frame, in pixels from the upper left corner.
     public struct Rectangle: Hashable, Sendable {
+        /// The left edge, in pixels from the left of the frame.
         public var x: Int
+        /// The upper edge, in pixels from the top of the frame.
         public var y: Int
+        /// In pixels. A negative value counts as 0.
         public var width: Int
+        /// In pixels. A negative value counts as 0.
         public var height: Int
 
+        /// Makes a rectangle from its upper left corner and its size. What lies outside of the frame is ignored.
         public init(x: Int, y: Int, width: Int, height: Int) {
             self.x = x
             self.y = y
@@ -38,6 +43,7 @@ public final class ApplicationSource: Sendable {
     private let captured = StateChanges(false)
     let hidden = StateChanges(false)
 
+    /// Makes a source. It has no frame until the app hands in the first one.
     /// - Parameters:
     ///   - name: the app's name, which viewers and services see.
     ///   - width: of the first frame in pixels, 2...8,192, as `height`; later frames may have another size.

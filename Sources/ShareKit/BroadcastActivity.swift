@@ -25,7 +25,9 @@ public enum BroadcastActivity {
 
     /// What the alert shows. It names the one service, and the setup asks for what the service needs.
     public struct Alert: Sendable {
+        /// The name of the app that wants to broadcast: the source's, as the service will see it.
         public let application: String
+        /// The service that would receive the broadcast.
         public let service: Service
         /// What the service asks of the user: a label for each name.
         public let fields: [(name: String, label: String)]

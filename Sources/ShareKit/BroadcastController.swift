@@ -15,10 +15,14 @@ internal import Wording
 public final class BroadcastController: Sendable {
     /// What the service tells of the broadcast.
     public struct ServiceInfo: Sendable, Equatable {
+        /// What a person who watches has written.
         public struct Comment: Sendable, Equatable {
+            /// The name of who wrote it, as the service says; not verified. At most 64 characters of it arrive.
             public let name: String
+            /// The comment in plain text. At most 256 characters of it arrive.
             public let text: String
 
+            /// Makes a comment for ``SampleHandler/updateServiceInfo(_:)``.
             public init(name: String, text: String) {
                 self.name = name
                 self.text = text
@@ -26,10 +30,12 @@ public final class BroadcastController: Sendable {
         }
         /// Nil: unknown.
         public let viewers: Int?
+        /// How many people like the broadcast, as the service counts them. Nil: unknown.
         public let likes: Int?
         /// A new comment; its name is not verified.
         public let comment: Comment?
 
+        /// Makes a report for ``SampleHandler/updateServiceInfo(_:)``. The app keeps the last value of what is nil.
         public init(viewers: Int? = nil, likes: Int? = nil, comment: Comment? = nil) {
             self.viewers = viewers
             self.likes = likes
@@ -43,22 +49,27 @@ public final class BroadcastController: Sendable {
         }
     }
 
+    /// What happens to the broadcast.
     public enum Event: Sendable, Equatable {
         /// The broadcast begins in so many seconds.
         case countdown(Int)
         /// The service receives the broadcast.
         case started
+        /// The service has told something new. Values that it does not name are nil here;
+        /// ``BroadcastController/serviceInfo`` keeps the last of each.
         case serviceInfo(ServiceInfo)
         /// Where people can watch.
         case broadcastURL(String)
         /// No packets of the service arrive; the broadcast tries to reconnect for 30 s.
         case interrupted
+        /// Packets of the service arrive again, after `interrupted`.
         case resumed
         /// The app's windows are hidden (see ``ApplicationSource/setHidden(_:)``) or the session is locked: nothing is
         /// captured.
         case movedToBackground
         /// The app can be seen again. Ask the user, then call `resumeBroadcast` or `finishBroadcast`.
         case returnedToForeground
+        /// Something does not work, or has changed; the broadcast continues. The value is a sentence for people.
         case warning(String)
         /// Nothing follows. Nil after `finishBroadcast`; `.serviceEnded` has the service's reason, and its next step as
         /// the remedy.
@@ -79,6 +90,7 @@ public final class BroadcastController: Sendable {
     /// The longest countdown, in seconds: a service waits 10 s for a broadcast.
     public static let longestCountdown = 8
 
+    /// The service that receives the broadcast.
     public let service: BroadcastActivity.Service
     /// The events, in their order. One reader; the oldest are dropped beyond 256.
     public let events: AsyncStream<Event>
@@ -226,6 +238,7 @@ public final class BroadcastController: Sendable {
     @discardableResult
     public func pauseBroadcast() async -> Bool { await control.pause() }
 
+    /// Continues a paused broadcast, also one that was paused in the background.
     /// - Returns: false if it is not paused, or has ended.
     @discardableResult
     public func resumeBroadcast() async -> Bool { await control.resume() }

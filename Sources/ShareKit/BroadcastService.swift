@@ -21,12 +21,14 @@ public final class BroadcastService: Sendable {
         /// What the user is asked, at most 64 characters.
         public var label: String
 
+        /// Makes a field. A name or a label that is not allowed is refused when the service is made (`.badSetup`).
         public init(name: String, label: String) {
             self.name = name
             self.label = label
         }
     }
 
+    /// What apps are told of the service, how many of them it takes, and how it is reached.
     public struct Options: Sendable {
         /// At most 16.
         public var fields: [Field] = []
@@ -56,6 +58,7 @@ public final class BroadcastService: Sendable {
         /// Of the link, if that is required.
         var linkSecret: [UInt8]?
 
+        /// Makes options for a service without fields and terms, which listens on a free port of all addresses.
         public init() {}
     }
 
@@ -63,20 +66,24 @@ public final class BroadcastService: Sendable {
     public struct Request: Sendable {
         /// The app's name and identifier, as it says; not verified.
         public let application: String
+        /// The app's identifier, as it says; not verified. By convention it is in reverse-DNS notation.
         public let applicationID: String
         /// The app's icon, a PNG file that is not decoded here: at most 256 x 256 pixels and 16 KiB; nil if it has
         /// none.
         public let applicationIcon: [UInt8]?
+        /// The IP address from which the app asks, without port. Over a relay it is what the relay says.
         public let address: String
         /// What the app's user has entered, by the names of the fields.
         public let setup: [String: String]
     }
 
+    /// What happens to the service and the broadcasts that it takes.
     public enum Event: Sendable, Equatable {
         /// Frames follow.
         case began(ReceivedBroadcast)
         /// No packets of the app arrive; the service waits for 30 s.
         case interrupted(ReceivedBroadcast)
+        /// Packets of the app arrive again, after `interrupted`.
         case resumed(ReceivedBroadcast)
         /// A broadcast of a whole screen shows another application now, if its user lets services know.
         case annotated(ReceivedBroadcast, Application)
@@ -84,6 +91,7 @@ public final class BroadcastService: Sendable {
         case ended(ReceivedBroadcast, reason: String)
         /// An app that is not taken, and why.
         case refused(application: String, reason: String)
+        /// Something does not work, or has changed; the service continues. The value is a sentence for people.
         case warning(String)
     }
 
@@ -100,6 +108,7 @@ public final class BroadcastService: Sendable {
     /// Emptied by `stop`, as the session and the broadcasts refer to each other.
     private let reference: Monitor<ServiceSession?>
 
+    /// Makes a service with the identity of this user. It listens from ``start()`` on.
     /// - Parameters:
     ///   - id: in reverse-DNS notation, such as `com.example.conference`.
     ///   - name: at most 64 characters; apps' users see it.

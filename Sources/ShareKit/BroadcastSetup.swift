@@ -8,6 +8,7 @@ internal import Foundation
 ///         override func setUp(for application: SampleHandler.Application) -> [String: String]? { ... }
 ///     }
 open class BroadcastSetup {
+    /// Called by ``main()``, before the user is asked.
     public required init() {}
 
     /// Asks the user.

@@ -7,6 +7,7 @@
 public final class CaptureStatus: Sendable {
     /// What is known.
     public enum State: Sendable, Equatable {
+        /// A program captures the screen for a broadcast. A host that does not answer counts as one that does.
         case captured
         /// Nobody broadcasts the screen, or the broadcast is paused.
         case notCaptured

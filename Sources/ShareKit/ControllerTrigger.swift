@@ -24,6 +24,7 @@ public final class ControllerTrigger: Sendable {
     private let onPress: @Sendable () async -> Void
     private let state = Monitor(State())
 
+    /// Makes a trigger. It watches controllers from ``start()`` on.
     /// - Parameters:
     ///   - program: `share`, to be found in PATH, or a path to it.
     ///   - onPress: called each time the button goes down; presses while it runs are ignored.

@@ -13,6 +13,7 @@ extension PeerBroadcast {
         public let name: String
         /// "share", "Firefox", ...; not verified.
         public let program: String
+        /// The IP address from which the viewer asked, without port.
         public let address: String
         /// Four words that the viewer's screen showed when it was let in.
         public let words: String
@@ -28,10 +29,12 @@ extension PeerBroadcast {
     @discardableResult
     public func pause() async -> Bool { await control.pause() }
 
+    /// Continues a paused broadcast; the viewers are told.
     /// - Returns: false if it is not paused, or does not run.
     @discardableResult
     public func resume() async -> Bool { await control.resume() }
 
+    /// Whether the broadcast is paused; false after its end.
     public func isPaused() async -> Bool { await control.isPaused() }
 
     /// Mutes the app's audio, or passes it again.

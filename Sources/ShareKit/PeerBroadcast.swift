@@ -14,6 +14,7 @@ internal import Wording
 ///
 /// Call ``start()`` once and ``finish()`` at the end.
 public final class PeerBroadcast: Sendable {
+    /// The limits of a broadcast, and where it listens.
     public struct Options: Sendable {
         /// The address to listen on; all addresses of the machine by default.
         public var listenAddress = "0.0.0.0"
@@ -21,11 +22,14 @@ public final class PeerBroadcast: Sendable {
         public var port = 0
         /// The name or address in the link; nil for this machine's address.
         public var linkHost: String?
+        /// Frames are captured when the app draws, at most as often as this. A value below 1 counts as 1.
         public var maximumFramesPerSecond = 60
         /// In kbit/s.
         public var maximumBitrate = 20_000
+        /// Viewers at a time; a further one is told that the host is full.
         public var maximumViewers = 32
 
+        /// Makes options for a broadcast on a free port, with this machine's address in the link.
         public init() {}
     }
 
@@ -35,17 +39,21 @@ public final class PeerBroadcast: Sendable {
         public let name: String
         /// "share", "Firefox", ...; not verified.
         public let program: String
+        /// The IP address from which the viewer asks, without port.
         public let address: String
         /// Four words that the viewer's screen shows, too.
         public let words: String
     }
 
+    /// What happens to the broadcast.
     public enum Event: Sendable, Equatable {
         /// A viewer receives the frames.
         case viewerConnected(name: String)
+        /// A viewer has left, was removed, or was not heard for 30 s. `remaining` is the number of the others.
         case viewerLeft(name: String, remaining: Int)
         /// Nothing is captured; the viewers keep the last frame.
         case paused
+        /// Frames are captured again, after `paused`.
         case resumed
         /// Something does not work; the broadcast continues.
         case warning(String)
@@ -58,6 +66,7 @@ public final class PeerBroadcast: Sendable {
     private let session: HostSession
     private let isStarted = Mutex(false)
 
+    /// Makes a broadcast with the identity of this user. It listens from ``start()`` on.
     /// - Parameters:
     ///   - source: what is shared.
     ///   - options: the limits, and where the broadcast listens.

@@ -16,14 +16,19 @@ public final class PeerViewer: Sendable {
     /// A decoded frame, I420 (BT.601, limited range). Its planes are valid during the call only.
     public struct Frame: ~Copyable {
         let frame: I420Frame
+        /// In pixels. The host may change the size from one frame to the next.
         public var width: Int { frame.size.width }
+        /// In pixels.
         public var height: Int { frame.size.height }
         /// Luma: `height` rows of `strideY` bytes.
         public var y: UnsafePointer<UInt8> { frame.y }
         /// Chroma: `height / 2` rows of `strideC` bytes.
         public var u: UnsafePointer<UInt8> { frame.u }
+        /// Chroma, in the form of `u`.
         public var v: UnsafePointer<UInt8> { frame.v }
+        /// Bytes from one row of `y` to the next, at least `width`.
         public var strideY: Int { frame.strideY }
+        /// Bytes from one row of `u`, or of `v`, to the next, at least `width / 2`.
         public var strideC: Int { frame.strideC }
 
         /// Converts the frame to BGRA.
@@ -36,13 +41,17 @@ public final class PeerViewer: Sendable {
         }
     }
 
+    /// What happens to the session.
     public enum Event: Sendable, Equatable {
         /// The host is being asked; its screen shows the same words.
         case waiting(words: String)
+        /// The host has let this viewer in, and the connection for media is open; frames follow.
         case connected
         /// No packets arrive; the session tries to reconnect for 30 s.
         case interrupted
+        /// Packets of the host arrive again, after `interrupted`.
         case resumed
+        /// Something does not work, or has changed; the session continues. The value is a sentence for people.
         case warning(String)
     }
 
@@ -52,6 +61,7 @@ public final class PeerViewer: Sendable {
     private let session: ViewerSession
     private let recorded: Monitor<RecordedSession>
 
+    /// Makes a viewer with the identity of this user. It connects when ``run()`` is called.
     /// - Parameters:
     ///   - link: of the broadcast.
     ///   - name: as the host sees it.

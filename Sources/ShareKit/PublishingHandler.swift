@@ -20,6 +20,7 @@ internal import WHIP
 ///         }
 ///     }
 open class PublishingHandler: SampleHandler, @unchecked Sendable {
+    /// Where an upload program can publish to.
     public enum Destination: Sendable, Hashable {
         /// A service peer by its link. The program pairs with it; the user has agreed before.
         /// - `setup`: a value for each field of the service.
@@ -36,6 +37,7 @@ open class PublishingHandler: SampleHandler, @unchecked Sendable {
 
     private let state = Monitor(State())
 
+    /// Called by `main()`, before the host tells anything.
     public required init() {
         super.init()
         onStart = { [unowned self] in start($0) }

@@ -10,6 +10,7 @@ public final class ReceivedBroadcast: Sendable, Identifiable, Hashable {
     public let id: String
     /// The app's name and identifier, as it says; not verified. Empty for a WHIP tool.
     public let application: String
+    /// The app's identifier, as it says; not verified. By convention in reverse-DNS notation. Empty for a WHIP tool.
     public let applicationID: String
     /// The app's icon, a PNG file that is not decoded here: at most 256 x 256 pixels and 16 KiB; nil if it has none.
     public let applicationIcon: [UInt8]?
@@ -56,6 +57,8 @@ public final class ReceivedBroadcast: Sendable, Identifiable, Hashable {
         service.with { $0 }?.finish(session, reason: reason, nextStep: nextStep)
     }
 
+    /// Two values are equal if they are of the same broadcast.
     public static func == (one: ReceivedBroadcast, other: ReceivedBroadcast) -> Bool { one.id == other.id }
+    /// Hashes the `id` alone.
     public func hash(into hasher: inout Hasher) { hasher.combine(id) }
 }

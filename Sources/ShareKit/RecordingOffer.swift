@@ -10,11 +10,13 @@ import Synchronization
 public final class RecordingOffer: Sendable {
     /// A person who wants the recording.
     public struct Request: Sendable, Equatable {
+        /// The IP address from which the browser asks, without port; "unknown" if the system does not tell.
         public let address: String
         /// "Firefox", for example; not verified.
         public let program: String
     }
 
+    /// What happens to the offer.
     public enum Event: Sendable, Equatable {
         /// Somebody has got all of it.
         case sent(address: String)

@@ -8,13 +8,17 @@ public final class SampleBuffer: @unchecked Sendable {
     public struct VideoPlanes {
         /// In pixels; both sides are even.
         public let width: Int
+        /// In pixels.
         public let height: Int
         /// Luma: `height` rows of `strideY` bytes.
         public let y: UnsafePointer<UInt8>
         /// Chroma: `height / 2` rows of `strideC` bytes.
         public let u: UnsafePointer<UInt8>
+        /// Chroma, in the form of `u`.
         public let v: UnsafePointer<UInt8>
+        /// Bytes from one row of `y` to the next, at least `width`.
         public let strideY: Int
+        /// Bytes from one row of `u`, or of `v`, to the next, at least `width / 2`.
         public let strideC: Int
 
         init(
@@ -33,6 +37,7 @@ public final class SampleBuffer: @unchecked Sendable {
 
     /// A frame or a packet as the host has encoded it, for a `SampleHandler` that asks for such.
     public struct EncodedSample {
+        /// What the bytes of a sample are.
         public enum Media: Sendable, Hashable {
             /// A frame in VP8 (RFC 6386), of a size in pixels. A key frame can be decoded without another one; temporal
             /// layer 0 is the base.
@@ -42,20 +47,25 @@ public final class SampleBuffer: @unchecked Sendable {
             /// The audio of the microphone, in the same form.
             case microphoneAudio
         }
+        /// What `bytes` is, and how it is encoded.
         public let media: Media
         /// Valid as long as the buffer.
         public let bytes: UnsafeRawBufferPointer
     }
 
+    /// A frame or audio, raw or encoded.
     public enum Content {
+        /// A whole frame, as planes.
         case video(VideoPlanes)
         /// The audio of the app: interleaved samples of 16 bits, 48 kHz, two channels.
         case applicationAudio(UnsafeBufferPointer<Int16>)
         /// The audio of the microphone, in the same form.
         case microphoneAudio(UnsafeBufferPointer<Int16>)
+        /// A frame or a packet of audio, for a program whose ``SampleHandler/sampleFormat`` is `.encoded`.
         case encoded(EncodedSample)
     }
 
+    /// What was captured. The pointers in it are valid as long as the buffer.
     public let content: Content
     /// When it was captured, on `CLOCK_MONOTONIC` (since an
     /// arbitrary start). Video and audio have the same clock.

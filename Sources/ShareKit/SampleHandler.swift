@@ -16,6 +16,7 @@ open class SampleHandler: @unchecked Sendable {
     public struct Application: Sendable, Hashable {
         /// In reverse-DNS notation.
         public let id: String
+        /// The application's name for people, as it says.
         public let name: String
         /// A PNG file, at most 256 x 256 pixels and 16 KiB; nil if the application has given none.
         public let icon: [UInt8]?
@@ -32,6 +33,7 @@ open class SampleHandler: @unchecked Sendable {
     // SAFETY: set once, before the first call.
     package private(set) var connection: ProgramConnection?
 
+    /// Called by ``main()``, before the host tells anything.
     public required init() {}
 
     /// The link of the service that the manifest names; nil if it names none.
@@ -42,6 +44,7 @@ open class SampleHandler: @unchecked Sendable {
 
     // MARK: Calls of the host
 
+    /// The broadcast begins; samples follow.
     /// - Parameters:
     ///   - setupInfo: what the setup program returned, or a value for each field of the manifest.
     ///   - application: that is shown.
@@ -50,6 +53,7 @@ open class SampleHandler: @unchecked Sendable {
     /// No samples follow until ``broadcastResumed()``.
     open func broadcastPaused() {}
 
+    /// Samples follow again, after ``broadcastPaused()``.
     open func broadcastResumed() {}
 
     /// The broadcast has ended; the program ends after this call. It has 3 s.

@@ -3,7 +3,9 @@
 /// It ends when the capture is stopped. The capture ends when the reader's task is cancelled, or when the sequence and
 /// its iterator are released.
 public struct Samples: AsyncSequence, Sendable {
+    /// A frame, or a piece of audio.
     public typealias Element = SampleBuffer
+    /// Why a capture ended by itself.
     public typealias Failure = ShareKitError
 
     private let capture: CaptureReference
@@ -12,8 +14,10 @@ public struct Samples: AsyncSequence, Sendable {
         self.capture = CaptureReference(capture, recorder)
     }
 
+    /// Makes the iterator of the one reader. Two tasks that wait for a sample at once are a programming error: a trap.
     public func makeAsyncIterator() -> Iterator { Iterator(capture) }
 
+    /// Reads the samples in their order.
     public struct Iterator: AsyncIteratorProtocol {
         private let capture: CaptureReference
 

@@ -13,10 +13,15 @@ public enum CameraPosition: String, Sendable {
 /// The picture of the camera in the frames, which may be moved at any time. The counterpart of ReplayKit's
 /// `cameraPreviewView`, but part of what is captured.
 public final class CameraPreview: Sendable {
+    /// Where the picture lies. In a corner it is at least 16 pixels away from the edges of the frame, if there is room.
     public enum Place: Sendable, Hashable {
+        /// In the upper left corner of the frame.
         case topLeft
+        /// In the upper right corner of the frame.
         case topRight
+        /// In the lower left corner of the frame.
         case bottomLeft
+        /// In the lower right corner of the frame.
         case bottomRight
         /// The upper left corner of the picture, in pixels of the frame; the picture never leaves the frame.
         case point(x: Int, y: Int)

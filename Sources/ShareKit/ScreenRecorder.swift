@@ -31,7 +31,9 @@ public final class ScreenRecorder: Sendable {
         public var isAvailable = true
         /// Whether a capture runs.
         public var isRecording = false
+        /// Whether captures have the microphone's audio; false again when it has gone or cannot be opened.
         public var isMicrophoneEnabled = false
+        /// Whether the frames are to show the camera. It stays true while a camera that has gone is waited for.
         public var isCameraEnabled = false
         /// Why the last capture, or its microphone, ended by itself, or why the camera is not in the frames; nil again
         /// with the next capture, or when the camera is back.
@@ -49,6 +51,7 @@ public final class ScreenRecorder: Sendable {
     /// Follows the system broadcast; nil: nothing tells about one.
     private let observation: Task<Void, Never>?
 
+    /// Makes a recorder. Nothing is captured yet, and nobody is asked.
     /// - Parameters:
     ///   - source: what is captured.
     ///   - maximumFramesPerSecond: 1...240. Frames are captured when the app draws, at most as often as this.

@@ -4,6 +4,7 @@ internal import PeerConnection
 
 /// Why something of ShareKit failed or ended.
 public struct ShareKitError: Error, Sendable, Equatable, CustomStringConvertible {
+    /// The kind of an error, for programs; people read ``ShareKitError/message`` and ``ShareKitError/remedy``.
     public enum Code: String, Sendable {
         /// The text is not a link, or a part of it is missing.
         case badLink
@@ -63,6 +64,7 @@ public struct ShareKitError: Error, Sendable, Equatable, CustomStringConvertible
         /// An encoder, an identity or a thread is not available.
         case failed
     }
+    /// What a program can act on.
     public let code: Code
     /// The cause as a sentence for people, with its full stop.
     public let message: String
@@ -118,5 +120,6 @@ public struct ShareKitError: Error, Sendable, Equatable, CustomStringConvertible
         self.init(code, failure.description)
     }
 
+    /// The message, and the remedy if there is one.
     public var description: String { remedy.isEmpty ? message : "\(message) \(remedy)" }
 }

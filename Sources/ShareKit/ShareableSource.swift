@@ -2,10 +2,13 @@ package import MediaCore
 
 /// A monitor, a window or a camera that can be broadcast: what ``SystemBroadcastPicker/sources(pictures:)`` lists.
 public struct ShareableSource: Sendable, Hashable {
+    /// What a source is.
     public enum Kind: String, Sendable, Hashable {
+        /// A monitor of the X11 display, a window of an X11 program, or a camera of this machine.
         case monitor, window, camera
     }
 
+    /// Whether it is a monitor, a window or a camera.
     public let kind: Kind
     /// For ``SystemBroadcastPicker/source``, such as "monitor:1" and "window:0x3c00007".
     public var id: String { source.text }
@@ -15,6 +18,7 @@ public struct ShareableSource: Sendable, Hashable {
     public let application: String?
     /// In pixels; nil for a camera.
     public let width: Int?
+    /// In pixels; nil for a camera.
     public let height: Int?
     /// A PNG file of it, at most 320 pixels wide and high; nil if none was asked for or could be written.
     public package(set) var picture: String?

@@ -3,14 +3,17 @@ internal import PulseAudio
 
 /// Something whose sound can be captured: an application that plays, an output, or a microphone.
 public struct SoundSource: Sendable, Hashable {
+    /// What a sound is captured from.
     public enum Kind: String, Sendable, Hashable {
         /// An application that plays.
         case application
         /// An output device, with all that plays on it.
         case output
+        /// An input device of the sound server, such as a microphone or a line input.
         case microphone
     }
 
+    /// Whether it is an application, an output or a microphone.
     public let kind: Kind
     /// What names it to ``ScreenRecorder`` or to `share host`: the program of an application, the sound server's name
     /// of a device.

@@ -20,6 +20,7 @@ public struct SystemBroadcastPicker: Sendable {
     private let monitor: SystemBroadcastMonitor
     let environment: [String: String]
 
+    /// Makes a picker without a `source`. Nothing is started or checked yet.
     public init(preferredExtension: String? = nil, program: String = "share") {
         self.init(preferredExtension: preferredExtension, program: program, monitor: .shared)
     }

@@ -13,6 +13,7 @@ public final class SystemRecorder: Sendable {
     public struct Request: Sendable, Equatable {
         /// The `id` of a ``ShareableSource``; nil: the whole screen.
         public let source: String?
+        /// Whether the microphone would be recorded, too.
         public let withMicrophone: Bool
     }
 
@@ -27,6 +28,7 @@ public final class SystemRecorder: Sendable {
     private let confirm: @Sendable (Request) async -> Bool
     private let state = Mutex(State())
 
+    /// Makes a recorder. A recording that runs ends when the recorder is released.
     /// - Parameters:
     ///   - program: `share`, to be found in PATH, or a path to it.
     ///   - confirm: asks the app's user, each time.

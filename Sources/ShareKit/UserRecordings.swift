@@ -8,15 +8,19 @@ package import Recording
 ///
 /// It has what `share` records, and the clips and the recordings with a path of this library's apps.
 public struct UserRecordings: Sendable {
+    /// What the list has of one recording or clip.
     public struct Entry: Sendable, Identifiable, Equatable {
         /// The number that `share recordings` takes. It stays with the recording, and is not used again.
         public let id: Int
+        /// The absolute path of its file, which may have been moved or removed since.
         public let path: String
         /// Of the broadcast or the app; not verified.
         public let title: String
+        /// When it began, by the clock of this machine.
         public let began: Date
         /// Nil while it is recorded, and if it was cut off.
         public let duration: Duration?
+        /// The size of the complete file in bytes. Nil while it is recorded, and if it was cut off.
         public let byteCount: Int?
 
         /// Whether the file is still there.
@@ -25,6 +29,7 @@ public struct UserRecordings: Sendable {
 
     private let folder: String
 
+    /// The recordings of the user whom this process runs as. Nothing is read yet.
     public init() { self.init(folder: Identity.defaultDirectory) }
 
     init(folder: String) { self.folder = folder }

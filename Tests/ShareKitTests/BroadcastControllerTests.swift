@@ -82,6 +82,7 @@ struct BroadcastControllerTests {
         #expect(await controller.pauseBroadcast())
         #expect(await controller.isPaused())
         #expect(await controller.resumeBroadcast())
+        #expect(await controller.pauseBroadcast())
         service.finish(reason: "sign in first", nextStep: "open Conference")
         guard case .finished(let reason)? = await events.next() else {
             Issue.record("the broadcast did not finish")
@@ -89,6 +90,7 @@ struct BroadcastControllerTests {
         }
         #expect(reason?.code == .serviceEnded && reason?.remedy == "open Conference.")
         #expect(!controller.isBroadcasting)
+        #expect(await !controller.isPaused())
         await controller.finishBroadcast()
         await service.stop()
     }

@@ -271,7 +271,7 @@ struct DoctorCommand: ParsableCommand {
     private func checkIdentity() -> Finding {
         do {
             let identity = try Identity.loadOrCreate()
-            let print = identity.fingerprint.prefix(4).map { String(format: "%02X", $0) }.joined(separator: ":")
+            let print = identity.fingerprint.prefix(8).map { String(format: "%02X", $0) }.joined(separator: ":")
             return Finding(subject: "identity", what: "certificate \(print)...")
         } catch {
             return Finding(

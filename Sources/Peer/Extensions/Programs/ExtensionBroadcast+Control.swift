@@ -37,7 +37,7 @@ extension ExtensionBroadcast: ControllableBroadcast {
         return true
     }
 
-    public func isPaused() async -> Bool { state.with { $0.pausedSince != nil } }
+    public func isPaused() async -> Bool { state.with { $0.pausedSince != nil && $0.reason == nil } }
 
     // MARK: Audio
 

@@ -4,7 +4,7 @@ import MediaEngine
 
 /// Pauses a broadcast. Its viewers keep the last frame, and their sessions and reports continue.
 extension Broadcast {
-    package var isPaused: Bool { pausing.since != nil }
+    package var isPaused: Bool { pausing.since != nil && !isEnded }
 
     /// Stops capturing. Nothing that is captured from now on is sent.
     /// - Returns: false if the broadcast is paused or has ended.

@@ -72,7 +72,7 @@ public final class ScreenRecording: ControllableBroadcast {
         return true
     }
 
-    public func isPaused() async -> Bool { state.withLock { $0.pausedSince != nil } }
+    public func isPaused() async -> Bool { state.withLock { $0.pausedSince != nil && $0.reason == nil } }
 
     public var audioTracks: [AudioTrackState] { encoding.audioTracks }
 
