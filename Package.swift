@@ -85,12 +85,12 @@ let imports = """
     ShareKit: MediaCore Identifiers LinuxRuntime VPXCodec FFmpegCodec DAV1DCodec OpusCodec PixelConversion \
         X11Capture CameraCapture InAppCapture PulseAudio ImageFile SessionBus ControlSocket ExtensionChannel Identity HTTP \
         Admission Signaling WHIP PeerConnection Host Viewer Service Recording RecordingPage Extensions Control Wording
-    CommandSupport: MediaCore Identifiers LinuxRuntime SessionBus Identity HTTP Admission Signaling PeerConnection \
+    CommandSupport: MediaCore Identifiers SessionDescription LinuxRuntime SessionBus Identity HTTP Admission Signaling PeerConnection \
         Host Wording ArgumentParser
     RelayVerb: MediaCore Identifiers LinuxRuntime ProcessMemory NATSMessaging Identity HTTP Admission Signaling \
         PeerConnection Host Service Relay CommandSupport ArgumentParser
     share-relay: ProcessMemory CommandSupport RelayVerb ArgumentParser
-    share: MediaCore Identifiers LinuxRuntime VPXCodec OpusCodec PixelConversion X11Capture PortalCapture \
+    share: MediaCore Identifiers SessionDescription LinuxRuntime VPXCodec OpusCodec PixelConversion X11Capture PortalCapture \
         CameraCapture PulseAudio WindowPlayout ImageFile QRCodes SessionBus TestSource ProcessMemory ControlSocket \
         Identity HTTP Admission Signaling PeerConnection Host Viewer Service Recording RecordingPage Extensions Control \
         ShareKit CommandSupport RelayVerb ArgumentParser
@@ -323,7 +323,7 @@ let package = Package(
             "RecordingTests",
             [
                 "MediaCore", "RTPWire", "VideoBitstream", "Matroska", "MediaEngine", "LinuxRuntime", "VPXCodec",
-                "OpusCodec", "WebMContainer", "Recording", "TestSupport",
+                "OpusCodec", "WebMContainer", "SQLiteDatabase", "Recording", "TestSupport",
             ]),
         tests(
             "RelayTests",

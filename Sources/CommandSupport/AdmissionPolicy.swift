@@ -43,7 +43,7 @@ package actor AdmissionPolicy {
 
     package func decide(_ knock: Knock) async -> KnockDecision {
         if knock.wasRemoved { return await askAgain(knock) }
-        if choice == .any { return .acceptedByRule }
+        if choice == .any, !knock.isFromAnnouncement { return .acceptedByRule }
         // "Always" was said to somebody who watched.
         if isKnown(knock), !knock.records || choice == .known || !canAsk { return .remembered }
         guard canAsk else { return .refused("the host lets in only people it knows") }

@@ -1,6 +1,7 @@
 import Foundation
 package import Identifiers
 package import SessionBus
+import SessionDescription
 
 /// A broadcast that its host announces on the local network: all that a viewer needs but the secret.
 package struct AnnouncedBroadcast: Equatable, Sendable {
@@ -18,7 +19,7 @@ package struct AnnouncedBroadcast: Equatable, Sendable {
     }
 
     /// The TXT record (RFC 6763 section 6): version, identifier, fingerprint in base64url.
-    package var texts: [String] { ["v=\(Self.version)", "id=\(id.text)", "fp=\(Base64URL.encode(fingerprint))"] }
+    package var txtRecord: [String] { ["v=\(Self.version)", "id=\(id.text)", "fp=\(Base64URL.encode(fingerprint))"] }
 
     /// The link, with which one may knock from the local network only.
     package var link: Link {
@@ -28,19 +29,23 @@ package struct AnnouncedBroadcast: Equatable, Sendable {
 
 extension AnnouncedBroadcast {
     /// Nil if the service's texts make no sense, or are of another version.
-    package init?(_ service: LocalService) {
+    package init?(_ service: DiscoveredService) {
         func value(_ key: String) -> String? {
-            service.texts.first { $0.hasPrefix(key + "=") }.map { String($0.dropFirst(key.count + 1)) }
+            // The case of a key is ignored (RFC 6763 section 6.4).
+            service.txtRecord.first { $0.lowercased().hasPrefix(key + "=") }.map { String($0.dropFirst(key.count + 1)) }
         }
         guard value("v") == Self.version, let id = value("id").flatMap({ BroadcastID($0) }),
             let fingerprint = value("fp").flatMap({ Base64URL.decode($0) }), fingerprint.count == 32,
-            let host = Link.host(service.address)
+            let host = Link.host(service.address),
+            // Who answers may name any machine. A host takes such knocks from the local network alone.
+            let address = service.address.split(separator: "%").first.flatMap({ IPAddress(String($0)) }),
+            address.isOfLocalNetwork, !address.isLoopback, !address.isInstanceMetadata
         else { return nil }
         self.init(name: service.name, host: host, port: service.port, id: id, fingerprint: fingerprint)
     }
 
     /// The broadcasts that are announced on the local network.
     package static func find() throws(LocalNetworkFailure) -> [AnnouncedBroadcast] {
-        try LocalServices.find(environment: ProcessInfo.processInfo.environment).compactMap { AnnouncedBroadcast($0) }
+        try ServiceBrowser.find(environment: ProcessInfo.processInfo.environment).compactMap { AnnouncedBroadcast($0) }
     }
 }

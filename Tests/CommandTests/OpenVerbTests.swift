@@ -32,6 +32,20 @@ struct OpenVerbTests {
         #expect(host.process.lines.allSatisfy { !$0.contains("knock") && !$0.contains("accepted") })
     }
 
+    @Test func aPageWithManyWrongLinksGetsOneWindow() throws {
+        let desktop = try Desktop(width: 900, height: 700)
+        let folder = try TemporaryFolder()
+        let environment = ["DISPLAY": desktop.display.name]
+        let first = try ShareProcess(["open", "share://nonsense"], in: folder, environment: environment)
+        #expect(try desktop.waitForShare(toAsk: true))
+        for _ in 0..<3 {
+            let next = try ShareProcess(["open", "share://nonsense"], in: folder, environment: environment)
+            #expect(next.exitCode() == 0, "\(next.errorText)")
+        }
+        try desktop.refuseInShare()
+        #expect(first.exitCode() == 65, "\(first.errorText)")
+    }
+
     @Test func withoutADisplayNothingIsJoined() throws {
         let host = try HostedScreen(["--source", "test", "--audio", "none"])
         let viewer = try ShareProcess(["open", opened(host.link)], in: host.folder)

@@ -15,6 +15,14 @@ import Testing
         #expect(try Link(parsing: opened) == link)
     }
 
+    /// What the page offers (share-scheme.test.mjs).
+    @Test(arguments: ["192.0.2.20:27427", "[2001:db8::1]:8443", "relay.example:443"])
+    func isTakenFromThePage(authority: String) throws {
+        let fragment = try #require(link.text.split(separator: "#").last)
+        let opened = try Link(opening: "share://\(authority)/\(link.id.text)#\(fragment)")
+        #expect(opened.authority == authority && opened.id == link.id && opened.secret == link.secret)
+    }
+
     /// Each of them is refused: none names a setting, a file, another server or a verb beside the broadcast.
     @Test func nothingElseIsTaken() {
         let authority = link.authority

@@ -22,7 +22,8 @@ import Testing
             folder = try TemporaryFolder()
             bus = try TestBus()
             let configuration = folder.file("avahi.conf")
-            try Data("[server]\nhost-name=\(name)\nuse-ipv6=no\n".utf8).write(to: URL(fileURLWithPath: configuration))
+            try Data("[server]\nhost-name=\(name)\nallow-interfaces=lan\n".utf8).write(
+                to: URL(fileURLWithPath: configuration))
             // It has one file for its process id, below /run.
             let script = """
                 mount --make-rprivate / && mount -t tmpfs none /run && mkdir /run/avahi-daemon &&
@@ -54,6 +55,7 @@ import Testing
         bed = try NetworkBed()
         let (first, second) = (try bed.node(), try bed.node())
         try bed.wire(first, "192.168.77.2/24", second, "192.168.77.3/24", interface: "lan")
+        try bed.wire(first, "203.0.113.2/24", second, "203.0.113.3/24", interface: "wan")
         (host, viewer) = (try Machine(first, name: "desk"), try Machine(second, name: "sofa"))
     }
 
@@ -78,9 +80,32 @@ import Testing
         #expect(knock["announced"] as? Bool == true && knock["address"] as? String == "192.168.77.3", "\(knock)")
         try watching.event("first-picture")
 
+        // From elsewhere the link without the secret is worth nothing.
+        let outside = announced.replacingOccurrences(of: "192.168.77.2", with: "203.0.113.2")
+        let stranger = try Endpoint(["join", "--headless"], in: viewer.node, TemporaryFolder(), link: outside)
+        #expect(stranger.exitCode() == 77, "\(stranger.errorText)")
+        #expect(sharing.events("knock").count == 1)
+
         // The announcement goes with the host.
         sharing.interrupt()
         #expect(try eventually { try viewer.list().isEmpty })
+    }
+
+    /// Both are found, under different names.
+    @Test func twoHostsOfOneNameAreTold() throws {
+        let hosts = try [host, viewer].map { machine in
+            try Endpoint(
+                ["host", "--source", "test", "--announce", "--name", "Anna"], in: machine.node, machine.folder,
+                agrees: true,
+                environment: machine.environment)
+        }
+        for host in hosts { try host.event("link") }
+        var names: Set<String> = []
+        let areFound = try eventually {
+            names = Set(try viewer.list().compactMap { $0["name"] as? String })
+            return names.count == 2
+        }
+        #expect(areFound && names.contains("Anna") && names.allSatisfy { $0.hasPrefix("Anna") }, "\(names)")
     }
 
     /// Whoever knows the identifier may not knock without the link at a host that announces nothing.
@@ -96,6 +121,7 @@ import Testing
         let guessed = "\(place)#\(bytes.base64URL)"
         let watching = try Endpoint(["join", "--headless"], in: viewer.node, viewer.folder, link: guessed)
         #expect(watching.exitCode() == 77, "\(watching.errorText)")
+        #expect(try viewer.list().isEmpty)
     }
 }
 

@@ -120,6 +120,10 @@ test('taps are short, still, and of one finger', () => {
     panZoom.down(2, at(99, 0), 5010);
     assert.equal(panZoom.up(1, 5020), null);
     assert.equal(panZoom.up(2, 5030), null);
+    // Of a finger that it does not follow, on a button.
+    panZoom.down(1, at(0, 0), 5500);
+    assert.equal(panZoom.up(7, 5510), null);
+    assert.equal(panZoom.up(1, 5520), 'tap');
     panZoom.down(1, at(0, 0), 6000);
     panZoom.cancel(1);
     assert.equal(panZoom.up(1, 6010), null);

@@ -5,11 +5,18 @@ import { element } from './fake-page.mjs';
 import { canRunShare, shareSchemeLink } from '../../Sources/Peer/ViewerPage/Page/Script/share-scheme.js';
 import { show } from '../../Sources/Peer/ViewerPage/Page/Script/view.js';
 
-test('the link for share has the scheme share and is the same otherwise', () => {
-    for (const rest of ['//192.0.2.20:27427/9X2M4QF1K7D3A#AUrk0-_https:', '//[2001:db8::1]:8443/9X2M4QF1K7D3A/?x=https://y#AQ', '//relay.example/0#']) {
-        assert.equal(shareSchemeLink('https:' + rest), 'share:' + rest);
+test('the link for share is as the program writes links', () => {
+    // OpenedLinkTests reads these.
+    for (const [address, expected] of [
+        ['https://192.0.2.20:27427/9X2M4QF1K7D3A#AQ', 'share://192.0.2.20:27427/9X2M4QF1K7D3A#AQ'],
+        ['https://[2001:db8::1]:8443/9x2m4qf1k7d3a/?moved=y#AQ', 'share://[2001:db8::1]:8443/9X2M4QF1K7D3A#AQ'],
+        ['https://relay.example/9X2M4QF1K7D3A#AQ', 'share://relay.example:443/9X2M4QF1K7D3A#AQ'],
+    ]) {
+        assert.equal(shareSchemeLink(new URL(address), '9X2M4QF1K7D3A'), expected);
     }
-    for (const address of ['http://192.0.2.20/9X2M4QF1K7D3A#AUrk0', 'file:///page.html', '']) assert.equal(shareSchemeLink(address), null);
+    for (const address of ['http://192.0.2.20/9X2M4QF1K7D3A#AUrk0', 'file:///page.html']) {
+        assert.equal(shareSchemeLink(new URL(address), '9X2M4QF1K7D3A'), null);
+    }
 });
 
 test('it is offered on a Linux desktop alone', () => {

@@ -1,4 +1,5 @@
 import Foundation
+import SQLiteDatabase
 import TestSupport
 import Testing
 
@@ -24,6 +25,36 @@ import Testing
         #expect(entries[0].began == Date(timeIntervalSince1970: 200.5))
         #expect(entries[1].seconds == 12.5 && entries[1].bytes == 1_000)
         #expect(entries[1].title == "Ann's \"screen\"; DROP TABLE recording")
+    }
+
+    /// Earlier versions used GRDB.
+    @Test func aCatalogueOfGRDBIsUsedAsItIs() throws {
+        let path = folder.file("recordings.sqlite")
+        try Data().write(to: URL(fileURLWithPath: path))
+        let former = try SQLiteDatabase(path, waiting: 1_000)
+        for statement in [
+            "PRAGMA journal_mode = WAL", "CREATE TABLE grdb_migrations (identifier TEXT NOT NULL PRIMARY KEY)",
+            "INSERT INTO grdb_migrations VALUES ('v1')",
+            """
+            CREATE TABLE "recording" ("number" INTEGER PRIMARY KEY AUTOINCREMENT, "path" TEXT NOT NULL UNIQUE, \
+            "title" TEXT NOT NULL, "began" DOUBLE NOT NULL, "seconds" DOUBLE, "bytes" INTEGER)
+            """,
+            "INSERT INTO recording (path, title, began, seconds, bytes) VALUES ('/a.webm', 'a', 100, 12, 1000)",
+        ] { try former.run(statement) }
+        let catalogue = try open()
+        #expect(try catalogue.entry(1)?.seconds == 12)
+        try catalogue.begin("/a.webm", title: "b", at: Date(timeIntervalSince1970: 200))
+        try catalogue.complete("/a.webm", seconds: 3, bytes: 5)
+        #expect(try catalogue.entries().map(\.number) == [2])
+        #expect(try former.run("SELECT title, seconds FROM recording") == [[.text("b"), .real(3)]])
+    }
+
+    @Test func aLinkToAnotherFileIsNotFollowed() throws {
+        try FileManager.default.createSymbolicLink(
+            atPath: folder.file("recordings.sqlite"), withDestinationPath: folder.file("other"))
+        #expect(throws: CatalogueFailure.self) { try open() }
+        try Data().write(to: URL(fileURLWithPath: folder.file("other")))
+        #expect(throws: CatalogueFailure.self) { try open() }
     }
 
     @Test func aNumberIsNotUsedAgain() throws {

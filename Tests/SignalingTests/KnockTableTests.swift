@@ -14,14 +14,15 @@ import Testing
     /// Opens a knock of `browser` in `table`. Returns its ticket, too.
     private func open(
         _ browser: BrowserKey, in table: inout KnockTable, address: UInt32 = 1, at seconds: Double = 0,
-        hasPass: Bool = false, records: Bool = false
+        hasPass: Bool = false, records: Bool = false, isAnnounced: Bool = false
     ) throws -> (ticket: KnockID, opening: KnockTable.Opening, signature: [UInt8]) {
         let challenge = KnockChallenge(
             id: id, host: host, identity: try browser.identity, nonce: randomBytes(KnockChallenge.nonceLength))
         let ticket = KnockID.random()
-        let request = KnockTable.Request(
+        var request = KnockTable.Request(
             name: "x", kind: "test", address: PeerAddress("192.0.2.\(address)"), records: records,
             pass: hasPass ? .ofPerson : nil, challenge: challenge)
+        request.isFromAnnouncement = isAnnounced
         let (opening, _) = table.open(request, ticket: ticket, now: start + .seconds(seconds))
         return (ticket, opening, try browser.sign(challenge.signedBytes))
     }
@@ -29,9 +30,11 @@ import Testing
     /// Opens a knock and signs its challenge.
     private func ask(
         _ browser: BrowserKey, in table: inout KnockTable, address: UInt32 = 1, at seconds: Double = 0,
-        hasPass: Bool = false, records: Bool = false
+        hasPass: Bool = false, records: Bool = false, isAnnounced: Bool = false
     ) throws -> (ticket: KnockID, question: KnockID, signing: KnockTable.Signing) {
-        let knock = try open(browser, in: &table, address: address, at: seconds, hasPass: hasPass, records: records)
+        let knock = try open(
+            browser, in: &table, address: address, at: seconds, hasPass: hasPass, records: records,
+            isAnnounced: isAnnounced)
         let question = KnockID.random()
         let (signing, _) = table.sign(
             knock.ticket, knock.signature, certificate: nil, question: question, now: start + .seconds(seconds))
@@ -61,6 +64,30 @@ import Testing
         }
         #expect(try open(BrowserKey(), in: &table).opening == .full && table.questionCount == 2)
         #expect(try ask(BrowserKey(), in: &table, address: 2).signing == .accepted)
+    }
+
+    @Test func whoHasNoLinkKeepsNobodyOutWhoHasIt() throws {
+        var table = KnockTable(limits: .knocks())
+        for address in 1...2 as ClosedRange<UInt32> {
+            #expect(try ask(BrowserKey(), in: &table, address: address, isAnnounced: true).signing == .accepted)
+        }
+        #expect(try open(BrowserKey(), in: &table, address: 3, isAnnounced: true).opening == .full)
+        for address in 11...18 as ClosedRange<UInt32> {
+            #expect(try ask(BrowserKey(), in: &table, address: address).signing == .accepted)
+        }
+        // Those without the link had to go.
+        #expect(table.questionCount == 8)
+        #expect(try open(BrowserKey(), in: &table, address: 19).opening == .full)
+    }
+
+    @Test func aRefusalWithoutTheLinkDoesNotHoldWithIt() throws {
+        var table = KnockTable(limits: .knocks())
+        let person = BrowserKey()
+        let first = try ask(person, in: &table, isAnnounced: true)
+        _ = table.answer(first.question, .refused(nil), now: start)
+        let second = try ask(person, in: &table, at: 1, isAnnounced: true)
+        #expect(second.signing == .refusedBefore(nil, seconds: 59))
+        #expect(try ask(person, in: &table, at: 2).signing == .accepted)
     }
 
     /// `share join` and `share record` of one person, started together.
@@ -200,6 +227,17 @@ import Testing
             table.endPoll(knock.ticket, now: now)
         }
         #expect(results == [.waiting, .waiting, .unknown])
+    }
+
+    /// Nobody polls, and then the viewer leaves.
+    @Test func aWithdrawnKnockIsNotRevived() throws {
+        var table = KnockTable(limits: .knocks())
+        let knock = try ask(BrowserKey(), in: &table)
+        _ = table.advance(now: start + .seconds(6))
+        #expect(table.questionCount == 0)
+        _ = table.withdraw(knock.ticket, now: start + .seconds(7))
+        #expect(
+            table.beginPoll(knock.ticket, question: .random(), now: start + .seconds(8)).0 == .outcome(.withdrawn))
     }
 
     /// An identity abandons a knock, knocks again and is refused. Its old ticket must not bypass the refusal.

@@ -28,6 +28,8 @@ public enum SQLiteValue: Equatable, Sendable {
 
 /// What SQLite says of a statement or a file; without a full stop.
 public struct SQLiteFailure: Error, Equatable, Sendable, CustomStringConvertible {
+    /// SQLite's extended result code.
+    public let code: Int32
     public let description: String
 }
 
@@ -42,15 +44,16 @@ public final class SQLiteDatabase: Sendable {
     private let connection: Mutex<Connection>
 
     /// - Parameters:
-    ///   - path: of a file that exists; an empty one is an empty database.
+    ///   - path: of a file that exists, and is no symbolic link; an empty one is an empty database.
     ///   - milliseconds: how long a call waits for other processes.
     public init(_ path: String, waiting milliseconds: Int32) throws(SQLiteFailure) {
         var pointer: OpaquePointer?
-        let code = sqlite3_open_v2(path, &pointer, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nil)
+        let code = sqlite3_open_v2(
+            path, &pointer, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW, nil)
         guard let pointer, code == SQLITE_OK else {
-            let reason = Self.reason(code, pointer)
+            let failure = Self.failure(code, pointer)
             sqlite3_close_v2(pointer)
-            throw SQLiteFailure(description: reason)
+            throw failure
         }
         sqlite3_busy_timeout(pointer, milliseconds)
         connection = Mutex(Connection(pointer: pointer))
@@ -73,19 +76,19 @@ public final class SQLiteDatabase: Sendable {
         var prepared: OpaquePointer?
         let code = sqlite3_prepare_v2(connection, text, -1, &prepared, nil)
         guard code == SQLITE_OK, let prepared else {
-            return .failure(SQLiteFailure(description: reason(code, connection)))
+            return .failure(failure(code, connection))
         }
         defer { sqlite3_finalize(prepared) }
         for (index, value) in values.enumerated() {
             let code = bind(value, Int32(index + 1), prepared)
-            guard code == SQLITE_OK else { return .failure(SQLiteFailure(description: reason(code, connection))) }
+            guard code == SQLITE_OK else { return .failure(failure(code, connection)) }
         }
         var rows: [[SQLiteValue]] = []
         while true {
             switch sqlite3_step(prepared) {
             case SQLITE_ROW: rows.append((0..<sqlite3_column_count(prepared)).map { column($0, prepared) })
             case SQLITE_DONE: return .success(rows)
-            case let code: return .failure(SQLiteFailure(description: reason(code, connection)))
+            case let code: return .failure(failure(code, connection))
             }
         }
     }
@@ -111,7 +114,9 @@ public final class SQLiteDatabase: Sendable {
         }
     }
 
-    private static func reason(_ code: Int32, _ connection: OpaquePointer?) -> String {
-        String(cString: connection.flatMap { sqlite3_errmsg($0) } ?? sqlite3_errstr(code))
+    private static func failure(_ code: Int32, _ connection: OpaquePointer?) -> SQLiteFailure {
+        SQLiteFailure(
+            code: connection.map { sqlite3_extended_errcode($0) } ?? code,
+            description: String(cString: connection.flatMap { sqlite3_errmsg($0) } ?? sqlite3_errstr(code)))
     }
 }

@@ -2,6 +2,15 @@ import CGIO
 import LinuxRuntime
 import Synchronization
 
+/// What came back of a call.
+package enum BusReply: Equatable, Sendable {
+    case values([BusValue])
+    /// The error's name, such as "org.freedesktop.DBus.Error.UnknownMethod".
+    case error(String)
+    /// Nothing came in time, or the connection is closed.
+    case none
+}
+
 /// A private connection to a message bus, which is closed once. GIO locks it. Unless it says otherwise, a call returns
 /// at once.
 // SAFETY: GDBusConnection may be used by any thread; `isOpen` and `filters` are guarded by Mutexes.
@@ -111,23 +120,25 @@ package final class BusConnection: @unchecked Sendable {
     }
 
     /// Calls a method, and waits for its reply. Not to be called on GIO's thread, which reads that.
-    /// - Returns: nil if there is an error, or no reply in time.
-    package func ask(
+    package func callAndWait(
         _ destination: String, _ path: String, _ interface: String, _ member: String, _ arguments: [BusValue] = [],
         milliseconds: Int32
-    ) -> [BusValue]? {
-        guard let message = g_dbus_message_new_method_call(destination, path, interface, member) else { return nil }
+    ) -> BusReply {
+        guard isOpen.withLock({ $0 }),
+            let message = g_dbus_message_new_method_call(destination, path, interface, member)
+        else { return .none }
         defer { cgio_unref(UnsafeMutableRawPointer(message)) }
         g_dbus_message_set_flags(message, G_DBUS_MESSAGE_FLAGS_NO_AUTO_START)
         if !arguments.isEmpty { g_dbus_message_set_body(message, BusValue.tuple(arguments).variant) }
-        let reply = ifOpen {
-            g_dbus_connection_send_message_with_reply_sync(
-                $0, message, G_DBUS_SEND_MESSAGE_FLAGS_NONE, milliseconds, nil, nil, nil)
-        }
-        guard let reply = reply ?? nil else { return nil }
+        // Not under the lock, which listeners may need meanwhile. A connection that is closed then gives no reply.
+        guard
+            let reply = g_dbus_connection_send_message_with_reply_sync(
+                connection, message, G_DBUS_SEND_MESSAGE_FLAGS_NONE, milliseconds, nil, nil, nil)
+        else { return .none }
         defer { cgio_unref(UnsafeMutableRawPointer(reply)) }
-        guard let read = BusMessage(reply), read.kind == .reply else { return nil }
-        return read.arguments
+        guard let read = BusMessage(reply) else { return .none }
+        guard read.kind == .error else { return .values(read.arguments) }
+        return .error(g_dbus_message_get_error_name(reply).map { String(cString: $0) } ?? "")
     }
 
     package func signal(_ path: String, _ interface: String, _ member: String, _ arguments: [BusValue] = []) {

@@ -60,6 +60,9 @@ package struct ApprovalTable<Request: ApprovalRequest>: Sendable {
         case none
     }
 
+    /// Questions of requests without the link's secret, in all.
+    private static var placesWithoutSecret: Int { 2 }
+
     let limits: ApprovalLimits
     private(set) var entries: [KnockID: Entry] = [:]
     private(set) var refusals: [Request.Requester: Refusal] = [:]
@@ -178,7 +181,8 @@ package struct ApprovalTable<Request: ApprovalRequest>: Sendable {
 
     /// Withdraws a request because its sender has left.
     mutating func withdraw(_ ticket: KnockID, now: Instant) -> [Action] {
-        guard let entry = entries[ticket], !entry.isOver else { return [] }
+        guard let entry = entries[ticket] else { return [] }
+        if case .finished = entry.state { return [] }
         if entry.isUnsigned, !isPolled(entry) { return remove(ticket) }
         return finish(ticket, .withdrawn, because: .left, now)
     }
@@ -265,6 +269,14 @@ package struct ApprovalTable<Request: ApprovalRequest>: Sendable {
         guard limits.unsigned != nil, request.hasPlace else { return .free }
         let others = entries.filter {
             $0.value.question != nil && $0.value.request.hasPlace && !$0.value.request.isReplaced(by: request)
+        }
+        let withoutSecret = others.filter { !$0.value.request.hasLinkSecret }
+        if !request.hasLinkSecret {
+            guard withoutSecret.count < Self.placesWithoutSecret else { return .shareTaken }
+        } else if others.count >= limits.questions.all,
+            let newest = withoutSecret.max(by: { $0.value.number < $1.value.number })
+        {
+            return .insteadOf(newest.key)
         }
         return room(for: request.address.key, among: others, limits.questions)
     }

@@ -1,7 +1,7 @@
 public import Identifiers
 public import Identity
 
-/// A request for admission, from a client that knows the link.
+/// A request for admission, from a client that knows the link, or has found the broadcast on the local network.
 public struct Knock: Sendable, Equatable {
     /// Time limit for the answer to a knock.
     public static let answerTime: Duration = .seconds(60)

@@ -22,7 +22,7 @@ public struct CatalogueEntry: Equatable, Sendable {
     public var bytes: Int?
 }
 
-/// The user's recordings, in an SQLite database of which several processes may use at once. Calls block on the disk.
+/// The user's recordings, in an SQLite database, which several processes may use at once. Calls block on the disk.
 public final class RecordingCatalogue: Sendable {
     private static let table = """
         CREATE TABLE IF NOT EXISTS recording (
@@ -34,10 +34,11 @@ public final class RecordingCatalogue: Sendable {
     /// Opens the catalogue, and creates it if there is none.
     /// - Parameter path: of the database. It and its folder are for the user alone.
     public init(_ path: String) throws(CatalogueFailure) {
-        // SQLite gives its other files the mode of this one.
-        let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard descriptor >= 0 else { throw .unusable(path, String(cString: strerror(errno))) }
-        close(descriptor)
+        // SQLite gives its other files the mode of this one. A file that is there is not opened: closing any descriptor
+        // of it would end the locks of this process (fcntl(2)).
+        let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 || errno == EEXIST else { throw .unusable(path, String(cString: strerror(errno))) }
+        if descriptor >= 0 { close(descriptor) }
         do throws(SQLiteFailure) {
             database = try SQLiteDatabase(path, waiting: 5_000)
             try database.run(Self.table)

@@ -181,12 +181,12 @@ extension HostCommand {
     }
 
     /// Tells the local network of the broadcast.
-    private func makeAnnouncement(of link: Link) throws(CommandError) -> LocalAnnouncement {
+    private func makeAnnouncement(of link: Link) throws(CommandError) -> ServicePublisher {
         let announced = AnnouncedBroadcast(
             name: ownName, host: "", port: link.port, id: link.id, fingerprint: link.fingerprint)
         do throws(LocalNetworkFailure) {
-            return try LocalAnnouncement(
-                announced.name, port: announced.port, texts: announced.texts,
+            return try ServicePublisher(
+                announced.name, port: announced.port, txtRecord: announced.txtRecord,
                 environment: ProcessInfo.processInfo.environment
             ) { reason in
                 ErrorOutput.writeLine("share: the local network is not told any more: \(reason)")

@@ -3,6 +3,7 @@ import CommandSupport
 import Foundation
 import Identifiers
 import MediaCore
+import SessionDescription
 
 /// The options as the command line has them: which exclude each other, and what they mean.
 extension HostCommand {
@@ -14,7 +15,10 @@ extension HostCommand {
         guard (0...3_600).contains(countdown) else {
             throw ValidationError("--countdown is 0 to 3600 seconds, not \(countdown).")
         }
-        _ = try ListenAddress(listen)
+        let place = try ListenAddress(listen)
+        guard !announce || IPAddress(place.host)?.isLoopback != true else {
+            throw ValidationError("--announce is for other machines, and \(place.host) is this one alone.")
+        }
         guard relay == nil || preferredExtension == nil else {
             throw ValidationError("--relay and --preferred-extension exclude each other.")
         }

@@ -16,7 +16,25 @@ struct OpenCommand: ParsableCommand {
     var link: String
 
     func run() throws {
-        try complaining { () throws(CommandError) in try join(try parsed()) }
+        try complaining { () throws(CommandError) in
+            guard let lock = try questionLock() else { return }
+            let link = try parsed()
+            try ask(about: link)
+            lock.close()
+            try join(link)
+        }
+    }
+
+    /// A page that opens one link after another gets one window.
+    /// - Returns: nil if another one is open.
+    private func questionLock() throws(CommandError) -> SingleInstanceLock? {
+        do throws(SingleInstanceLock.Failure) {
+            return try SingleInstanceLock(
+                .linkQuestion, in: ControlSocketFolder(environment: ProcessInfo.processInfo.environment))
+        } catch {
+            guard case .unusable(let reason) = error else { return nil }
+            throw CommandError(sentence: reason, status: .cannotWrite)
+        }
     }
 
     private func parsed() throws(CommandError) -> Link {
@@ -30,20 +48,11 @@ struct OpenCommand: ParsableCommand {
         }
     }
 
-    private func join(_ link: Link) throws(CommandError) {
+    private func ask(about link: Link) throws(CommandError) {
         guard WindowQuestion.isPossible else {
             throw CommandError(
                 sentence: "there is no display to ask on: DISPLAY is not set", remedy: "Use share join instead.",
                 status: .noDisplay)
-        }
-        // A page that opens one link after another gets one question.
-        let environment = ProcessInfo.processInfo.environment
-        let lock: SingleInstanceLock
-        do throws(SingleInstanceLock.Failure) {
-            lock = try SingleInstanceLock(.linkQuestion, in: ControlSocketFolder(environment: environment))
-        } catch {
-            guard case .unusable(let reason) = error else { return }
-            throw CommandError(sentence: reason, status: .cannotWrite)
         }
         let question = WindowQuestion(
             "A link wants to show you a screen. Watch it?",
@@ -55,8 +64,10 @@ struct OpenCommand: ParsableCommand {
         guard WindowPrompt.ofProcess.ask(question)?.button == 1 else {
             throw CommandError(sentence: "you declined", status: .declined)
         }
-        lock.close()
-        // Not as an argument, which ps would show.
+    }
+
+    private func join(_ link: Link) throws(CommandError) {
+        // Not as an argument: ps shows the link while the question stands, as the desktop hands it over, and not later.
         setenv("SHARE_LINK", link.text, 1)
         var arguments = [strdup("share"), strdup("join"), nil]
         execv("/proc/self/exe", &arguments)

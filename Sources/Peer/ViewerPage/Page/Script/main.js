@@ -67,7 +67,7 @@ try {
     const move = moveOf(location.search);
     // A reload is no move.
     if (move) history.replaceState(null, '', location.pathname + location.hash);
-    const address = shareSchemeLink(location.href);
+    const address = shareSchemeLink(location, link.id);
     if (address && canRunShare(navigator, hasTouchAlone())) element('open-in-share').href = address;
     if (admissions.current) start(ask);
     else if (move) beginMove(move);

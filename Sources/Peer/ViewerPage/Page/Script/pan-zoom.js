@@ -104,6 +104,7 @@ export class PanZoom {
 
     // Returns 'tap', 'double tap' (its first tap was returned, too) or null.
     up(id, now) {
+        if (!this.fingers.has(id)) return null;
         const { press } = this;
         this.cancel(id);
         if (!press || now - press.now > tapDuration) return null;

@@ -1,7 +1,9 @@
-// The link for the program `share` on this computer: the page's own address with the scheme `share`.
+// The link for the program `share` on this computer, as the program writes links: with the port, the identifier in capitals, and nothing else.
 
-// Null for an address that is no link. Path, query and fragment stay as they are.
-export function shareSchemeLink(address) { return /^https:\/\//.test(address) ? address.replace(/^https:/, 'share:') : null; }
+// Null for a page that is not at a link's address.
+export function shareSchemeLink({ protocol, hostname, port, hash }, id) {
+    return protocol === 'https:' ? `share://${hostname}:${port || 443}/${id}${hash}` : null;
+}
 
 // Whether `share` can be there: on Linux, and not on a device that has a touch screen alone. Android calls itself Linux, too.
 export function canRunShare({ userAgent = '', platform = '', userAgentData }, hasTouchAlone) {
