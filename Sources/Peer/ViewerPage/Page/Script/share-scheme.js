@@ -1,4 +1,5 @@
-// The link for the program `share` on this computer, as the program writes links: with the port, the identifier in capitals, and nothing else.
+// The link for the program `share` on this computer, as the program writes links: with the port, the identifier in capitals, and
+// nothing else.
 
 // Null for a page that is not at a link's address.
 export function shareSchemeLink({ protocol, hostname, port, hash }, id) {
