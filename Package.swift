@@ -85,13 +85,13 @@ let imports = """
     ShareKit: MediaCore Identifiers LinuxRuntime VPXCodec FFmpegCodec DAV1DCodec OpusCodec PixelConversion \
         X11Capture CameraCapture InAppCapture PulseAudio ImageFile SessionBus ControlSocket ExtensionChannel Identity HTTP \
         Admission Signaling WHIP PeerConnection Host Viewer Service Recording RecordingPage Extensions Control Wording
-    CommandSupport: MediaCore Identifiers SessionDescription LinuxRuntime SessionBus Identity HTTP Admission Signaling PeerConnection \
-        Host Wording ArgumentParser
+    CommandSupport: MediaCore Identifiers SessionDescription LinuxRuntime SessionBus Identity HTTP Admission Signaling \
+        PeerConnection Host Wording ArgumentParser
     RelayVerb: MediaCore Identifiers LinuxRuntime ProcessMemory NATSMessaging Identity HTTP Admission Signaling \
         PeerConnection Host Service Relay CommandSupport ArgumentParser
     share-relay: ProcessMemory CommandSupport RelayVerb ArgumentParser
-    share: MediaCore Identifiers SessionDescription LinuxRuntime VPXCodec OpusCodec PixelConversion X11Capture PortalCapture \
-        CameraCapture PulseAudio WindowPlayout ImageFile QRCodes SessionBus TestSource ProcessMemory ControlSocket \
+    share: MediaCore Identifiers SessionDescription LinuxRuntime VPXCodec OpusCodec PixelConversion X11Capture \
+        PortalCapture CameraCapture PulseAudio WindowPlayout ImageFile QRCodes SessionBus TestSource ProcessMemory ControlSocket \
         Identity HTTP Admission Signaling PeerConnection Host Viewer Service Recording RecordingPage Extensions Control \
         ShareKit CommandSupport RelayVerb ArgumentParser
     share-lab: MediaCore Identifiers LinuxRuntime WindowPlayout TestSource ProcessMemory Identity \
@@ -305,7 +305,9 @@ let package = Package(
         tests("MatroskaTests", ["MediaCore", "Matroska", "TestSupport"]),
         tests("MediaCoreTests", ["MediaCore"]),
         tests("MediaEngineTests", ["MediaCore", "RTPWire", "MediaEngine"]),
-        tests("NetworkTests", ["LinkEmulation", "NetworkBed", "BusSupport", "TestSupport", "share", "Crypto"]),
+        tests(
+            "NetworkTests",
+            ["Identifiers", "LinkEmulation", "NetworkBed", "BusSupport", "TestSupport", "share", "Crypto"]),
         tests("OpusCodecTests", ["MediaCore", "OpusCodec", "TestSupport"]),
         tests("PeerConnectionTests", ["SessionDescription", "ICETransport", "HTTP", "Signaling", "PeerConnection"]),
         tests("PeerEngineTests", ["MediaCore", "Identifiers", "SessionDescription", "PeerEngine", "TestSupport"]),

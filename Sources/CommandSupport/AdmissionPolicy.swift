@@ -83,15 +83,24 @@ package actor AdmissionPolicy {
 
 extension Prompt.Question {
     /// A question about a viewer.
-    /// - Parameter always: the sentence that explains the answer "always".
+    /// - Parameters:
+    ///   - hasLink: false for one that has found the broadcast on the local network. The words alone tell then who it
+    ///     is, and whether somebody stands between.
+    ///   - always: the sentence that explains the answer "always".
     package init(
-        id: KnockID, who: String, records: Bool = false, words: String, always: String,
+        id: KnockID, who: String, records: Bool = false, hasLink: Bool = true, words: String, always: String,
         deadline: ContinuousClock.Instant
     ) {
+        let request = records ? "wants to watch and record" : "wants to watch"
         self.init(
-            id: id, who: who, request: records ? "wants to watch and record" : "wants to watch",
-            details: ["The words on their side should be: \(words)", always], invitation: "Let them in?",
-            deadline: deadline)
+            id: id, who: who,
+            request: hasLink ? request : "has found you on the network, without the link, and \(request)",
+            details: [
+                hasLink
+                    ? "The words on their side should be: \(words)"
+                    : "Compare first: on their side it has to say: \(words)",
+                always,
+            ], invitation: "Let them in?", deadline: deadline)
     }
 
     private static let alwaysAtRelay =
@@ -100,31 +109,12 @@ extension Prompt.Question {
         "Always: lets this person's share watch without a question; about recordings you are asked each time."
 
     package init(_ knock: Knock) {
-        guard !knock.isFromAnnouncement else {
-            self.init(announced: knock)
-            return
-        }
         self.init(
             id: knock.id, who: "\(UntrustedText.quote(knock.name)) (\(knock.kind), \(knock.address))",
-            records: knock.records, words: "\(knock.words)",
+            records: knock.records, hasLink: !knock.isFromAnnouncement, words: "\(knock.words)",
             always: knock.isTold
                 ? Self.alwaysAtRelay : knock.records ? Self.alwaysOfRecorder : knock.identity.meaningOfAlways,
             deadline: .now + Knock.answerTime)
-    }
-}
-
-extension Prompt.Question {
-    /// A question about a viewer that has found the broadcast on the local network. Nothing but the words tells who it
-    /// is, and whether somebody stands between.
-    fileprivate init(announced knock: Knock) {
-        self.init(
-            id: knock.id, who: "\(UntrustedText.quote(knock.name)) (\(knock.kind), \(knock.address))",
-            request:
-                "has found you on the network, without the link, and wants to watch\(knock.records ? " and record" : "")",
-            details: [
-                "Compare first: on their side it has to say: \(knock.words)",
-                knock.records ? Self.alwaysOfRecorder : knock.identity.meaningOfAlways,
-            ], invitation: "Let them in?", deadline: .now + Knock.answerTime)
     }
 }
 

@@ -3,27 +3,17 @@ package import Identifiers
 package import SessionBus
 import SessionDescription
 
-/// A broadcast that its host announces on the local network: all that a viewer needs but the secret.
+/// A broadcast that its host announces on the local network.
 package struct AnnouncedBroadcast: Equatable, Sendable {
     private static let version = "1"
 
     package let name: String
-    package let host: String
-    package let port: Int
-    package let id: BroadcastID
-    /// SHA-256 of the host's certificate, 32 bytes.
-    package let fingerprint: [UInt8]
+    /// Without the secret: one may knock with it from the local network only.
+    package let link: Link
 
-    package init(name: String, host: String, port: Int, id: BroadcastID, fingerprint: [UInt8]) {
-        (self.name, self.host, self.port, self.id, self.fingerprint) = (name, host, port, id, fingerprint)
-    }
-
-    /// The TXT record (RFC 6763 section 6): version, identifier, fingerprint in base64url.
-    package var txtRecord: [String] { ["v=\(Self.version)", "id=\(id.text)", "fp=\(Base64URL.encode(fingerprint))"] }
-
-    /// The link, with which one may knock from the local network only.
-    package var link: Link {
-        Link(host: host, port: port, id: id, secret: Link.announcedSecret, fingerprint: fingerprint)
+    /// The TXT record of a broadcast (RFC 6763 section 6): version, identifier, fingerprint in base64url.
+    package static func txtRecord(of link: Link) -> [String] {
+        ["v=\(version)", "id=\(link.id.text)", "fp=\(Base64URL.encode(link.fingerprint))"]
     }
 }
 
@@ -37,11 +27,14 @@ extension AnnouncedBroadcast {
         guard value("v") == Self.version, let id = value("id").flatMap({ BroadcastID($0) }),
             let fingerprint = value("fp").flatMap({ Base64URL.decode($0) }), fingerprint.count == 32,
             let host = Link.host(service.address),
-            // Who answers may name any machine. A host takes such knocks from the local network alone.
+            // The answer may name any machine. A host takes such knocks from the local network alone.
             let address = service.address.split(separator: "%").first.flatMap({ IPAddress(String($0)) }),
             address.isOfLocalNetwork, !address.isLoopback, !address.isInstanceMetadata
         else { return nil }
-        self.init(name: service.name, host: host, port: service.port, id: id, fingerprint: fingerprint)
+        self.init(
+            name: service.name,
+            link: Link(
+                host: host, port: service.port, id: id, secret: Link.announcedSecret, fingerprint: fingerprint))
     }
 
     /// The broadcasts that are announced on the local network.

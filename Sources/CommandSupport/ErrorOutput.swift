@@ -46,8 +46,8 @@ package enum ErrorOutput {
     /// - Returns: false where stderr is no terminal.
     package static func copyToClipboard(_ text: String) -> Bool {
         guard isTerminal else { return false }
-        bottom.withLock { _ in _ = write(STDERR_FILENO, "\u{1B}]52;c;\(Data(text.utf8).base64EncodedString())\u{1B}\\")
-        }
+        let sequence = "\u{1B}]52;c;\(Data(text.utf8).base64EncodedString())\u{1B}\\"
+        bottom.withLock { _ in _ = write(STDERR_FILENO, sequence) }
         return true
     }
 

@@ -1,5 +1,6 @@
 import BusSupport
 import Foundation
+import Identifiers
 import NetworkBed
 import TestSupport
 import Testing
@@ -114,25 +115,12 @@ import Testing
             ["host", "--source", "test", "--accept", "any"], in: host.node, host.folder, environment: host.environment)
         let link = try #require(try sharing.event("link")["link"] as? String)
         #expect(try viewer.list().isEmpty)
-        let place = try #require(link.split(separator: "#").first)
-        // The secret's 16 bytes are bytes 1 to 16 of the fragment.
-        var bytes = try #require(Data(base64URL: link.split(separator: "#")[1]))
-        for index in 1...16 { bytes[index] = 0 }
-        let guessed = "\(place)#\(bytes.base64URL)"
+        let own = try Link(parsing: link)
+        let guessed = Link(
+            host: own.host, port: own.port, id: own.id, secret: Link.announcedSecret, fingerprint: own.fingerprint
+        ).text
         let watching = try Endpoint(["join", "--headless"], in: viewer.node, viewer.folder, link: guessed)
         #expect(watching.exitCode() == 77, "\(watching.errorText)")
         #expect(try viewer.list().isEmpty)
-    }
-}
-
-extension Data {
-    fileprivate init?(base64URL text: some StringProtocol) {
-        let base64 = text.replacingOccurrences(of: "-", with: "+").replacingOccurrences(of: "_", with: "/")
-        self.init(base64Encoded: base64 + String(repeating: "=", count: (4 - base64.count % 4) % 4))
-    }
-
-    fileprivate var base64URL: String {
-        base64EncodedString().replacingOccurrences(of: "+", with: "-").replacingOccurrences(of: "/", with: "_")
-            .replacingOccurrences(of: "=", with: "")
     }
 }

@@ -4,7 +4,8 @@
 #include <fontconfig/fontconfig.h>
 #include <string.h>
 
-/// The file of a font of that family ("sans-serif", "monospace") that has as many of the characters of `text` (UTF-8) as any, and the face within that file.
+/// The file of a font of that family ("sans-serif", "monospace") that has as many of the characters of `text` (UTF-8) as
+/// any, and the face within that file.
 /// Returns 0 if there is no font at all, or its name does not fit.
 static inline int cfontconfig_find(const char *family, const char *text, char *file, size_t room, int *face) {
     FcPattern *wanted = FcNameParse((const FcChar8 *)family);

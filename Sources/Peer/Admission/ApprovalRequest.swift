@@ -15,15 +15,15 @@ package protocol ApprovalRequest: Sendable {
     var requester: Requester { get }
     /// The request counts among the questions. One that needs nobody's answer does not.
     var hasPlace: Bool { get }
-    /// Questions of requests without the link's secret have few places, which those with it take from them.
-    var hasLinkSecret: Bool { get }
+    /// Questions of strangers have few places, which others take from them.
+    var isStranger: Bool { get }
     /// Whether `newer` takes the place of this request.
     func isReplaced(by newer: Self) -> Bool
 }
 
 extension ApprovalRequest {
     package var hasPlace: Bool { true }
-    package var hasLinkSecret: Bool { true }
+    package var isStranger: Bool { false }
 }
 
 /// A signed request, as the person or the policy gets it.

@@ -60,8 +60,8 @@ package struct ApprovalTable<Request: ApprovalRequest>: Sendable {
         case none
     }
 
-    /// Questions of requests without the link's secret, in all.
-    private static var placesWithoutSecret: Int { 2 }
+    /// Questions of strangers, in all.
+    private static var placesOfStrangers: Int { 2 }
 
     let limits: ApprovalLimits
     private(set) var entries: [KnockID: Entry] = [:]
@@ -270,11 +270,11 @@ package struct ApprovalTable<Request: ApprovalRequest>: Sendable {
         let others = entries.filter {
             $0.value.question != nil && $0.value.request.hasPlace && !$0.value.request.isReplaced(by: request)
         }
-        let withoutSecret = others.filter { !$0.value.request.hasLinkSecret }
-        if !request.hasLinkSecret {
-            guard withoutSecret.count < Self.placesWithoutSecret else { return .shareTaken }
+        let strangers = others.filter(\.value.request.isStranger)
+        if request.isStranger {
+            guard strangers.count < Self.placesOfStrangers else { return .shareTaken }
         } else if others.count >= limits.questions.all,
-            let newest = withoutSecret.max(by: { $0.value.number < $1.value.number })
+            let newest = strangers.max(by: { $0.value.number < $1.value.number })
         {
             return .insteadOf(newest.key)
         }

@@ -32,7 +32,7 @@ package struct KnockTable: ApprovalMachine {
         package var requester: ViewerIdentity { identity }
         /// A knock with a pass needs nobody's answer, and only viewers who were admitted have one.
         package var hasPlace: Bool { pass == nil }
-        package var hasLinkSecret: Bool { !isFromAnnouncement }
+        package var isStranger: Bool { isFromAnnouncement }
 
         /// Whether both are of the same identity, and for the same purpose: `share join` and `share record` of one
         /// person may ask at the same time.

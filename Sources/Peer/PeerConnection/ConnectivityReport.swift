@@ -113,11 +113,7 @@ public struct ConnectivityReport: Sendable, Equatable {
     /// Whether an address is neither private (RFC 1918, RFC 6598, RFC 4193) nor loopback nor link-local.
     static func isPublic(_ text: String) -> Bool {
         switch IPAddress(text) {
-        case .v4(let bytes):
-            switch (bytes[0], bytes[1]) {
-            case (10, _), (127, _), (172, 16...31), (192, 168), (169, 254), (100, 64...127): false
-            default: true
-            }
+        case .v4(let bytes): !IPAddress.v4(bytes).isOfLocalNetwork
         case .v6(let bytes): bytes[0] & 0xE0 == 0x20
         case nil: false
         }

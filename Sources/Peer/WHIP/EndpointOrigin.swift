@@ -31,18 +31,8 @@ struct EndpointOrigin: Sendable {
     /// Not loopback, link-local, private (RFC 1918, RFC 4193) or shared (RFC 6598), and no address of one of those in
     /// another form.
     static func isPublic(_ address: IPAddress) -> Bool {
-        guard address.isUnicast, !address.isLoopback, !address.isLinkLocal, !address.isInstanceMetadata else {
-            return false
-        }
-        switch address {
-        case .v4(let bytes):
-            return switch (bytes[0], bytes[1]) {
-            case (10, _), (172, 16...31), (192, 168), (100, 64...127): false
-            default: true
-            }
-        case .v6(let bytes):
-            guard bytes[0] & 0xFE != 0xFC, !(bytes[0] == 0xFE && bytes[1] & 0xC0 == 0xC0) else { return false }
-            return address.embeddedIPv4.allSatisfy(isPublic)
-        }
+        guard address.isUnicast, !address.isOfLocalNetwork, !address.isInstanceMetadata else { return false }
+        if case .v6(let bytes) = address, bytes[0] == 0xFE && bytes[1] & 0xC0 == 0xC0 { return false }
+        return address.embeddedIPv4.allSatisfy(isPublic)
     }
 }

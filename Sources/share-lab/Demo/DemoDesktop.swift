@@ -9,22 +9,22 @@ struct DemoDesktop {
     static let framesPerSecond = 30
 
     private let window: DrawingWindow
-    private var editor = DemoEditor(PixelRect(x: 40, y: 72, width: 900, height: 640))
-    private var log = DemoLog(PixelRect(x: 40, y: 744, width: 900, height: 296))
-    private var chart = DemoChart(PixelRect(x: 980, y: 72, width: 900, height: 420))
-    private let movie = DemoMovie(PixelRect(x: 980, y: 524, width: 430, height: 516))
-    private var page = DemoPage(PixelRect(x: 1_450, y: 524, width: 430, height: 516))
+    private var editor: DemoEditor
+    private var log: DemoLog
+    private var chart: DemoChart
+    private let movie: DemoMovie
+    private var page: DemoPage
 
     init() throws(SourceFailure) {
         window = try DrawingWindow(title: "share-lab demo", Self.size)
         window.fill(PixelRect(Self.size), from: 0x1B2A49, to: 0x4A6C8C)
         window.fill(PixelRect(x: 0, y: 0, width: Self.size.width, height: 40), 0x10151F)
         window.write("share demo", x: 20, y: 8, pixels: 18, color: 0xE8EAED)
-        editor.open(in: window)
-        log.open(in: window)
-        chart.open(in: window)
-        movie.open(in: window)
-        page.open(in: window)
+        editor = DemoEditor(PixelRect(x: 40, y: 72, width: 900, height: 640), in: window)
+        log = DemoLog(PixelRect(x: 40, y: 744, width: 900, height: 296), in: window)
+        chart = DemoChart(PixelRect(x: 980, y: 72, width: 900, height: 420), in: window)
+        movie = DemoMovie(PixelRect(x: 980, y: 524, width: 430, height: 516), in: window)
+        page = DemoPage(PixelRect(x: 1_450, y: 524, width: 430, height: 516), in: window)
     }
 
     /// Draws what changes with a frame, and shows it.
@@ -72,16 +72,14 @@ private struct DemoLog {
     /// Frames between two lines.
     private static let pause = 12
 
-    private let place: PixelRect
-    private var area = PixelRect(x: 0, y: 0, width: 0, height: 0)
+    private let area: PixelRect
     private var count = 0
 
-    init(_ place: PixelRect) { self.place = place }
-
-    mutating func open(in window: DrawingWindow) {
+    init(_ place: PixelRect, in window: DrawingWindow) {
         let inner = window.open(place, title: "Terminal", color: Self.background)
         area = PixelRect(
-            x: inner.x + 12, y: inner.y + 10, width: inner.width - 24, height: (inner.height - 20) / 23 * 23)
+            x: inner.x + 12, y: inner.y + 10, width: inner.width - 24,
+            height: (inner.height - 20) / Self.lineHeight * Self.lineHeight)
     }
 
     mutating func draw(_ frame: Int, in window: DrawingWindow) {
@@ -110,13 +108,10 @@ private struct DemoChart {
     private static let background: UInt32 = 0xFCFCFD
     private static let columnWidth = 5
 
-    private let place: PixelRect
-    private var plot = PixelRect(x: 0, y: 0, width: 0, height: 0)
+    private let plot: PixelRect
     private var column = 0
 
-    init(_ place: PixelRect) { self.place = place }
-
-    mutating func open(in window: DrawingWindow) {
+    init(_ place: PixelRect, in window: DrawingWindow) {
         let area = window.open(place, title: "Viewers today", color: Self.background)
         plot = PixelRect(x: area.x + 70, y: area.y + 24, width: area.width - 130, height: area.height - 70)
         for step in 0...4 {
@@ -158,15 +153,11 @@ private struct DemoChart {
 
 /// A sun that goes over hills, as in a film.
 private struct DemoMovie {
-    private let place: PixelRect
+    private let area: PixelRect
 
-    init(_ place: PixelRect) { self.place = place }
-
-    private var area: PixelRect {
-        PixelRect(x: place.x, y: place.y + 34, width: place.width, height: place.height - 34)
+    init(_ place: PixelRect, in window: DrawingWindow) {
+        area = window.open(place, title: "Evening.webm", color: 0)
     }
-
-    func open(in window: DrawingWindow) { _ = window.open(place, title: "Evening.webm", color: 0) }
 
     func draw(_ frame: Int, in window: DrawingWindow) {
         let (width, height) = (area.width, area.height)
@@ -232,13 +223,10 @@ private struct DemoPage {
 
         """.split(separator: "\n", omittingEmptySubsequences: false).map { String($0) }
 
-    private let place: PixelRect
-    private var area = PixelRect(x: 0, y: 0, width: 0, height: 0)
+    private let area: PixelRect
     private var offset = 0
 
-    init(_ place: PixelRect) { self.place = place }
-
-    mutating func open(in window: DrawingWindow) {
+    init(_ place: PixelRect, in window: DrawingWindow) {
         let inner = window.open(place, title: "How it works", color: Self.background)
         area = PixelRect(x: inner.x + 18, y: inner.y + 8, width: inner.width - 36, height: inner.height - 16)
         write(area, in: window)

@@ -38,15 +38,12 @@ struct DemoEditor {
         }
         """.split(separator: "\n", omittingEmptySubsequences: false).map { String($0) }
 
-    private let place: PixelRect
-    private var area = PixelRect(x: 0, y: 0, width: 0, height: 0)
-    private var characterWidth = 0
+    private let area: PixelRect
+    private let characterWidth: Int
     private var line = 0
     private var column = 0
 
-    init(_ place: PixelRect) { self.place = place }
-
-    mutating func open(in window: DrawingWindow) {
+    init(_ place: PixelRect, in window: DrawingWindow) {
         area = window.open(place, title: "Presenter.swift", color: Self.background)
         characterWidth = window.width("M", pixels: Self.pixels, family: .monospace)
         begin(in: window)

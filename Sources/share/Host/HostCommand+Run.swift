@@ -182,11 +182,9 @@ extension HostCommand {
 
     /// Tells the local network of the broadcast.
     private func makeAnnouncement(of link: Link) throws(CommandError) -> ServicePublisher {
-        let announced = AnnouncedBroadcast(
-            name: ownName, host: "", port: link.port, id: link.id, fingerprint: link.fingerprint)
         do throws(LocalNetworkFailure) {
             return try ServicePublisher(
-                announced.name, port: announced.port, txtRecord: announced.txtRecord,
+                ownName, port: link.port, txtRecord: AnnouncedBroadcast.txtRecord(of: link),
                 environment: ProcessInfo.processInfo.environment
             ) { reason in
                 ErrorOutput.writeLine("share: the local network is not told any more: \(reason)")

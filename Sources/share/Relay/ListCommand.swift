@@ -95,12 +95,13 @@ struct ListCommand: ParsableCommand {
 
 extension AnnouncedBroadcast {
     fileprivate var line: String {
-        "\(UntrustedText.quote(UntrustedText.clean(name, limit: 64, fallback: "somebody")))  \(link.authority)  \(link.text)"
+        let name = UntrustedText.quote(UntrustedText.clean(name, limit: 64, fallback: "somebody"))
+        return "\(name)  \(link.authority)  \(link.text)"
     }
 
     fileprivate var json: JSONValue {
         .object([
-            "id": .string(id.text), "name": .string(name), "address": .string(link.authority),
+            "id": .string(link.id.text), "name": .string(name), "address": .string(link.authority),
             "link": .string(link.text),
         ])
     }
