@@ -21,8 +21,8 @@ package final class ServicePublisher: Sendable {
     private let state = Monitor(State())
 
     private struct State {
-        /// The number in the name that is tried, or used.
-        var number = 0
+        /// How many names were tried.
+        var attempts = 0
         /// What Avahi has said of the group since it was committed.
         var reached: Int?
         var isSettled = false
@@ -81,17 +81,17 @@ package final class ServicePublisher: Sendable {
     /// Tries one name after the other until Avahi has established one.
     private func publish() throws(LocalNetworkFailure) {
         while true {
-            let number = state.with { state in
-                state.number += 1
+            let attempt = state.with { state in
+                state.attempts += 1
                 (state.reached, state.isSettled) = (nil, false)
-                return state.number
+                return state.attempts
             }
-            guard number <= Self.names else {
+            guard attempt <= Self.names else {
                 throw LocalNetworkFailure(message: "others of the network have its name")
             }
             try avahi.need(group, Avahi.group, "Reset")
             let service: [BusValue] = [
-                Avahi.any, Avahi.any, .uint32(0), .text(instance(number)), .text(Avahi.serviceType), .text(""),
+                Avahi.any, Avahi.any, .uint32(0), .text(instance(attempt)), .text(Avahi.serviceType), .text(""),
                 .text(""),
             ]
             switch avahi.call(group, Avahi.group, "AddService", service + content) {
@@ -114,8 +114,10 @@ package final class ServicePublisher: Sendable {
         }
     }
 
-    private func instance(_ number: Int) -> String {
-        let suffix = number == 1 ? "" : " \(number)"
+    /// Returns the name, and for a further attempt one with a random number: two hosts that begin at once and count would
+    /// have each next name in common, too.
+    private func instance(_ attempt: Int) -> String {
+        let suffix = attempt == 1 ? "" : " \(Int.random(in: 2...(attempt == 2 ? 9 : 999)))"
         var text = name
         while text.utf8.count + suffix.utf8.count > Self.nameLength { text.removeLast() }
         return text + suffix
