@@ -353,7 +353,7 @@ let package = Package(
             ]),
         tests("SimulationTests", ["MediaCore", "RTPWire", "MediaEngine", "TestSupport"]),
         tests("TestSourceTests", ["MediaCore", "TestSource"]),
-        tests("VPXCodecTests", ["MediaCore", "RTPWire", "VPXCodec", "TestSupport"]),
+        tests("VPXCodecTests", ["MediaCore", "RTPWire", "VideoBitstream", "VPXCodec", "TestSupport"]),
         tests(
             "VideoDecoderTests",
             [

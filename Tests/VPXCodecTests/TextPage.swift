@@ -28,19 +28,21 @@ enum TextPage {
 }
 
 /// A page of text with smooth edges, as desktops draw it: strokes of a pixel and a half at any place within pixels, in the luma of
-/// one of two colours or between them. It repeats after 20 lines of 18 pixels.
+/// one of two colours or between them. It repeats after its lines of 18 pixels.
 struct SmoothText {
-    private static let (lines, lineHeight) = (20, 18)
+    private static let lineHeight = 18
+    private let lines: Int
     private let width: Int
     private let foreground: UInt8
     private var luma: [UInt8]
 
-    init(width: Int, background: UInt8, foreground: UInt8, seed: UInt64) {
+    init(width: Int, background: UInt8, foreground: UInt8, seed: UInt64, lines: Int = 20) {
+        self.lines = lines
         self.width = width
         self.foreground = foreground
-        luma = [UInt8](repeating: background, count: width * Self.lines * Self.lineHeight)
+        luma = [UInt8](repeating: background, count: width * lines * Self.lineHeight)
         var random = SeededGenerator(seed: seed)
-        for line in 0..<Self.lines {
+        for line in 0..<lines {
             for left in stride(from: 4, to: width - 12, by: 9) {
                 let glyph = random.next()
                 guard glyph & 15 < 12 else { continue }
@@ -54,7 +56,7 @@ struct SmoothText {
         luma.withUnsafeBufferPointer { luma in
             guard let base = luma.baseAddress else { return }
             for row in 0..<canvas.size.height {
-                let line = (row + scrolled) % (Self.lines * Self.lineHeight)
+                let line = (row + scrolled) % (lines * Self.lineHeight)
                 (canvas.y + row * canvas.strideY).update(from: base + line * width, count: width)
             }
         }

@@ -93,6 +93,23 @@ struct LongTermReferences {
         return FrameReferences(number: nextNumber)
     }
 
+    /// Records a copy frame.
+    /// - Parameters:
+    ///   - slot: the buffer that it is stored in, too.
+    ///   - missing: the blocks that the frame lacks.
+    mutating func noteCopy(in slot: ReferenceSlot?, missing: BlockMap, _ blockQuality: BlockQualityMap?)
+        -> FrameReferences
+    {
+        // A buffer without a number holds no reference, and may have anything.
+        let stored = slot.flatMap { self[$0].number == nil ? nil : $0 }
+        if let stored {
+            store(in: stored, blockQuality)
+            self[stored].changed.formUnion(missing)
+        }
+        defer { nextNumber &+= 1 }
+        return FrameReferences(number: nextNumber, stored: stored)
+    }
+
     private mutating func store(in slot: ReferenceSlot, _ blockQuality: BlockQualityMap?) {
         self[slot].number = nextNumber
         self[slot].changed.clear()

@@ -26,6 +26,12 @@ struct TemporalBaseLayer {
         hasUncodedChanges = !missingBlocks.isEmpty
     }
 
+    /// Records a copy frame, after which the base lacks these blocks.
+    mutating func noteMoved(missing: BlockMap) {
+        missingBlocks = missing
+        hasUncodedChanges = !missing.isEmpty
+    }
+
     mutating func noteKeyframe() {
         missingBlocks.clear()
         hasUncodedChanges = false

@@ -23,6 +23,9 @@ public final class VP8Encoder: VideoEncoder {
     var progressiveUpdate = ProgressiveUpdate()
     var longTermReferences = LongTermReferences()
     var regions = RegionPlan()
+    var copies: CopyFramePlan?
+    /// The last frame was a copy frame, and what it could not move is due at once.
+    public internal(set) var continuesAtOnce = false
 
     /// - Parameter threads: 1...4. libvpx's threads wait for each other by spinning: on two busy cores a frame took
     ///   250 ms with two threads, 3 ms with one.
@@ -43,6 +46,7 @@ public final class VP8Encoder: VideoEncoder {
     ) throws(CodecFailure) -> EncodedFrame? {
         precondition(changed.size == canvas.size, "a map of \(changed.size) for a canvas of \(canvas.size)")
         let core = try prepare(for: canvas.size)
+        continuesAtOnce = false
         let whole = Budget(request.bitrate, request.byteBudget, contentHint)
         let baseBitrate = min(request.layering?.baseBitrate ?? request.bitrate, request.bitrate)
         let budget = request.layering == nil ? whole : Budget(baseBitrate, nil, contentHint)
@@ -66,6 +70,7 @@ public final class VP8Encoder: VideoEncoder {
         if request.isRefinement, changed.isEmpty, !base.hasUncodedChanges {
             return try refine(core, canvas.frame, plan, at: instant, budget)
         }
+        if let frame = try encodeCopy(core, canvas.frame, request) { return frame }
         if request.separatesRegions, request.layering == nil, progressiveUpdate.quantizer == nil,
             let region = planRegions(canvas.frame, request.bitrate, at: instant, budget)
         {
@@ -89,6 +94,7 @@ public final class VP8Encoder: VideoEncoder {
         active = BlockMap(size)
         base.restart(size)
         regions.restart(size)
+        copies = CopyFramePlan(size)
         progressiveUpdate.end()
         longTermReferences = LongTermReferences(size, next: longTermReferences.nextNumber)
         return new
@@ -109,6 +115,7 @@ public final class VP8Encoder: VideoEncoder {
         let settings = VP8FrameSettings(quantizer: quantizer, isKeyframe: true, search: content.search)
         guard var frame = try core.encode(input, active: nil, at: instant, settings) else { return nil }
         spend(frame)
+        copies?.note(input, coded: nil)
         blockQuality?.noteKeyframe(quantizer: frame.quantizer)
         frame.references = longTermReferences.noteKeyframe(blockQuality)
         sizePredictor.learn(
@@ -137,6 +144,7 @@ public final class VP8Encoder: VideoEncoder {
             refreshesEntropy: false)
         guard var frame = try core.encode(input, active: active, at: instant, settings) else { return nil }
         spend(frame)
+        copies?.note(input, coded: nil)
         blockQuality?.restore(longTermReferences.quantizers(of: source))
         blockQuality?.noteEncoded(active, quantizer: frame.quantizer)
         frame.references = longTermReferences.note(plan, blockQuality)
@@ -153,6 +161,7 @@ public final class VP8Encoder: VideoEncoder {
             refreshesEntropy: plan.refreshesEntropy)
         guard var frame = try core.encode(input, active: active, at: instant, settings) else { return nil }
         spend(frame)
+        copies?.note(input, coded: active)
         blockQuality?.noteEncoded(active, quantizer: frame.quantizer)
         frame.references = longTermReferences.note(plan, blockQuality)
         return frame

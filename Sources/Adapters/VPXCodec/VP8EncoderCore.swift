@@ -1,5 +1,6 @@
 internal import CVPX
 internal import MediaCore
+internal import VideoBitstream
 
 /// Effort of the search for each block's best coding mode; libvpx's `cpu-used`.
 enum MotionSearch: Int32 {
@@ -61,6 +62,8 @@ final class VP8EncoderCore {
     let size: PixelSize
     private let context: UnsafeMutablePointer<vpx_codec_ctx_t>
     private var configuration: vpx_codec_enc_cfg_t
+    /// RFC 6386 section 9.1.
+    private static let version = 2
     private let all: [UInt8]
     private let columns: Int
     private let rows: Int
@@ -70,6 +73,11 @@ final class VP8EncoderCore {
     private var hasSegments = false
     /// Before the first frame and after a failure; the next frame must be a key frame.
     private(set) var isFresh = true
+    /// Of the last frame, 0...63.
+    private(set) var lastQuantizer = 0
+    /// The golden and alternate buffers that hold the last frame too. libvpx keeps one picture for them all.
+    private(set) var buffersOfLastFrame: Set<ReferenceSlot> = []
+    private let copies: ReferenceCopies
 
     init(_ size: PixelSize, threads: Int) throws(CodecFailure) {
         guard size.width >= 2, size.height >= 2, size.width <= 16_382, size.height <= 16_382 else {
@@ -79,6 +87,7 @@ final class VP8EncoderCore {
         columns = (size.width + 15) / 16
         rows = (size.height + 15) / 16
         all = [UInt8](repeating: 1, count: columns * rows)
+        copies = ReferenceCopies(columns: columns, rows: rows)
         configuration = vpx_codec_enc_cfg_t()
         let code = vpx_codec_enc_config_default(vpx_codec_vp8_cx(), &configuration, 0)
         guard code == VPX_CODEC_OK else { throw .vpx(code, nil, "describe its VP8 encoder") }
@@ -87,7 +96,7 @@ final class VP8EncoderCore {
         configuration.g_threads = UInt32(threads)
         // No loop filter: it would change inactive blocks, blur text with each frame, and take a third of a frame's
         // time here and at each viewer. Every VP8 decoder supports versions 0 to 3 (RFC 6386 section 9.1).
-        configuration.g_profile = 2
+        configuration.g_profile = UInt32(Self.version)
         configuration.g_timebase = vpx_rational_t(num: 1, den: 1_000_000)
         configuration.g_lag_in_frames = 0
         configuration.g_error_resilient = 0
@@ -172,12 +181,34 @@ final class VP8EncoderCore {
             guard packet.pointee.kind == VPX_CODEC_CX_FRAME_PKT else { continue }
             let frame = packet.pointee.data.frame
             isFresh = false
+            noteBuffers(settings)
+            lastQuantizer = Int(cvpx_last_quantizer(context))
             return EncodedFrame(
                 bytes: UnsafeRawBufferPointer(start: frame.buf, count: frame.sz),
-                isKeyframe: frame.flags & UInt32(VPX_FRAME_IS_KEY) != 0, quantizer: Int(cvpx_last_quantizer(context)),
+                isKeyframe: frame.flags & UInt32(VPX_FRAME_IS_KEY) != 0, quantizer: lastQuantizer,
                 layer: settings.isDisposable ? 1 : 0)
         }
         return nil
+    }
+
+    private func noteBuffers(_ settings: VP8FrameSettings) {
+        if settings.isKeyframe {
+            buffersOfLastFrame = Set(ReferenceSlot.allCases)
+        } else if !settings.isDisposable {
+            buffersOfLastFrame = settings.stored.map { [$0] } ?? []
+        }
+    }
+
+    /// Makes a frame that only moves content, and has libvpx go on from what the viewers see after it. Its bytes are valid until the
+    /// next call. The frame is stored in `buffersOfLastFrame` too.
+    func encode(_ frame: VP8CopyFrame) throws(CodecFailure) -> UnsafeRawBufferPointer {
+        let (width, height) = (UInt32(columns * 16), UInt32(rows * 16))
+        let read = cvpx_last_frame(context, 0, copies.before.y, width, height)
+        guard read == VPX_CODEC_OK else { throw .vpx(read, context, "read its last frame") }
+        frame.apply(to: copies.before, into: copies.after)
+        let written = cvpx_last_frame(context, 1, copies.after.y, width, height)
+        guard written == VPX_CODEC_OK else { throw .vpx(written, context, "replace its last frame") }
+        return copies.keep(frame.encode(version: Self.version, stored: buffersOfLastFrame))
     }
 
     private func apply(_ settings: VP8FrameSettings) throws(CodecFailure) {

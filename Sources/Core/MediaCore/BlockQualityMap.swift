@@ -56,6 +56,38 @@ public struct BlockQualityMap: Sendable {
         }
     }
 
+    /// The content of blocks was moved: each gets the quantizer of the worst block that it comes from.
+    /// - Parameters:
+    ///   - columns: of blocks.
+    ///   - vector: of a block, in pixels, from where its content is to where it was, inside the picture; nil if it stays.
+    public mutating func noteMoved(_ columns: Int, vector: (Int) -> (x: Int, y: Int)?) {
+        let old = quantizers
+        let rows = old.count / columns
+        for index in old.indices {
+            guard let vector = vector(index) else { continue }
+            let (x, y) = (index % columns * 16 + vector.x, index / columns * 16 + vector.y)
+            let right = min((x + 15) / 16, columns - 1)
+            let below = min((y + 15) / 16, rows - 1)
+            let (top, left) = (y / 16 * columns, x / 16)
+            let worst = max(
+                max(old[top + left], old[top + right]), max(old[below * columns + left], old[below * columns + right]))
+            note(index, quantizer: worst)
+        }
+    }
+
+    /// A block has lost some of its sharpness without being encoded.
+    public mutating func noteSoft(_ index: Int) {
+        note(index, quantizer: max(quantizers[index], UInt8(clamping: sharpQuantizer + 1)))
+    }
+
+    private mutating func note(_ index: Int, quantizer: UInt8) {
+        quantizers[index] = quantizer
+        let isUnrefined = Int(quantizer) > sharpQuantizer
+        guard (unrefined.blocks[index] != 0) != isUnrefined else { return }
+        unrefined.blocks[index] = isUnrefined ? 1 : 0
+        unrefinedCount += isUnrefined ? 1 : -1
+    }
+
     /// The frame was set back to an older one, whose blocks had these quantizers.
     public mutating func restore(_ old: [UInt8]) {
         precondition(old.count == quantizers.count, "a map of another size")

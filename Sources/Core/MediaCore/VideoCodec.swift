@@ -172,6 +172,10 @@ public protocol VideoEncoder: AnyObject {
     /// `isRefinement` and without changes continues.
     var hasUncodedChanges: Bool { get }
 
+    /// The last frame was made to be followed at once: `encode` with `isRefinement` and without changes, from the same canvas,
+    /// makes the rest of it.
+    var continuesAtOnce: Bool { get }
+
     /// Makes a new encoder of the same kind, which has encoded nothing yet.
     func makeAnother() -> any VideoEncoder
 
@@ -180,6 +184,9 @@ public protocol VideoEncoder: AnyObject {
 }
 
 extension VideoEncoder {
+    /// For encoders whose frames stand alone.
+    public var continuesAtOnce: Bool { false }
+
     /// For encoders without long-term references.
     public func canRecover(from number: UInt32) -> Bool { false }
 }

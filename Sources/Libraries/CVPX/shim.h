@@ -61,3 +61,13 @@ static inline vpx_enc_frame_flags_t cvpx_disposable_flags(void) {
     return VP8_EFLAG_NO_REF_GF | VP8_EFLAG_NO_REF_ARF | VP8_EFLAG_NO_UPD_LAST | VP8_EFLAG_NO_UPD_GF | VP8_EFLAG_NO_UPD_ARF
         | VP8_EFLAG_NO_UPD_ENTROPY;
 }
+
+// Reads the last frame's buffer, or writes it (`isWritten`): I420 in one piece of memory without padding, of whole macroblocks. libvpx checks
+// no sizes, and treats padding as a border.
+static inline vpx_codec_err_t cvpx_last_frame(vpx_codec_ctx_t *context, int isWritten, unsigned char *memory, unsigned width,
+                                              unsigned height) {
+    vpx_ref_frame_t reference = {0};
+    reference.frame_type = VP8_LAST_FRAME;
+    if (!vpx_img_wrap(&reference.img, VPX_IMG_FMT_I420, width, height, 1, memory)) return VPX_CODEC_INVALID_PARAM;
+    return vpx_codec_control_(context, isWritten ? VP8_SET_REFERENCE : VP8_COPY_REFERENCE, &reference);
+}

@@ -44,6 +44,18 @@ final class EncodingStage {
             encoding.activity.note(blocks: encoding.changed.count, of: encoding.changed.blocks.count, at: now)
         }
         encoding.encoder.contentHint = contentHint ?? encoding.activity.contentHint
+        encodeOne(canvas, encoding, control, work, now)
+        guard encoding.encoder.continuesAtOnce else { return }
+        // Later by a tick of RTP's clock at least, as frames are told apart by their time stamps.
+        let next = max(clock(), now + .microseconds(100))
+        encodeOne(
+            canvas, encoding, control,
+            Work(isRefinement: true, captured: max(work.captured + .microseconds(100), next)), next)
+    }
+
+    private func encodeOne(
+        _ canvas: I420Buffer, _ encoding: VideoEncoding, _ control: EncoderControl, _ work: Work, _ now: MediaInstant
+    ) {
         encoding.lastFrame = now
         let isRest = encoding.encoder.hasUncodedChanges
         let frame: EncodedFrame?

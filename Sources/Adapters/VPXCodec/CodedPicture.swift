@@ -1,0 +1,111 @@
+internal import Glibc
+internal import MediaCore
+internal import VideoBitstream
+
+/// The captured picture as the viewers have it, without what encoding lost: blocks that are not coded yet are as they were.
+struct CodedPicture {
+    private(set) var picture: I420Buffer
+    /// For the next copy frame; nil until there is one.
+    private var spare: I420Buffer?
+
+    init(_ size: PixelSize) { picture = I420Buffer(size) }
+
+    /// These blocks were coded as they are on the canvas; all, if there is no map.
+    mutating func note(_ canvas: I420Frame, _ map: BlockMap?) {
+        let (columns, rows) = ((canvas.size.width + 15) / 16, (canvas.size.height + 15) / 16)
+        for row in 0..<rows {
+            var column = 0
+            while column < columns {
+                let first = column
+                while column < columns, map.map({ $0.blocks[row * columns + column] != 0 }) ?? true { column += 1 }
+                if column > first { copy(canvas, row, first * 16, min(column * 16, canvas.size.width) - first * 16) }
+                column += 1
+            }
+        }
+    }
+
+    private func copy(_ canvas: I420Frame, _ row: Int, _ x: Int, _ width: Int) {
+        for y in row * 16..<min(row * 16 + 16, canvas.size.height) {
+            memcpy(picture.y + y * picture.strideY + x, canvas.y + y * canvas.strideY + x, width)
+        }
+        for y in row * 8..<min(row * 8 + 8, canvas.size.height / 2) {
+            memcpy(picture.u + y * picture.strideC + x / 2, canvas.u + y * canvas.strideC + x / 2, width / 2)
+            memcpy(picture.v + y * picture.strideC + x / 2, canvas.v + y * canvas.strideC + x / 2, width / 2)
+        }
+    }
+
+    /// The viewers got this frame.
+    mutating func apply(_ frame: VP8CopyFrame) {
+        let target = spare ?? I420Buffer(picture.size)
+        frame.apply(to: picture.whole, into: target.whole)
+        spare = picture
+        picture = target
+    }
+
+    /// Whether a block of the canvas has the luma that lies at `vector` from it, inside the picture.
+    func hasLuma(of canvas: I420Frame, row: Int, column: Int, at vector: VP8MotionVector) -> Bool {
+        let size = picture.size
+        let (x, y) = (column * 16, row * 16)
+        let (width, height) = (min(16, size.width - x), min(16, size.height - y))
+        let (sourceX, sourceY) = (x + Int(vector.x), y + Int(vector.y))
+        // A whole macroblock is moved, and what lies outside the picture is not known.
+        guard sourceX >= 0, sourceY >= 0, sourceX + 16 <= size.width || vector.x == 0, sourceY + height <= size.height,
+            sourceY + 16 <= (size.height + 15) & ~15
+        else { return false }
+        for line in 0..<height
+        where memcmp(
+            canvas.y + (y + line) * canvas.strideY + x, picture.y + (sourceY + line) * picture.strideY + sourceX, width)
+            != 0
+        {
+            return false
+        }
+        return true
+    }
+
+    /// Whether a block's luma differs less from what lies at `vector` from it, inside the picture, than from what is there.
+    func isCloser(_ canvas: I420Frame, row: Int, column: Int, _ vector: VP8MotionVector) -> Bool {
+        let (x, y) = (column * 16, row * 16)
+        let (sourceX, sourceY) = (x + Int(vector.x), y + Int(vector.y))
+        guard x + 16 <= picture.size.width, y + 16 <= picture.size.height, sourceX >= 0, sourceY >= 0,
+            sourceX + 16 <= picture.size.width, sourceY + 16 <= picture.size.height
+        else { return false }
+        var (moved, still) = (0, 0)
+        for line in 0..<16 {
+            let here = canvas.y + (y + line) * canvas.strideY + x
+            moved += Self.difference(here, picture.y + (sourceY + line) * picture.strideY + sourceX)
+            still += Self.difference(here, picture.y + (y + line) * picture.strideY + x)
+        }
+        return moved < still
+    }
+
+    /// The sum of the absolute differences of 16 pixels.
+    private static func difference(_ a: UnsafePointer<UInt8>, _ b: UnsafePointer<UInt8>) -> Int {
+        let left = UnsafeRawPointer(a).loadUnaligned(as: SIMD16<UInt8>.self)
+        let right = UnsafeRawPointer(b).loadUnaligned(as: SIMD16<UInt8>.self)
+        let difference = pointwiseMax(left, right) &- pointwiseMin(left, right)
+        return Int(SIMD16<UInt16>(truncatingIfNeeded: difference).wrappedSum())
+    }
+
+    /// The sum of the squared differences between a block's chroma on the canvas and here.
+    func chromaError(_ canvas: I420Frame, row: Int, column: Int) -> Int {
+        let (x, y) = (column * 8, row * 8)
+        let (width, height) = (min(8, canvas.size.width / 2 - x), min(8, canvas.size.height / 2 - y))
+        var sum = 0
+        for (a, b) in [(canvas.u, picture.u), (canvas.v, picture.v)] {
+            for line in 0..<height {
+                let (mine, other) = (b + (y + line) * picture.strideC + x, a + (y + line) * canvas.strideC + x)
+                if memcmp(mine, other, width) == 0 { continue }
+                for index in 0..<width {
+                    let difference = Int(mine[index]) - Int(other[index])
+                    sum += difference * difference
+                }
+            }
+        }
+        return sum
+    }
+}
+
+extension I420Buffer {
+    /// With the padding to whole macroblocks.
+    fileprivate var whole: VP8Picture { VP8Picture(y: y, u: u, v: v, strideY: strideY, strideC: strideC) }
+}

@@ -1,0 +1,115 @@
+internal import MediaCore
+internal import VideoBitstream
+
+/// Plans copy frames: finds what has moved since the last base frame, and says which blocks that explains.
+struct CopyFramePlan {
+    private(set) var coded: CodedPicture
+    var frame: VP8CopyFrame
+    /// The blocks that have a vector and are as on the canvas after the frame.
+    private(set) var solved: BlockMap
+    /// The blocks that nothing explains.
+    private var remaining: BlockMap
+    private var detector = ScrollDetector()
+    /// Attempts that found nothing, and how many are left out because of them.
+    private var failures = 0
+    private var skips = 0
+
+    /// Less is coded as fast.
+    private static let leastBlocks = 48
+    private static let leastSolved = 32
+    private static let mostAreas = 3
+    private static let mostSkips = 3
+    /// Of the squared differences of a block's chroma: below it interpolation has left it as it should be, or soft.
+    private static let exactChroma = 2 * 128
+    private static let softChroma = 64 * 128
+
+    init(_ size: PixelSize) {
+        coded = CodedPicture(size)
+        frame = VP8CopyFrame(size)
+        solved = BlockMap(size)
+        remaining = solved
+    }
+
+    mutating func note(_ canvas: I420Frame, coded map: BlockMap?) { coded.note(canvas, map) }
+
+    /// Sets the vectors of `frame`.
+    /// - Parameter missing: the blocks that the viewers lack.
+    /// - Returns: whether it is worth a frame.
+    mutating func plan(_ canvas: I420Frame, missing: BlockMap) -> Bool {
+        guard missing.count >= Self.leastBlocks else { return false }
+        if skips > 0 {
+            skips -= 1
+            return false
+        }
+        frame.clear()
+        remaining.clear()
+        remaining.formUnion(missing)
+        var count = 0
+        for _ in 0..<Self.mostAreas {
+            guard let vector = detector.vector(from: coded.picture.frame, to: canvas, in: remaining) else { break }
+            let moved = move(by: vector, canvas)
+            count += moved
+            if moved < Self.leastSolved { break }
+        }
+        if count >= Self.leastSolved { count -= frame.restrict() }
+        guard count >= Self.leastSolved else {
+            failures = min(failures + 1, Self.mostSkips)
+            skips = failures
+            return false
+        }
+        failures = 0
+        return true
+    }
+
+    /// Gives the vector to the blocks that it explains, and to those that only lie between them: vectors like the neighbours' cost
+    /// next to nothing.
+    /// - Returns: how many blocks it explains.
+    private mutating func move(by vector: VP8MotionVector, _ canvas: I420Frame) -> Int {
+        var count = 0
+        let columns = frame.columns
+        for row in 0..<frame.rows {
+            for column in 0..<columns {
+                let index = row * columns + column
+                guard frame.vectors[index] == .zero else { continue }
+                let isMissing = remaining.blocks[index] != 0
+                let isBeside =
+                    column > 0 && frame.vectors[index - 1] == vector
+                    || row > 0 && frame.vectors[index - columns] == vector
+                guard isMissing || isBeside else { continue }
+                if coded.hasLuma(of: canvas, row: row, column: column, at: vector) {
+                    frame.vectors[index] = vector
+                    if isMissing { count += 1 }
+                    remaining.blocks[index] = 0
+                } else if isMissing, isBeside, coded.isCloser(canvas, row: row, column: column, vector) {
+                    // What is left to code is less, and it still is `remaining`.
+                    frame.vectors[index] = vector
+                }
+            }
+        }
+        return count
+    }
+
+    /// The viewers get `frame`. Sets `solved`.
+    /// - Parameters:
+    ///   - missing: the blocks that they lacked before, and what they lack now.
+    ///   - quality: moves with the content.
+    mutating func apply(_ canvas: I420Frame, missing: inout BlockMap, quality: inout BlockQualityMap?) {
+        coded.apply(frame)
+        quality?.noteMoved(frame.columns) { index in
+            let vector = frame.vectors[index]
+            return vector == .zero ? nil : (Int(vector.x), Int(vector.y))
+        }
+        solved.clear()
+        for index in frame.vectors.indices where frame.vectors[index] != .zero {
+            let (row, column) = (index / frame.columns, index % frame.columns)
+            let chroma = coded.chromaError(canvas, row: row, column: column)
+            if chroma > Self.softChroma || !coded.hasLuma(of: canvas, row: row, column: column, at: .zero) {
+                missing.blocks[index] = 1
+                continue
+            }
+            missing.blocks[index] = 0
+            solved.blocks[index] = 1
+            if chroma > Self.exactChroma { quality?.noteSoft(index) }
+        }
+    }
+}

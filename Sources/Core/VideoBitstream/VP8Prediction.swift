@@ -1,0 +1,84 @@
+internal import Glibc
+
+/// The planes of a picture that extends to whole macroblocks.
+public struct VP8Picture {
+    public let y: UnsafeMutablePointer<UInt8>
+    public let u: UnsafeMutablePointer<UInt8>
+    public let v: UnsafeMutablePointer<UInt8>
+    public let strideY: Int
+    public let strideC: Int
+
+    public init(
+        y: UnsafeMutablePointer<UInt8>, u: UnsafeMutablePointer<UInt8>, v: UnsafeMutablePointer<UInt8>, strideY: Int,
+        strideC: Int
+    ) {
+        self.y = y
+        self.u = u
+        self.v = v
+        self.strideY = strideY
+        self.strideC = strideC
+    }
+}
+
+extension VP8CopyFrame {
+    /// Makes what a decoder shows after the frame, bit for bit, in a stream of version 1 or 2 (bilinear interpolation of chroma, RFC
+    /// 6386 section 18.3). No vector may lead out of the picture.
+    public func apply(to source: VP8Picture, into target: VP8Picture) {
+        for row in 0..<rows {
+            var column = 0
+            while column < columns {
+                let vector = vectors[row * columns + column]
+                var end = column + 1
+                while end < columns, vectors[row * columns + end] == vector { end += 1 }
+                predict(source, target, row: row, columns: column..<end, vector)
+                column = end
+            }
+        }
+    }
+
+    private func predict(
+        _ source: VP8Picture, _ target: VP8Picture, row: Int, columns run: Range<Int>, _ vector: VP8MotionVector
+    ) {
+        let (x, y) = (run.lowerBound * 16 + Int(vector.x), row * 16 + Int(vector.y))
+        precondition(
+            x >= 0 && y >= 0 && x + run.count * 16 <= columns * 16 && y + 16 <= rows * 16,
+            "a vector leads out of the picture")
+        for line in 0..<16 {
+            memcpy(
+                target.y + (row * 16 + line) * target.strideY + run.lowerBound * 16,
+                source.y + (y + line) * source.strideY + x,
+                run.count * 16)
+        }
+        for (from, to) in [(source.u, target.u), (source.v, target.v)] {
+            let start = to + row * 8 * target.strideC + run.lowerBound * 8
+            for line in 0..<8 {
+                // An odd component leads a pixel away from the edge at least, so the neighbour is inside the picture.
+                let above = from + (y / 2 + line) * source.strideC + x / 2
+                let below = vector.y & 1 == 0 ? above : above + source.strideC
+                let out = start + line * target.strideC
+                switch (vector.x & 1, vector.y & 1) {
+                case (0, 0): memcpy(out, above, run.count * 8)
+                case (0, _): Self.average(above, below, out, run.count * 8)
+                default: Self.averageAcross(above, below, out, run.count * 8)
+                }
+            }
+        }
+    }
+
+    private static func average(_ a: UInt8, _ b: UInt8) -> UInt8 { UInt8((UInt16(a) &+ UInt16(b) &+ 1) >> 1) }
+
+    private static func average(
+        _ a: UnsafePointer<UInt8>, _ b: UnsafePointer<UInt8>, _ out: UnsafeMutablePointer<UInt8>, _ count: Int
+    ) {
+        for index in 0..<count { out[index] = average(a[index], b[index]) }
+    }
+
+    /// The average of right neighbours, and then of the two lines.
+    private static func averageAcross(
+        _ a: UnsafePointer<UInt8>, _ b: UnsafePointer<UInt8>, _ out: UnsafeMutablePointer<UInt8>, _ count: Int
+    ) {
+        for index in 0..<count {
+            out[index] = average(average(a[index], a[index + 1]), average(b[index], b[index + 1]))
+        }
+    }
+}
