@@ -9,7 +9,8 @@ struct CopyFramePlan {
     private(set) var solved: BlockMap
     /// The blocks that nothing explains.
     private var remaining: BlockMap
-    private var detector = ScrollDetector()
+    private var scrolls = ScrollDetector()
+    private var drags = DragDetector()
     /// Attempts that found nothing, and how many are left out because of them.
     private var failures = 0
     private var skips = 0
@@ -46,8 +47,15 @@ struct CopyFramePlan {
         remaining.formUnion(missing)
         var count = 0
         for _ in 0..<Self.mostAreas {
-            guard let vector = detector.vector(from: coded.picture.frame, to: canvas, in: remaining) else { break }
-            let moved = move(by: vector, canvas)
+            var moved = 0
+            if let vector = scrolls.vector(from: coded.picture.frame, to: canvas, in: remaining) {
+                moved = move(by: vector, canvas)
+            }
+            if moved < Self.leastSolved,
+                let vector = drags.vector(from: coded.picture.frame, to: canvas, in: remaining)
+            {
+                moved += move(by: vector, canvas)
+            }
             count += moved
             if moved < Self.leastSolved { break }
         }
@@ -86,6 +94,7 @@ struct CopyFramePlan {
                 }
             }
         }
+        frame.seed(vector)
         return count
     }
 

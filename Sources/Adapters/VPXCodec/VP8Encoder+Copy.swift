@@ -9,7 +9,7 @@ extension VP8Encoder {
         _ core: VP8EncoderCore, _ input: I420Frame, _ request: VideoEncodeRequest
     ) throws(CodecFailure) -> EncodedFrame? {
         // A frame names one buffer that it is stored in besides the last frame's.
-        guard !request.isRefinement, core.buffersOfLastFrame.count < 2 else { return nil }
+        guard usesCopyFrames, !request.isRefinement, core.buffersOfLastFrame.count < 2 else { return nil }
         guard copies?.plan(input, missing: base.missingBlocks) == true else { return nil }
         guard let bytes = try copies.map({ plan throws(CodecFailure) in try core.encode(plan.frame) }) else {
             return nil

@@ -11,6 +11,9 @@ public final class VP8Encoder: VideoEncoder {
     /// A change takes effect with the next frame.
     public var contentHint = ContentHint.text
 
+    /// Content that has moved is moved at the viewers too.
+    public var usesCopyFrames = true
+
     private let threads: Int
     private var core: VP8EncoderCore?
     var blockQuality: BlockQualityMap?

@@ -28,6 +28,31 @@ public struct VP8CopyFrame {
 
     public mutating func clear() { for index in vectors.indices { vectors[index] = .zero } }
 
+    /// Makes the blocks with a vector codable where it is longer than can be told at once: blocks above the first of them, which then
+    /// have wrong content, get parts of it.
+    public mutating func seed(_ vector: VP8MotionVector) {
+        let longest = max(abs(Int(vector.x)), abs(Int(vector.y)))
+        let steps = (longest + Self.longest - 1) / Self.longest
+        guard steps > 1 else { return }
+        // The rows above the first possible one stay.
+        for index in 0..<min(steps - 1, rows) * columns where vectors[index] == vector { vectors[index] = .zero }
+        guard let first = vectors.firstIndex(of: vector) else { return }
+        let (row, column) = (first / columns, first % columns)
+        for above in 1..<steps {
+            let part = VP8MotionVector(
+                x: Int(vector.x) * (steps - above) / steps & ~1, y: Int(vector.y) * (steps - above) / steps & ~1)
+            for left in 0...min(above, column) {
+                guard isInside(part, row: row - above, column: column - left) else { continue }
+                vectors[(row - above) * columns + column - left] = part
+            }
+        }
+    }
+
+    private func isInside(_ vector: VP8MotionVector, row: Int, column: Int) -> Bool {
+        let (x, y) = (column * 16 + Int(vector.x), row * 16 + Int(vector.y))
+        return x >= 0 && y >= 0 && x + 16 <= columns * 16 && y + 16 <= rows * 16
+    }
+
     /// Sets each vector to zero that cannot be coded where it stands: a component may differ from that of the best neighbour by 255
     /// pixels at most. The vectors of blocks before it decide what that is.
     /// - Returns: how many were set to zero.

@@ -1,0 +1,188 @@
+import Foundation
+import MediaCore
+import TestSupport
+import Testing
+import VPXCodec
+import VideoBitstream
+
+/// Copy frames of any vectors, in decoders that are not ours.
+@Suite struct CopyFrameBitstreamTests {
+    private static let size = PixelSize(width: 320, height: 192)
+
+    /// How the vectors of a frame are chosen.
+    enum Kind: Int, CaseIterable, Sendable {
+        /// For each block its own.
+        case any
+        /// One for most blocks.
+        case one
+        /// Some that alternate with blocks that rest, and go on to the right.
+        case few
+        /// Neighbours' vectors and their small changes.
+        case near
+    }
+
+    @Test(arguments: Kind.allCases)
+    func libvpxAndFFmpegShowWhatIsPredicted(kind: Kind) async throws {
+        var random = SeededGenerator(seed: UInt64(kind.rawValue) + 17)
+        let key = try Self.keyframe(&random)
+        let decoder = VP8Decoder()
+        let first = try #require(try key.withUnsafeBytes { try decoder.decode($0) })
+        var (before, after) = (Picture(Self.size), Picture(Self.size))
+        before.set(first)
+        var frame = VP8CopyFrame(Self.size)
+        var stream = [key]
+        var shown = [before.bytes]
+        var sizes = 0
+        var uncodable = 0
+        for _ in 0..<250 {
+            Self.choose(&frame, kind, &random)
+            uncodable += frame.restrict()
+            let bytes = frame.encode(version: 2)
+            frame.apply(to: before.planes, into: after.planes)
+            let decoded = try #require(try bytes.withUnsafeBytes { try decoder.decode($0) })
+            try #require(decoded.planes == after.bytes)
+            stream.append(bytes)
+            shown.append(after.bytes)
+            sizes += bytes.count
+            swap(&before, &after)
+        }
+        // Only vectors that are far from each other cannot be coded.
+        #expect((uncodable > 0) == (kind == .any))
+        #expect(kind != .one || sizes < 250 * 120)
+        try await Self.expectFFmpeg(stream, shown)
+    }
+
+    /// RFC 6386 section 9.1 and 9.7: what the frame's first bytes and bits say.
+    @Test(arguments: [[], [.golden], [.alternate], [.golden, .alternate]] as [Set<ReferenceSlot>])
+    func theFrameIsStoredWhereItSays(stored: Set<ReferenceSlot>) throws {
+        var random = SeededGenerator(seed: 3)
+        let encoder = VP8Encoder()
+        let canvas = Self.texture(&random)
+        var request = VideoEncodeRequest(bitrate: .kilobits(50_000))
+        request.allowsRecoveryFrames = true
+        let instant = MediaInstant(nanoseconds: 5_000_000_000)
+        let key = try #require(
+            try encoder.encode(canvas, changed: BlockMap(Self.size, filled: true), at: instant, request))
+        let number = key.references.number
+        let decoder = VP8Decoder()
+        let (before, after) = (Picture(Self.size), Picture(Self.size))
+        before.set(try #require(try decoder.decode(key.bytes)))
+        var frame = VP8CopyFrame(Self.size)
+        for index in frame.vectors.indices where index >= 2 * frame.columns {
+            frame.vectors[index] = VP8MotionVector(x: 0, y: -32)
+        }
+        #expect(frame.restrict() == 0)
+        frame.apply(to: before.planes, into: after.planes)
+        let bytes = frame.encode(version: 2, stored: stored)
+        #expect(bytes[0] & 1 == 1 && bytes[0] >> 1 & 7 == 2 && bytes[0] >> 4 & 1 == 1)
+        _ = try bytes.withUnsafeBytes { try decoder.decode($0) }
+        // A recovery frame that changes one block shows which picture the buffer holds. The encoder chooses golden.
+        request.recoveryReference = number
+        var changed = BlockMap(Self.size)
+        changed.insert(PixelRect(x: 0, y: 0, width: 16, height: 16))
+        let recovery = try #require(
+            try encoder.encode(canvas, changed: changed, at: instant + .milliseconds(33), request))
+        #expect(recovery.references.source?.slot == .golden)
+        let decoded = try #require(try decoder.decode(recovery.bytes)).planes
+        let expected = stored.contains(.golden) ? after.bytes : before.bytes
+        // All rows of blocks below the first.
+        let below = 16 * Self.size.width..<Self.size.width * Self.size.height
+        #expect(Array(decoded[below]) == Array(expected[below]))
+    }
+
+    private static func choose(_ frame: inout VP8CopyFrame, _ kind: Kind, _ random: inout SeededGenerator) {
+        let few = (0..<4).map { _ in
+            let isVertical = random.chance(40)
+            return VP8MotionVector(x: isVertical ? 0 : random.below(201) - 100, y: random.below(201) - 100)
+        }
+        for index in frame.vectors.indices {
+            var vector = VP8MotionVector.zero
+            switch kind {
+            case .any: vector = VP8MotionVector(x: random.below(601) - 300, y: random.below(361) - 180)
+            case .one: vector = random.chance(2) ? .zero : few[0]
+            case .few:
+                if index > 0, random.chance(85) {
+                    vector = frame.vectors[index - 1]
+                } else {
+                    vector = random.chance(30) ? .zero : few[random.below(4)]
+                }
+            case .near:
+                if index > 0 { vector = frame.vectors[index - 1] }
+                vector = VP8MotionVector(
+                    x: Int(vector.x) + random.below(5) - 2, y: Int(vector.y) + random.below(21) - 10)
+            }
+            let (x, y) = (index % frame.columns * 16 + Int(vector.x), index / frame.columns * 16 + Int(vector.y))
+            let isInside = x >= 0 && y >= 0 && x + 16 <= size.width && y + 16 <= size.height
+            frame.vectors[index] = isInside ? vector : .zero
+        }
+    }
+
+    private static func texture(_ random: inout SeededGenerator) -> I420Buffer {
+        let canvas = I420Buffer(size)
+        for row in 0..<size.height {
+            for column in 0..<size.width {
+                canvas.y[row * canvas.strideY + column] = UInt8(
+                    truncatingIfNeeded: (random.next() & 63) + UInt64(column * 7 + row * 3) & 127)
+            }
+        }
+        for row in 0..<size.height / 2 {
+            for column in 0..<size.width / 2 {
+                canvas.u[row * canvas.strideC + column] = UInt8(truncatingIfNeeded: random.next() & 127 + 64)
+                canvas.v[row * canvas.strideC + column] = UInt8(truncatingIfNeeded: random.next() & 127 + 64)
+            }
+        }
+        return canvas
+    }
+
+    private static func keyframe(_ random: inout SeededGenerator) throws -> [UInt8] {
+        let request = VideoEncodeRequest(bitrate: .kilobits(50_000))
+        let encoder = VP8Encoder()
+        let frame = try encoder.encode(
+            texture(&random), changed: BlockMap(size, filled: true), at: MediaInstant(nanoseconds: 5_000_000_000),
+            request)
+        // The bytes are the encoder's.
+        return try withExtendedLifetime(encoder) { Array(try #require(frame).bytes) }
+    }
+
+    /// Has ffmpeg's own decoder show the stream.
+    private static func expectFFmpeg(_ stream: [[UInt8]], _ shown: [[UInt8]]) async throws {
+        func littleEndian(_ value: Int, _ bytes: Int) -> [UInt8] { (0..<bytes).map { UInt8(value >> ($0 * 8) & 255) } }
+        var file = Array("DKIF".utf8) + littleEndian(0, 2) + littleEndian(32, 2) + Array("VP80".utf8)
+        file += littleEndian(size.width, 2) + littleEndian(size.height, 2) + littleEndian(30, 4) + littleEndian(1, 4)
+        file += littleEndian(stream.count, 4) + littleEndian(0, 4)
+        for (index, frame) in stream.enumerated() {
+            file += littleEndian(frame.count, 4) + littleEndian(index, 8) + frame
+        }
+        let folder = try TemporaryFolder()
+        let (input, output) = (folder.file("copies.ivf"), folder.file("copies.yuv"))
+        try Data(file).write(to: URL(fileURLWithPath: input))
+        try await EncodedStream.ffmpeg(
+            ["-c:v", "vp8", "-i", input, "-fps_mode", "passthrough", "-f", "rawvideo", "-pix_fmt", "yuv420p", output])
+        let decoded = try Data(contentsOf: URL(fileURLWithPath: output))
+        #expect(decoded == Data(shown.joined()))
+    }
+
+    /// Planes without padding, one behind another.
+    private final class Picture {
+        private let memory: UnsafeMutablePointer<UInt8>
+        private let size: PixelSize
+        private var count: Int { size.width * size.height * 3 / 2 }
+
+        init(_ size: PixelSize) {
+            self.size = size
+            memory = .allocate(capacity: size.width * size.height * 3 / 2)
+        }
+
+        deinit { memory.deallocate() }
+
+        func set(_ frame: I420Frame) { memory.update(from: frame.planes, count: count) }
+
+        var bytes: [UInt8] { Array(UnsafeBufferPointer(start: memory, count: count)) }
+        var planes: VP8Picture {
+            let pixels = size.width * size.height
+            return VP8Picture(
+                y: memory, u: memory + pixels, v: memory + pixels * 5 / 4, strideY: size.width,
+                strideC: size.width / 2)
+        }
+    }
+}
