@@ -60,6 +60,25 @@ struct VideoPipelineTests {
         await stage.stop()
         #expect(requests.with { $0 }.allSatisfy { !$0.isRefinement })
     }
+
+    /// The screen changes all the time, and yet the rest of a frame follows it at once, from the same canvas.
+    @Test func whatBelongsToAFrameFollowsItAtOnce() async throws {
+        let encoder = HalvingEncoder()
+        let requests = encoder.requests
+        let stage = ClockworkStage(ClockworkStage.makeClock(), encoder) { _, _ in }
+        stage.start()
+        stage.frames.wait { $0.count > 20 ? () : nil }
+        await stage.stop()
+        let frames = stage.frames.with { $0 }
+        for (index, isRefinement) in requests.with({ $0 }).enumerated() { #expect(isRefinement == (index % 2 == 1)) }
+        for index in stride(from: 1, to: frames.count, by: 2) {
+            let (half, rest) = (frames[index - 1].info, frames[index].info)
+            let distance = rest.captured - half.captured
+            #expect(distance >= .milliseconds(1) && distance < .milliseconds(8))
+            // The viewers have waited for both.
+            #expect(rest.changedSince == half.changedSince)
+        }
+    }
 }
 
 // SAFETY: `pipeline` is set before its thread starts; the rest is in Monitors.
@@ -160,6 +179,26 @@ private final class PlainEncoder: VideoEncoder {
     }
 
     func makeAnother() -> any VideoEncoder { PlainEncoder() }
+}
+
+/// Makes each change in two frames.
+private final class HalvingEncoder: VideoEncoder {
+    var contentHint = ContentHint.text
+    var unrefined: BlockMap? { nil }
+    private(set) var hasUncodedChanges = false
+    var continuesAtOnce: Bool { hasUncodedChanges }
+    let requests = Monitor<[Bool]>([])
+    private let plain = PlainEncoder()
+
+    func encode(
+        _ canvas: I420Buffer, changed: BlockMap, at instant: MediaInstant, _ request: VideoEncodeRequest
+    ) throws(CodecFailure) -> EncodedFrame? {
+        requests.change { $0.append(request.isRefinement) }
+        hasUncodedChanges = !request.isRefinement
+        return try plain.encode(canvas, changed: changed, at: instant, request)
+    }
+
+    func makeAnother() -> any VideoEncoder { HalvingEncoder() }
 }
 
 /// Takes 200 ms for a frame, and always has blocks to refine.

@@ -27,24 +27,23 @@ import VideoBitstream
         let key = try Self.keyframe(&random)
         let decoder = VP8Decoder()
         let first = try #require(try key.withUnsafeBytes { try decoder.decode($0) })
-        var (before, after) = (Picture(Self.size), Picture(Self.size))
-        before.set(first)
+        let (picture, scratch) = (Picture(Self.size), Picture(Self.size))
+        picture.set(first)
         var frame = VP8CopyFrame(Self.size)
         var stream = [key]
-        var shown = [before.bytes]
+        var shown = [picture.bytes]
         var sizes = 0
         var uncodable = 0
         for _ in 0..<250 {
             Self.choose(&frame, kind, &random)
             uncodable += frame.restrict()
             let bytes = frame.encode(version: 2)
-            frame.apply(to: before.planes, into: after.planes)
+            frame.apply(to: picture.planes, scratch: scratch.planes)
             let decoded = try #require(try bytes.withUnsafeBytes { try decoder.decode($0) })
-            try #require(decoded.planes == after.bytes)
+            try #require(decoded.planes == picture.bytes)
             stream.append(bytes)
-            shown.append(after.bytes)
+            shown.append(picture.bytes)
             sizes += bytes.count
-            swap(&before, &after)
         }
         // Only vectors that are far from each other cannot be coded.
         #expect((uncodable > 0) == (kind == .any))
@@ -65,14 +64,15 @@ import VideoBitstream
             try encoder.encode(canvas, changed: BlockMap(Self.size, filled: true), at: instant, request))
         let number = key.references.number
         let decoder = VP8Decoder()
-        let (before, after) = (Picture(Self.size), Picture(Self.size))
-        before.set(try #require(try decoder.decode(key.bytes)))
+        let (picture, scratch) = (Picture(Self.size), Picture(Self.size))
+        picture.set(try #require(try decoder.decode(key.bytes)))
         var frame = VP8CopyFrame(Self.size)
         for index in frame.vectors.indices where index >= 2 * frame.columns {
             frame.vectors[index] = VP8MotionVector(x: 0, y: -32)
         }
         #expect(frame.restrict() == 0)
-        frame.apply(to: before.planes, into: after.planes)
+        let before = picture.bytes
+        frame.apply(to: picture.planes, scratch: scratch.planes)
         let bytes = frame.encode(version: 2, stored: stored)
         #expect(bytes[0] & 1 == 1 && bytes[0] >> 1 & 7 == 2 && bytes[0] >> 4 & 1 == 1)
         _ = try bytes.withUnsafeBytes { try decoder.decode($0) }
@@ -84,7 +84,7 @@ import VideoBitstream
             try encoder.encode(canvas, changed: changed, at: instant + .milliseconds(33), request))
         #expect(recovery.references.source?.slot == .golden)
         let decoded = try #require(try decoder.decode(recovery.bytes)).planes
-        let expected = stored.contains(.golden) ? after.bytes : before.bytes
+        let expected = stored.contains(.golden) ? picture.bytes : before
         // All rows of blocks below the first.
         let below = 16 * Self.size.width..<Self.size.width * Self.size.height
         #expect(Array(decoded[below]) == Array(expected[below]))

@@ -4,9 +4,9 @@ internal import VideoBitstream
 
 /// The captured picture as the viewers have it, without what encoding lost: blocks that are not coded yet are as they were.
 struct CodedPicture {
-    private(set) var picture: I420Buffer
-    /// For the next copy frame; nil until there is one.
-    private var spare: I420Buffer?
+    let picture: I420Buffer
+    /// nil until there is a copy frame.
+    private var scratch: I420Buffer?
 
     init(_ size: PixelSize) { picture = I420Buffer(size) }
 
@@ -36,10 +36,9 @@ struct CodedPicture {
 
     /// The viewers got this frame.
     mutating func apply(_ frame: VP8CopyFrame) {
-        let target = spare ?? I420Buffer(picture.size)
-        frame.apply(to: picture.whole, into: target.whole)
-        spare = picture
-        picture = target
+        let scratch = scratch ?? I420Buffer(picture.size)
+        self.scratch = scratch
+        frame.apply(to: picture.whole, scratch: scratch.whole)
     }
 
     /// Whether a block of the canvas has the luma that lies at `vector` from it, inside the picture.

@@ -15,9 +15,9 @@ struct CopyFramePlan {
     private var failures = 0
     private var skips = 0
 
-    /// Less is coded as fast.
-    private static let leastBlocks = 48
-    private static let leastSolved = 32
+    /// Less libvpx codes as fast as a copy frame takes.
+    private static let leastBlocks = 96
+    private static let leastSolved = 64
     private static let mostAreas = 3
     private static let mostSkips = 3
     /// Of the squared differences of a block's chroma: below it interpolation has left it as it should be, or soft.

@@ -1,9 +1,9 @@
 internal import VideoBitstream
 
-/// The last frame before and after a copy frame, and the copy frame's bytes. The memory is allocated with the first one.
+/// A copy of libvpx's last frame, and the bytes of a copy frame. The memory is allocated with the first one.
 final class ReferenceCopies {
-    lazy var before = allocate()
-    lazy var after = allocate()
+    lazy var picture = allocate()
+    lazy var scratch = allocate()
     private let columns: Int
     private let rows: Int
     private var pictures: [UnsafeMutablePointer<UInt8>] = []

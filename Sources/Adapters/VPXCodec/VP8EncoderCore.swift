@@ -203,10 +203,10 @@ final class VP8EncoderCore {
     /// next call. The frame is stored in `buffersOfLastFrame` too.
     func encode(_ frame: VP8CopyFrame) throws(CodecFailure) -> UnsafeRawBufferPointer {
         let (width, height) = (UInt32(columns * 16), UInt32(rows * 16))
-        let read = cvpx_last_frame(context, 0, copies.before.y, width, height)
+        let read = cvpx_last_frame(context, 0, copies.picture.y, width, height)
         guard read == VPX_CODEC_OK else { throw .vpx(read, context, "read its last frame") }
-        frame.apply(to: copies.before, into: copies.after)
-        let written = cvpx_last_frame(context, 1, copies.after.y, width, height)
+        frame.apply(to: copies.picture, scratch: copies.scratch)
+        let written = cvpx_last_frame(context, 1, copies.picture.y, width, height)
         guard written == VPX_CODEC_OK else { throw .vpx(written, context, "replace its last frame") }
         return copies.keep(frame.encode(version: Self.version, stored: buffersOfLastFrame))
     }

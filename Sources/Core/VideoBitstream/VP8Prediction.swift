@@ -21,18 +21,37 @@ public struct VP8Picture {
 }
 
 extension VP8CopyFrame {
-    /// Makes what a decoder shows after the frame, bit for bit, in a stream of version 1 or 2 (bilinear interpolation of chroma, RFC
-    /// 6386 section 18.3). No vector may lead out of the picture.
-    public func apply(to source: VP8Picture, into target: VP8Picture) {
+    /// Makes what a decoder shows after the frame of what it showed before, bit for bit, in a stream of version 1 or 2 (bilinear
+    /// interpolation of chroma, RFC 6386 section 18.3). No vector may lead out of the picture.
+    /// - Parameter scratch: a picture of the same size, with any content.
+    public func apply(to picture: VP8Picture, scratch: VP8Picture) {
+        forEachRun { row, run, vector in predict(picture, scratch, row: row, columns: run, vector) }
+        forEachRun { row, run, _ in copy(scratch, picture, row: row, columns: run) }
+    }
+
+    /// Neighbours in a row with the same vector, unless that is zero.
+    private func forEachRun(_ body: (Int, Range<Int>, VP8MotionVector) -> Void) {
         for row in 0..<rows {
             var column = 0
             while column < columns {
                 let vector = vectors[row * columns + column]
                 var end = column + 1
                 while end < columns, vectors[row * columns + end] == vector { end += 1 }
-                predict(source, target, row: row, columns: column..<end, vector)
+                if vector != .zero { body(row, column..<end, vector) }
                 column = end
             }
+        }
+    }
+
+    private func copy(_ source: VP8Picture, _ target: VP8Picture, row: Int, columns run: Range<Int>) {
+        for line in row * 16..<row * 16 + 16 {
+            let x = run.lowerBound * 16
+            memcpy(target.y + line * target.strideY + x, source.y + line * source.strideY + x, run.count * 16)
+        }
+        for line in row * 8..<row * 8 + 8 {
+            let x = run.lowerBound * 8
+            memcpy(target.u + line * target.strideC + x, source.u + line * source.strideC + x, run.count * 8)
+            memcpy(target.v + line * target.strideC + x, source.v + line * source.strideC + x, run.count * 8)
         }
     }
 

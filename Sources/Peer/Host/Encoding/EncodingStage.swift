@@ -46,11 +46,9 @@ final class EncodingStage {
         encoding.encoder.contentHint = contentHint ?? encoding.activity.contentHint
         encodeOne(canvas, encoding, control, work, now)
         guard encoding.encoder.continuesAtOnce else { return }
-        // Later by a tick of RTP's clock at least, as frames are told apart by their time stamps.
-        let next = max(clock(), now + .microseconds(100))
-        encodeOne(
-            canvas, encoding, control,
-            Work(isRefinement: true, captured: max(work.captured + .microseconds(100), next)), next)
+        // Files count milliseconds.
+        let next = max(clock(), now + .milliseconds(1))
+        encodeOne(canvas, encoding, control, Work(isRefinement: true, captured: next), next)
     }
 
     private func encodeOne(
