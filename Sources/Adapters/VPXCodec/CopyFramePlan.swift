@@ -57,7 +57,7 @@ struct CopyFramePlan {
                 moved += move(by: vector, canvas)
             }
             count += moved
-            if moved < Self.leastSolved { break }
+            if moved < Self.leastSolved || remaining.count < Self.leastBlocks { break }
         }
         if count >= Self.leastSolved { count -= frame.restrict() }
         guard count >= Self.leastSolved else {

@@ -1,5 +1,3 @@
-internal import Glibc
-
 /// The planes of a picture that extends to whole macroblocks.
 public struct VP8Picture {
     public let y: UnsafeMutablePointer<UInt8>
@@ -46,12 +44,15 @@ extension VP8CopyFrame {
     private func copy(_ source: VP8Picture, _ target: VP8Picture, row: Int, columns run: Range<Int>) {
         for line in row * 16..<row * 16 + 16 {
             let x = run.lowerBound * 16
-            memcpy(target.y + line * target.strideY + x, source.y + line * source.strideY + x, run.count * 16)
+            (target.y + line * target.strideY + x).update(
+                from: source.y + line * source.strideY + x, count: run.count * 16)
         }
         for line in row * 8..<row * 8 + 8 {
             let x = run.lowerBound * 8
-            memcpy(target.u + line * target.strideC + x, source.u + line * source.strideC + x, run.count * 8)
-            memcpy(target.v + line * target.strideC + x, source.v + line * source.strideC + x, run.count * 8)
+            (target.u + line * target.strideC + x).update(
+                from: source.u + line * source.strideC + x, count: run.count * 8)
+            (target.v + line * target.strideC + x).update(
+                from: source.v + line * source.strideC + x, count: run.count * 8)
         }
     }
 
@@ -63,10 +64,8 @@ extension VP8CopyFrame {
             x >= 0 && y >= 0 && x + run.count * 16 <= columns * 16 && y + 16 <= rows * 16,
             "a vector leads out of the picture")
         for line in 0..<16 {
-            memcpy(
-                target.y + (row * 16 + line) * target.strideY + run.lowerBound * 16,
-                source.y + (y + line) * source.strideY + x,
-                run.count * 16)
+            (target.y + (row * 16 + line) * target.strideY + run.lowerBound * 16).update(
+                from: source.y + (y + line) * source.strideY + x, count: run.count * 16)
         }
         for (from, to) in [(source.u, target.u), (source.v, target.v)] {
             let start = to + row * 8 * target.strideC + run.lowerBound * 8
@@ -76,7 +75,7 @@ extension VP8CopyFrame {
                 let below = vector.y & 1 == 0 ? above : above + source.strideC
                 let out = start + line * target.strideC
                 switch (vector.x & 1, vector.y & 1) {
-                case (0, 0): memcpy(out, above, run.count * 8)
+                case (0, 0): out.update(from: above, count: run.count * 8)
                 case (0, _): Self.average(above, below, out, run.count * 8)
                 default: Self.averageAcross(above, below, out, run.count * 8)
                 }
