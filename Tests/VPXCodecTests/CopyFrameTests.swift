@@ -70,7 +70,6 @@ import VideoBitstream
             #expect(try Self.settle(pair, canvas) > 44)
         }
         // What libvpx needs alone depends on whether it finds the motion. Long ones it codes coarsely.
-        print("COPY", distance, bytes)
         #expect(distance < 18 || bytes[0] * (distance < 100 ? 2 : 1) < bytes[1])
         #expect(bytes[0] < bytes[1])
     }
@@ -102,7 +101,6 @@ import VideoBitstream
             bytes.append(sum / 18)
             #expect(try Self.settle(pair, canvas) > 44)
         }
-        print("COPY drag", bytes)
         #expect(bytes[0] * 2 < bytes[1])
     }
 
@@ -125,7 +123,6 @@ import VideoBitstream
                 }
             }
             let change = try Self.show(pair, canvas, changed)
-            print("COPY panes", change.sizes)
             if step > 1 { #expect(change.copies == 1 && change.sizes[0] < 350) }
         }
         #expect(try Self.settle(pair, canvas) > 44)
@@ -273,7 +270,6 @@ import VideoBitstream
             bytes.append(sum)
             #expect(try Self.settle(pair, canvas) > 44)
         }
-        print("COPY", deception, bytes)
         #expect(bytes[0] * 10 <= bytes[1] * 11)
     }
 
