@@ -61,6 +61,18 @@ struct VideoPipelineTests {
         #expect(requests.with { $0 }.allSatisfy { !$0.isRefinement })
     }
 
+    /// Nobody takes frames from the queue: what belongs to a refused frame does not follow it.
+    @Test func nothingFollowsARefusedFrame() async throws {
+        let encoder = HalvingEncoder()
+        let requests = encoder.requests
+        let stage = ClockworkStage(ClockworkStage.makeClock(), encoder, takesFrames: false) { _, _ in }
+        stage.start()
+        requests.wait { $0.count > 300 ? () : nil }
+        await stage.stop()
+        // The queue is full after some of them.
+        #expect(requests.with { !$0.suffix(150).contains(true) && $0.contains(true) })
+    }
+
     /// The screen changes all the time, and yet the rest of a frame follows it at once, from the same canvas.
     @Test func whatBelongsToAFrameFollowsItAtOnce() async throws {
         let encoder = HalvingEncoder()
@@ -100,7 +112,7 @@ private final class ClockworkStage: @unchecked Sendable {
     /// - Parameter body: called on the video thread after each frame, with the number of frames so far.
     init(
         _ clock: Monitor<MediaInstant> = makeClock(),
-        _ encoder: sending any VideoEncoder = PlainEncoder(),
+        _ encoder: sending any VideoEncoder = PlainEncoder(), takesFrames: Bool = true,
         _ body: @escaping @Sendable (ClockworkStage, Int) -> Void
     ) {
         self.clock = clock
@@ -110,6 +122,7 @@ private final class ClockworkStage: @unchecked Sendable {
             source: screen, encoder: encoder, limits: .init(framesPerSecond: 60, contentHint: .text),
             bitrate: .kilobits(5_000), frames: queues, clock: { Self.tick(clock) })
         take = { stage in
+            guard takesFrames else { return }
             queues.main.pop { _, info in
                 stage.frames.change { $0.append(Frame(info: info, made: clock.with { $0 })) }
             }

@@ -44,16 +44,16 @@ final class EncodingStage {
             encoding.activity.note(blocks: encoding.changed.count, of: encoding.changed.blocks.count, at: now)
         }
         encoding.encoder.contentHint = contentHint ?? encoding.activity.contentHint
-        encodeOne(canvas, encoding, control, work, now)
-        guard encoding.encoder.continuesAtOnce else { return }
+        guard encodeOne(canvas, encoding, control, work, now), encoding.encoder.continuesAtOnce else { return }
         // Files count milliseconds.
         let next = max(clock(), now + .milliseconds(1))
-        encodeOne(canvas, encoding, control, Work(isRefinement: true, captured: next), next)
+        _ = encodeOne(canvas, encoding, control, Work(isRefinement: true, captured: next), next)
     }
 
+    /// - Returns: whether there is a frame, and the viewers get it.
     private func encodeOne(
         _ canvas: I420Buffer, _ encoding: VideoEncoding, _ control: EncoderControl, _ work: Work, _ now: MediaInstant
-    ) {
+    ) -> Bool {
         encoding.lastFrame = now
         let isRest = encoding.encoder.hasUncodedChanges
         let frame: EncodedFrame?
@@ -64,19 +64,19 @@ final class EncodingStage {
             counters.with { $0.skipped += 1 }
             failed(SourceFailure(.unsupported, "the encoder gave up: \(error.message)"))
             controls.with { $0.isStopped = true }
-            return
+            return false
         }
         let spent = clock() - now
         guard let frame else {
             counters.with { $0.skipped += 1 }
-            return
+            return false
         }
         note(frame, encoding, now)
         let size = canvas.size
         counters.with {
             $0.note(frame, of: encoding.id, isRefinement: work.isRefinement && !isRest, spent: spent, size: size)
         }
-        queue(frame, encoding, work.captured)
+        return queue(frame, encoding, work.captured)
     }
 
     private func request(
@@ -114,18 +114,20 @@ final class EncodingStage {
         if frame.isKeyframe || frame.references.stored != nil { encoding.lastStored = now }
     }
 
-    private func queue(_ frame: EncodedFrame, _ encoding: VideoEncoding, _ captured: MediaInstant) {
+    /// - Returns: false if the queue is full.
+    private func queue(_ frame: EncodedFrame, _ encoding: VideoEncoding, _ captured: MediaInstant) -> Bool {
         let info = FrameInfo(
             of: frame.bytes, isKeyframe: frame.isKeyframe, encoding: encoding.id, layer: frame.layer,
             captured: captured,
             changedSince: encoding.changedSince, references: frame.references)
-        if frames[encoding.id].push(frame.bytes, info) {
-            if !encoding.encoder.hasUncodedChanges { encoding.changedSince = nil }
-            framesReady()
-        } else {
+        guard frames[encoding.id].push(frame.bytes, info) else {
             counters.with { $0.skipped += 1 }
             // The next frame would refer to a frame that no viewer received.
             if frame.layer == 0 { controls.with { $0[encoding.id].isKeyframeWanted = true } }
+            return false
         }
+        if !encoding.encoder.hasUncodedChanges { encoding.changedSince = nil }
+        framesReady()
+        return true
     }
 }

@@ -5,8 +5,9 @@ package import MediaEngine
 package struct FrameQueues: Sendable {
     package init() {}
 
-    let main = FrameQueue<FrameInfo>(capacity: 3, bytes: 65_536)
-    let low = FrameQueue<FrameInfo>(capacity: 3, bytes: 65_536)
+    // Three changes, each a copy frame and its rest.
+    let main = FrameQueue<FrameInfo>(capacity: 6, bytes: 65_536)
+    let low = FrameQueue<FrameInfo>(capacity: 6, bytes: 65_536)
 
     package subscript(encoding: EncodingID) -> FrameQueue<FrameInfo> { encoding == .main ? main : low }
 }
