@@ -9,6 +9,8 @@ final class CodecPair {
     var bitrate = Bitrate.kilobits(20_000)
     var byteBudget: Int?
     var separatesRegions = false
+    /// Valid until the next step.
+    private(set) var last: I420Frame?
     private(set) var now = MediaInstant(nanoseconds: 5_000_000_000)
 
     /// The result of a step; a step returns nil if the frame was dropped.
@@ -31,6 +33,7 @@ final class CodecPair {
         request.separatesRegions = separatesRegions
         guard let frame = try encoder.encode(canvas, changed: changed, at: now, request) else { return nil }
         let decoded = try #require(try decoder.decode(frame.bytes))
+        last = decoded
         return Step(frame: frame, decoded: decoded, bytes: Array(frame.bytes), owner: self)
     }
 }

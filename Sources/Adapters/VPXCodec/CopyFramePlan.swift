@@ -9,6 +9,8 @@ struct CopyFramePlan {
     private(set) var solved: BlockMap
     /// The blocks that nothing explains.
     private var remaining: BlockMap
+    /// The blocks that get wrong content on purpose.
+    private var seeds: [Int] = []
     private var scrolls = ScrollDetector()
     private var drags = DragDetector()
     /// Attempts that found nothing, and how many are left out because of them.
@@ -18,8 +20,12 @@ struct CopyFramePlan {
     /// Less libvpx codes as fast as a copy frame takes.
     private static let leastBlocks = 96
     private static let leastSolved = 64
+    /// So much of what is missing is explained, or the frame is not worth it.
+    private static let leastShare = 8
     private static let mostAreas = 3
-    private static let mostSkips = 3
+    private static let mostSkips = 7
+    /// libvpx has 16 bits for a vector in eighths of a pixel.
+    private static let longest = 4_000
     /// Of the squared differences of a block's chroma: below it interpolation has left it as it should be, or soft.
     private static let exactChroma = 2 * 128
     private static let softChroma = 64 * 128
@@ -34,17 +40,22 @@ struct CopyFramePlan {
     mutating func note(_ canvas: I420Frame, coded map: BlockMap?) { coded.note(canvas, map) }
 
     /// Sets the vectors of `frame`.
-    /// - Parameter missing: the blocks that the viewers lack.
+    /// - Parameters:
+    ///   - missing: the blocks that the viewers lack.
+    ///   - film: the blocks of a video, in which nothing is looked for; nil for none.
     /// - Returns: whether it is worth a frame.
-    mutating func plan(_ canvas: I420Frame, missing: BlockMap) -> Bool {
-        guard missing.count >= Self.leastBlocks else { return false }
+    mutating func plan(_ canvas: I420Frame, missing: BlockMap, film: BlockMap?) -> Bool {
+        remaining.clear()
+        remaining.formUnion(missing)
+        if let film { remaining.subtract(film) }
+        let all = remaining.count
+        guard all >= Self.leastBlocks else { return false }
         if skips > 0 {
             skips -= 1
             return false
         }
         frame.clear()
-        remaining.clear()
-        remaining.formUnion(missing)
+        seeds.removeAll(keepingCapacity: true)
         var count = 0
         for _ in 0..<Self.mostAreas {
             var moved = 0
@@ -60,7 +71,7 @@ struct CopyFramePlan {
             if moved < Self.leastSolved || remaining.count < Self.leastBlocks { break }
         }
         if count >= Self.leastSolved { count -= frame.restrict() }
-        guard count >= Self.leastSolved else {
+        guard count >= Self.leastSolved, count * Self.leastShare >= all else {
             failures = min(failures + 1, Self.mostSkips)
             skips = failures
             return false
@@ -73,6 +84,7 @@ struct CopyFramePlan {
     /// next to nothing.
     /// - Returns: how many blocks it explains.
     private mutating func move(by vector: VP8MotionVector, _ canvas: I420Frame) -> Int {
+        guard abs(Int(vector.x)) <= Self.longest, abs(Int(vector.y)) <= Self.longest else { return 0 }
         var count = 0
         let columns = frame.columns
         for row in 0..<frame.rows {
@@ -94,7 +106,7 @@ struct CopyFramePlan {
                 }
             }
         }
-        frame.seed(vector)
+        seeds += frame.seed(vector)
         return count
     }
 
@@ -119,6 +131,11 @@ struct CopyFramePlan {
             missing.blocks[index] = 0
             solved.blocks[index] = 1
             if chroma > Self.exactChroma { quality?.noteSoft(index) }
+        }
+        // They may come from the padding, which only the viewers know.
+        for index in seeds {
+            missing.blocks[index] = 1
+            solved.blocks[index] = 0
         }
     }
 }

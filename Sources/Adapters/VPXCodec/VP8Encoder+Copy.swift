@@ -7,11 +7,14 @@ extension VP8Encoder {
     /// - Returns: nil if little has moved.
     func encodeCopy(_ core: VP8EncoderCore, _ input: I420Frame, _ request: VideoEncodeRequest) -> EncodedFrame? {
         // A frame names one buffer that it is stored in besides the last frame's.
-        guard usesCopyFrames, !request.isRefinement, core.buffersOfLastFrame.count < 2 else { return nil }
-        guard copies?.plan(input, missing: base.missingBlocks) == true else { return nil }
+        guard !request.isRefinement, core.buffersOfLastFrame.count < 2 else { return nil }
+        // Viewers of layer 1 have seen more than the base layer has, and would see that go.
+        guard request.layering == nil || !base.hasUncodedChanges else { return nil }
+        let film = regions.motion.count > 0 ? regions.motion.blocks : nil
+        guard copies?.plan(input, missing: base.missingBlocks, film: film) == true else { return nil }
         guard let moved = copies?.frame, let bytes = try? core.encode(moved) else {
             // libvpx gives its buffers to nobody: all is coded as before.
-            usesCopyFrames = false
+            copies = nil
             return nil
         }
         var missing = base.missingBlocks
@@ -22,7 +25,9 @@ extension VP8Encoder {
         base.noteMoved(missing: missing)
         frame.references = longTermReferences.noteCopy(
             in: core.buffersOfLastFrame.first, missing: missing, blockQuality)
-        if missing.isEmpty { progressiveUpdate.end() } else { continuesAtOnce = true }
+        continuesAtOnce = !missing.isEmpty
+        // Bands of something that is about to change again are not worth going on with.
+        if missing.isEmpty || missing.count * 5 > missing.blocks.count * 2 { progressiveUpdate.end() }
         return frame
     }
 }

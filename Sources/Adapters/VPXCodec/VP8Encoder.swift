@@ -11,7 +11,7 @@ public final class VP8Encoder: VideoEncoder {
     /// A change takes effect with the next frame.
     public var contentHint = ContentHint.text
 
-    /// Content that has moved is moved at the viewers too.
+    /// Content that has moved is moved at the viewers too. Set before the first frame.
     public var usesCopyFrames = true
 
     private let threads: Int
@@ -42,7 +42,11 @@ public final class VP8Encoder: VideoEncoder {
 
     public var hasUncodedChanges: Bool { base.hasUncodedChanges && core?.isFresh == false }
 
-    public func makeAnother() -> any VideoEncoder { VP8Encoder(threads: threads) }
+    public func makeAnother() -> any VideoEncoder {
+        let other = VP8Encoder(threads: threads)
+        other.usesCopyFrames = usesCopyFrames
+        return other
+    }
 
     public func encode(
         _ canvas: I420Buffer, changed: BlockMap, at instant: MediaInstant, _ request: VideoEncodeRequest
@@ -97,7 +101,7 @@ public final class VP8Encoder: VideoEncoder {
         active = BlockMap(size)
         base.restart(size)
         regions.restart(size)
-        copies = CopyFramePlan(size)
+        copies = usesCopyFrames ? CopyFramePlan(size) : nil
         progressiveUpdate.end()
         longTermReferences = LongTermReferences(size, next: longTermReferences.nextNumber)
         return new

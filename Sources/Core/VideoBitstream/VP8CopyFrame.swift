@@ -30,22 +30,28 @@ public struct VP8CopyFrame {
 
     /// Makes the blocks with a vector codable where it is longer than can be told at once: blocks above the first of them, which then
     /// have wrong content, get parts of it.
-    public mutating func seed(_ vector: VP8MotionVector) {
+    /// - Returns: those blocks.
+    public mutating func seed(_ vector: VP8MotionVector) -> [Int] {
         let longest = max(abs(Int(vector.x)), abs(Int(vector.y)))
-        let steps = (longest + Self.longest - 1) / Self.longest
-        guard steps > 1 else { return }
+        // Parts are rounded by less than 2 pixels.
+        let steps = (longest + Self.longest - 2) / (Self.longest - 1)
+        guard longest > Self.longest else { return [] }
         // The rows above the first possible one stay.
         for index in 0..<min(steps - 1, rows) * columns where vectors[index] == vector { vectors[index] = .zero }
-        guard let first = vectors.firstIndex(of: vector) else { return }
+        guard let first = vectors.firstIndex(of: vector) else { return [] }
+        var seeds: [Int] = []
         let (row, column) = (first / columns, first % columns)
         for above in 1..<steps {
             let part = VP8MotionVector(
-                x: Int(vector.x) * (steps - above) / steps & ~1, y: Int(vector.y) * (steps - above) / steps & ~1)
+                x: Int(vector.x) * (steps - above) / steps / 2 * 2, y: Int(vector.y) * (steps - above) / steps / 2 * 2)
             for left in 0...min(above, column) {
                 guard isInside(part, row: row - above, column: column - left) else { continue }
-                vectors[(row - above) * columns + column - left] = part
+                let index = (row - above) * columns + column - left
+                vectors[index] = part
+                seeds.append(index)
             }
         }
+        return seeds
     }
 
     private func isInside(_ vector: VP8MotionVector, row: Int, column: Int) -> Bool {

@@ -44,6 +44,7 @@ final class EncodingStage {
             encoding.activity.note(blocks: encoding.changed.count, of: encoding.changed.blocks.count, at: now)
         }
         encoding.encoder.contentHint = contentHint ?? encoding.activity.contentHint
+        encoding.lastFrame = now
         guard encodeOne(canvas, encoding, control, work, now), encoding.encoder.continuesAtOnce else { return }
         // Files count milliseconds.
         let next = max(clock(), now + .milliseconds(1))
@@ -54,7 +55,6 @@ final class EncodingStage {
     private func encodeOne(
         _ canvas: I420Buffer, _ encoding: VideoEncoding, _ control: EncoderControl, _ work: Work, _ now: MediaInstant
     ) -> Bool {
-        encoding.lastFrame = now
         let isRest = encoding.encoder.hasUncodedChanges
         let frame: EncodedFrame?
         do throws(CodecFailure) {
