@@ -351,7 +351,7 @@ let package = Package(
                 "Signaling", "TestSupport", "Crypto", "Logging", "HummingbirdCore", "NIOSSL", "NIOCore", "NIOPosix",
                 "NIOHTTP1", "HTTPTypes",
             ]),
-        tests("SimulationTests", ["MediaCore", "RTPWire", "MediaEngine", "TestSupport"]),
+        tests("SimulationTests", ["MediaCore", "RTPWire", "VideoBitstream", "MediaEngine", "TestSupport"]),
         tests("TestSourceTests", ["MediaCore", "TestSource"]),
         tests("VPXCodecTests", ["MediaCore", "RTPWire", "VideoBitstream", "VPXCodec", "TestSupport"]),
         tests(

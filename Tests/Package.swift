@@ -15,6 +15,7 @@ let mediaCore = Target.Dependency.product(name: "MediaCore", package: "Core")
 let identifiers = Target.Dependency.product(name: "Identifiers", package: "Core")
 let wire = Target.Dependency.product(name: "RTPWire", package: "Core")
 let descriptions = Target.Dependency.product(name: "SessionDescription", package: "Core")
+let bitstream = Target.Dependency.product(name: "VideoBitstream", package: "Core")
 let engine = Target.Dependency.product(name: "MediaEngine", package: "Core")
 let peers = Target.Dependency.product(name: "PeerEngine", package: "Core")
 let matroska = Target.Dependency.product(name: "Matroska", package: "Core")
@@ -32,7 +33,7 @@ let package = Package(
         tests("IdentifiersTests", [identifiers]),
         tests("RTPWireTests", [mediaCore, wire, support]),
         tests("MediaEngineTests", [mediaCore, wire, engine]),
-        tests("SimulationTests", [mediaCore, wire, engine, support]),
+        tests("SimulationTests", [mediaCore, wire, bitstream, engine, support]),
         tests("SessionDescriptionTests", [mediaCore, wire, descriptions, support]),
         tests("PeerEngineTests", [mediaCore, identifiers, descriptions, peers, support]),
         tests("MatroskaTests", [mediaCore, matroska, support]),

@@ -10,8 +10,9 @@ extension InteropTests {
     @Suite struct CopyFramePlaybackTests {
         private static let size = PixelSize(width: 320, height: 240)
 
-        /// A page that scrolls up and down by any distance, and a window that is dragged over it. Each frame's picture in Chromium is
-        /// that of libvpx. Firefox hands out pictures in RGB: the luma of the last one, to which all before it lead, is that of libvpx.
+        /// A page that scrolls up and down by any distance, and a window that is dragged over it. Each frame's picture
+        /// in Chromium is that of libvpx. Firefox hands out pictures in RGB: the luma of the last one, to which all
+        /// before it lead, is that of libvpx.
         @Test(arguments: Browser.Kind.allCases)
         func browsersShowCopyFramesBitForBit(kind: Browser.Kind) async throws {
             let folder = try TemporaryFolder()
@@ -19,7 +20,8 @@ extension InteropTests {
             #expect(copies > 300)
             let list = frames.map { "\"\(Data($0).base64EncodedString())\"" }.joined(separator: ",")
             let page =
-                "<!DOCTYPE html><title>copies</title><script>const frames = [\(list)]; const luma = \"\(Data(luma).base64EncodedString())\";\n\(Self.script)</script>"
+                "<!DOCTYPE html><title>copies</title><script>const frames = [\(list)]; "
+                + "const luma = \"\(Data(luma).base64EncodedString())\";\n\(Self.script)</script>"
             let file = folder.file("copies.html")
             try Data(page.utf8).write(to: URL(fileURLWithPath: file))
             try await Browser.with(kind) { browser in
@@ -35,7 +37,8 @@ extension InteropTests {
             }
         }
 
-        /// The sum of the 32-bit words of Y, U and V, each before it multiplied by 31; of BGRX the mean error of the last frame's luma.
+        /// The sum of the 32-bit words of Y, U and V, each before it multiplied by 31; of BGRX the mean error of the
+        /// last frame's luma.
         private static let script = """
             let errorOfLuma = null
             async function sum(frame) {

@@ -1,6 +1,7 @@
 import Glibc
 import MediaCore
 import RTPWire
+import VideoBitstream
 
 /// Makes frames with a valid VP8 header, whose content follows from number and length, so that damage is detected.
 struct SimulatedFrames {

@@ -165,7 +165,8 @@ import VideoBitstream
         #expect(worst < 16)
     }
 
-    /// Sizes that are no whole blocks: nothing but the picture moves, and no block differs from the canvas by more than quantizers leave.
+    /// Sizes that are no whole blocks: nothing but the picture moves, and no block differs from the canvas by more than
+    /// quantizers leave.
     @Test(arguments: [PixelSize(width: 330, height: 200), PixelSize(width: 806, height: 600)])
     func picturesOfAnySizeScrollAndMove(size: PixelSize) throws {
         var random = SeededGenerator(seed: 31)

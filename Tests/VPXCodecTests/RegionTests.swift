@@ -79,7 +79,8 @@ import Testing
         var largest: Int
     }
 
-    /// At 1.5 Mbit/s. Without regions the similarity was 0.89 after a new page and after typing, and 0.84 after scrolling.
+    /// At 1.5 Mbit/s. Without regions the similarity was 0.89 after a new page and after typing, and 0.84 after
+    /// scrolling.
     @Test func textIsSharpTwoSecondsAfterItsLastChangeWhileAVideoPlays() throws {
         let session = Session(separatesRegions: true)
         try session.step()

@@ -2,6 +2,7 @@ import MediaCore
 import RTPWire
 import Testing
 import VPXCodec
+import VideoBitstream
 
 /// Skip frames, which repeat the last frame and are made without an encoder, between frames of an encoder.
 @Suite struct SkipFrameTests {

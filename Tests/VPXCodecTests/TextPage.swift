@@ -27,8 +27,8 @@ enum TextPage {
     }
 }
 
-/// A page of text with smooth edges, as desktops draw it: strokes of a pixel and a half at any place within pixels, in the luma of
-/// one of two colours or between them. It repeats after its lines of 18 pixels.
+/// A page of text with smooth edges, as desktops draw it: strokes of a pixel and a half at any place within pixels, in
+/// the luma of one of two colours or between them. It repeats after its lines of 18 pixels.
 struct SmoothText {
     private static let lineHeight = 18
     private let lines: Int

@@ -2,7 +2,8 @@ internal import Glibc
 internal import MediaCore
 internal import VideoBitstream
 
-/// The captured picture as the viewers have it, without what encoding lost: blocks that are not coded yet are as they were.
+/// The captured picture as the viewers have it, without what encoding lost: blocks that are not coded yet are as they
+/// were.
 struct CodedPicture {
     let picture: I420Buffer
     /// nil until there is a copy frame.
@@ -61,7 +62,8 @@ struct CodedPicture {
         return true
     }
 
-    /// Whether a block's luma differs less from what lies at `vector` from it, inside the picture, than from what is there.
+    /// Whether a block's luma differs less from what lies at `vector` from it, inside the picture, than from what is
+    /// there.
     func isCloser(_ canvas: I420Frame, row: Int, column: Int, _ vector: VP8MotionVector) -> Bool {
         let (x, y) = (column * 16, row * 16)
         let (sourceX, sourceY) = (x + Int(vector.x), y + Int(vector.y))

@@ -4,10 +4,8 @@ internal import VideoBitstream
 /// Plans copy frames: finds what has moved since the last base frame, and says which blocks that explains.
 struct CopyFramePlan {
     private(set) var coded: CodedPicture
-    var frame: VP8CopyFrame
-    /// The blocks that have a vector and are as on the canvas after the frame.
-    private(set) var solved: BlockMap
-    /// The blocks that nothing explains.
+    private(set) var frame: VP8CopyFrame
+    /// The blocks that nothing explains: with a vector they are closer to the canvas, and not as it is.
     private var remaining: BlockMap
     /// The blocks that get wrong content on purpose.
     private var seeds: [Int] = []
@@ -33,8 +31,7 @@ struct CopyFramePlan {
     init(_ size: PixelSize) {
         coded = CodedPicture(size)
         frame = VP8CopyFrame(size)
-        solved = BlockMap(size)
-        remaining = solved
+        remaining = BlockMap(size)
     }
 
     mutating func note(_ canvas: I420Frame, coded map: BlockMap?) { coded.note(canvas, map) }
@@ -80,8 +77,8 @@ struct CopyFramePlan {
         return true
     }
 
-    /// Gives the vector to the blocks that it explains, and to those that only lie between them: vectors like the neighbours' cost
-    /// next to nothing.
+    /// Gives the vector to the blocks that it explains, and to those that only lie between them: vectors like the
+    /// neighbours' cost next to nothing.
     /// - Returns: how many blocks it explains.
     private mutating func move(by vector: VP8MotionVector, _ canvas: I420Frame) -> Int {
         guard abs(Int(vector.x)) <= Self.longest, abs(Int(vector.y)) <= Self.longest else { return 0 }
@@ -110,7 +107,7 @@ struct CopyFramePlan {
         return count
     }
 
-    /// The viewers get `frame`. Sets `solved`.
+    /// The viewers get `frame`.
     /// - Parameters:
     ///   - missing: the blocks that they lacked before, and what they lack now.
     ///   - quality: moves with the content.
@@ -120,22 +117,17 @@ struct CopyFramePlan {
             let vector = frame.vectors[index]
             return vector == .zero ? nil : (Int(vector.x), Int(vector.y))
         }
-        solved.clear()
         for index in frame.vectors.indices where frame.vectors[index] != .zero {
-            let (row, column) = (index / frame.columns, index % frame.columns)
-            let chroma = coded.chromaError(canvas, row: row, column: column)
-            if chroma > Self.softChroma || !coded.hasLuma(of: canvas, row: row, column: column, at: .zero) {
+            missing.blocks[index] = remaining.blocks[index]
+            guard remaining.blocks[index] == 0 else { continue }
+            let chroma = coded.chromaError(canvas, row: index / frame.columns, column: index % frame.columns)
+            if chroma > Self.softChroma {
                 missing.blocks[index] = 1
-                continue
+            } else if chroma > Self.exactChroma {
+                quality?.noteSoft(index)
             }
-            missing.blocks[index] = 0
-            solved.blocks[index] = 1
-            if chroma > Self.exactChroma { quality?.noteSoft(index) }
         }
-        // They may come from the padding, which only the viewers know.
-        for index in seeds {
-            missing.blocks[index] = 1
-            solved.blocks[index] = 0
-        }
+        // Their content is wrong, and may come from the padding, which only the viewers know.
+        for index in seeds { missing.blocks[index] = 1 }
     }
 }

@@ -1,8 +1,9 @@
 internal import MediaCore
 internal import VideoBitstream
 
-/// Finds in which direction and how far content has moved, by anchors: places whose pixels have a certain hash, wherever they lie, as one
-/// of 64 has. Anchors that are equal in eight lines and occur once vote for the vector between them.
+/// Finds in which direction and how far content has moved, by anchors: places whose pixels have a certain hash,
+/// wherever they lie, as one of 64 has. Anchors that are equal in eight lines and occur once vote for the vector
+/// between them.
 struct DragDetector {
     private struct Anchor {
         var hash: UInt64 = 0

@@ -1,7 +1,8 @@
 internal import MediaCore
 internal import VideoBitstream
 
-/// Finds by how many lines content has moved up or down: segments of lines that are equal vote for the distance between them.
+/// Finds by how many lines content has moved up or down: segments of lines that are equal vote for the distance between
+/// them.
 struct ScrollDetector {
     /// In pixels; a multiple of the size of a block.
     private static let segment = 64
@@ -44,7 +45,8 @@ struct ScrollDetector {
         return VP8MotionVector(x: 0, y: best - height)
     }
 
-    /// The columns of segments with most blocks of the map, and their rows of blocks from the first to the last of them.
+    /// The columns of segments with most blocks of the map, and their rows of blocks from the first to the last of
+    /// them.
     private func columns(of map: BlockMap) -> [(column: Int, rows: Range<Int>)] {
         let width = Self.segment / 16
         var found: [(column: Int, rows: Range<Int>, blocks: Int)] = []

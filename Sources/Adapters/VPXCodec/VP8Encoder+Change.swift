@@ -122,7 +122,7 @@ extension VP8Encoder {
             quantizer: change.quantizer, isKeyframe: false, search: change.search, isDisposable: true,
             refreshesEntropy: plan.refreshesEntropy)
         guard var frame = try core.encode(input, active: active, at: instant, settings) else { return nil }
-        spend(frame)
+        spend(frame, input)
         frame.references = longTermReferences.noteDisposable()
         base.recordLayer1()
         noteChange(change, frame, bitrate, at: instant)

@@ -162,8 +162,7 @@ extension VP8Encoder {
         let made = try core.encode(
             input, active: active, segments: regions.segments, at: instant, settings)
         guard var frame = made else { return nil }
-        spend(frame)
-        copies?.note(input, coded: active)
+        spend(frame, input)
         if plan.film != nil || regions.film.isEmpty { regions.lastFilm = instant }
         if plan.film != nil { blockQuality?.noteEncoded(regions.film, quantizer: quantizer) }
         blockQuality?.noteEncoded(regions.text, quantizer: plan.text.quantizer)

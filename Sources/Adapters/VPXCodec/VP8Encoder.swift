@@ -121,8 +121,7 @@ public final class VP8Encoder: VideoEncoder {
             in: budget.range(content, isKeyframe: true), at: instant)
         let settings = VP8FrameSettings(quantizer: quantizer, isKeyframe: true, search: content.search)
         guard var frame = try core.encode(input, active: nil, at: instant, settings) else { return nil }
-        spend(frame)
-        copies?.note(input, coded: nil)
+        spend(frame, input, isWhole: true)
         blockQuality?.noteKeyframe(quantizer: frame.quantizer)
         frame.references = longTermReferences.noteKeyframe(blockQuality)
         sizePredictor.learn(
@@ -150,8 +149,7 @@ public final class VP8Encoder: VideoEncoder {
             quantizer: quantizer, isKeyframe: false, search: content.search, source: source, stored: plan.stored,
             refreshesEntropy: false)
         guard var frame = try core.encode(input, active: active, at: instant, settings) else { return nil }
-        spend(frame)
-        copies?.note(input, coded: nil)
+        spend(frame, input, isWhole: true)
         blockQuality?.restore(longTermReferences.quantizers(of: source))
         blockQuality?.noteEncoded(active, quantizer: frame.quantizer)
         frame.references = longTermReferences.note(plan, blockQuality)
@@ -167,8 +165,7 @@ public final class VP8Encoder: VideoEncoder {
             quantizer: quantizer, isKeyframe: false, search: search, stored: plan.stored,
             refreshesEntropy: plan.refreshesEntropy)
         guard var frame = try core.encode(input, active: active, at: instant, settings) else { return nil }
-        spend(frame)
-        copies?.note(input, coded: active)
+        spend(frame, input)
         blockQuality?.noteEncoded(active, quantizer: frame.quantizer)
         frame.references = longTermReferences.note(plan, blockQuality)
         return frame
@@ -176,11 +173,13 @@ public final class VP8Encoder: VideoEncoder {
 
     /// Charges a frame to the budgets. A base frame counts for both layers and brings the base the blocks in `active`;
     /// a key frame brings all.
-    func spend(_ frame: EncodedFrame) {
+    /// - Parameter isWhole: the viewers have the whole canvas after it, except for what the base still lacks.
+    func spend(_ frame: EncodedFrame, _ input: I420Frame, isWhole: Bool = false) {
         bucket.spend(frame.bytes.count)
         guard frame.layer == 0 else { return }
         base.bucket.spend(frame.bytes.count)
         if frame.isKeyframe { base.noteKeyframe() } else { base.noteEncoded(active) }
+        copies?.note(input, coded: isWhole ? nil : active)
         if !base.hasUncodedChanges { progressiveUpdate.end() }
     }
 

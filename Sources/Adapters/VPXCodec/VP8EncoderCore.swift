@@ -63,7 +63,7 @@ final class VP8EncoderCore {
     private let context: UnsafeMutablePointer<vpx_codec_ctx_t>
     private var configuration: vpx_codec_enc_cfg_t
     /// RFC 6386 section 9.1.
-    private static let version = 2
+    private static let version: UInt8 = 2
     private let all: [UInt8]
     private let columns: Int
     private let rows: Int
@@ -199,8 +199,8 @@ final class VP8EncoderCore {
         }
     }
 
-    /// Makes a frame that only moves content, and has libvpx go on from what the viewers see after it. Its bytes are valid until the
-    /// next call. The frame is stored in `buffersOfLastFrame` too.
+    /// Makes a frame that only moves content, and has libvpx go on from what the viewers see after it. Its bytes are
+    /// valid until the next call. The frame is stored in `buffersOfLastFrame` too.
     func encode(_ frame: VP8CopyFrame) throws(CodecFailure) -> UnsafeRawBufferPointer {
         let (width, height) = (UInt32(columns * 16), UInt32(rows * 16))
         let read = cvpx_last_frame(context, 0, copies.picture.y, width, height)

@@ -47,19 +47,15 @@ public struct BlockQualityMap: Sendable {
     /// These blocks were encoded with this quantizer.
     public mutating func noteEncoded(_ encoded: BlockMap, quantizer: Int) {
         precondition(encoded.blocks.count == quantizers.count, "a map of another size")
-        let isUnrefined = quantizer > sharpQuantizer
-        for i in quantizers.indices where encoded.blocks[i] != 0 {
-            quantizers[i] = UInt8(clamping: quantizer)
-            guard (unrefined.blocks[i] != 0) != isUnrefined else { continue }
-            unrefined.blocks[i] = isUnrefined ? 1 : 0
-            unrefinedCount += isUnrefined ? 1 : -1
-        }
+        let quantizer = UInt8(clamping: quantizer)
+        for i in quantizers.indices where encoded.blocks[i] != 0 { note(i, quantizer: quantizer) }
     }
 
     /// The content of blocks was moved: each gets the quantizer of the worst block that it comes from.
     /// - Parameters:
     ///   - columns: of blocks.
-    ///   - vector: of a block, in pixels, from where its content is to where it was, inside the picture; nil if it stays.
+    ///   - vector: of a block, in pixels, from where its content is to where it was, inside the picture; nil if it
+    ///     stays.
     public mutating func noteMoved(_ columns: Int, vector: (Int) -> (x: Int, y: Int)?) {
         let old = quantizers
         let rows = old.count / columns

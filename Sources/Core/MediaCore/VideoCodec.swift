@@ -172,8 +172,8 @@ public protocol VideoEncoder: AnyObject {
     /// `isRefinement` and without changes continues.
     var hasUncodedChanges: Bool { get }
 
-    /// The last frame was made to be followed at once: `encode` with `isRefinement` and without changes, from the same canvas,
-    /// makes the rest of it.
+    /// The last frame was made to be followed at once: `encode` with `isRefinement` and without changes, from the same
+    /// canvas, makes the rest of it.
     var continuesAtOnce: Bool { get }
 
     /// Makes a new encoder of the same kind, which has encoded nothing yet.

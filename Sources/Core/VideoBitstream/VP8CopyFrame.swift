@@ -1,8 +1,10 @@
 public import MediaCore
 
-/// A VP8 inter frame that only moves content: each macroblock has a vector of whole pixels into the last frame, and no coefficients.
+/// A VP8 inter frame that only moves content: each macroblock has a vector of whole pixels into the last frame, and no
+/// coefficients.
 ///
-/// It has no loop filter, changes no probability of later frames, and needs to know none of earlier ones (RFC 6386 section 9).
+/// It has no loop filter, changes no probability of later frames, and needs to know none of earlier ones (RFC 6386
+/// section 9).
 public struct VP8CopyFrame {
     public let columns: Int
     public let rows: Int
@@ -28,8 +30,8 @@ public struct VP8CopyFrame {
 
     public mutating func clear() { for index in vectors.indices { vectors[index] = .zero } }
 
-    /// Makes the blocks with a vector codable where it is longer than can be told at once: blocks above the first of them, which then
-    /// have wrong content, get parts of it.
+    /// Makes the blocks with a vector codable where it is longer than can be told at once: blocks above the first of
+    /// them, which then have wrong content, get parts of it.
     /// - Returns: those blocks.
     public mutating func seed(_ vector: VP8MotionVector) -> [Int] {
         let longest = max(abs(Int(vector.x)), abs(Int(vector.y)))
@@ -59,8 +61,8 @@ public struct VP8CopyFrame {
         return x >= 0 && y >= 0 && x + 16 <= columns * 16 && y + 16 <= rows * 16
     }
 
-    /// Sets each vector to zero that cannot be coded where it stands: a component may differ from that of the best neighbour by 255
-    /// pixels at most. The vectors of blocks before it decide what that is.
+    /// Sets each vector to zero that cannot be coded where it stands: a component may differ from that of the best
+    /// neighbour by 255 pixels at most. The vectors of blocks before it decide what that is.
     /// - Returns: how many were set to zero.
     public mutating func restrict() -> Int {
         var count = 0
@@ -99,48 +101,13 @@ public struct VP8CopyFrame {
     /// - Parameters:
     ///   - version: of the stream, 0...3 (RFC 6386 section 9.1).
     ///   - stored: golden and alternate buffers that get the frame besides the last frame's.
-    public func encode(version: Int, stored: Set<ReferenceSlot> = []) -> [UInt8] {
+    public func encode(version: UInt8, stored: Set<ReferenceSlot> = []) -> [UInt8] {
         var encoder = VP8BoolEncoder()
-        writeHeader(&encoder, stored)
+        encoder.writeHeader(refreshesLast: true, stored: stored)
         let probabilities = writeVectorProbabilities(&encoder)
         for index in modes.indices { writeMacroblock(&encoder, index, probabilities) }
-        encoder.finish()
-        let partition = encoder.bytes.count
-        let tag = 1 | version << 1 | 1 << 4 | partition << 5
-        let bytes = [UInt8(tag & 255), UInt8(tag >> 8 & 255), UInt8(tag >> 16 & 255)]
-        // FFmpeg's decoder refuses a frame without a byte of coefficients.
-        return bytes + encoder.bytes + [0, 0]
+        return encoder.frame(version: version)
     }
-
-    /// RFC 6386 section 9.3 to 9.11 and 19.2.
-    private func writeHeader(_ encoder: inout VP8BoolEncoder, _ stored: Set<ReferenceSlot>) {
-        // No segments. Loop filter of type 0, level 0 and sharpness 0, without adjustments.
-        encoder.write(0, bits: 1)
-        encoder.write(0, bits: 1 + 6 + 3 + 1)
-        // One partition of coefficients. The quantizer is of no account.
-        encoder.write(0, bits: 2)
-        encoder.write(0, bits: 7 + 5)
-        encoder.write(stored.contains(.golden) ? 1 : 0, bits: 1)
-        encoder.write(stored.contains(.alternate) ? 1 : 0, bits: 1)
-        for slot in ReferenceSlot.allCases where !stored.contains(slot) { encoder.write(0, bits: 2) }
-        // Sign biases; probabilities are not kept; the last frame is this one.
-        encoder.write(0, bits: 2)
-        encoder.write(0, bits: 1)
-        encoder.write(1, bits: 1)
-        for probability in VP8Probabilities.coefficientUpdates { encoder.write(false, probability: probability) }
-        // Macroblocks may be without coefficients, and all are. All are predicted from the last frame.
-        encoder.write(1, bits: 1)
-        encoder.write(Int(Self.isCodedProbability), bits: 8)
-        encoder.write(Int(Self.isIntraProbability), bits: 8)
-        encoder.write(Int(Self.isLastProbability), bits: 8)
-        encoder.write(128, bits: 8)
-        // The probabilities of intra modes stay.
-        encoder.write(0, bits: 2)
-    }
-
-    private static let isCodedProbability: UInt8 = 1
-    private static let isIntraProbability: UInt8 = 1
-    private static let isLastProbability: UInt8 = 255
 
     /// RFC 6386 section 17.2: each probability that is used is told, those of earlier frames need not be known.
     private func writeVectorProbabilities(_ encoder: inout VP8BoolEncoder) -> [[UInt8]] {
@@ -157,7 +124,7 @@ public struct VP8CopyFrame {
                     return 0
                 }
                 encoder.write(true, probability: update)
-                encoder.write(half, bits: 7)
+                encoder.write(literal: UInt32(half), bits: 7)
                 return half == 0 ? 1 : UInt8(half * 2)
             }
         }
@@ -165,9 +132,7 @@ public struct VP8CopyFrame {
 
     /// RFC 6386 section 16 and 17.
     private func writeMacroblock(_ encoder: inout VP8BoolEncoder, _ index: Int, _ probabilities: [[UInt8]]) {
-        encoder.write(true, probability: Self.isCodedProbability)
-        encoder.write(true, probability: Self.isIntraProbability)
-        encoder.write(false, probability: Self.isLastProbability)
+        encoder.writeSkippedMacroblock()
         let (mode, context) = (modes[index], contexts[index])
         encoder.write(mode != .zero, probability: context[0])
         guard mode != .zero else { return }
@@ -186,8 +151,8 @@ public struct VP8CopyFrame {
     }
 }
 
-/// The vectors that a macroblock's own is coded from (RFC 6386 section 16.3, vp8_find_near_mvs), where all macroblocks are predicted
-/// from the last frame and none is split.
+/// The vectors that a macroblock's own is coded from (RFC 6386 section 16.3, vp8_find_near_mvs), where all macroblocks
+/// are predicted from the last frame and none is split.
 struct VP8VectorNeighbours {
     private(set) var nearest = VP8MotionVector.zero
     private(set) var near = VP8MotionVector.zero

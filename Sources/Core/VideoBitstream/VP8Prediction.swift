@@ -19,8 +19,8 @@ public struct VP8Picture {
 }
 
 extension VP8CopyFrame {
-    /// Makes what a decoder shows after the frame of what it showed before, bit for bit, in a stream of version 1 or 2 (bilinear
-    /// interpolation of chroma, RFC 6386 section 18.3). No vector may lead out of the picture.
+    /// Makes what a decoder shows after the frame of what it showed before, bit for bit, in a stream of version 1 or 2
+    /// (bilinear interpolation of chroma, RFC 6386 section 18.3). No vector may lead out of the picture.
     /// - Parameter scratch: a picture of the same size, with any content.
     public func apply(to picture: VP8Picture, scratch: VP8Picture) {
         forEachRun { row, run, vector in predict(picture, scratch, row: row, columns: run, vector) }

@@ -1,5 +1,6 @@
 import MediaCore
 import RTPWire
+import VideoBitstream
 
 /// Decides when a viewer is sent the last frame again (a `VP8SkipFrame`) on a still screen. Chromium and Firefox
 /// request a key frame after 3 s without a frame; this saves those key frames.
