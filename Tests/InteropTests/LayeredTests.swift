@@ -97,9 +97,10 @@ extension InteropTests {
                 }
                 /// What came while the host made 30 frames of layer 1.
                 func sample() async throws -> (base: Int, decoded: Int) {
-                    let begin = try await counts()
+                    let (begin, deadline) = (try await counts(), ContinuousClock.now + .seconds(60))
                     var end = begin
                     while end.upper < begin.upper + 30 {
+                        try #require(ContinuousClock.now < deadline, "\(end.upper - begin.upper) frames of layer 1")
                         let more = end.decoded + 1
                         _ = try await browser.inbound(
                             "video", until: "entry.framesDecoded >= \(more)", within: .seconds(20))

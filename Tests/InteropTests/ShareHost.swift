@@ -8,7 +8,8 @@ final class ShareHost: Sendable {
     private let process: Program
     private let home: TemporaryFolder
 
-    /// Starts the host and waits for the link, the first line of its output.
+    /// Starts the host and waits for the link, the first line of its output. A host that its test leaves behind ends
+    /// after 10 minutes.
     /// - Parameters:
     ///   - listen: address and port; by default a free port of 127.0.0.1.
     ///   - node: a node of an emulated network; nil for this machine's own.
@@ -19,7 +20,7 @@ final class ShareHost: Sendable {
         home = try TemporaryFolder()
         process = try Program.start(
             Program.share(),
-            ["host", "--source", "test", "--accept", "any", "--listen", listen, "--json", "--for", "120"] + more,
+            ["host", "--source", "test", "--accept", "any", "--listen", listen, "--json", "--for", "600"] + more,
             environment: environment.merging(["XDG_DATA_HOME": home.path, "TMPDIR": home.path]) { $1 }, in: node)
         let first = try await process.line(.standard, within: .seconds(30)) { _ in true }
         let event = try JSON(parsing: first)

@@ -73,7 +73,8 @@ final class DebugSocket: Sendable {
     }
 
     /// Makes a call and waits for the response.
-    /// - Throws: ``Failure`` with the browser's message, or when the connection ends or the time limit is over.
+    /// - Throws: ``Failure`` with the browser's message, or when the connection ends or the time limit is over;
+    ///   `CancellationError` when the test's own time limit is over, so that no test polls on for ever.
     func call(
         _ method: String, _ parameters: JSON = [:], session: String? = nil, within limit: Duration = .seconds(30)
     ) async throws -> JSON {
@@ -89,18 +90,23 @@ final class DebugSocket: Sendable {
         var message: [String: JSON] = ["id": .number(Double(id)), "method": .string(method), "params": parameters]
         if let session { message["sessionId"] = .string(session) }
         let text = JSON.object(message).text
-        return try await withCheckedThrowingContinuation { (reply: Reply) in
-            let isClosed = state.withLock { state in
-                if !state.isClosed { state.waiting[id] = reply }
-                return state.isClosed
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { (reply: Reply) in
+                let isClosed = state.withLock { state in
+                    if !state.isClosed { state.waiting[id] = reply }
+                    return state.isClosed
+                }
+                guard !isClosed else {
+                    reply.resume(throwing: Failure(description: "\(method): the browser has closed the connection"))
+                    return
+                }
+                guard !Task.isCancelled else { return fulfil(id, .failure(CancellationError())) }
+                let frame = WebSocketFrame(
+                    fin: true, opcode: .text, maskKey: .random(), data: channel.allocator.buffer(string: text))
+                channel.writeAndFlush(frame, promise: nil)
             }
-            guard !isClosed else {
-                reply.resume(throwing: Failure(description: "\(method): the browser has closed the connection"))
-                return
-            }
-            let frame = WebSocketFrame(
-                fin: true, opcode: .text, maskKey: .random(), data: channel.allocator.buffer(string: text))
-            channel.writeAndFlush(frame, promise: nil)
+        } onCancel: {
+            fulfil(id, .failure(CancellationError()))
         }
     }
 

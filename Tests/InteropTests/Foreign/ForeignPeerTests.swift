@@ -20,7 +20,7 @@ extension InteropTests {
         @Test(arguments: ForeignPeer.allCases)
         func picturesAndSoundArriveWhateverIsOffered(peer: ForeignPeer) async throws {
             let sound = try PulseAudioServer()
-            let tone = try sound.playTone(880, seconds: 110)
+            let tone = try sound.playTone(880, seconds: 300)
             defer { tone.kill() }
             try await ForeignBed.with(["--mic", "screen.monitor"], environment: sound.environment) { bed in
                 let cases = peer.cases.filter { !$0.isOfStillScreen }
