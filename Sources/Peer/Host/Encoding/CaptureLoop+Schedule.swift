@@ -29,8 +29,7 @@ extension CaptureLoop {
     /// When the encoding's next frame is due; nil if only new damage or a new request makes one due.
     func nextWork(_ encoding: VideoEncoding, _ control: EncoderControl) -> MediaInstant? {
         guard control.isWanted, !control.target.isBlocked else { return nil }
-        let interval = MediaDuration.microseconds(1_000_000 / max(framesPerSecond, 1))
-        let next = encoding.lastFrame + interval
+        let next = encoding.schedule.earliest
         if needsRead || encoding.hasChanges { return next }
         if control.isKeyframeWanted {
             return encoding.lastKeyframe.map { max(next, $0 + keyframeInterval(control)) } ?? next
@@ -40,8 +39,9 @@ extension CaptureLoop {
         }
         // A refinement is a base layer frame.
         if control.target.layering?.isBaseBlocked == true { return nil }
-        if encoding.encoder.hasUncodedChanges { return next }
-        return encoding.encoder.unrefined == nil ? nil : max(next, lastChange + restBeforeRefinement)
+        let regular = encoding.schedule.regular
+        if encoding.encoder.hasUncodedChanges { return regular }
+        return encoding.encoder.unrefined == nil ? nil : max(regular, lastChange + restBeforeRefinement)
     }
 
     private var restBeforeRefinement: MediaDuration { .milliseconds(120) }

@@ -7,7 +7,7 @@ import MediaEngine
 /// thread.
 final class CaptureLoop {
     private let source: any ScreenSource
-    let framesPerSecond: Int
+    private let framesPerSecond: Int
     private let clock: @Sendable () -> MediaInstant
     let controls: Monitor<EncoderControls>
     private let counters: Monitor<VideoPipelineStatistics>
@@ -35,7 +35,7 @@ final class CaptureLoop {
         self.counters = counters
         self.clock = clock
         canvas = I420Buffer(source.size)
-        main = VideoEncoding(.main, encoder, source.size)
+        main = VideoEncoding(.main, encoder, source.size, framesPerSecond: framesPerSecond)
     }
 
     /// Runs until the source or an encoder fails, or `isStopped` is set.
@@ -76,7 +76,8 @@ final class CaptureLoop {
     private func step(_ control: EncoderControls) throws(SourceFailure) {
         var now = clock()
         if control.low.isWanted, low == nil {
-            low = VideoEncoding(.low, main.encoder.makeAnother(), canvas.size)
+            low = VideoEncoding(
+                .low, main.encoder.makeAnother(), canvas.size, framesPerSecond: framesPerSecond)
         } else if !control.low.isWanted {
             low = nil
         }

@@ -44,7 +44,7 @@ final class EncodingStage {
             encoding.activity.note(blocks: encoding.changed.count, of: encoding.changed.blocks.count, at: now)
         }
         encoding.encoder.contentHint = contentHint ?? encoding.activity.contentHint
-        encoding.lastFrame = now
+        encoding.schedule.note(frameAt: now)
         guard encodeOne(canvas, encoding, control, work, now), encoding.encoder.continuesAtOnce else { return }
         // Files count milliseconds.
         let next = max(clock(), now + .milliseconds(1))

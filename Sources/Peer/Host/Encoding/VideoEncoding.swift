@@ -10,16 +10,17 @@ final class VideoEncoding {
     var hasChanges = true
     /// When the first change that no frame shows yet was reported.
     var changedSince: MediaInstant?
-    var lastFrame = MediaInstant(nanoseconds: 0)
+    var schedule: FrameSchedule
     var lastKeyframe: MediaInstant?
     var lastRecovery: MediaInstant?
     /// When a frame was last stored as a long-term reference.
     var lastStored = MediaInstant(nanoseconds: 0)
     var activity = MotionDetector()
 
-    init(_ id: EncodingID, _ encoder: any VideoEncoder, _ size: PixelSize) {
+    init(_ id: EncodingID, _ encoder: any VideoEncoder, _ size: PixelSize, framesPerSecond: Int) {
         self.id = id
         self.encoder = encoder
+        schedule = FrameSchedule(framesPerSecond: framesPerSecond)
         changed = BlockMap(size, filled: true)
     }
 

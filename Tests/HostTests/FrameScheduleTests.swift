@@ -1,0 +1,46 @@
+import MediaCore
+import Testing
+
+@testable import Host
+
+@Suite struct FrameScheduleTests {
+    /// Changes that come at the rate, each up to 4 ms early or late: none waits.
+    @Test func aSourceAtTheRateDoesNotWait() {
+        var schedule = FrameSchedule(framesPerSecond: 60)
+        var random = SystemRandomNumberGenerator()
+        for index in 1...1_000 {
+            let change = MediaInstant(
+                nanoseconds: Int64(index) * 16_666_667 + .random(in: -4_000_000...4_000_000, using: &random))
+            #expect(schedule.earliest <= change)
+            schedule.note(frameAt: change)
+        }
+    }
+
+    /// Changes all the time: the rate is kept, after one frame that came early.
+    @Test func theRateIsKeptOnAverage() {
+        var schedule = FrameSchedule(framesPerSecond: 50)
+        var times: [MediaInstant] = []
+        var now = MediaInstant(nanoseconds: 1_000_000_000)
+        while now < MediaInstant(nanoseconds: 2_000_000_000) {
+            if schedule.earliest <= now {
+                times.append(now)
+                schedule.note(frameAt: now)
+            }
+            now = now + .microseconds(100)
+        }
+        #expect((50...51).contains(times.count))
+        let gaps = zip(times, times.dropFirst()).map { $1 - $0 }
+        #expect(gaps.first == .milliseconds(5))
+        #expect(gaps.dropFirst().allSatisfy { $0 == .milliseconds(20) })
+    }
+
+    /// What shows nothing new uses up nothing of the tolerance: a change after it may come early.
+    @Test func refinementsLeaveTheToleranceToChanges() {
+        var schedule = FrameSchedule(framesPerSecond: 50)
+        schedule.note(frameAt: MediaInstant(nanoseconds: 1_000_000_000))
+        let refinement = schedule.regular
+        #expect(refinement == MediaInstant(nanoseconds: 1_020_000_000))
+        schedule.note(frameAt: refinement)
+        #expect(schedule.earliest == refinement + .milliseconds(5))
+    }
+}
