@@ -29,6 +29,11 @@ let package = Package(
         tool("lines", []),
         tool("newpage", ["X11", "Xext", "m"]),
         tool("floor", ["X11", "Xext", "Xdamage", "vpx", "yuv", "m"]),
+        // The same holds for Xft.
+        .systemLibrary(name: "CXft", pkgConfig: "xft"),
+        .executableTarget(
+            name: "legibility", dependencies: ["CXft"], cSettings: [.unsafeFlags(["-O2"])],
+            linkerSettings: ["X11", "Xext"].map { .linkedLibrary($0) }),
         .executableTarget(name: "sendfloor", cSettings: [.unsafeFlags(["-O2"])]),
         // Where GStreamer's development files are missing, it is built without and says so when it is run.
         .systemLibrary(name: "CGStreamer", pkgConfig: "gstreamer-webrtc-1.0 gstreamer-sdp-1.0"),

@@ -41,6 +41,24 @@ import VideoBitstream
     private static let size = PixelSize(width: 640, height: 480)
     private static let text = SmoothText(width: 640, background: 235, foreground: 30, seed: 3, lines: 400)
 
+    /// New pages have moved from nowhere. What is tried in vain with them does not keep their first scroll from being seen.
+    @Test func aPageThatWasJustOpenedScrolls() throws {
+        let canvas = I420Buffer(Self.size)
+        let pair = CodecPair()
+        let changed = BlockMap(Self.size, filled: true)
+        Self.text.show(on: canvas, scrolled: 0)
+        _ = try Self.show(pair, canvas, changed)
+        for page in 1...8 {
+            Self.text.show(on: canvas, scrolled: page * 800)
+            let opened = try pair.step(canvas, changed, after: .milliseconds(500))
+            #expect(opened != nil && !pair.encoder.continuesAtOnce)
+            Self.text.show(on: canvas, scrolled: page * 800 + 54)
+            let scrolled = try pair.step(canvas, changed, after: .milliseconds(500))
+            #expect(scrolled != nil && pair.encoder.continuesAtOnce, "page \(page)")
+            _ = try pair.step(canvas, BlockMap(Self.size), isRefinement: true, after: .milliseconds(1))
+        }
+    }
+
     /// In both directions, and by more than a vector can say at once.
     @Test(arguments: [1, 2, 7, 18, 19, 54, 90, 177, 255, 321])
     func aScrolledPageCostsItsNewLines(distance: Int) throws {
@@ -249,7 +267,7 @@ import VideoBitstream
             } while encoder.continuesAtOnce
         }
         #expect(storedCopies > 0)
-        #expect(lost > 0 && recoveries > 1 && compared > 40, "\(lost) \(recoveries) \(compared)")
+        #expect(lost > 0 && recoveries > 1 && compared > 30, "\(lost) \(recoveries) \(compared)")
     }
 
     /// A viewer of the base layer alone sees the same in the end, and a copy frame and its rest are of the base layer.

@@ -4,9 +4,10 @@ import Foundation
 @main
 struct Benchmark {
     static let usage = """
-        usage: benchmark SHARE [--seconds N] [--scene still|stamp|typing|scrolling|video] [--joins N] [--soak SECONDS]
+        usage: benchmark SHARE [--seconds N] [--scene still|stamp|typing|scrolling|video|stamp60|film] [--joins N] [--soak SECONDS]
                          [--only scenes|service|recordings|lipsync|viewers|packets|allocations|memory|leaks|owners|networks|pages|links|losses|endurance]
                          [--against SHARE] [--still SECONDS (60)] [--minutes N (10)] [--without-chromium] [--without-gstreamer]
+               benchmark SHARE --only legibility [--against SHARE] [--kilobits N] [--with-video] [--save FOLDER] [--plot FILE]
                benchmark SHARE --only desktop [--against SHARE] [--rounds N (3)] [--scene \(DesktopScene.allCases.map(\.rawValue).joined(separator: "|"))]
 
         """
@@ -26,6 +27,8 @@ struct Benchmark {
         let still = option("--still").flatMap { Int($0) } ?? 60
         let rounds = option("--rounds").flatMap { Int($0) } ?? 3
         let minutes = option("--minutes").flatMap { Int($0) } ?? 10
+        let kilobits = option("--kilobits").flatMap { Double($0) }
+        let (pictures, plot) = (option("--save"), option("--plot"))
         let only = option("--only") ?? (scene != nil ? "scenes" : soak != nil ? "memory" : nil)
         func flag(_ name: String) -> Bool {
             defer { arguments.removeAll { $0 == name } }
@@ -33,6 +36,7 @@ struct Benchmark {
         }
         let withoutChromium = flag("--without-chromium")
         let withoutGStreamer = flag("--without-gstreamer")
+        let hasVideo = flag("--with-video")
         let scenes = scene.map { Scene(rawValue: $0).map { [$0] } ?? [] } ?? Scene.allCases.filter { $0 != .film }
         let desktopScenes = scene.map { DesktopScene(rawValue: $0).map { [$0] } ?? [] } ?? DesktopScene.allCases
         let isKnown = only == "desktop" ? !desktopScenes.isEmpty : !scenes.isEmpty
@@ -72,6 +76,21 @@ struct Benchmark {
             if only == "desktop" {
                 let binaries = [binary] + (other.map { [$0] } ?? [])
                 try Desktop(binaries: binaries, rounds: rounds, seconds: seconds, scenes: desktopScenes).measure()
+            }
+            if only == "legibility" {
+                func networks(_ binary: String, alone: Bool) throws -> Networks {
+                    Networks(
+                        binary: binary, chromium: alone || withoutChromium ? nil : Chromium.find(),
+                        hasGStreamer: try !alone && !withoutGStreamer && isGStreamerComplete(), seconds: seconds)
+                }
+                var contenders = try networks(binary, alone: false).contenders
+                if let other {
+                    contenders += try networks(other, alone: true).contenders.map { (other, $0.run) }
+                }
+                try Legibility(
+                    contenders: contenders, kilobits: kilobits.map { [$0] } ?? Legibility.links, hasVideo: hasVideo,
+                    seconds: seconds, output: pictures, plot: plot
+                ).measure()
             }
             if only == "owners" { try findOwners(binary: binary) }
             if only == "leaks" { try findLeaks(binary: binary) }

@@ -9,14 +9,14 @@ struct Networks {
     let seconds: Int
 
     /// Gets the displays while a contender's session runs.
-    private typealias Body = (_ from: String, _ to: String) throws -> Void
+    typealias Body = (_ from: String, _ to: String) throws -> Void
     /// `run` returns a remark for the table.
-    private typealias Contender = (
+    typealias Contender = (
         name: String,
         run: (EmulatedPath, (String) throws -> [Subprocess], Body) throws -> String
     )
 
-    private var contenders: [Contender] {
+    var contenders: [Contender] {
         var all: [Contender] = [("share", withShare)]
         if let chromium {
             all.append(
@@ -45,7 +45,7 @@ struct Networks {
         return all
     }
 
-    private func withShare(
+    func withShare(
         _ path: EmulatedPath, start: (String) throws -> [Subprocess], _ body: Body
     ) throws -> String {
         try withDisplays(start: start) { from, to in

@@ -1,6 +1,8 @@
 /// The activity on the host's display.
 enum Scene: String, CaseIterable {
     case still, stamp, typing, scrolling, video
+    /// The stamp alone, 60 times a second.
+    case stamp60
     /// A film of 1920 x 1080 at 60 pictures a second; only measured if it is asked for, as it takes more than two cores can do.
     case film
 
@@ -11,7 +13,7 @@ enum Scene: String, CaseIterable {
         let environment = ["DISPLAY": display]
         var running: [Subprocess] = []
         switch self {
-        case .still, .stamp: break
+        case .still, .stamp, .stamp60: break
         case .typing:
             running.append(try terminal(environment, "200x60+100+200", ["-r", "10", "-t"], seconds))
         case .scrolling:
@@ -30,7 +32,7 @@ enum Scene: String, CaseIterable {
         if hasStamp {
             running.append(
                 try Subprocess(
-                    tool("stamp"), ["-f", self == .film ? "60" : "30", "-s", "\(seconds)"], environment: environment))
+                    tool("stamp"), ["-f", self == .film || self == .stamp60 ? "60" : "30", "-s", "\(seconds)"], environment: environment))
         }
         return running
     }

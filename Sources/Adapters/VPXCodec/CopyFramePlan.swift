@@ -11,9 +11,9 @@ struct CopyFramePlan {
     private var seeds: [Int] = []
     private var scrolls = ScrollDetector()
     private var drags = DragDetector()
-    /// Attempts that found nothing, and how many are left out because of them.
-    private var failures = 0
-    private var skips = 0
+    /// Attempts in a row that found nothing, and until when there is none because of them.
+    private var failures: Int64 = 0
+    private var nextAttempt = MediaInstant(nanoseconds: 0)
 
     /// Less libvpx codes as fast as a copy frame takes.
     private static let leastBlocks = 96
@@ -21,7 +21,10 @@ struct CopyFramePlan {
     /// So much of what is missing is explained, or the frame is not worth it.
     private static let leastShare = 8
     private static let mostAreas = 3
-    private static let mostSkips = 7
+    /// What changes all the time without moving is looked at once in so many frames. A page that is scrolled after it was
+    /// opened has waited longer.
+    private static let mostFailures: Int64 = 7
+    private static let pause = MediaDuration.milliseconds(40)
     /// libvpx has 16 bits for a vector in eighths of a pixel.
     private static let longest = 4_000
     /// Of the squared differences of a block's chroma: below it interpolation has left it as it should be, or soft.
@@ -41,16 +44,12 @@ struct CopyFramePlan {
     ///   - missing: the blocks that the viewers lack.
     ///   - film: the blocks of a video, in which nothing is looked for; nil for none.
     /// - Returns: whether it is worth a frame.
-    mutating func plan(_ canvas: I420Frame, missing: BlockMap, film: BlockMap?) -> Bool {
+    mutating func plan(_ canvas: I420Frame, missing: BlockMap, film: BlockMap?, at now: MediaInstant) -> Bool {
         remaining.clear()
         remaining.formUnion(missing)
         if let film { remaining.subtract(film) }
         let all = remaining.count
-        guard all >= Self.leastBlocks else { return false }
-        if skips > 0 {
-            skips -= 1
-            return false
-        }
+        guard all >= Self.leastBlocks, now >= nextAttempt else { return false }
         frame.clear()
         seeds.removeAll(keepingCapacity: true)
         var count = 0
@@ -69,8 +68,8 @@ struct CopyFramePlan {
         }
         if count >= Self.leastSolved { count -= frame.restrict() }
         guard count >= Self.leastSolved, count * Self.leastShare >= all else {
-            failures = min(failures + 1, Self.mostSkips)
-            skips = failures
+            failures = min(failures + 1, Self.mostFailures)
+            nextAttempt = now + Self.pause * failures
             return false
         }
         failures = 0

@@ -74,7 +74,8 @@ extension VP8Encoder {
         let bytes = sizePredictor.bytes(for: change.content, of: total, quantizer: change.quantizer, at: instant)
         guard change.content.isDrawn, ProgressiveUpdate.isWorthSplitting(for: bytes, at: bitrate) else { return nil }
         let quantizer = sizePredictor.quantizer(
-            for: change.content, of: total, isKeyframe: false, budget: budget.burst,
+            for: change.content, of: total, isKeyframe: false,
+            budget: min(ProgressiveUpdate.wholeBudget(at: bitrate), budget.burst),
             in: Self.sharpQuantizer...ProgressiveUpdate.worstQuantizer, at: instant)
         progressiveUpdate.begin(quantizer: quantizer)
         // A similar change soon after this one starts a series.
@@ -109,6 +110,8 @@ extension VP8Encoder {
         let begin = ContinuousClock.now
         guard let frame = try encodeActive(core, input, plan, at: instant, quantizer, search) else { return nil }
         progressiveUpdate.note(search, .now - begin, bytes: frame.bytes.count)
+        sizePredictor.learn(
+            fromNew: content, of: active.blocks.count, quantizer: frame.quantizer, bytes: frame.bytes.count)
         return frame
     }
 

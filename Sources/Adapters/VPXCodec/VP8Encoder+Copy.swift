@@ -5,13 +5,15 @@ import VideoBitstream
 extension VP8Encoder {
     /// Makes a copy frame if much of what the base layer lacks has only moved. The rest is due at once.
     /// - Returns: nil if little has moved.
-    func encodeCopy(_ core: VP8EncoderCore, _ input: I420Frame, _ request: VideoEncodeRequest) -> EncodedFrame? {
+    func encodeCopy(
+        _ core: VP8EncoderCore, _ input: I420Frame, at instant: MediaInstant, _ request: VideoEncodeRequest
+    ) -> EncodedFrame? {
         // A frame names one buffer that it is stored in besides the last frame's.
         guard !request.isRefinement, core.buffersOfLastFrame.count < 2 else { return nil }
         // Viewers of layer 1 have seen more than the base layer has, and would see that go.
         guard request.layering == nil || !base.hasUncodedChanges else { return nil }
         let film = regions.motion.count > 0 ? regions.motion.blocks : nil
-        guard copies?.plan(input, missing: base.missingBlocks, film: film) == true else { return nil }
+        guard copies?.plan(input, missing: base.missingBlocks, film: film, at: instant) == true else { return nil }
         guard let moved = copies?.frame, let bytes = try? core.encode(moved) else {
             // libvpx gives its buffers to nobody: all is coded as before.
             copies = nil

@@ -77,7 +77,7 @@ public final class VP8Encoder: VideoEncoder {
         if request.isRefinement, changed.isEmpty, !base.hasUncodedChanges {
             return try refine(core, canvas.frame, plan, at: instant, budget)
         }
-        if let frame = encodeCopy(core, canvas.frame, request) { return frame }
+        if let frame = encodeCopy(core, canvas.frame, at: instant, request) { return frame }
         if request.separatesRegions, request.layering == nil, progressiveUpdate.quantizer == nil,
             let region = planRegions(canvas.frame, request.bitrate, at: instant, budget)
         {
