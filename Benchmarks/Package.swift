@@ -33,7 +33,7 @@ let package = Package(
         .systemLibrary(name: "CXft", pkgConfig: "xft"),
         .executableTarget(
             name: "legibility", dependencies: ["CXft"], cSettings: [.unsafeFlags(["-O2"])],
-            linkerSettings: ["X11", "Xext"].map { .linkedLibrary($0) }),
+            linkerSettings: ["X11", "Xext", "fontconfig"].map { .linkedLibrary($0) }),
         .executableTarget(name: "sendfloor", cSettings: [.unsafeFlags(["-O2"])]),
         // Where GStreamer's development files are missing, it is built without and says so when it is run.
         .systemLibrary(name: "CGStreamer", pkgConfig: "gstreamer-webrtc-1.0 gstreamer-sdp-1.0"),

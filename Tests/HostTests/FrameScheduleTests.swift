@@ -38,7 +38,7 @@ import Testing
     @Test func refinementsLeaveTheToleranceToChanges() {
         var schedule = FrameSchedule(framesPerSecond: 50)
         schedule.note(frameAt: MediaInstant(nanoseconds: 1_000_000_000))
-        let refinement = schedule.regular
+        let refinement = schedule.afterInterval
         #expect(refinement == MediaInstant(nanoseconds: 1_020_000_000))
         schedule.note(frameAt: refinement)
         #expect(schedule.earliest == refinement + .milliseconds(5))

@@ -7,7 +7,8 @@ struct Benchmark {
         usage: benchmark SHARE [--seconds N] [--scene still|stamp|typing|scrolling|video|stamp60|film] [--joins N] [--soak SECONDS]
                          [--only scenes|service|recordings|lipsync|viewers|packets|allocations|memory|leaks|owners|networks|pages|links|losses|endurance]
                          [--against SHARE] [--still SECONDS (60)] [--minutes N (10)] [--without-chromium] [--without-gstreamer]
-               benchmark SHARE --only legibility [--against SHARE] [--kilobits N] [--with-video] [--save FOLDER] [--plot FILE]
+               benchmark SHARE --only legibility [--against SHARE] [--kilobits N] [--with-video] [--save FOLDER]
+               benchmark SHARE --plot RESULTS
                benchmark SHARE --only desktop [--against SHARE] [--rounds N (3)] [--scene \(DesktopScene.allCases.map(\.rawValue).joined(separator: "|"))]
 
         """
@@ -28,7 +29,8 @@ struct Benchmark {
         let rounds = option("--rounds").flatMap { Int($0) } ?? 3
         let minutes = option("--minutes").flatMap { Int($0) } ?? 10
         let kilobits = option("--kilobits").flatMap { Double($0) }
-        let (pictures, plot) = (option("--save"), option("--plot"))
+        let pictures = option("--save")
+        let results = option("--plot")
         let only = option("--only") ?? (scene != nil ? "scenes" : soak != nil ? "memory" : nil)
         func flag(_ name: String) -> Bool {
             defer { arguments.removeAll { $0 == name } }
@@ -45,6 +47,10 @@ struct Benchmark {
             exit(64)
         }
         do {
+            if let results {
+                Table.line(LegibilityPlot(tables: try String(contentsOfFile: results, encoding: .utf8)).text)
+                return
+            }
             if only == nil || only == "scenes" {
                 var rivals: [(name: String, measure: (Scene, Int) throws -> Measurement)] = []
                 if !withoutChromium, let chromium = Chromium.find() {
@@ -85,11 +91,11 @@ struct Benchmark {
                 }
                 var contenders = try networks(binary, alone: false).contenders
                 if let other {
-                    contenders += try networks(other, alone: true).contenders.map { (other, $0.run) }
+                    contenders += try networks(other, alone: true).contenders.map { ("the other build", $0.run) }
                 }
                 try Legibility(
                     contenders: contenders, kilobits: kilobits.map { [$0] } ?? Legibility.links, hasVideo: hasVideo,
-                    seconds: seconds, output: pictures, plot: plot
+                    seconds: seconds, output: pictures
                 ).measure()
             }
             if only == "owners" { try findOwners(binary: binary) }

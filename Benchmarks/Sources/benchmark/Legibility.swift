@@ -15,8 +15,6 @@ struct Legibility {
     let seconds: Int
     /// Where the recorded pictures are left; nil: nowhere.
     let output: String?
-    /// A file for a plot (SVG); nil: none.
-    let plot: String?
 
     /// What a viewer could read after one change.
     struct Result: Sendable {
@@ -45,10 +43,9 @@ struct Legibility {
             "Legibility: words of a change that are read on the viewer's display, round trip 50 ms"
                 + (hasVideo ? ", beside a video" : ""))
         Table.header(["link", "program", "page", "change", "words", "90 % ms", "99 % ms", "right at the end", "kB"])
-        var rows: [LegibilityPlot.Row] = []
         for rate in kilobits {
             for contender in contenders {
-                let name = "\(cell(rate / 1_000, rate < 1_000 ? 1 : 0)) Mbit/s"
+                let name = "\(cell(rate / 1_000, rate.truncatingRemainder(dividingBy: 1_000) == 0 ? 0 : 1)) Mbit/s"
                 do {
                     let results = try measure(contender, rate)
                     for each in results {
@@ -59,12 +56,9 @@ struct Legibility {
                     }
                     for change in ["new", "scroll", "typing"] {
                         let pages = results.filter { $0.change == change }
-                        let row = LegibilityPlot.Row(
-                            link: name, program: contender.name, change: change, ninety: Self.median(pages.map(\.ninety)),
-                            ninetyNine: Self.median(pages.map(\.ninetyNine)))
-                        rows.append(row)
                         Table.row([
-                            name, contender.name, "median", change, "", cell(row.ninety), cell(row.ninetyNine),
+                            name, contender.name, "median", change, "", cell(Self.median(pages.map(\.ninety))),
+                            cell(Self.median(pages.map(\.ninetyNine))),
                             "\(cell((pages.map(\.last).min() ?? 0) * 100, 1)) % at least",
                             cell(Self.median(pages.map(\.kilobytes))),
                         ])
@@ -73,10 +67,6 @@ struct Legibility {
                     Table.row([name, contender.name, "-", "-", "-", "-", "-", "-", "\(error)"])
                 }
             }
-        }
-        if let plot {
-            try LegibilityPlot(rows: rows, limit: Double(seconds) * 1_000).text.write(
-                toFile: plot, atomically: true, encoding: .utf8)
         }
     }
 
@@ -110,7 +100,9 @@ struct Legibility {
         }
         if let output {
             try FileManager.default.createDirectory(atPath: output, withIntermediateDirectories: true)
-            try FileManager.default.copyItem(atPath: folder.path, toPath: "\(output)/\(contender.name)-\(Int(rate))")
+            let copy = "\(output)/\(contender.name)-\(Int(rate))"
+            try? FileManager.default.removeItem(atPath: copy)
+            try FileManager.default.copyItem(atPath: folder.path, toPath: copy)
         }
         return try Self.read(changes, in: folder.path)
     }

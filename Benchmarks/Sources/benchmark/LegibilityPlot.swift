@@ -11,14 +11,25 @@ struct LegibilityPlot {
         var ninetyNine: Double?
     }
 
-    let rows: [Row]
-    /// The time of a recording, in ms.
-    let limit: Double
+    private let rows: [Row]
+    /// The right end of the axis, in ms.
+    private let limit: Double
 
     private static let titles = [("new", "A new page"), ("scroll", "A scroll by seven lines"), ("typing", "Typed words")]
     private static let colors = ["#1f6feb", "#d1570a", "#6e7781", "#8250df"]
     private static let (left, width, step) = (190.0, 560.0, 22.0)
     private static let first = 40.0
+
+    /// - Parameter tables: the rows of ``Legibility``, as they were printed; the medians are drawn.
+    init(tables: String) {
+        rows = tables.split(separator: "\n").compactMap { line in
+            let cells = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
+            guard cells.count == 9, cells[2] == "median" else { return nil }
+            return Row(
+                link: cells[0], program: cells[1], change: cells[3], ninety: Double(cells[5]), ninetyNine: Double(cells[6]))
+        }
+        limit = (rows.flatMap { [$0.ninety ?? 0, $0.ninetyNine ?? 0] }.max() ?? 0) * 1.1 + Self.first
+    }
 
     private func x(_ milliseconds: Double) -> Double {
         Self.left + Self.width * log(max(milliseconds, Self.first) / Self.first) / log(limit / Self.first)
@@ -67,7 +78,7 @@ struct LegibilityPlot {
             }
             y += 42
         }
-        write(16, y, "Open circle: 90 % of the words can be read; full circle: 99 %. Medians of five pages.", "fill=\"#666\"")
+        write(16, y, "Open circle: 90 % of the words can be read; full circle: 99 %. Medians of five pages; the axis is logarithmic.", "fill=\"#666\"")
         return """
             <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 860 \(cell(y + 16))" font-family="sans-serif" font-size="13">
             <rect width="100%" height="100%" fill="#fff"/>

@@ -45,7 +45,7 @@ struct Networks {
         return all
     }
 
-    func withShare(
+    private func withShare(
         _ path: EmulatedPath, start: (String) throws -> [Subprocess], _ body: Body
     ) throws -> String {
         try withDisplays(start: start) { from, to in

@@ -49,7 +49,10 @@ static const char *word(void) { return words[below(sizeof words / sizeof *words)
 static void prose(char *text, size_t size, int number) {
     size_t n = 0;
     if (number % 9 == 8) return;
-    while (n + 14 < size && n < 84) n += (size_t)snprintf(text + n, size - n, "%s%s ", word(), below(9) ? "" : ",");
+    while (n + 14 < size && n < 84) {
+        const char *a = word();
+        n += (size_t)snprintf(text + n, size - n, "%s%s ", a, below(9) ? "" : ",");
+    }
 }
 static void code(char *text, size_t size, int number) {
     static const char *forms[] = {
@@ -57,23 +60,30 @@ static void code(char *text, size_t size, int number) {
         "%*sfor %s in %s.%s where %s > 0 {",
     };
     int indent = 4 * (int)below(4);
+    const char *a = word(), *b = word(), *c = word(), *d = word();
+    unsigned n = below(4096);
     switch (number % 4) {
-    case 0: snprintf(text, size, forms[0], indent, "", word(), word(), word(), below(4096)); break;
-    case 1: snprintf(text, size, forms[1], indent, "", word(), word(), below(640), word()); break;
-    case 2: snprintf(text, size, forms[2], indent, "", word(), word(), word()); break;
-    default: snprintf(text, size, forms[3], indent, "", word(), word(), word(), word()); break;
+    case 0: snprintf(text, size, forms[0], indent, "", a, b, c, n); break;
+    case 1: snprintf(text, size, forms[1], indent, "", a, b, n, c); break;
+    case 2: snprintf(text, size, forms[2], indent, "", a, b, c); break;
+    default: snprintf(text, size, forms[3], indent, "", a, b, c, d); break;
     }
 }
 static void table(char *text, size_t size, int number) {
-    snprintf(text, size, "%4d   %-10s %-10s %9u.%02u %9u.%02u   %-10s", 100 + number, word(), word(), below(100000), below(100), below(9000),
-        below(100), word());
+    const char *a = word(), *b = word(), *c = word();
+    unsigned m = below(100000), n = below(9000);
+    snprintf(text, size, "%4d   %-10s %-10s %9u.%02u %9u.%02u   %-10s", 100 + number, a, b, m, m % 97, n, n % 89, c);
 }
 static void terminal(char *text, size_t size, int number) {
     static const char *levels[] = { "INFO", "WARN", "DEBUG", "ERROR" };
-    snprintf(text, size, "12:%02d:%02d %-5s %s: %s %u of %s %s %u ms", number / 60 % 60, number % 60, levels[below(4)], word(), word(), below(9000),
-        word(), word(), below(500));
+    const char *level = levels[below(4)], *a = word(), *b = word(), *c = word(), *d = word();
+    unsigned m = below(9000), n = below(500);
+    snprintf(text, size, "12:%02d:%02d %-5s %s: %s %u of %s %s %u ms", number / 60 % 60, number % 60, level, a, b, m, c, d, n);
 }
-static void labels(char *text, size_t size, int number) { snprintf(text, size, "%s %s %u.%u", word(), word(), 10 + below(90), number % 10); }
+static void labels(char *text, size_t size, int number) {
+    const char *a = word(), *b = word();
+    snprintf(text, size, "%s %s %u.%d", a, b, 10 + below(90), number % 10);
+}
 
 static const Page pages[] = {
     { "text", "DejaVu Sans-11", 21, 0xFFFFFF, 0x202020, 0x1040C0, prose },
@@ -96,7 +106,13 @@ static XftColor colour(unsigned long value) {
 
 static XftFont *open_font(Display *d, const Page *page) {
     XftFont *font = XftFontOpenName(d, DefaultScreen(d), page->font);
-    if (!font) { fprintf(stderr, "legibility: no font %s\n", page->font); exit(1); }
+    FcChar8 *family = NULL;
+    if (font) FcPatternGetString(font->pattern, FC_FAMILY, 0, &family);
+    // Another font is chosen where this one is missing.
+    if (!family || strncmp(page->font, (const char *)family, strlen((const char *)family))) {
+        fprintf(stderr, "legibility: no font %s\n", page->font);
+        exit(1);
+    }
     return font;
 }
 
@@ -216,6 +232,7 @@ int main(int argc, char **argv) {
     if (!a || !b) { fprintf(stderr, "legibility: no display\n"); return 1; }
     const char *folder = argv[3];
     double seconds = atof(argv[4]);
+    if (seconds <= 0 || seconds > 20) { fprintf(stderr, "legibility: SECONDS is 1 to 20\n"); return 2; }
     XSetWindowAttributes attributes = { .override_redirect = True, .background_pixel = 0x808080 };
     Window w = XCreateWindow(a, DefaultRootWindow(a), LEFT, TOP, WIDTH, HEIGHT, 0, CopyFromParent, InputOutput, CopyFromParent,
         CWOverrideRedirect | CWBackPixel, &attributes);

@@ -5,6 +5,8 @@ internal import MediaCore
 /// A sharp frame of such content takes 40 ms and 150 KB, which is too late; coarse frames keep up, and refinement
 /// sharpens blocks that stop changing.
 struct ContinuousChangeDetector {
+    /// The first change of the series.
+    private var begin = MediaInstant(nanoseconds: 0)
     /// A large change before this instant continues the series.
     private var end: MediaInstant?
     private var lightInARow = 0
@@ -12,7 +14,8 @@ struct ContinuousChangeDetector {
     /// Whether the next frame, which changes `blocks` of `total` blocks, continues a series.
     func isContinuous(blocks: Int, of total: Int, at instant: MediaInstant) -> Bool {
         guard let end, Self.isLargeChange(blocks, of: total) else { return false }
-        return instant < end
+        // A page that is painted in two steps is no series.
+        return instant < end && instant - begin >= .milliseconds(25)
     }
 
     /// Records an encoded frame.
@@ -22,6 +25,7 @@ struct ContinuousChangeDetector {
         guard Self.isLargeChange(blocks, of: total) else { return }
         // A block whose motion was found takes one or two bytes. New text takes ten or more, however coarse.
         if bytes > blocks * 5 {
+            if end.map({ instant >= $0 }) ?? true { begin = instant }
             end = instant + .milliseconds(300) + min(bitrate.duration(ofBytes: bytes), .seconds(2))
             lightInARow = 0
         } else {

@@ -21,10 +21,12 @@ struct CopyFramePlan {
     /// So much of what is missing is explained, or the frame is not worth it.
     private static let leastShare = 8
     private static let mostAreas = 3
-    /// What changes all the time without moving is looked at once in so many frames. A page that is scrolled after it was
-    /// opened has waited longer.
+    /// What changes all the time without moving is looked at less and less often, and in the end after so many pauses.
+    /// The first scroll of a page that was opened comes later than that.
     private static let mostFailures: Int64 = 7
-    private static let pause = MediaDuration.milliseconds(40)
+    private static let pause = MediaDuration.milliseconds(20)
+    /// Attempts further apart than this are not in a row.
+    private static let memory = MediaDuration.seconds(1)
     /// libvpx has 16 bits for a vector in eighths of a pixel.
     private static let longest = 4_000
     /// Of the squared differences of a block's chroma: below it interpolation has left it as it should be, or soft.
@@ -68,7 +70,7 @@ struct CopyFramePlan {
         }
         if count >= Self.leastSolved { count -= frame.restrict() }
         guard count >= Self.leastSolved, count * Self.leastShare >= all else {
-            failures = min(failures + 1, Self.mostFailures)
+            failures = now - nextAttempt > Self.memory ? 1 : min(failures + 1, Self.mostFailures)
             nextAttempt = now + Self.pause * failures
             return false
         }

@@ -51,16 +51,16 @@ struct FrameSizePredictor {
         }
     }
 
-    /// Learns from a band of a change, which is new content for the most part. It counts half if it was
+    /// Learns from a band of drawn content, which is new for the most part. It counts half if it was
     /// larger than predicted, and a tenth if it was smaller, as a part of it may have moved.
     mutating func learn(
         fromNew content: ContentClassifier, of total: Int, quantizer: Int, bytes: Int
     ) {
-        guard content.activity > 20_000 else { return }
+        guard content.isDrawn, content.activity > 20_000 else { return }
         let payload = max(Double(bytes) - Double(total) * Self.bytesPerInactiveBlock, 1)
-        let observed = payload / Self.scale(quantizer, isDrawn: content.isDrawn) / Double(content.activity)
+        let observed = min(payload / Self.scale(quantizer, isDrawn: true) / Double(content.activity), 2 * newContent)
         let weight = observed > newContent ? 0.5 : 0.1
-        newContent = min(max(newContent + (observed - newContent) * weight, 0.005), 0.2)
+        newContent = min(max(newContent + (observed - newContent) * weight, 0.015), 0.2)
     }
 
     private func reference(_ content: ContentClassifier, isKeyframe: Bool, at instant: MediaInstant) -> Double {

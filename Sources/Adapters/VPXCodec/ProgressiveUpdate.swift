@@ -14,20 +14,20 @@ struct ProgressiveUpdate {
     /// The largest share of a band's transmission time that the thorough search of the next band may take.
     private static let largestShare = 0.65
 
-    /// The coarsest quantizer at which small text is readable: tesseract reads 92 to 100 % of the words of pages, at 44
-    /// all of them, with half of the bytes of quantizer 20 (Docs/legibility.md).
-    static let worstQuantizer = 49
+    /// The coarsest quantizer at which small text can be read, with 60 % of the bytes of quantizer 20. At 49 some words
+    /// wait for their refinement (Docs/internals/decisions.md).
+    static let worstQuantizer = 44
 
-    /// Whether `bytes` take more than 1/8 s to send, so that bands pay off.
-    static func isWorthSplitting(for bytes: Int, at bitrate: Bitrate) -> Bool { bytes > wholeBudget(at: bitrate) }
+    /// Whether `bytes` take more than 200 ms to send, so that bands pay off.
+    static func isWorthSplitting(for bytes: Int, at bitrate: Bitrate) -> Bool { bytes * 8 * 5 > bitrate.bitsPerSecond }
 
     /// The size of all bands, in bytes: 1/8 s at `bitrate`. What they lack in sharpness follows as refinement, when all
     /// can be read.
     static func wholeBudget(at bitrate: Bitrate) -> Int { bitrate.bitsPerSecond / 8 / 8 }
 
-    /// The size of the next band in bytes: 1/12 s at `bitrate`, or 1/36 s for the first one, as nothing is being sent
-    /// while it is encoded.
-    func budget(at bitrate: Bitrate) -> Int { max(bitrate.bitsPerSecond / 8 / (row == 0 ? 36 : 12), 1) }
+    /// The size of the next band in bytes: 1/10 s at `bitrate`, or 1/36 s for the first one, as nothing is being sent
+    /// while it is encoded. Both together are 1/8 s.
+    func budget(at bitrate: Bitrate) -> Int { max(bitrate.bitsPerSecond / 8 / (row == 0 ? 36 : 10), 1) }
 
     /// The motion search for the next band, which must be encoded well before the last one has been sent.
     func search(at bitrate: Bitrate) -> MotionSearch {

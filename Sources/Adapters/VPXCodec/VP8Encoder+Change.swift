@@ -74,8 +74,7 @@ extension VP8Encoder {
         let bytes = sizePredictor.bytes(for: change.content, of: total, quantizer: change.quantizer, at: instant)
         guard change.content.isDrawn, ProgressiveUpdate.isWorthSplitting(for: bytes, at: bitrate) else { return nil }
         let quantizer = sizePredictor.quantizer(
-            for: change.content, of: total, isKeyframe: false,
-            budget: min(ProgressiveUpdate.wholeBudget(at: bitrate), budget.burst),
+            for: change.content, of: total, isKeyframe: false, budget: ProgressiveUpdate.wholeBudget(at: bitrate),
             in: Self.sharpQuantizer...ProgressiveUpdate.worstQuantizer, at: instant)
         progressiveUpdate.begin(quantizer: quantizer)
         // A similar change soon after this one starts a series.

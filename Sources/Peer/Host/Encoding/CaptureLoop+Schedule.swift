@@ -39,9 +39,9 @@ extension CaptureLoop {
         }
         // A refinement is a base layer frame.
         if control.target.layering?.isBaseBlocked == true { return nil }
-        let regular = encoding.schedule.regular
-        if encoding.encoder.hasUncodedChanges { return regular }
-        return encoding.encoder.unrefined == nil ? nil : max(regular, lastChange + restBeforeRefinement)
+        let rest = encoding.schedule.afterInterval
+        if encoding.encoder.hasUncodedChanges { return rest }
+        return encoding.encoder.unrefined == nil ? nil : max(rest, lastChange + restBeforeRefinement)
     }
 
     private var restBeforeRefinement: MediaDuration { .milliseconds(120) }
