@@ -23,7 +23,7 @@ struct CopyFramePlan {
     private static let mostAreas = 3
     /// What changes all the time without moving is looked at less and less often, and in the end after so many pauses.
     /// The first scroll of a page that was opened comes later than that.
-    private static let mostFailures: Int64 = 7
+    private static let mostFailures: Int64 = 25
     private static let pause = MediaDuration.milliseconds(20)
     /// Attempts further apart than this are not in a row.
     private static let memory = MediaDuration.seconds(1)

@@ -119,7 +119,7 @@ extension ForeignPeer {
         let words = try command(options, url: url, token: token, folder: folder.path)
         let (name, arguments) = node.command(words[0], Array(words.dropFirst()))
         let player = try Program(name, arguments)
-        let line = try await player.line(.standard, within: .seconds(40)) { $0.hasPrefix("{") }
+        let line = try await player.line(.standard, within: .seconds(70)) { $0.hasPrefix("{") }
         let report = try JSON(parsing: line)
         let count = Int(report["sounds"].number ?? 0)
         if self == .pion {

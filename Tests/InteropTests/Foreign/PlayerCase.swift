@@ -65,7 +65,7 @@ struct PlayerOptions: Sendable {
             media = ["video"]
             // Until all players are connected and the page is refined; then two of the intervals in which browsers
             // request a key frame.
-            (skip, seconds) = (12, 8)
+            (skip, seconds) = (24, 8)
         }
     }
 }
