@@ -32,7 +32,7 @@ let package = Package(
         // The same holds for Xft.
         .systemLibrary(name: "CXft", pkgConfig: "xft"),
         .executableTarget(
-            name: "legibility", dependencies: ["CXft"], cSettings: [.unsafeFlags(["-O2"])],
+            name: "legibility", dependencies: ["CXft", "Glass"], cSettings: [.unsafeFlags(["-O2"])],
             linkerSettings: ["X11", "Xext", "fontconfig"].map { .linkedLibrary($0) }),
         .executableTarget(name: "sendfloor", cSettings: [.unsafeFlags(["-O2"])]),
         // Where GStreamer's development files are missing, it is built without and says so when it is run.

@@ -129,8 +129,7 @@ struct Desktop {
     private static func medians(_ rows: [[Double?]]) -> [Double] {
         guard let first = rows.first else { return [] }
         return first.indices.map { column in
-            let values = rows.compactMap { $0[column] }.sorted()
-            return values.isEmpty ? 0 : values[values.count / 2]
+            median(rows.compactMap { $0[column] }) ?? 0
         }
     }
 

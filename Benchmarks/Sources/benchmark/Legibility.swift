@@ -72,10 +72,7 @@ struct Legibility {
 
     /// The median; nil if that is one of those which never came.
     private static func median(_ values: [Double?]) -> Double? {
-        let sorted = values.map { $0 ?? .infinity }.sorted()
-        guard !sorted.isEmpty else { return nil }
-        let median = sorted[sorted.count / 2]
-        return median.isFinite ? median : nil
+        benchmark.median(values.map { $0 ?? .infinity }).flatMap { $0.isFinite ? $0 : nil }
     }
 
     private func measure(_ contender: Networks.Contender, _ rate: Double) throws -> [Result] {

@@ -16,6 +16,9 @@ enum Table {
     private static func write(_ text: String) { FileHandle.standardOutput.write(Data(text.utf8)) }
 }
 
+/// The upper one of two in the middle; nil of no values.
+func median(_ values: [Double]) -> Double? { values.isEmpty ? nil : values.sorted()[values.count / 2] }
+
 /// Formats a number with so many decimals; "-" for none.
 func cell(_ value: Double?, _ digits: Int = 0) -> String {
     value.map { String(format: "%.\(digits)f", $0) } ?? "-"

@@ -11,16 +11,12 @@ int main(void) {
     return 1;
 }
 #else
+#include <watch.h>
 #include <X11/Xft/Xft.h>
 #include <X11/Xlib.h>
-#include <X11/Xutil.h>
-#include <X11/extensions/XShm.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ipc.h>
-#include <sys/shm.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { WIDTH = 800, HEIGHT = 560, LEFT = 100, TOP = 150, SCROLLED_LINES = 7, MOST_FRAMES = 400 };
@@ -93,12 +89,6 @@ static const Page pages[] = {
     { "chart", "DejaVu Sans-9", 24, 0xF8F8F8, 0x303030, 0x404090, labels },
 };
 
-static double now_ms(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
-}
-
 static XftColor colour(unsigned long value) {
     return (XftColor){ .pixel = value,
         .color = { (unsigned short)((value >> 16 & 255) * 257), (unsigned short)((value >> 8 & 255) * 257), (unsigned short)((value & 255) * 257), 65535 } };
@@ -151,27 +141,12 @@ static Pixmap draw_page(Display *d, Window w, const Page *page, XftFont *font) {
     return p;
 }
 
-static XImage *open_image(Display *d) {
-    static XShmSegmentInfo segments[2];
-    static int count;
-    XShmSegmentInfo *si = &segments[count++];
-    XImage *m = XShmCreateImage(d, DefaultVisual(d, DefaultScreen(d)), 24, ZPixmap, NULL, si, WIDTH, HEIGHT);
-    if (!m) { fprintf(stderr, "legibility: no shared memory\n"); exit(1); }
-    si->shmid = shmget(IPC_PRIVATE, (size_t)m->bytes_per_line * HEIGHT, IPC_CREAT | 0600);
-    si->shmaddr = m->data = shmat(si->shmid, NULL, 0);
-    si->readOnly = False;
-    XShmAttach(d, si);
-    XSync(d, False);
-    shmctl(si->shmid, IPC_RMID, NULL);
-    return m;
-}
-
-static uint8_t *luma(Display *d, XImage *m) {
+static uint8_t *capture(Display *d, XImage *m) {
     XShmGetImage(d, DefaultRootWindow(d), m, LEFT, TOP, AllPlanes);
     uint8_t *plane = malloc(WIDTH * HEIGHT);
     for (int y = 0; y < HEIGHT; y++) {
         const unsigned char *line = (unsigned char *)m->data + (size_t)y * (size_t)m->bytes_per_line;
-        for (int x = 0; x < WIDTH; x++) plane[y * WIDTH + x] = (uint8_t)((29 * line[4 * x] + 150 * line[4 * x + 1] + 77 * line[4 * x + 2]) >> 8);
+        for (int x = 0; x < WIDTH; x++) plane[y * WIDTH + x] = (uint8_t)luma(line + 4 * x);
     }
     return plane;
 }
@@ -194,7 +169,7 @@ static void record(Display *a, Display *b, XImage *from, XImage *to, double begi
     int count = 0;
     while (now_ms() - begin < seconds * 1e3 && count < MOST_FRAMES) {
         double when = now_ms() - begin;
-        uint8_t *plane = luma(b, to);
+        uint8_t *plane = capture(b, to);
         if (count && !memcmp(plane, frames[count - 1], WIDTH * HEIGHT)) {
             free(plane);
         } else {
@@ -206,7 +181,7 @@ static void record(Display *a, Display *b, XImage *from, XImage *to, double begi
     }
     printf("{\"event\": \"changed\", \"page\": \"%s\", \"change\": \"%s\"}\n", page, change);
     fflush(stdout);
-    uint8_t *after = luma(a, from);
+    uint8_t *after = capture(a, from);
     save(after, folder, page, change, "after");
     free(after);
     for (int i = 0; i < count; i++) {
@@ -218,7 +193,7 @@ static void record(Display *a, Display *b, XImage *from, XImage *to, double begi
 }
 
 static void begin_change(Display *a, XImage *from, const char *folder, const char *page, const char *change) {
-    uint8_t *before = luma(a, from);
+    uint8_t *before = capture(a, from);
     save(before, folder, page, change, "before");
     free(before);
     printf("{\"event\": \"change\", \"page\": \"%s\", \"change\": \"%s\"}\n", page, change);
@@ -241,7 +216,7 @@ int main(int argc, char **argv) {
     XMapRaised(a, w);
     XSync(a, False);
     GC gc = XCreateGC(a, w, 0, NULL);
-    XImage *from = open_image(a), *to = open_image(b);
+    XImage *from = open_image(a, WIDTH, HEIGHT), *to = open_image(b, WIDTH, HEIGHT);
     sleep(2);
     for (size_t i = 0; i < sizeof pages / sizeof *pages; i++) {
         const Page *page = &pages[i];

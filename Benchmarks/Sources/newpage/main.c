@@ -2,24 +2,14 @@
 // usage: newpage DISPLAY_A DISPLAY_B STILL_SECONDS LIMIT_SECONDS
 // prints {"event": "turned"} when the page turns, and at the end one JSON object: ms until the luma's PSNR was 30 dB (readable) and
 // 38 dB (sharp), which are null if it never was, and the last PSNR.
+#include <watch.h>
 #include <X11/Xlib.h>
-#include <X11/Xutil.h>
-#include <X11/extensions/XShm.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ipc.h>
-#include <sys/shm.h>
-#include <time.h>
 #include <unistd.h>
-
-static double now_ms(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
-}
 
 // Lines of words in columns, a coloured head, boxes: always the same for the same seed.
 static Pixmap draw_page(Display *d, Window w, unsigned seed, int W, int H) {
@@ -56,23 +46,6 @@ static Pixmap draw_page(Display *d, Window w, unsigned seed, int W, int H) {
     XFreeGC(d, gc);
     return p;
 }
-
-static XImage *open_image(Display *d, int W, int H) {
-    static XShmSegmentInfo segments[2];
-    static int count;
-    XShmSegmentInfo *si = &segments[count++];
-    XImage *m = XShmCreateImage(d, DefaultVisual(d, DefaultScreen(d)), 24, ZPixmap, NULL, si, (unsigned)W, (unsigned)H);
-    if (!m) { fprintf(stderr, "newpage: no shared memory\n"); exit(1); }
-    si->shmid = shmget(IPC_PRIVATE, (size_t)m->bytes_per_line * (size_t)H, IPC_CREAT | 0600);
-    si->shmaddr = m->data = shmat(si->shmid, NULL, 0);
-    si->readOnly = False;
-    XShmAttach(d, si);
-    XSync(d, False);
-    shmctl(si->shmid, IPC_RMID, NULL);
-    return m;
-}
-
-static int luma(const unsigned char *p) { return (29 * p[0] + 150 * p[1] + 77 * p[2]) >> 8; }
 
 // Every other line will do.
 static double psnr(const XImage *a, const XImage *b) {

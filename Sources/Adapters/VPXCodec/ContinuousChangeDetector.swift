@@ -5,17 +5,15 @@ internal import MediaCore
 /// A sharp frame of such content takes 40 ms and 150 KB, which is too late; coarse frames keep up, and refinement
 /// sharpens blocks that stop changing.
 struct ContinuousChangeDetector {
-    /// The first change of the series.
-    private var begin = MediaInstant(nanoseconds: 0)
-    /// A large change before this instant continues the series.
-    private var end: MediaInstant?
+    /// From the first change of a series to the instant before which a large change continues it.
+    private var series: (begin: MediaInstant, end: MediaInstant)?
     private var lightInARow = 0
 
     /// Whether the next frame, which changes `blocks` of `total` blocks, continues a series.
     func isContinuous(blocks: Int, of total: Int, at instant: MediaInstant) -> Bool {
-        guard let end, Self.isLargeChange(blocks, of: total) else { return false }
+        guard let series, Self.isLargeChange(blocks, of: total) else { return false }
         // A page that is painted in two steps is no series.
-        return instant < end && instant - begin >= .milliseconds(25)
+        return instant < series.end && instant - series.begin >= .milliseconds(25)
     }
 
     /// Records an encoded frame.
@@ -25,12 +23,16 @@ struct ContinuousChangeDetector {
         guard Self.isLargeChange(blocks, of: total) else { return }
         // A block whose motion was found takes one or two bytes. New text takes ten or more, however coarse.
         if bytes > blocks * 5 {
-            if end.map({ instant >= $0 }) ?? true { begin = instant }
-            end = instant + .milliseconds(300) + min(bitrate.duration(ofBytes: bytes), .seconds(2))
+            let end = instant + .milliseconds(300) + min(bitrate.duration(ofBytes: bytes), .seconds(2))
+            if let series, instant < series.end {
+                self.series = (series.begin, end)
+            } else {
+                series = (instant, end)
+            }
             lightInARow = 0
         } else {
             lightInARow += 1
-            if lightInARow >= 3 { end = nil }
+            if lightInARow >= 3 { series = nil }
         }
     }
 

@@ -37,8 +37,7 @@ struct FrameSizePredictor {
     ) {
         // Few blocks do not predict the size of many, and the key frame of an empty screen does not predict others.
         guard content.activity > (isKeyframe ? 200_000 : 20_000) else { return }
-        let payload = max(Double(bytes) - Double(total) * Self.bytesPerInactiveBlock, 1)
-        let reference = payload / Self.scale(quantizer, isDrawn: content.isDrawn)
+        let reference = Self.reference(content, of: total, quantizer: quantizer, bytes: bytes)
         if isKeyframe {
             let observed = reference / Double(max(content.activity, 1_000))
             newContent = min(max(0.5 * newContent + 0.5 * observed, 0.005), 0.2)
@@ -57,10 +56,17 @@ struct FrameSizePredictor {
         fromNew content: ContentClassifier, of total: Int, quantizer: Int, bytes: Int
     ) {
         guard content.isDrawn, content.activity > 20_000 else { return }
-        let payload = max(Double(bytes) - Double(total) * Self.bytesPerInactiveBlock, 1)
-        let observed = min(payload / Self.scale(quantizer, isDrawn: true) / Double(content.activity), 2 * newContent)
+        let reference = Self.reference(content, of: total, quantizer: quantizer, bytes: bytes)
+        let observed = min(reference / Double(content.activity), 2 * newContent)
         let weight = observed > newContent ? 0.5 : 0.1
         newContent = min(max(newContent + (observed - newContent) * weight, 0.015), 0.2)
+    }
+
+    /// What the frame's active blocks would have taken at quantizer 20, in bytes.
+    private static func reference(
+        _ content: ContentClassifier, of total: Int, quantizer: Int, bytes: Int
+    ) -> Double {
+        max(Double(bytes) - Double(total) * bytesPerInactiveBlock, 1) / scale(quantizer, isDrawn: content.isDrawn)
     }
 
     private func reference(_ content: ContentClassifier, isKeyframe: Bool, at instant: MediaInstant) -> Double {

@@ -1,9 +1,11 @@
 import MediaCore
 
-/// When an encoding's next frame may be made: no more than the frame rate on average, while a change that comes a little
-/// early does not wait. Without that, a source at the rate itself waits for most of its frames, as no two clocks agree.
+/// When an encoding's next frame may be made: no more than the frame rate on average, while a change that comes a
+/// little early does not wait. Without that, a source at the rate itself waits for most of its frames, as no two clocks
+/// agree.
 ///
-/// The generic cell rate algorithm (ITU-T I.371, as virtual scheduling), with a tolerance of three quarters of an interval.
+/// The generic cell rate algorithm (ITU-T I.371, as virtual scheduling), with a tolerance of three quarters of an
+/// interval.
 struct FrameSchedule {
     private let interval: MediaDuration
     private var last = MediaInstant(nanoseconds: 0)
