@@ -2,7 +2,7 @@ import ArgumentParser
 import CommandSupport
 import ProcessMemory
 
-/// Demonstrations and measurements of share on one machine; not part of what is installed.
+/// Demonstrations and measurements of share on one machine, in a package of its own.
 @main
 struct ShareLab: ParsableCommand {
     static func main() {

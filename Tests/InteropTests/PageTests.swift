@@ -1,12 +1,12 @@
 import Admission
 import BrowserControl
 import Foundation
-import Identifiers
 import SessionDescription
 import Signaling
 import Synchronization
 import Testing
 
+@testable import Identifiers
 @testable import Identity
 
 extension InteropTests {
@@ -38,6 +38,26 @@ extension InteropTests {
                     await stage.broadcast.end(reason: "the host went for lunch")
                     let ended = try await browser.waitForState("ended", within: .seconds(20))
                     #expect(ended.sentence == "The host went for lunch.")
+                }
+            }
+        }
+
+        /// The link of `share list`, which has no secret: the host is told so, and the words are to be compared.
+        @Test(arguments: Browser.Kind.allCases)
+        func anAnnouncedLinkIsOneOfAStranger(kind: Browser.Kind) async throws {
+            try await PageStage.with(configure: { $0.isAnnounced = true }) { stage in
+                try await Browser.with(kind) { browser in
+                    let link = Link(
+                        host: stage.link.host, port: stage.link.port, id: stage.link.id, secret: Link.announcedSecret,
+                        fingerprint: stage.link.fingerprint)
+                    try await browser.watch(link.text)
+                    let knock = try #require(await stage.delegate.knocks.next())
+                    #expect(knock.isFromAnnouncement)
+                    #expect(
+                        try await browser.evaluate("document.getElementById('four').textContent").string
+                            == "\(knock.words)")
+                    #expect(await stage.delegate.offers.next() != nil)
+                    try await browser.waitForState("connecting")
                 }
             }
         }

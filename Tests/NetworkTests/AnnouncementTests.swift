@@ -92,6 +92,15 @@ import Testing
         #expect(try eventually { try viewer.list().isEmpty })
     }
 
+    @Test func theEndOfTheAnnouncementIsAnEvent() throws {
+        let sharing = try Endpoint(
+            ["host", "--source", "test", "--announce", "--name", "Anna"], in: host.node, host.folder, agrees: true,
+            environment: host.environment)
+        try sharing.event("link")
+        host.responder.terminate()
+        #expect(try sharing.event("announcement-ended")["reason"] as? String == "avahi-daemon has ended")
+    }
+
     /// Starts a host on each machine under one name.
     /// - Parameter atOnce: the second does not wait until the first has told the network.
     /// - Returns: the names that are found at last; two, if both are.

@@ -81,7 +81,10 @@ struct Benchmark {
             if only == nil || only == "allocations" { try measureAllocations(binary: binary, seconds: seconds) }
             if only == "desktop" {
                 let binaries = [binary] + (other.map { [$0] } ?? [])
-                try Desktop(binaries: binaries, rounds: rounds, seconds: seconds, scenes: desktopScenes).measure()
+                try Desktop(
+                    binaries: binaries, chromium: withoutChromium ? nil : Chromium.find(), rounds: rounds, seconds: seconds,
+                    scenes: desktopScenes
+                ).measure()
             }
             if only == "legibility" {
                 func networks(_ binary: String, alone: Bool) throws -> Networks {

@@ -36,6 +36,19 @@ enum Chromium {
         </script>
         """
 
+    /// Shows a page in a window of 1500 x 850.
+    static func show(_ page: String, scale: Double, folder: String, display: String) throws -> Subprocess {
+        guard let program = find() else { throw BenchmarkFailure("Chromium is missing; run Scripts/setup benchmark") }
+        let file = folder + "/page.html"
+        try page.write(toFile: file, atomically: true, encoding: .utf8)
+        return try start(
+            program, profile: folder + "/profile", display: display,
+            extra: [
+                "--force-device-scale-factor=\(scale)", "--window-position=\(Int(20 / scale)),\(Int(200 / scale))",
+                "--window-size=\(Int(1_500 / scale)),\(Int(850 / scale))", "--app=file://\(file)",
+            ], in: nil)
+    }
+
     static let viewerPage = """
         <!doctype html><title>viewer</title><style>*{margin:0;cursor:none;overflow:hidden}video{position:fixed;left:0;top:0;width:1920px;height:1080px;object-fit:fill}</style>
         <video autoplay muted playsinline></video><script>

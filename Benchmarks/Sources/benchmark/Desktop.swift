@@ -1,17 +1,33 @@
 import Foundation
 import NetworkBed
 
-/// What a person has in front of them while the screen is shared: antialiased text that is typed or scrolls, light and dark, a window
-/// that is dragged, a video. A stamp is drawn 30 times a second beside it.
+/// What a person has in front of them while the screen is shared: antialiased text that is typed or scrolls, light and dark, in three
+/// programs and sizes; a window that is dragged; a video. A stamp is drawn 30 times a second beside it.
 enum DesktopScene: String, CaseIterable {
     /// Random characters, a line 20 times a second.
     case noise
-    /// Source code, a line 20 times a second.
+    /// Source code in xterm, grey antialiasing, a line 20 times a second.
     case code
     /// The same, light on dark.
     case dark
+    /// The same with syntax colours.
+    case colours
+    /// The same with subpixel antialiasing (RGB).
+    case subpixel
+    /// The same in a bitmap font.
+    case bitmap
+    /// The same at a scale of 1.25.
+    case scale125
+    /// The same at a scale of 2.
+    case scale2
     /// Seven lines of source code at once, twice a second.
     case page
+    /// A GTK editor whose wheel is turned ten times a second, three lines each; it has a menu and a scroll bar.
+    case editor
+    /// A page in Chromium with a header and a side that stay, scrolled by three lines ten times a second.
+    case browser
+    /// The same page at a scale of 1.25, scrolled by 3.5 px each frame.
+    case smooth
     case typing
     /// A window of text is dragged.
     case drag
@@ -19,36 +35,61 @@ enum DesktopScene: String, CaseIterable {
     case video
 
     /// - Parameters:
-    ///   - text: a file of source code.
-    func start(on display: String, text: String, seconds: Int) throws -> [Subprocess] {
-        let environment = ["DISPLAY": display]
+    ///   - text: that has been written to files.
+    ///   - folder: for the scene's own files.
+    func start(on display: String, text: SourceText, folder: String, seconds: Int) throws -> [Subprocess] {
+        let environment = ["DISPLAY": display, "HOME": folder, "GTK_OVERLAY_SCROLLING": "0"]
         func bash(_ script: String) throws -> Subprocess {
-            try Subprocess("bash", ["-c", script, "bash", text], environment: environment)
+            try Subprocess("bash", ["-c", script, "bash", text.plain], environment: environment)
         }
-        func terminal(_ script: String, _ options: [String] = [], geometry: String = "180x45+20+200") throws
-            -> Subprocess
-        {
+        func terminal(
+            _ script: String, _ options: [String] = ["-fa", "Monospace", "-fs", "12"], file: String? = nil,
+            geometry: String = "180x45+20+200"
+        ) throws -> Subprocess {
             try Subprocess(
                 "xterm",
-                ["-fa", "Monospace", "-fs", "12", "-geometry", geometry] + options
-                    + ["-e", "bash", "-c", script + "; sleep \(seconds)", "bash", text],
+                options + ["-geometry", geometry]
+                    + ["-e", "bash", "-c", script + "; sleep \(seconds)", "bash", file ?? text.plain],
                 environment: environment)
         }
         func lines(_ count: Int, each pause: String) -> String {
             #"n=0; while IFS= read -r l; do printf '%s\n' "$l"; n=$((n + 1)); "#
                 + "[ $((n % \(count))) = 0 ] && sleep \(pause); done <\"$1\""
         }
+        let each = lines(1, each: "0.05")
         switch self {
         case .noise: return [try terminal("while :; do head -c 120 /dev/urandom | base64 -w 160; sleep 0.05; done")]
-        case .code: return [try terminal(lines(1, each: "0.05"))]
-        case .dark: return [try terminal(lines(1, each: "0.05"), ["-bg", "#1e1e2e", "-fg", "#cdd6f4"])]
+        case .code: return [try terminal(each)]
+        case .dark: return [try terminal(each, Self.darkColours + ["-fa", "Monospace", "-fs", "12"])]
+        case .colours: return [try terminal(each, Self.darkColours + ["-fa", "Monospace", "-fs", "12"], file: text.coloured)]
+        case .subpixel:
+            let font = "Monospace:antialias=true:rgba=1:lcdfilter=1"
+            return [try terminal(each, ["-fa", font, "-fs", "12"])]
+        case .bitmap: return [try terminal(each, ["-fn", "10x20"])]
+        case .scale125: return [try terminal(each, ["-fa", "Monospace", "-fs", "15"], geometry: "145x36+20+200")]
+        case .scale2: return [try terminal(each, ["-fa", "Monospace", "-fs", "24"], geometry: "90x22+20+200")]
         case .page: return [try terminal(lines(7, each: "0.5"))]
+        case .editor:
+            let editor = try Subprocess("mousepad", ["--disable-server", text.plain], environment: environment)
+            let hand = try bash(
+                """
+                until w=$(xdotool search --onlyvisible --class mousepad | tail -1) && [ -n "$w" ]; do sleep 0.1; done
+                xdotool windowmove "$w" 20 200 windowsize "$w" 1500 850 mousemove 600 700
+                sleep 1
+                while :; do xdotool click 5; sleep 0.1; done
+                """)
+            return [hand, editor]
+        case .browser:
+            return [try Chromium.show(text.page(step: "57", pause: 100), scale: 1, folder: folder, display: display)]
+        case .smooth:
+            return [try Chromium.show(text.page(step: "3.5", pause: nil), scale: 1.25, folder: folder, display: display)]
         case .typing:
             return [
                 try terminal("while :; do printf %s $((RANDOM % 10)); sleep 0.1; done", geometry: "120x40+50+250")
             ]
         case .drag:
-            let window = try terminal(#"head -28 "$1""#, ["-T", "dragged"], geometry: "100x30+100+250")
+            let window = try terminal(
+                #"head -28 "$1""#, ["-fa", "Monospace", "-fs", "12", "-T", "dragged"], geometry: "100x30+100+250")
             let hand = try bash(
                 """
                 until w=$(xdotool search --name dragged | head -1) && [ -n "$w" ]; do sleep 0.1; done
@@ -66,11 +107,75 @@ enum DesktopScene: String, CaseIterable {
             ]
         }
     }
+
+    private static let darkColours = ["-bg", "#1e1e2e", "-fg", "#cdd6f4"]
 }
 
-/// Measures scenes of a desktop over loopback and over a slow link with losses, in turns with another build.
+/// Source code to look at: the larger files of the core.
+struct SourceText {
+    /// Files of it.
+    let plain: String
+    /// With the colours of a terminal (ECMA-48).
+    let coloured: String
+    private let text: String
+
+    init(in folder: String) throws {
+        let root = URL(fileURLWithPath: "Sources/Core")
+        let files =
+            FileManager.default.enumerator(at: root, includingPropertiesForKeys: nil)?.compactMap { $0 as? URL } ?? []
+        let texts = try files.filter { $0.pathExtension == "swift" }.sorted { $0.path < $1.path }
+            .map { try String(contentsOf: $0, encoding: .utf8) }.filter { $0.utf8.count > 6_000 }
+        guard !texts.isEmpty else { throw BenchmarkFailure("Sources/Core has no text; run Scripts/benchmark") }
+        text = texts.prefix(12).joined()
+        (plain, coloured) = (folder + "/text.swift", folder + "/coloured")
+        try text.write(toFile: plain, atomically: true, encoding: .utf8)
+        let colours = ["comment": "32", "string": "33", "keyword": "35", "type": "36"]
+        try Self.marked(text) { "\u{1B}[\(colours[$0] ?? "0")m\($1)\u{1B}[0m" }
+            .write(toFile: coloured, atomically: true, encoding: .utf8)
+    }
+
+    /// A page of it that scrolls.
+    /// - Parameters:
+    ///   - step: in CSS pixels.
+    ///   - pause: between two steps, in ms; nil: a step each frame.
+    func page(step: String, pause: Int?) -> String {
+        let escaped = text.replacingOccurrences(of: "&", with: "&amp;").replacingOccurrences(of: "<", with: "&lt;")
+        let code = Self.marked(escaped) { "<i class=\($0)>\($1)</i>" }
+        let next = pause.map { "setTimeout(go, \($0))" } ?? "requestAnimationFrame(go)"
+        return """
+            <!doctype html><meta charset=utf-8><title>page</title><style>
+            body { margin: 0; font: 14px/19px sans-serif } i { font-style: normal }
+            header { position: sticky; top: 0; height: 56px; background: #24292f; color: white; font: 24px/56px sans-serif; padding-left: 20px }
+            nav { position: fixed; top: 70px; left: 12px; width: 190px; color: #57606a } pre { margin: 8px 8px 8px 220px; font: 14px/19px monospace }
+            .comment { color: #6e7781 } .string { color: #0a3069 } .keyword { color: #cf222e } .type { color: #8250df }
+            </style><header>Sources / Core</header><nav>\((1...24).map { "file \($0)" }.joined(separator: "<br>"))</nav><pre>\(code)</pre>
+            <script>const go = () => { scrollBy(0, \(step)); \(next) }; setTimeout(go, 1000)</script>
+            """
+    }
+
+    /// Marks what an editor colours.
+    private static func marked(_ text: String, _ mark: (String, String) -> String) -> String {
+        let keywords = "let|var|func|struct|enum|case|switch|return|if|else|guard|for|in|while|private|public|static|mutating|init|self|nil"
+        let pattern = #"(//[^\n]*)|("[^"\n]*")|\b(\#(keywords))\b|\b([A-Z][A-Za-z]+)\b"#
+        guard let expression = try? NSRegularExpression(pattern: pattern) else { return text }
+        let whole = text as NSString
+        var (result, end) = ("", 0)
+        for match in expression.matches(in: text, range: NSRange(location: 0, length: whole.length)) {
+            let kind = ["comment", "string", "keyword", "type"][(1...4).first { match.range(at: $0).length > 0 }.map { $0 - 1 } ?? 0]
+            result += whole.substring(with: NSRange(location: end, length: match.range.location - end))
+            result += mark(kind, whole.substring(with: match.range))
+            end = match.range.location + match.range.length
+        }
+        return result + whole.substring(from: end)
+    }
+}
+
+/// Measures scenes of a desktop over loopback and over a slow link with losses: share, in turns with another build, the floor (on
+/// loopback) and Chromium.
 struct Desktop {
     let binaries: [String]
+    /// Chromium's path; nil: without it.
+    let chromium: String?
     let rounds: Int
     let seconds: Int
     let scenes: [DesktopScene]
@@ -92,33 +197,49 @@ struct Desktop {
         var figures: [Double?] { [probe.p50, probe.p95, probe.stampsPerSecond, cpu] }
     }
 
+    /// What runs on the sender's display, and is over `seconds` after the measurement at the earliest.
+    private typealias Actors = (_ display: String) throws -> [Subprocess]
+    private typealias Program = (name: String, run: (Link, @escaping Actors) throws -> Run)
+
+    private var programs: [Program] {
+        var all: [Program] = binaries.map { binary in (binary, { try share(binary, $0, $1) }) }
+        all.append(("floor", { _, start in try floor(start) }))
+        if let chromium { all.append(("Chromium", { try other(chromium, $0, $1) })) }
+        return all
+    }
+
     func measure() throws {
         Table.title("A desktop, \(rounds) rounds of \(seconds) s each: medians")
         Table.header([
-            "scene", "link", "program", "p50 ms", "p95 ms", "stamps/s", "sender CPU ms/s", "to the first", "note",
+            "scene", "link", "program", "p50 ms", "p95 ms", "stamps/s", "sender CPU ms/s", "share in parts of it", "note",
         ])
         let folder = try TemporaryDirectory()
-        let text = folder.path + "/text"
-        try Self.sourceCode().write(toFile: text, atomically: true, encoding: .utf8)
+        let text = try SourceText(in: folder.path)
         for link in Link.allCases {
+            let programs = programs.filter { link == .loopback || $0.name != "floor" }
             for scene in scenes where link != .drop || scene == .code || scene == .video {
-                var runs = [[Run]](repeating: [], count: binaries.count)
-                var notes = [String](repeating: "", count: binaries.count)
+                var runs = [[Run]](repeating: [], count: programs.count)
+                var notes = [String](repeating: "", count: programs.count)
                 for _ in 0..<rounds {
-                    for (index, binary) in binaries.enumerated() {
-                        let run = try measure(scene, link, text: text, binary)
-                        if run.probe.stamps > 0 {
-                            runs[index].append(run)
-                        } else {
-                            notes[index] += run.probe.error ?? "no stamp"
+                    for (index, program) in programs.enumerated() {
+                        do {
+                            let own = try TemporaryDirectory()
+                            let run = try program.run(link) { display in
+                                [try Subprocess(tool("stamp"), ["-f", "30", "-s", "\(seconds + 60)"], environment: ["DISPLAY": display])]
+                                    + (try scene.start(on: display, text: text, folder: own.path, seconds: seconds + 60))
+                            }
+                            if run.probe.stamps > 0 { runs[index].append(run) } else { notes[index] = run.probe.error ?? "no stamp" }
+                        } catch where index >= binaries.count {
+                            // A failure of another program does not end the benchmark.
+                            notes[index] = "\(error)"
                         }
                     }
                 }
                 let medians = runs.map { Self.medians($0.map(\.figures)) }
-                for (index, binary) in binaries.enumerated() {
-                    let ratios = zip(medians[index], medians[0]).map { $0 / max($1, 0.1) }
+                for (index, program) in programs.enumerated() {
+                    let ratios = zip(medians[0], medians[index]).map { $0 / max($1, 0.1) }
                     Table.row(
-                        [scene.rawValue, link.rawValue, binary]
+                        [scene.rawValue, link.rawValue, program.name]
                             + (0..<4).map { cell(medians[index].isEmpty ? nil : medians[index][$0], $0 == 3 ? 0 : 1) }
                             + [ratios.map { cell($0, 2) }.joined(separator: ", "), notes[index]])
                 }
@@ -133,7 +254,7 @@ struct Desktop {
         }
     }
 
-    private func measure(_ scene: DesktopScene, _ link: Link, text: String, _ binary: String) throws -> Run {
+    private func share(_ binary: String, _ link: Link, _ start: @escaping Actors) throws -> Run {
         let path = link == .loopback ? nil : try EmulatedPath(Link.conditions)
         return try withDisplays(start: { _ in [] }) { from, to in
             let host = try ShareHost(binary: binary, display: from, over: path)
@@ -142,32 +263,41 @@ struct Desktop {
             defer { viewer.stop() }
             // The initial probes are over by then.
             Thread.sleep(forTimeInterval: 4)
-            var actors = [
-                try Subprocess(tool("stamp"), ["-f", "30", "-s", "\(seconds + 30)"], environment: ["DISPLAY": from])
-            ]
-            actors += try scene.start(on: from, text: text, seconds: seconds + 30)
+            let actors = try start(from)
             defer { actors.forEach { $0.terminate() } }
             Thread.sleep(forTimeInterval: 4)
-            if link == .drop, let path {
-                var narrow = Link.conditions
-                narrow.kilobits = 600
-                try path.link.set(narrow)
-                try path.link.set(Link.conditions, afterMilliseconds: 4_000)
-            }
-            let (cpu, begin) = (host.process.figures.cpuMilliseconds, monotonicSeconds())
-            let probe = try Probe.run(to, seconds: seconds)
-            return Run(probe: probe, cpu: (host.process.figures.cpuMilliseconds - cpu) / (monotonicSeconds() - begin))
+            return try run(link, path, to) { host.process.figures.cpuMilliseconds }
         }
     }
 
-    /// The larger files of the core.
-    private static func sourceCode() throws -> String {
-        let root = URL(fileURLWithPath: "Sources/Core")
-        let files =
-            FileManager.default.enumerator(at: root, includingPropertiesForKeys: nil)?.compactMap { $0 as? URL } ?? []
-        let texts = try files.filter { $0.pathExtension == "swift" }.sorted { $0.path < $1.path }
-            .map { try String(contentsOf: $0, encoding: .utf8) }.filter { $0.utf8.count > 6_000 }
-        guard !texts.isEmpty else { throw BenchmarkFailure("Sources/Core has no text; run Scripts/benchmark") }
-        return texts.prefix(12).joined()
+    private func floor(_ start: @escaping Actors) throws -> Run {
+        try withDisplays(start: start) { from, to in
+            let floor = try Subprocess(tool("floor"), [from, to, "\(seconds + 10)"])
+            defer { floor.terminate() }
+            Thread.sleep(forTimeInterval: 3)
+            return try run(.loopback, nil, to) { floor.figures.cpuMilliseconds }
+        }
+    }
+
+    private func other(_ program: String, _ link: Link, _ start: @escaping Actors) throws -> Run {
+        let path = link == .loopback ? nil : try EmulatedPath(Link.conditions)
+        var result: Run?
+        try withChromium(program, over: path, start: start) { session in
+            result = try run(link, path, session.to) { session.cpuMilliseconds }
+        }
+        guard let result else { throw BenchmarkFailure("nothing was measured") }
+        return result
+    }
+
+    private func run(_ link: Link, _ path: EmulatedPath?, _ display: String, cpu: () -> Double) throws -> Run {
+        if link == .drop, let path {
+            var narrow = Link.conditions
+            narrow.kilobits = 600
+            try path.link.set(narrow)
+            try path.link.set(Link.conditions, afterMilliseconds: 4_000)
+        }
+        let (spent, begin) = (cpu(), monotonicSeconds())
+        let probe = try Probe.run(display, seconds: seconds)
+        return Run(probe: probe, cpu: (cpu() - spent) / (monotonicSeconds() - begin))
     }
 }

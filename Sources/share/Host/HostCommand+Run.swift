@@ -110,7 +110,7 @@ extension HostCommand {
         // Created before the link is printed, so that a viewer's window on this display finds it.
         let mark = chosenSource.isOfDesktop ? try? DisplayCaptureMarker(link.id.text, display: display) : nil
         defer { mark?.close() }
-        let announcement = announce ? try makeAnnouncement(of: link) : nil
+        let announcement = announce ? try makeAnnouncement(of: link, run.output) : nil
         defer { announcement?.close() }
         try serve(broadcast.control, id: link.id, media.summary, service: nil, link: link, prompt, run) {
             try printLink(link, run.output)
@@ -181,12 +181,13 @@ extension HostCommand {
     }
 
     /// Tells the local network of the broadcast.
-    private func makeAnnouncement(of link: Link) throws(CommandError) -> ServicePublisher {
+    private func makeAnnouncement(of link: Link, _ output: DataOutput) throws(CommandError) -> ServicePublisher {
         do throws(LocalNetworkFailure) {
             return try ServicePublisher(
                 ownName, port: link.port, txtRecord: AnnouncedBroadcast.txtRecord(of: link),
                 environment: ProcessInfo.processInfo.environment
             ) { reason in
+                output.eventAfterLink("announcement-ended", [("reason", .string(reason))])
                 ErrorOutput.writeLine("share: the local network is not told any more: \(reason)")
             }
         } catch {
