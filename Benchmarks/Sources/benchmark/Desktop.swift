@@ -26,7 +26,7 @@ enum DesktopScene: String, CaseIterable {
     case editor
     /// A page in Chromium with a header and a side that stay, scrolled by three lines ten times a second.
     case browser
-    /// The same page at a scale of 1.25, scrolled by 3.5 px each frame.
+    /// The same page at a scale of 1.25, scrolled by 3.5 px 30 times a second.
     case smooth
     case typing
     /// A window of text is dragged.
@@ -82,7 +82,7 @@ enum DesktopScene: String, CaseIterable {
         case .browser:
             return [try Chromium.show(text.page(step: "57", pause: 100), scale: 1, folder: folder, display: display)]
         case .smooth:
-            return [try Chromium.show(text.page(step: "3.5", pause: nil), scale: 1.25, folder: folder, display: display)]
+            return [try Chromium.show(text.page(step: "3.5", pause: 33), scale: 1.25, folder: folder, display: display)]
         case .typing:
             return [
                 try terminal("while :; do printf %s $((RANDOM % 10)); sleep 0.1; done", geometry: "120x40+50+250")
@@ -137,11 +137,10 @@ struct SourceText {
     /// A page of it that scrolls.
     /// - Parameters:
     ///   - step: in CSS pixels.
-    ///   - pause: between two steps, in ms; nil: a step each frame.
-    func page(step: String, pause: Int?) -> String {
+    ///   - pause: between two steps, in ms.
+    func page(step: String, pause: Int) -> String {
         let escaped = text.replacingOccurrences(of: "&", with: "&amp;").replacingOccurrences(of: "<", with: "&lt;")
         let code = Self.marked(escaped) { "<i class=\($0)>\($1)</i>" }
-        let next = pause.map { "setTimeout(go, \($0))" } ?? "requestAnimationFrame(go)"
         return """
             <!doctype html><meta charset=utf-8><title>page</title><style>
             body { margin: 0; font: 14px/19px sans-serif } i { font-style: normal }
@@ -149,7 +148,7 @@ struct SourceText {
             nav { position: fixed; top: 70px; left: 12px; width: 190px; color: #57606a } pre { margin: 8px 8px 8px 220px; font: 14px/19px monospace }
             .comment { color: #6e7781 } .string { color: #0a3069 } .keyword { color: #cf222e } .type { color: #8250df }
             </style><header>Sources / Core</header><nav>\((1...24).map { "file \($0)" }.joined(separator: "<br>"))</nav><pre>\(code)</pre>
-            <script>const go = () => { scrollBy(0, \(step)); \(next) }; setTimeout(go, 1000)</script>
+            <script>const go = () => { scrollBy(0, \(step)); setTimeout(go, \(pause)) }; setTimeout(go, 1000)</script>
             """
     }
 
