@@ -45,7 +45,10 @@ extension InteropTests {
         /// The link of `share list`, which has no secret: the host is told so, and the words are to be compared.
         @Test(arguments: Browser.Kind.allCases)
         func anAnnouncedLinkIsOneOfAStranger(kind: Browser.Kind) async throws {
-            try await PageStage.with(configure: { $0.isAnnounced = true }) { stage in
+            let (gate, open) = AsyncStream<KnockDecision>.makeStream(bufferingPolicy: .bufferingNewest(1))
+            try await PageStage.with(
+                configure: { $0.isAnnounced = true }, decision: { _ in await gate.next() ?? .unanswered }
+            ) { stage in
                 try await Browser.with(kind) { browser in
                     let link = Link(
                         host: stage.link.host, port: stage.link.port, id: stage.link.id, secret: Link.announcedSecret,
@@ -53,9 +56,11 @@ extension InteropTests {
                     try await browser.watch(link.text)
                     let knock = try #require(await stage.delegate.knocks.next())
                     #expect(knock.isFromAnnouncement)
+                    try await browser.waitForState("waiting")
                     #expect(
                         try await browser.evaluate("document.getElementById('four').textContent").string
                             == "\(knock.words)")
+                    open.yield(.accepted)
                     #expect(await stage.delegate.offers.next() != nil)
                     try await browser.waitForState("connecting")
                 }

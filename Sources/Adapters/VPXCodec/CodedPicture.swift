@@ -52,14 +52,22 @@ struct CodedPicture {
         guard sourceX >= 0, sourceY >= 0, sourceX + 16 <= size.width || vector.x == 0, sourceY + height <= size.height,
             sourceY + 16 <= (size.height + 15) & ~15
         else { return false }
-        for line in 0..<height
-        where memcmp(
-            canvas.y + (y + line) * canvas.strideY + x, picture.y + (sourceY + line) * picture.strideY + sourceX, width)
-            != 0
-        {
-            return false
+        var here = UnsafeRawPointer(canvas.y + y * canvas.strideY + x)
+        var there = UnsafeRawPointer(picture.y + sourceY * picture.strideY + sourceX)
+        for _ in 0..<height {
+            guard width == 16 ? Self.areEqual(here, there) : memcmp(here, there, width) == 0 else { return false }
+            here += canvas.strideY
+            there += picture.strideY
         }
         return true
+    }
+
+    /// Compares 16 pixels.
+    private static func areEqual(_ a: UnsafeRawPointer, _ b: UnsafeRawPointer) -> Bool {
+        let low = a.loadUnaligned(as: UInt64.self) ^ b.loadUnaligned(as: UInt64.self)
+        let high =
+            a.loadUnaligned(fromByteOffset: 8, as: UInt64.self) ^ b.loadUnaligned(fromByteOffset: 8, as: UInt64.self)
+        return low | high == 0
     }
 
     /// Whether a block's luma differs less from what lies at `vector` from it, inside the picture, than from what is
@@ -95,7 +103,12 @@ struct CodedPicture {
         for (a, b) in [(canvas.u, picture.u), (canvas.v, picture.v)] {
             for line in 0..<height {
                 let (mine, other) = (b + (y + line) * picture.strideC + x, a + (y + line) * canvas.strideC + x)
-                if memcmp(mine, other, width) == 0 { continue }
+                if width == 8,
+                    UnsafeRawPointer(mine).loadUnaligned(as: UInt64.self)
+                        == UnsafeRawPointer(other).loadUnaligned(as: UInt64.self)
+                {
+                    continue
+                }
                 for index in 0..<width {
                     let difference = Int(mine[index]) - Int(other[index])
                     sum += difference * difference

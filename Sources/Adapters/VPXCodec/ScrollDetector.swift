@@ -8,6 +8,8 @@ struct ScrollDetector {
     private static let segment = 64
     /// So many columns of segments are compared.
     private static let mostColumns = 8
+    /// So many are compared first, and the others only if those do not agree.
+    private static let firstColumns = 2
     /// A distance needs so many votes, and an eighth of those possible.
     private static let leastVotes = 32
     /// Equal segments that are looked at: lines of tables and logs repeat.
@@ -34,15 +36,28 @@ struct ScrollDetector {
             heads = [Int16](repeating: -1, count: 1 << 12)
         }
         for index in votes.indices { votes[index] = 0 }
-        var changed = 0
+        var (changed, compared) = (0, 0)
         for (column, rows) in columns(of: map) {
+            if compared == Self.firstColumns {
+                // Most segments agree.
+                let (distance, count) = most
+                if count >= Self.leastVotes, count * 2 >= changed, distance != 0 {
+                    return VP8MotionVector(x: 0, y: distance)
+                }
+            }
             changed += vote(coded, canvas, column, rows.lowerBound * 16..<min(rows.upperBound * 16, height))
+            compared += 1
         }
+        let (distance, count) = most
+        guard count >= Self.leastVotes, count * 8 >= changed, distance != 0 else { return nil }
+        return VP8MotionVector(x: 0, y: distance)
+    }
+
+    /// The distance with most votes, and how many those are.
+    private var most: (distance: Int, votes: Int) {
         var best = 0
         for index in votes.indices where votes[index] > votes[best] { best = index }
-        let found = Int(votes[best])
-        guard found >= Self.leastVotes, found * 8 >= changed, best != height else { return nil }
-        return VP8MotionVector(x: 0, y: best - height)
+        return (best - votes.count / 2, Int(votes[best]))
     }
 
     /// The columns of segments with most blocks of the map, and their rows of blocks from the first to the last of

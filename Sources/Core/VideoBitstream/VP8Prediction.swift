@@ -23,13 +23,34 @@ extension VP8CopyFrame {
     /// (bilinear interpolation of chroma, RFC 6386 section 18.3). No vector may lead out of the picture.
     /// - Parameter scratch: a picture of the same size, with any content.
     public func apply(to picture: VP8Picture, scratch: VP8Picture) {
+        if let vector = onlyVector, vector.x == 0 { return scroll(picture, vector) }
         forEachRun { row, run, vector in predict(picture, scratch, row: row, columns: run, vector) }
         forEachRun { row, run, _ in copy(scratch, picture, row: row, columns: run) }
     }
 
+    /// What all blocks that move have in common; nil if they have not.
+    private var onlyVector: VP8MotionVector? {
+        var found = VP8MotionVector.zero
+        for vector in vectors where vector != .zero {
+            if found == .zero { found = vector }
+            guard vector == found else { return nil }
+        }
+        return found
+    }
+
+    /// Moves lines within the picture, in the order in which none is read after it was written: each comes from further
+    /// down if the content moves up.
+    private func scroll(_ picture: VP8Picture, _ vector: VP8MotionVector) {
+        let isUpwards = vector.y > 0
+        forEachRun(bottomUp: !isUpwards) { row, run, _ in
+            predict(picture, picture, row: row, columns: run, vector, bottomUp: !isUpwards)
+        }
+    }
+
     /// Neighbours in a row with the same vector, unless that is zero.
-    private func forEachRun(_ body: (Int, Range<Int>, VP8MotionVector) -> Void) {
-        for row in 0..<rows {
+    private func forEachRun(bottomUp: Bool = false, _ body: (Int, Range<Int>, VP8MotionVector) -> Void) {
+        for index in 0..<rows {
+            let row = bottomUp ? rows - 1 - index : index
             var column = 0
             while column < columns {
                 let vector = vectors[row * columns + column]
@@ -57,19 +78,22 @@ extension VP8CopyFrame {
     }
 
     private func predict(
-        _ source: VP8Picture, _ target: VP8Picture, row: Int, columns run: Range<Int>, _ vector: VP8MotionVector
+        _ source: VP8Picture, _ target: VP8Picture, row: Int, columns run: Range<Int>, _ vector: VP8MotionVector,
+        bottomUp: Bool = false
     ) {
         let (x, y) = (run.lowerBound * 16 + Int(vector.x), row * 16 + Int(vector.y))
         precondition(
             x >= 0 && y >= 0 && x + run.count * 16 <= columns * 16 && y + 16 <= rows * 16,
             "a vector leads out of the picture")
-        for line in 0..<16 {
+        for index in 0..<16 {
+            let line = bottomUp ? 15 - index : index
             (target.y + (row * 16 + line) * target.strideY + run.lowerBound * 16).update(
                 from: source.y + (y + line) * source.strideY + x, count: run.count * 16)
         }
         for (from, to) in [(source.u, target.u), (source.v, target.v)] {
             let start = to + row * 8 * target.strideC + run.lowerBound * 8
-            for line in 0..<8 {
+            for index in 0..<8 {
+                let line = bottomUp ? 7 - index : index
                 // An odd component leads a pixel away from the edge at least, so the neighbour is inside the picture.
                 let above = from + (y / 2 + line) * source.strideC + x / 2
                 let below = vector.y & 1 == 0 ? above : above + source.strideC
