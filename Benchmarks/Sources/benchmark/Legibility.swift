@@ -55,7 +55,7 @@ struct Legibility {
                         ])
                     }
                     for change in ["new", "scroll", "typing"] {
-                        let pages = results.filter { $0.change == change }
+                        let pages = results.filter { $0.change == change && $0.words > 0 }
                         Table.row([
                             name, contender.name, "median", change, "", cell(Self.median(pages.map(\.ninety))),
                             cell(Self.median(pages.map(\.ninetyNine))),
@@ -146,7 +146,9 @@ struct Legibility {
             guard name.hasPrefix(prefix), name.hasSuffix(".pgm") else { return nil }
             return Int(name.dropFirst(prefix.count).dropLast(4))
         }.sorted()
-        guard !wanted.isEmpty, !times.isEmpty else { throw BenchmarkFailure("\(prefix) has no words or no pictures") }
+        guard !times.isEmpty else { throw BenchmarkFailure("\(prefix) has no pictures") }
+        // Of such a change nothing can be said.
+        guard !wanted.isEmpty else { return Result(page: change.page, change: change.change) }
         var shares: [Int: Double] = [:]
         func share(_ index: Int) throws -> Double {
             if let known = shares[index] { return known }
