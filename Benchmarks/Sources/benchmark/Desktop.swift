@@ -43,12 +43,12 @@ enum DesktopScene: String, CaseIterable {
             try Subprocess("bash", ["-c", script, "bash", text.plain], environment: environment)
         }
         func terminal(
-            _ script: String, _ options: [String] = ["-fa", "Monospace", "-fs", "12"], file: String? = nil,
-            geometry: String = "180x45+20+200"
+            _ script: String, _ options: [String] = [], font: [String] = ["-fa", "Monospace", "-fs", "12"],
+            file: String? = nil, geometry: String = "180x45+20+200"
         ) throws -> Subprocess {
             try Subprocess(
                 "xterm",
-                options + ["-geometry", geometry]
+                font + ["-geometry", geometry] + options
                     + ["-e", "bash", "-c", script + "; sleep \(seconds)", "bash", file ?? text.plain],
                 environment: environment)
         }
@@ -60,14 +60,14 @@ enum DesktopScene: String, CaseIterable {
         switch self {
         case .noise: return [try terminal("while :; do head -c 120 /dev/urandom | base64 -w 160; sleep 0.05; done")]
         case .code: return [try terminal(each)]
-        case .dark: return [try terminal(each, Self.darkColours + ["-fa", "Monospace", "-fs", "12"])]
-        case .colours: return [try terminal(each, Self.darkColours + ["-fa", "Monospace", "-fs", "12"], file: text.coloured)]
+        case .dark: return [try terminal(each, Self.darkColours)]
+        case .colours: return [try terminal(each, Self.darkColours, file: text.coloured)]
         case .subpixel:
-            let font = "Monospace:antialias=true:rgba=1:lcdfilter=1"
-            return [try terminal(each, ["-fa", font, "-fs", "12"])]
-        case .bitmap: return [try terminal(each, ["-fn", "10x20"])]
-        case .scale125: return [try terminal(each, ["-fa", "Monospace", "-fs", "15"], geometry: "145x36+20+200")]
-        case .scale2: return [try terminal(each, ["-fa", "Monospace", "-fs", "24"], geometry: "90x22+20+200")]
+            let face = "Monospace:antialias=true:rgba=1:lcdfilter=1"
+            return [try terminal(each, font: ["-fa", face, "-fs", "12"])]
+        case .bitmap: return [try terminal(each, font: ["-fn", "10x20"])]
+        case .scale125: return [try terminal(each, font: ["-fa", "Monospace", "-fs", "15"], geometry: "145x36+20+200")]
+        case .scale2: return [try terminal(each, font: ["-fa", "Monospace", "-fs", "24"], geometry: "90x22+20+200")]
         case .page: return [try terminal(lines(7, each: "0.5"))]
         case .editor:
             let editor = try Subprocess("mousepad", ["--disable-server", text.plain], environment: environment)
@@ -88,8 +88,7 @@ enum DesktopScene: String, CaseIterable {
                 try terminal("while :; do printf %s $((RANDOM % 10)); sleep 0.1; done", geometry: "120x40+50+250")
             ]
         case .drag:
-            let window = try terminal(
-                #"head -28 "$1""#, ["-fa", "Monospace", "-fs", "12", "-T", "dragged"], geometry: "100x30+100+250")
+            let window = try terminal(#"head -28 "$1""#, ["-T", "dragged"], geometry: "100x30+100+250")
             let hand = try bash(
                 """
                 until w=$(xdotool search --name dragged | head -1) && [ -n "$w" ]; do sleep 0.1; done
@@ -270,11 +269,8 @@ struct Desktop {
     }
 
     private func floor(_ start: @escaping Actors) throws -> Run {
-        try withDisplays(start: start) { from, to in
-            let floor = try Subprocess(tool("floor"), [from, to, "\(seconds + 10)"])
-            defer { floor.terminate() }
-            Thread.sleep(forTimeInterval: 3)
-            return try run(.loopback, nil, to) { floor.figures.cpuMilliseconds }
+        try withFloor(seconds: seconds, start: start) { floor, to in
+            try run(.loopback, nil, to) { floor.figures.cpuMilliseconds }
         }
     }
 

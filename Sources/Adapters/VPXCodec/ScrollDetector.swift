@@ -8,7 +8,7 @@ struct ScrollDetector {
     private static let segment = 64
     /// So many columns of segments are compared.
     private static let mostColumns = 8
-    /// So many are compared first, and the others only if those do not agree.
+    /// So many are compared first, and the others only if most of their segments do not agree.
     private static let firstColumns = 2
     /// A distance needs so many votes, and an eighth of those possible.
     private static let leastVotes = 32
@@ -36,28 +36,21 @@ struct ScrollDetector {
             heads = [Int16](repeating: -1, count: 1 << 12)
         }
         for index in votes.indices { votes[index] = 0 }
-        var (changed, compared) = (0, 0)
-        for (column, rows) in columns(of: map) {
-            if compared == Self.firstColumns {
-                // Most segments agree.
-                let (distance, count) = most
-                if count >= Self.leastVotes, count * 2 >= changed, distance != 0 {
-                    return VP8MotionVector(x: 0, y: distance)
-                }
-            }
+        var changed = 0
+        for (index, (column, rows)) in columns(of: map).enumerated() {
+            if index == Self.firstColumns, let vector = agreed(share: 2, of: changed) { return vector }
             changed += vote(coded, canvas, column, rows.lowerBound * 16..<min(rows.upperBound * 16, height))
-            compared += 1
         }
-        let (distance, count) = most
-        guard count >= Self.leastVotes, count * 8 >= changed, distance != 0 else { return nil }
-        return VP8MotionVector(x: 0, y: distance)
+        return agreed(share: 8, of: changed)
     }
 
-    /// The distance with most votes, and how many those are.
-    private var most: (distance: Int, votes: Int) {
+    /// The vector with most votes; nil if it has fewer than one in `share` of the changed segments, or is zero.
+    private func agreed(share: Int, of changed: Int) -> VP8MotionVector? {
         var best = 0
         for index in votes.indices where votes[index] > votes[best] { best = index }
-        return (best - votes.count / 2, Int(votes[best]))
+        let found = Int(votes[best])
+        guard found >= Self.leastVotes, found * share >= changed, best != votes.count / 2 else { return nil }
+        return VP8MotionVector(x: 0, y: best - votes.count / 2)
     }
 
     /// The columns of segments with most blocks of the map, and their rows of blocks from the first to the last of

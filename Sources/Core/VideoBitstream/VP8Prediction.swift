@@ -23,7 +23,13 @@ extension VP8CopyFrame {
     /// (bilinear interpolation of chroma, RFC 6386 section 18.3). No vector may lead out of the picture.
     /// - Parameter scratch: a picture of the same size, with any content.
     public func apply(to picture: VP8Picture, scratch: VP8Picture) {
-        if let vector = onlyVector, vector.x == 0 { return scroll(picture, vector) }
+        if let vector = onlyVector, vector.x == 0 {
+            // Lines move within the picture, in the order in which none is read after it was written.
+            let bottomUp = vector.y < 0
+            return forEachRun(bottomUp: bottomUp) { row, run, vector in
+                predict(picture, picture, row: row, columns: run, vector, bottomUp: bottomUp)
+            }
+        }
         forEachRun { row, run, vector in predict(picture, scratch, row: row, columns: run, vector) }
         forEachRun { row, run, _ in copy(scratch, picture, row: row, columns: run) }
     }
@@ -36,15 +42,6 @@ extension VP8CopyFrame {
             guard vector == found else { return nil }
         }
         return found
-    }
-
-    /// Moves lines within the picture, in the order in which none is read after it was written: each comes from further
-    /// down if the content moves up.
-    private func scroll(_ picture: VP8Picture, _ vector: VP8MotionVector) {
-        let isUpwards = vector.y > 0
-        forEachRun(bottomUp: !isUpwards) { row, run, _ in
-            predict(picture, picture, row: row, columns: run, vector, bottomUp: !isUpwards)
-        }
     }
 
     /// Neighbours in a row with the same vector, unless that is zero.
