@@ -28,6 +28,7 @@ let imports = """
     Matroska: MediaCore
     MediaEngine: MediaCore RTPWire VideoBitstream
     PeerEngine: MediaCore Identifiers SessionDescription
+    SFrame: MediaCore
     # Platform
     LinuxRuntime: MediaCore CLinux
     FrameDifference: MediaCore
@@ -58,6 +59,7 @@ let imports = """
     ControlSocket: MediaCore LinuxRuntime
     ExtensionChannel: MediaCore LinuxRuntime
     # Peer
+    FrameEncryption: SFrame Crypto
     Identity: MediaCore Identifiers SessionDescription Crypto X509 SwiftASN1
     HTTP: MediaCore Identifiers SessionDescription LinuxRuntime Identity Crypto Logging HummingbirdCore NIOSSL \
         NIOCore NIOPosix NIOTLS NIOHTTP1 HTTPTypes
@@ -270,6 +272,7 @@ let package = Package(
                 "MediaCore", "Identifiers", "LinuxRuntime", "VPXCodec", "OpusCodec", "TestSource", "ExtensionChannel",
                 "Identity", "Admission", "Signaling", "PeerConnection", "Host", "Extensions", "TestSupport",
             ]),
+        tests("FrameEncryptionTests", ["MediaCore", "SFrame", "FrameEncryption"]),
         tests("HTTPTests", ["MediaCore", "Identifiers", "Identity", "HTTP", "Signaling", "NIOCore"]),
         tests(
             "HostTests",

@@ -19,7 +19,7 @@ let package = Package(
     name: "share-core",
     products: [
         "MediaCore", "Identifiers", "RTPWire", "SessionDescription", "VideoBitstream", "MediaEngine", "PeerEngine",
-        "Matroska",
+        "SFrame", "Matroska",
     ]
     .map {
         .library(name: $0, targets: [$0])
@@ -32,6 +32,7 @@ let package = Package(
         layer("VideoBitstream", ["MediaCore", "RTPWire"]),
         layer("MediaEngine", ["MediaCore", "RTPWire", "VideoBitstream"]),
         layer("PeerEngine", ["MediaCore", "Identifiers", "SessionDescription"]),
+        layer("SFrame", ["MediaCore"]),
         layer("Matroska", ["MediaCore"]),
     ]
 )

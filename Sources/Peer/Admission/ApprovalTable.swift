@@ -20,7 +20,7 @@ package struct ApprovalTable<Request: ApprovalRequest>: Sendable {
     }
 
     struct Entry: Sendable {
-        let request: Request
+        var request: Request
         let number: Int
         var state = State.unsigned
         /// When the state ends by itself.
@@ -117,6 +117,12 @@ package struct ApprovalTable<Request: ApprovalRequest>: Sendable {
         guard let entry = entries[ticket] else { return .unknown }
         guard signatureIsValid else { return .wrong(entry.isUnsigned ? remove(ticket) : []) }
         return entry.isUnsigned ? .first : .repeated
+    }
+
+    /// Replaces a request that was not signed yet.
+    mutating func replace(_ ticket: KnockID, by request: Request) {
+        guard entries[ticket]?.isUnsigned == true else { return }
+        entries[ticket]?.request = request
     }
 
     /// The refusal that holds for the requester of a question.

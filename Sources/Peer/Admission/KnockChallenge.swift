@@ -8,7 +8,7 @@ package import Identity
 ///     "share v1 knock" | ID (13 characters) | H (32 bytes) | V (32) | nonce (16)
 ///
 /// H and V are the fingerprints of the host and the viewer. The host chooses the nonce after V is fixed, so a signature
-/// is valid for one knock at one host.
+/// is valid for one knock at one host. With an offer, the knock is of version 2, and ``KnockTranscript`` is signed.
 package struct KnockChallenge: Sendable {
     package static let nonceLength = 16
 
@@ -16,6 +16,10 @@ package struct KnockChallenge: Sendable {
     package let host: [UInt8]
     package let identity: ViewerIdentity
     package let nonce: [UInt8]
+    /// What the host has offered in version 2; nil: the knock is of version 1.
+    package var offer: KnockOffer?
+    /// What the viewer has revealed in version 2; nil until it has signed.
+    package var reveal: KnockReveal?
 
     package init(id: BroadcastID, host: [UInt8], identity: ViewerIdentity, nonce: [UInt8]) {
         self.id = id
@@ -25,12 +29,27 @@ package struct KnockChallenge: Sendable {
     }
 
     package var signedBytes: [UInt8] {
-        Array("share v1 knock".utf8) + Array(id.text.utf8) + host + identity.fingerprint + nonce
+        transcript?.signedBytes
+            ?? Array("share v1 knock".utf8) + Array(id.text.utf8) + host + identity.fingerprint + nonce
     }
 
     /// The words that both host and viewer show.
     package var words: ShortAuthenticationString {
-        ShortAuthenticationString(viewer: identity.fingerprint, host: host, nonce: nonce)
+        transcript?.words ?? ShortAuthenticationString(viewer: identity.fingerprint, host: host, nonce: nonce)
+    }
+
+    /// Nil if the knock is of version 1, or not signed yet.
+    package var transcript: KnockTranscript? {
+        guard let offer, let reveal else { return nil }
+        return KnockTranscript(self, offer, reveal)
+    }
+
+    /// Takes what the viewer reveals.
+    /// - Returns: false unless it is what the viewer has committed itself to, and is there in version 2 alone.
+    package mutating func take(_ reveal: KnockReveal?) -> Bool {
+        self.reveal = reveal
+        guard let offer else { return reveal == nil }
+        return reveal.map { Self.isKey($0.key) && $0.commitment == offer.commitment } ?? false
     }
 
     /// Returns whether this knock's identity made `signature`.

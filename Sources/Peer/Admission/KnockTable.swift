@@ -28,6 +28,8 @@ package struct KnockTable: ApprovalMachine {
         package var challenge: KnockChallenge
         /// Nil if the viewer has sent no nonce.
         package var origin: KnockOrigin?
+        /// The host's side of a knock of version 2.
+        package var hostKey: EphemeralKey?
         package var identity: ViewerIdentity { challenge.identity }
         package var requester: ViewerIdentity { identity }
         /// A knock with a pass needs nobody's answer, and only viewers who were admitted have one.
@@ -78,16 +80,19 @@ package struct KnockTable: ApprovalMachine {
     /// Handles the signature of the challenge. A wrong one ends the knock, unless the challenge was signed correctly
     /// before.
     /// - Parameters:
+    ///   - reveal: what came with the signature.
     ///   - isValid: whether the identity has signed the request's challenge.
     ///   - question: a new random identifier for the question.
     ///   - hasRoom: whether this request could get a token.
     package mutating func sign(
-        _ ticket: KnockID, signatureIsValid isValid: Bool, question: KnockID, now: Instant,
-        hasRoom: (Request) -> Bool = { _ in true }
+        _ ticket: KnockID, signatureIsValid isValid: Bool, revealing reveal: KnockReveal? = nil, question: KnockID,
+        now: Instant, hasRoom: (Request) -> Bool = { _ in true }
     ) -> (Signing, [Action]) {
-        guard let request = request(of: ticket) else { return (.unknown, []) }
+        guard var request = request(of: ticket) else { return (.unknown, []) }
         switch approvals.sign(ticket, signatureIsValid: isValid) {
-        case .first: break
+        case .first:
+            request.challenge.reveal = reveal
+            approvals.replace(ticket, by: request)
         case .repeated: return (.accepted, [])
         case .wrong(let actions): return (.wrong, actions)
         case .unknown: return (.unknown, [])

@@ -23,6 +23,8 @@ public struct Viewer: Sendable {
     package var isAdmittedByRule = false
     /// Binds orders to the accepted knock; nil if the viewer has sent no nonce: it gets no order.
     package var origin: KnockOrigin?
+    /// For what only this viewer may read; nil if its knock was of version 1.
+    package var keyWrap: KeyWrap?
     /// Distinguishes programs that use one certificate. It stays the same when a program joins again; nil if the viewer
     /// sent none.
     public var clientInstance: ClientInstanceID?

@@ -5,7 +5,7 @@ internal import Crypto
 ///
 /// Word i is entry `d[2i] d[2i+1]` (big-endian) modulo 256 of the word list, where d = SHA-256("share v1 words" | V | H
 /// | nonce). The host chooses the nonce after V is fixed, so nobody can search for a certificate that gives the same
-/// words.
+/// words. Of a knock of version 2, d = SHA-256("share v2 words" | the hash of its transcript).
 public struct ShortAuthenticationString: Hashable, Sendable, CustomStringConvertible {
     /// Four entries of the word list.
     public let words: [String]
@@ -22,7 +22,14 @@ public struct ShortAuthenticationString: Hashable, Sendable, CustomStringConvert
     ///   - host: fingerprint of the host's certificate, 32 bytes.
     ///   - nonce: chosen by the host for this knock, 16 bytes.
     package init(viewer: [UInt8], host: [UInt8], nonce: [UInt8]) {
-        let digest = Array(SHA256.hash(data: Array("share v1 words".utf8) + viewer + host + nonce))
+        self.init(digestOf: Array("share v1 words".utf8) + viewer + host + nonce)
+    }
+
+    /// - Parameter transcript: the hash of all that both sides have said, 32 bytes.
+    package init(transcript: [UInt8]) { self.init(digestOf: Array("share v2 words".utf8) + transcript) }
+
+    private init(digestOf bytes: [UInt8]) {
+        let digest = Array(SHA256.hash(data: bytes))
         words = (0..<4).map { index in
             let number = Int(digest[2 * index]) << 8 | Int(digest[2 * index + 1])
             return WordList.words[number % WordList.words.count]

@@ -100,6 +100,8 @@ package enum Problem: String, Sendable {
     case malformed = "urn:share:problem:malformed"
     case wrongProof = "urn:share:problem:wrong-proof"
     case wrongSignature = "urn:share:problem:wrong-signature"
+    /// The broadcast is encrypted from end to end, and the viewer cannot open it.
+    case needsEncryption = "urn:share:problem:needs-encryption"
     case limited = "urn:share:problem:limited"
     case queueFull = "urn:share:problem:queue-full"
     /// The service takes no further broadcast.

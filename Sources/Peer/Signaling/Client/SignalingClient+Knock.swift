@@ -21,6 +21,13 @@ public enum KnockOutcome: Sendable, Equatable {
     case unanswered
 }
 
+/// How a host encrypts what it publishes to a relay, as it has signed in a knock of version 2.
+package struct HostEncryption: Sendable {
+    /// All media of another server than the link's own is encrypted.
+    package let isSealed: Bool
+    let wrap: KeyWrap
+}
+
 extension SignalingClient {
     /// Knocks and signs the host's challenge with `identity`. The host then asks its user. The token will be valid for
     /// the identity's certificate only.
@@ -52,11 +59,13 @@ extension SignalingClient {
         fingerprint = identity.fingerprint
         let origin = KnockOrigin.random(at: .now)
         self.origin = origin
+        let ephemeral = EphemeralKey()
+        let reveal = KnockReveal(key: ephemeral.publicKey, nonce: randomBytes(KnockReveal.nonceLength))
         let request = KnockRequest(
             name: name, fingerprint: Fingerprint.colons(identity.fingerprint),
             proof: Base64URL.encode(proof.viewer(fingerprint: identity.fingerprint)),
             key: identity.key.map { Base64URL.encode($0) }, records: records ? true : nil, pass: pass,
-            nonce: origin.text)
+            nonce: origin.text, commitment: Base64URL.encode(reveal.commitment))
         let answer = try await send(request, .POST, path("/knock"))
         if answer.status == 404 { throw .oldLink }
         guard answer.status == 202 else { throw http.failure(answer) }
@@ -68,13 +77,24 @@ extension SignalingClient {
             await withdraw(place)
             throw .unsupported(video)
         }
-        let challenge = KnockChallenge(id: link.id, host: link.fingerprint, identity: identity, nonce: nonce)
+        var challenge = KnockChallenge(id: link.id, host: link.fingerprint, identity: identity, nonce: nonce)
+        do throws(SignalingError) {
+            encryption = try document.seal.map { (seal) throws(SignalingError) in
+                try accept(seal, reveal, ephemeral, &challenge)
+            }
+        } catch {
+            await withdraw(place)
+            throw error
+        }
         guard let signature = sign(challenge) else {
             await withdraw(place)
             throw SignalingError(.offerRefused, "this machine's key does not sign")
         }
         let proof = SignatureRequest(
-            signature: Base64URL.encode(signature), certificate: certificate.map { Base64URL.encode($0) })
+            signature: Base64URL.encode(signature), certificate: certificate.map { Base64URL.encode($0) },
+            seal: challenge.reveal.map {
+                RevealDocument(key: Base64URL.encode($0.key), nonce: Base64URL.encode($0.nonce))
+            })
         let signed = try await send(proof, .PUT, place)
         guard signed.status == 204 else { throw http.failure(signed) }
         return KnockTicket(path: place, words: challenge.words)
@@ -101,6 +121,7 @@ extension SignalingClient {
                 }
                 await http.authorize(with: document.token)
                 (pass, redirect) = (document.pass, document.reconnect)
+                try takeKeys(document.keys)
                 return .accepted(token: document.token, iceServers: Array(document.iceServers.prefix(16)))
             default:
                 let failure = http.failure(answer)
@@ -111,6 +132,40 @@ extension SignalingClient {
                 }
             }
         }
+    }
+
+    /// Checks the host's offer of version 2, and completes the challenge with it.
+    private func accept(
+        _ seal: OfferDocument, _ reveal: KnockReveal, _ ephemeral: EphemeralKey, _ challenge: inout KnockChallenge
+    ) throws(SignalingError) -> HostEncryption {
+        guard let key = Base64URL.decode(seal.key), KnockChallenge.isKey(key), let run = Base64URL.decode(seal.run),
+            run.count == KnockOffer.runLength, let certificate = Base64URL.decode(seal.certificate),
+            let signature = Base64URL.decode(seal.signature)
+        else {
+            throw .notAShareHost(http.server, "its answer to a knock makes no sense; it may be of another version")
+        }
+        let offer = KnockOffer(commitment: reveal.commitment, hostKey: key, run: run, isSealed: seal.sealed)
+        let isSigned = CertificateSignature.isValid(
+            signature, over: offer.signedBytes(challenge), certificate: certificate, fingerprint: link.fingerprint)
+        (challenge.offer, challenge.reveal) = (offer, reveal)
+        guard isSigned, let transcript = challenge.transcript,
+            let wrap = KeyWrap(ephemeral, with: key, secret: link.secret, transcript)
+        else {
+            throw SignalingError(
+                .hostNotProven,
+                "the answer to the knock is not that of the host that the link names: somebody may be in between")
+        }
+        return HostEncryption(isSealed: offer.isSealed, wrap: wrap)
+    }
+
+    /// Decrypts the keys that came with the admission.
+    private func takeKeys(_ text: String?) throws(SignalingError) {
+        guard let encryption, encryption.isSealed else { return }
+        guard let keys = text.flatMap({ Base64URL.decode($0) }).flatMap({ encryption.wrap.open($0) }) else {
+            throw SignalingError(
+                .hostNotProven, "the keys of the broadcast are not from the host: somebody may be in between")
+        }
+        frameKeys = keys
     }
 
     /// Withdraws a knock that has not been answered.

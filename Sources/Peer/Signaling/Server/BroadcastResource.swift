@@ -41,7 +41,8 @@ final class BroadcastResource: Sendable {
             rate: configuration.knockRate, iceServers: configuration.iceServers, turnSecret: configuration.turnSecret,
             counters: counters)
         knocks = KnockRegistry(
-            KnockApprovalHandler(delegate: delegate, admissions: admissions, counters: counters),
+            KnockApprovalHandler(
+                delegate: delegate, secret: configuration.secret, admissions: admissions, counters: counters),
             KnockApprovalHandler.State(table: KnockTable(limits: configuration.knockLimits)), poll: pollTimeout)
     }
 

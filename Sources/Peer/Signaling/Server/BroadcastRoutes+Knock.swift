@@ -22,6 +22,8 @@ struct KnockRequest: Codable {
     var pass: String?
     /// base64url of the nonce of a ``KnockOrigin``.
     var nonce: String?
+    /// In version 2: base64url of ``KnockOffer/commitment``.
+    var commitment: String?
 
     /// The fingerprint's 32 bytes; nil if it cannot be read.
     var certificate: [UInt8]? {
@@ -37,6 +39,25 @@ struct ChallengeDocument: Codable {
     var nonce: String
     /// The codec of the broadcast's video, as in SDP; nil if it is not known here.
     var video: String?
+    /// Nil: the knock is of version 1.
+    var seal: OfferDocument?
+}
+
+/// A ``KnockOffer`` without the commitment, with the host's signature. All but `sealed` is base64url.
+struct OfferDocument: Codable {
+    var key: String
+    var run: String
+    var sealed: Bool
+    /// DER.
+    var certificate: String
+    /// 64 bytes, r | s.
+    var signature: String
+}
+
+/// A ``KnockReveal``, in base64url.
+struct RevealDocument: Codable {
+    var key: String
+    var nonce: String
 }
 
 /// The viewer's answer to the challenge.
@@ -45,6 +66,23 @@ struct SignatureRequest: Codable {
     var signature: String
     /// Native viewers only: base64url of the certificate (DER).
     var certificate: String?
+    /// In version 2.
+    var seal: RevealDocument?
+}
+
+/// How a viewer proves that the identity of a knock is its own.
+struct KnockSignature: Sendable {
+    /// 64 bytes, r | s.
+    var signature: [UInt8]
+    /// DER; nil for a browser.
+    var certificate: [UInt8]?
+    /// Nil in version 1.
+    var reveal: KnockReveal?
+
+    func isValid(for challenge: KnockChallenge) -> Bool {
+        var challenge = challenge
+        return challenge.take(reveal) && challenge.isSigned(signature, certificate: certificate)
+    }
 }
 
 /// The response to an accepted knock.
@@ -55,6 +93,8 @@ struct AdmissionDocument: Codable {
     var pass: String?
     /// The server at which the viewer is to watch.
     var reconnect: SignedRedirect?
+    /// base64url of what a ``KeyWrap`` has encrypted: the keys of the broadcast's frames.
+    var keys: String?
 }
 
 extension RouteResponse {
@@ -69,7 +109,8 @@ extension SignalingServerState {
     ///   have it.
     /// - Returns: also its pass, base64url, which only the broadcast's key reads.
     func challenge(
-        _ call: RouteRequest, of id: BroadcastID, _ proof: Proof?, announced: Proof? = nil
+        _ call: RouteRequest, of id: BroadcastID, _ proof: Proof?, announced: Proof? = nil,
+        encryption: ServedBroadcastConfiguration.Encryption? = nil
     ) async throws(Refusal) -> (request: KnockTable.Request, pass: String?) {
         guard let request = document(KnockRequest.self, of: call), let fingerprint = request.certificate,
             let shown = Base64URL.decode(request.proof)
@@ -87,34 +128,65 @@ extension SignalingServerState {
         guard key.map({ KnockChallenge.isKey($0) }) ?? true,
             let viewer = ViewerIdentity(fingerprint: fingerprint, key: key)
         else { throw Refusal(malformed("a browser's key is a raw uncompressed P-256 point of 65 bytes")) }
-        let challenge = KnockChallenge(
+        var challenge = KnockChallenge(
             id: id, host: identity.fingerprint, identity: viewer, nonce: randomBytes(KnockChallenge.nonceLength))
+        let commitment = request.commitment.map { Base64URL.decode($0) ?? [] }
+        guard commitment.map({ $0.count == KnockOffer.commitmentLength }) ?? true else {
+            throw Refusal(malformed("a knock's commitment is SHA-256 in base64url"))
+        }
+        var hostKey: EphemeralKey?
+        if let encryption, let commitment {
+            let key = EphemeralKey()
+            challenge.offer = KnockOffer(
+                commitment: commitment, hostKey: key.publicKey, run: encryption.run, isSealed: encryption.isSealed)
+            hostKey = key
+        } else if encryption?.isSealed == true {
+            throw Refusal(
+                RouteResponse(
+                    problem: .needsEncryption, .forbidden,
+                    "this broadcast is encrypted from end to end, which your version cannot open: update it"))
+        }
         var knock = KnockTable.Request(
             name: UntrustedText.clean(request.name ?? "", fallback: "somebody"),
             kind: UntrustedText.kind(userAgent: call.headers[.userAgent]), address: call.address,
             records: request.records ?? false, challenge: challenge,
             origin: request.nonce.flatMap { KnockOrigin($0, receivedAt: .now) })
-        knock.isFromAnnouncement = isFromAnnouncement
+        (knock.isFromAnnouncement, knock.hostKey) = (isFromAnnouncement, hostKey)
         return (knock, request.pass)
     }
 
     /// The response to a knock: its challenge, and the resource of its ticket.
     func challenged(_ challenge: KnockChallenge, _ ticket: KnockID, video: VideoCodec? = nil) -> RouteResponse {
         RouteResponse(
-            .accepted, json: ChallengeDocument(nonce: Base64URL.encode(challenge.nonce), video: video?.rawValue)
+            .accepted,
+            json: ChallengeDocument(
+                nonce: Base64URL.encode(challenge.nonce), video: video?.rawValue, seal: offer(challenge))
         ).with(.location, "/\(challenge.id.text)/knock/\(ticket.text)")
     }
 
+    /// The signed offer of a knock of version 2; nil in version 1.
+    private func offer(_ challenge: KnockChallenge) -> OfferDocument? {
+        guard let offer = challenge.offer,
+            let signature = try? identity.signature(over: offer.signedBytes(challenge))
+        else { return nil }
+        return OfferDocument(
+            key: Base64URL.encode(offer.hostKey), run: Base64URL.encode(offer.run), sealed: offer.isSealed,
+            certificate: Base64URL.encode(identity.certificateDER), signature: Base64URL.encode(signature))
+    }
+
     /// Reads the answer to a challenge.
-    func signature(of call: RouteRequest) throws(Refusal) -> (signature: [UInt8], certificate: [UInt8]?) {
+    func signature(of call: RouteRequest) throws(Refusal) -> KnockSignature {
         guard let request = document(SignatureRequest.self, of: call),
             let signature = Base64URL.decode(request.signature),
-            let certificate = request.certificate.map({ Base64URL.decode($0) }) ?? .some(nil)
+            let certificate = request.certificate.map({ Base64URL.decode($0) }) ?? .some(nil),
+            let reveal = request.seal.map({ KnockReveal($0) }) ?? .some(nil)
         else {
             throw Refusal(
-                malformed("the answer to a challenge is JSON with signature, and a native viewer's certificate"))
+                malformed(
+                    "the answer to a challenge is JSON with signature, a native viewer's certificate, and in version 2 seal"
+                ))
         }
-        return (signature, certificate)
+        return KnockSignature(signature: signature, certificate: certificate, reveal: reveal)
     }
 
     func wrongSignature(_ call: RouteRequest) async -> RouteResponse {
@@ -128,7 +200,8 @@ extension BroadcastRoutes {
     func knock(_ call: RouteRequest) async throws(Refusal) -> RouteResponse {
         if endpoint.streams.hasEnded { return hasEnded }
         let (request, pass) = try await server.challenge(
-            call, of: configuration.id, broadcast.proof, announced: broadcast.announcedProof)
+            call, of: configuration.id, broadcast.proof, announced: broadcast.announcedProof,
+            encryption: configuration.encryption)
         if let delay = endpoint.delay(call.address.key, server.connections) {
             server.count { $0.knocks.limited += 1 }
             return .limited("too many knocks", delay)
@@ -151,8 +224,7 @@ extension BroadcastRoutes {
     }
 
     func sign(_ call: RouteRequest, _ ticket: KnockID) async throws(Refusal) -> RouteResponse {
-        let (signature, certificate) = try server.signature(of: call)
-        switch approvals.sign(ticket, signature, certificate: certificate) {
+        switch approvals.sign(ticket, try server.signature(of: call)) {
         case .accepted: return RouteResponse(.noContent)
         case .wrong: return await server.wrongSignature(call)
         case .refusedBefore(let reason, let seconds): return refused(reason, seconds)
@@ -162,14 +234,15 @@ extension BroadcastRoutes {
         }
     }
 
-    func response(to outcome: KnockTable.Outcome) -> RouteResponse {
+    func response(to outcome: KnockTable.Outcome) async -> RouteResponse {
         switch outcome {
         case .granted(let token):
+            let viewer = registry.admission(token: token)?.1.viewer
             return RouteResponse(
                 .ok,
                 json: AdmissionDocument(
                     token: token, iceServers: issuedServers(to: TokenHash(of: token)), pass: pass(ofToken: token),
-                    reconnect: registry.admission(token: token)?.1.viewer.flatMap(broadcast.redirect)))
+                    reconnect: viewer.flatMap(broadcast.redirect), keys: await frameKeys(for: viewer)))
         case .refused(let reason): return refused(reason, Int(configuration.knockLimits.refusal / .seconds(1)))
         case .busy(let reason):
             return RouteResponse(problem: .busy, .serviceUnavailable, reason ?? "no viewer is taken at present")
@@ -190,6 +263,14 @@ extension BroadcastRoutes {
     }
 
     var unknownTicket: RouteResponse { .unknownKnock }
+
+    /// base64url of the keys of the broadcast's frames, which only this viewer reads; nil: it needs none.
+    private func frameKeys(for viewer: Viewer?) async -> String? {
+        guard configuration.encryption?.isSealed == true, let wrap = viewer?.keyWrap,
+            let keys = await broadcast.delegate.frameKeys()
+        else { return nil }
+        return wrap.seal(keys).map { Base64URL.encode($0) }
+    }
 
     private func pass(_ text: String?, of viewer: ViewerIdentity) -> AdmissionPassKind? {
         guard let key = configuration.passKey, let pass = text.flatMap({ Base64URL.decode($0) }) else { return nil }
@@ -223,5 +304,14 @@ extension BroadcastRoutes {
         RouteResponse(
             problem: .refused, .forbidden,
             "\(reason ?? "the host said no"); you can ask again in \(seconds) s", retryAfter: seconds)
+    }
+}
+
+extension KnockReveal {
+    fileprivate init?(_ document: RevealDocument) {
+        guard let key = Base64URL.decode(document.key), let nonce = Base64URL.decode(document.nonce),
+            nonce.count == Self.nonceLength
+        else { return nil }
+        self.init(key: key, nonce: nonce)
     }
 }

@@ -22,7 +22,7 @@ protocol EndpointRoutes: Sendable {
     func route(_ call: RouteRequest) async throws(Refusal) -> RouteResponse
     /// Handles the signature of a request for an approval.
     func sign(_ call: RouteRequest, _ ticket: KnockID) async throws(Refusal) -> RouteResponse
-    func response(to outcome: Handler.Table.Outcome) -> RouteResponse
+    func response(to outcome: Handler.Table.Outcome) async -> RouteResponse
     /// The response to a request for a ticket that is not known.
     var unknownTicket: RouteResponse { get }
     var hasEnded: RouteResponse { get }
@@ -43,7 +43,7 @@ extension EndpointRoutes {
         switch await approvals.wait(ticket, closed: call.connection.closed) {
         case .waiting: return RouteResponse(.accepted)
         case .unknown: return unknownTicket
-        case .outcome(let outcome): return response(to: outcome)
+        case .outcome(let outcome): return await response(to: outcome)
         }
     }
 

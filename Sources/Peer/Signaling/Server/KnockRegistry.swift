@@ -9,6 +9,8 @@ struct KnockApprovalHandler: ApprovalHandler {
     }
 
     let delegate: any SignalingServerDelegate
+    /// The link's.
+    let secret: [UInt8]
     let admissions: AdmissionRegistry
     let counters: SignalingCounters
 
@@ -30,7 +32,7 @@ struct KnockApprovalHandler: ApprovalHandler {
                 fingerprint: request.identity.fingerprint, identity: request.identity, words: request.challenge.words)
             (viewer.records, viewer.isFromAnnouncement) = (request.records, request.isFromAnnouncement)
             viewer.isAdmittedByRule = decision == .acceptedByRule
-            viewer.origin = request.origin
+            (viewer.origin, viewer.keyWrap) = (request.origin, request.keyWrap(secret: secret))
             outcome = admissions.admit(viewer, from: request.address.key).map { .granted($0) } ?? .crowded
         case .refused(let reason): outcome = .refused(reason)
         case .busy(let reason): outcome = .busy(reason)
@@ -49,16 +51,27 @@ extension KnockRegistry {
         change { state in state.table.open(request, ticket: ticket, now: .now) }
     }
 
-    func sign(_ ticket: KnockID, _ signature: [UInt8], certificate: [UInt8]?) -> KnockTable.Signing {
+    func sign(_ ticket: KnockID, _ proof: KnockSignature) -> KnockTable.Signing {
         guard let challenge = withState({ $0.table.request(of: ticket)?.challenge }) else { return .unknown }
         // Takes long for a lock, and the challenge of a ticket does not change.
-        let isValid = challenge.isSigned(signature, certificate: certificate)
+        let isValid = proof.isValid(for: challenge)
         return change { state in
-            state.table.sign(ticket, signatureIsValid: isValid, question: .random(), now: .now) {
+            state.table.sign(
+                ticket, signatureIsValid: isValid, revealing: proof.reveal, question: .random(), now: .now
+            ) {
                 handler.admissions.hasRoom(for: $0.identity, from: $0.address.key)
             }
         }
     }
 
     func end() { change { state in ((), state.table.end(now: .now)) } }
+}
+
+extension KnockTable.Request {
+    /// For what only this viewer may read; nil if its knock is of version 1.
+    fileprivate func keyWrap(secret: [UInt8]) -> KeyWrap? {
+        guard let hostKey, let reveal = challenge.reveal, let transcript = challenge.transcript else { return nil }
+        return KeyWrap(
+            hostKey, with: reveal.key, secret: isFromAnnouncement ? Link.announcedSecret : secret, transcript)
+    }
 }

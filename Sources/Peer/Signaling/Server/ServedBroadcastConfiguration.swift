@@ -18,6 +18,8 @@ public struct ServedBroadcastConfiguration: Sendable {
     public var fixedToken: String?
     /// The broadcast's name, which its page shows before the knock; nil: none.
     public var name: String?
+    /// How its media reaches viewers at a relay; nil: knocks are of version 1 (``KnockChallenge``).
+    package var encryption: Encryption?
     /// The codec of its video, which viewers learn before anybody is asked about them; nil: there is no video, or it is
     /// not known.
     public var videoCodec: VideoCodec?
@@ -33,6 +35,16 @@ public struct ServedBroadcastConfiguration: Sendable {
     var knockRate = RequestLimiter.Rate(burst: 60, perSecond: 20)
     var tokenLimits = TokenTable.Limits()
     var eventStreamCapacity = 256
+
+    /// Of what the host publishes to a relay.
+    package struct Encryption: Sendable {
+        /// 16 random bytes of one run of the host.
+        package var run: [UInt8]
+        /// It is encrypted for the viewers, who get its keys with their admission. Those that take none are refused.
+        package var isSealed: Bool
+
+        package init(run: [UInt8], isSealed: Bool) { (self.run, self.isSealed) = (run, isSealed) }
+    }
 
     /// Makes room for so many viewers at a time.
     public mutating func serve(viewers: Int) {

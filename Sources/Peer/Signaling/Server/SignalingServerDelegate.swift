@@ -17,7 +17,14 @@ public protocol SignalingServerDelegate: SessionDelegate {
     /// handshake has to check it again. After 6 s the server stops waiting, and closes a session that is opened later.
     func openSession(offer: String, viewer: Viewer) async throws(OfferRefusal) -> OpenedSession
 
+    /// What an admitted viewer needs to open frames that come over a relay; nil: nothing.
+    func frameKeys() async -> [UInt8]?
+
     /// Limits the video layers that a session gets, or lifts the limit.
     /// - Throws: `.unprocessable` if there is no such layer.
     func select(_ layers: LayerSelection, for session: SessionID) async throws(OfferRefusal)
+}
+
+extension SignalingServerDelegate {
+    public func frameKeys() async -> [UInt8]? { nil }
 }

@@ -67,8 +67,7 @@ extension SignalingServerState {
             let ticket = call.path.last.flatMap({ KnockID($0) }),
             let knock = unfetchedKnocks.withLock({ $0.take(ticket, of: id, now: .now) })
         else { return nil }
-        let (signature, certificate) = try signature(of: call)
-        guard knock.request.challenge.isSigned(signature, certificate: certificate) else {
+        guard try signature(of: call).isValid(for: knock.request.challenge) else {
             return await wrongSignature(call)
         }
         if broadcasts[id] == nil {

@@ -1,0 +1,131 @@
+/// Decrypts the frames that a `FrameSealer` has made. Nothing that is not authenticated is returned.
+///
+/// A value without a clock; its owner calls it from one thread. A forged frame costs one attempt, and one derivation of
+/// 255 steps at most for each new step that forged frames name.
+public struct FrameOpener<Cipher: SFrameCipher>: Sendable {
+    /// Why a frame cannot be opened.
+    public enum Failure: Error, Equatable, Sendable {
+        /// It has no header of SFrame, or not the length of a sealed frame: as one in clear.
+        case malformed
+        /// Of an epoch or track whose keys are not known.
+        case unknownKey
+        /// Its key is older than those that are known. No key frame is missing.
+        case tooOld
+        /// Its tag is wrong.
+        case forged
+        /// It was opened before, or is older than the window of such counters.
+        case replayed
+    }
+
+    /// The keys of one track and epoch.
+    private struct Chain: Sendable {
+        struct Step: Sendable {
+            var ratchet: SFrameRatchet<Cipher>
+            var key: SFrameKey<Cipher>
+            var window = ReplayWindow()
+        }
+
+        /// The newest is last.
+        var steps: [Step]
+        /// A step that no frame was opened with yet.
+        var candidate: Step?
+
+        mutating func add(_ step: Step, keeping count: Int) {
+            steps.append(step)
+            if steps.count > count { steps.removeFirst() }
+            candidate = nil
+        }
+
+        mutating func keepCandidate(_ count: Int) {
+            if let candidate { add(candidate, keeping: count) }
+        }
+
+        mutating func note(_ counter: UInt64, of step: UInt32) {
+            guard let index = steps.firstIndex(where: { $0.ratchet.step == step }) else { return }
+            steps[index].window.note(counter)
+        }
+    }
+
+    /// Of the host whose keys these are.
+    public private(set) var run: [UInt8]
+    private var chains: [UInt64: Chain] = [:]
+
+    /// So many keys of a track are kept.
+    private static var keptSteps: Int { 4 }
+    /// A step further ahead is taken for one that lies back.
+    private static var largestStep: UInt32 { FrameKeyID.steps / 2 }
+
+    public init(_ keys: FrameKeys) {
+        run = keys.run
+        add(keys)
+    }
+
+    /// Takes in keys that are newer than those that it has. Keys of another run of the host replace them all.
+    public mutating func add(_ keys: FrameKeys) {
+        if keys.run != run {
+            run = keys.run
+            chains = [:]
+        }
+        for key in keys.keys.sorted(by: { $0.step < $1.step }) {
+            let ratchet = SFrameRatchet<Cipher>(step: key.step, baseKey: key.baseKey)
+            let step = Self.step(ratchet, FrameKeyID(epoch: keys.epoch, track: key.track, step: key.step))
+            let index = Self.chain(epoch: keys.epoch, key.track)
+            if let newest = chains[index]?.steps.last, newest.ratchet.step >= key.step { continue }
+            chains[index, default: Chain(steps: [])].add(step, keeping: Self.keptSteps)
+        }
+    }
+
+    /// Decrypts a frame.
+    /// - Parameters:
+    ///   - kind: of the stream that has brought the frame; one of another kind is refused.
+    ///   - isPeek: the frame will come again, so its counter is not noted.
+    /// - Returns: the frame as it was before it was sealed.
+    public mutating func open(
+        _ frame: UnsafeRawBufferPointer, _ kind: SealedTrack.Kind, isPeek: Bool = false
+    ) -> Result<[UInt8], Failure> {
+        guard let prefix = ClearPrefix.length(of: frame, kind),
+            let (header, length) = SFrameHeader.parse(UnsafeRawBufferPointer(rebasing: frame[prefix...])),
+            frame.count >= prefix + length + SFrameSuite.tagLength, let id = FrameKeyID(header.keyID)
+        else { return .failure(.malformed) }
+        let index = Self.chain(epoch: id.epoch, id.track)
+        guard id.track.kind == kind, chains[index] != nil else { return .failure(.unknownKey) }
+        guard let (step, isNew) = step(id, of: index) else { return .failure(.tooOld) }
+        guard step.window.allows(header.counter) else { return .failure(.replayed) }
+        let clear = frame[..<prefix]
+        var opened = Array(clear)
+        let data = Array(frame[prefix..<(prefix + length)]) + clear
+        let isValid = step.key.cipher.open(
+            UnsafeRawBufferPointer(rebasing: frame[(prefix + length)...]), nonce: step.key.nonce(header.counter),
+            authenticating: data, to: &opened)
+        guard isValid else { return .failure(.forged) }
+        if isNew { chains[index]?.keepCandidate(Self.keptSteps) }
+        if !isPeek { chains[index]?.note(header.counter, of: step.ratchet.step) }
+        return .success(opened)
+    }
+
+    /// The step that an identifier names, derived if it lies ahead of those that are known; nil: it lies before them.
+    private mutating func step(_ id: FrameKeyID, of index: UInt64) -> (Chain.Step, isNew: Bool)? {
+        guard let newest = chains[index]?.steps.last else { return nil }
+        let ahead = (id.step &- newest.ratchet.step) % FrameKeyID.steps
+        guard ahead != 0 else { return (newest, false) }
+        guard ahead < Self.largestStep else {
+            let back = FrameKeyID.steps - ahead
+            let known = chains[index]?.steps.first { newest.ratchet.step &- $0.ratchet.step == back }
+            return known.map { ($0, false) }
+        }
+        if let candidate = chains[index]?.candidate, candidate.key.keyID == id.value { return (candidate, true) }
+        var ratchet = newest.ratchet
+        for _ in 0..<ahead { ratchet.advance() }
+        let step = Self.step(ratchet, id)
+        chains[index]?.candidate = step
+        return (step, true)
+    }
+
+    private static func step(_ ratchet: SFrameRatchet<Cipher>, _ id: FrameKeyID) -> Chain.Step {
+        .init(ratchet: ratchet, key: SFrameKey(baseKey: ratchet.baseKey, keyID: id.value))
+    }
+
+    private static func chain(epoch: UInt32, _ track: SealedTrack) -> UInt64 {
+        UInt64(epoch % 16) << 3 | UInt64(track.rawValue)
+    }
+}

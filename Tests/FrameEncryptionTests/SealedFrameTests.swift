@@ -1,0 +1,147 @@
+import FrameEncryption
+import MediaCore
+import Testing
+
+@testable import SFrame
+
+@Suite struct SealedFrameTests {
+    private static let run = [UInt8](repeating: 7, count: 16)
+    private var sealer = BroadcastSealer(
+        secret: [UInt8](repeating: 9, count: 32), broadcast: "0000000000000", run: run, epoch: 0)
+
+    private static func frame(_ isKeyframe: Bool, _ count: Int = 100) -> [UInt8] {
+        [isKeyframe ? 0x10 : 0x11] + (1..<UInt8(count)).map { $0 }
+    }
+
+    private mutating func seal(_ isKeyframe: Bool, at second: Int = 0) throws -> [UInt8] {
+        let sealed = Self.frame(isKeyframe).withUnsafeBytes {
+            sealer.seal(video: $0, .video0, isKeyframe: isKeyframe, now: .zero + .seconds(second))
+        }
+        return try #require(sealed)
+    }
+
+    private func open(
+        _ frame: [UInt8], _ opener: inout BroadcastOpener, _ kind: SealedTrack.Kind = .video, isPeek: Bool = false
+    ) -> Result<[UInt8], BroadcastOpener.Failure> {
+        frame.withUnsafeBytes { opener.open($0, kind, isPeek: isPeek) }
+    }
+
+    @Test mutating func framesArriveAsTheyWere() throws {
+        var opener = BroadcastOpener(sealer.keys(now: .zero))
+        for isKeyframe in [true, false, false, true, false] {
+            let sealed = try seal(isKeyframe)
+            // One byte of configuration, two of key identifier, 16 of tag; counters below 8 take none.
+            #expect(sealed.count == 100 + 19)
+            #expect(sealed.prefix(isKeyframe ? 10 : 3) == Self.frame(isKeyframe).prefix(isKeyframe ? 10 : 3))
+            #expect(open(sealed, &opener) == .success(Self.frame(isKeyframe)))
+        }
+    }
+
+    @Test mutating func soundHasKeysOfItsOwn() throws {
+        var opener = BroadcastOpener(sealer.keys(now: .zero))
+        for index in 0..<300 {
+            let packet: [UInt8] = [0x78] + (0..<UInt8(index % 20)).map { $0 }
+            let now = MediaInstant.zero + .milliseconds(20 * index)
+            let track: SealedTrack = index % 2 == 0 ? .systemAudio : .microphone
+            let made = packet.withUnsafeBytes { sealer.seal(audio: $0, track, now: now) }
+            let sealed = try #require(made)
+            #expect(open(sealed, &opener, .video) != .success(packet))
+            #expect(open(sealed, &opener, .audio, isPeek: true) == .success(packet))
+            #expect(open(sealed, &opener, .audio) == .success(packet))
+            #expect(open(sealed, &opener, .audio) == .failure(.replayed))
+        }
+        // Two steps of two seconds each after the first one.
+        let keys = sealer.keys(now: .zero + .seconds(60))
+        #expect(keys.keys.first { $0.track == .microphone }?.step == 3)
+        let empty = sealer.seal(audio: UnsafeRawBufferPointer(start: nil, count: 0), .microphone, now: .zero)
+        #expect(empty == nil)
+    }
+
+    @Test mutating func aNewcomerOpensNothingOlder() throws {
+        let before = [try seal(true), try seal(false)]
+        let present = [try seal(true, at: 1), try seal(false, at: 1)]
+        var newcomer = BroadcastOpener(sealer.keys(now: .zero + .seconds(3)))
+        for frame in before { #expect(open(frame, &newcomer) == .failure(.tooOld)) }
+        for frame in present { #expect(try open(frame, &newcomer).get().count == 100) }
+        // Frames of the key before the newest one may still be on the way for a second.
+        var early = BroadcastOpener(sealer.keys(now: .zero + .milliseconds(1_500)))
+        for frame in before + present { #expect(try open(frame, &early).get().count == 100) }
+    }
+
+    @Test mutating func anybodyWhoHasMissedKeyFramesCatchesUp() throws {
+        var opener = BroadcastOpener(sealer.keys(now: .zero))
+        for _ in 0..<254 { _ = try seal(true) }
+        let late = try seal(true)
+        #expect(try open(late, &opener).get().count == 100)
+        // Beyond that a step is taken for one that lies back.
+        for _ in 0..<256 { _ = try seal(true) }
+        #expect(open(try seal(false), &opener) == .failure(.tooOld))
+        opener.add(sealer.keys(now: .zero + .seconds(9)))
+        #expect(try open(try seal(false), &opener).get().count == 100)
+    }
+
+    @Test mutating func stepsGoRoundAsOftenAsNeeded() throws {
+        var opener = BroadcastOpener(sealer.keys(now: .zero))
+        for _ in 0..<1_100 { #expect(try open(try seal(true), &opener).get().count == 100) }
+    }
+
+    @Test mutating func framesMayComeInAnotherOrder() throws {
+        var opener = BroadcastOpener(sealer.keys(now: .zero))
+        var frames = [try seal(true)]
+        for _ in 1..<1_024 { frames.append(try seal(false)) }
+        for frame in frames.reversed() { #expect(try open(frame, &opener).get().count == 100) }
+        for frame in frames { #expect(open(frame, &opener) == .failure(.replayed)) }
+        frames = [try seal(false)]
+        for _ in 0..<1_024 { frames.append(try seal(false)) }
+        #expect(try open(frames[1_024], &opener).get().count == 100)
+        #expect(open(frames[0], &opener) == .failure(.replayed))
+        #expect(try open(frames[1], &opener).get().count == 100)
+    }
+
+    @Test mutating func nothingElseIsOpened() throws {
+        var opener = BroadcastOpener(sealer.keys(now: .zero))
+        let sealed = try seal(true)
+        for index in sealed.indices {
+            var changed = sealed
+            changed[index] ^= 0x40
+            #expect(throws: BroadcastOpener.Failure.self) { try open(changed, &opener).get() }
+        }
+        for count in sealed.indices { #expect((try? open(Array(sealed.prefix(count)), &opener).get()) == nil) }
+        #expect((try? open(sealed + [0], &opener).get()) == nil)
+        #expect((try? open(Self.frame(true), &opener).get()) == nil)
+        #expect((try? open(Self.frame(false), &opener).get()) == nil)
+        // What was tried did not spoil what is right.
+        #expect(open(sealed, &opener) == .success(Self.frame(true)))
+        var stranger = BroadcastOpener(
+            BroadcastSealer(
+                secret: [UInt8](repeating: 9, count: 32), broadcast: "0000000000001", run: Self.run
+            ).keys(now: .zero))
+        #expect(open(sealed, &stranger) == .failure(.forged))
+    }
+
+    @Test mutating func keysAreWrittenAndRead() throws {
+        _ = try seal(true)
+        let keys = sealer.keys(now: .zero)
+        #expect(keys.keys.count == 8)
+        #expect(FrameKeys(keys.bytes) == keys)
+        for count in keys.bytes.indices { #expect(FrameKeys(Array(keys.bytes.prefix(count))) == nil) }
+        #expect(FrameKeys(keys.bytes + [0]) == nil)
+        #expect(FrameKeys([2] + keys.bytes.dropFirst()) == nil)
+        var track = keys.bytes
+        track[22] = 7
+        #expect(FrameKeys(track) == nil)
+    }
+
+    @Test mutating func keysOfAnotherRunReplaceAll() throws {
+        var opener = BroadcastOpener(sealer.keys(now: .zero))
+        let sealed = try seal(true)
+        let other = BroadcastSealer(
+            secret: [UInt8](repeating: 8, count: 32), broadcast: "0000000000000", run: [UInt8](repeating: 1, count: 16))
+        opener.add(other.keys(now: .zero))
+        #expect(open(sealed, &opener) == .failure(.forged))
+    }
+}
+
+extension MediaInstant {
+    fileprivate static let zero = MediaInstant(nanoseconds: 0)
+}
