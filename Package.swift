@@ -69,10 +69,10 @@ let imports = """
     WHIP: MediaCore SessionDescription LinuxRuntime HTTP Signaling NIOSSL NIOCore NIOPosix NIOHTTP1
     PeerConnection: MediaCore RTPWire SessionDescription MediaEngine PeerEngine LinuxRuntime EventLoop ICETransport \
         DTLSTransport SRTPTransport Identity HTTP Admission Signaling
-    Host: MediaCore Identifiers RTPWire SessionDescription MediaEngine PeerEngine LinuxRuntime EventLoop \
-        ICETransport Identity HTTP Admission Signaling PeerConnection Logging
-    Viewer: MediaCore Identifiers RTPWire SessionDescription MediaEngine PeerEngine LinuxRuntime EventLoop \
-        ICETransport Identity HTTP Admission Signaling PeerConnection
+    Host: MediaCore Identifiers RTPWire SessionDescription MediaEngine PeerEngine SFrame LinuxRuntime EventLoop \
+        ICETransport FrameEncryption Identity HTTP Admission Signaling PeerConnection Logging
+    Viewer: MediaCore Identifiers RTPWire SessionDescription MediaEngine PeerEngine SFrame LinuxRuntime EventLoop \
+        ICETransport FrameEncryption Identity HTTP Admission Signaling PeerConnection
     Service: MediaCore Identifiers SessionDescription PeerEngine LinuxRuntime EventLoop ICETransport Identity HTTP \
         Admission Signaling PeerConnection Host Viewer
     Relay: MediaCore Identifiers SessionDescription MediaEngine LinuxRuntime EventLoop ICETransport Identity HTTP \

@@ -171,6 +171,10 @@ extension Notice.Viewing {
                 relay.map { "the host sends over the relay at \($0) from now on" }
                     ?? "the host sends itself again from now on",
                 Self.server(relay))
+        case .framesRefused:
+            .init(
+                "frames-refused",
+                "the relay sends pictures that are not the host's; they are not shown: somebody may be tampering")
         }
     }
 

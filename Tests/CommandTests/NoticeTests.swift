@@ -28,7 +28,7 @@ import Wording
         .media(.tooLongPackets(limit: 1_372)), .media(.videoUnsupported(.av1)), .media(.soundMissing(reason: "none")),
         .media(.layersUnlimited(error)), .viewing(.serverBusy(server: "r.example:443", error, seconds: 3)),
         .viewing(.knockQueueFull), .viewing(.sessionLost(reason, relay: "r.example:443")),
-        .viewing(.returningToHost(reason)), .viewing(.redirectFailed(relay: nil, reason)),
+        .viewing(.returningToHost(reason)), .viewing(.redirectFailed(relay: nil, reason)), .viewing(.framesRefused),
         .viewing(.redirected(relay: "r.example:443")),
     ]
 

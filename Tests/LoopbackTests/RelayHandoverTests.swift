@@ -70,7 +70,7 @@ struct RelayHandoverTests {
         /// Waits until the viewers are sent to over the relay, or not any more.
         func isRouted(overRelay isOverRelay: Bool) async -> Bool {
             await waiting(hostEvents) { events in
-                events.contains { if case .routeChanged(isOverRelay, _) = $0 { true } else { false } } ? true : nil
+                events.contains { if case .routeChanged(isOverRelay, _, _) = $0 { true } else { false } } ? true : nil
             } ?? false
         }
 
@@ -273,7 +273,7 @@ struct RelayHandoverTests {
             #expect(await viewer.isConnected(times: 2))
             #expect(await viewer.seesMore())
         }
-        #expect(stage.hostEvents.with { !$0.contains { if case .routeChanged(false, _) = $0 { true } else { false } } })
+        #expect(stage.hostEvents.with { !$0.contains { if case .routeChanged(false, _, _) = $0 { true } else { false } } })
         let before = ann.seen.state.times.count
         for viewer in others {
             viewer.session.leave()

@@ -286,6 +286,7 @@ final class SimulatedCall: SimulatedParty {
                     guard keyframeBudget.allows(.recovery, isShared: isShared, now: now) else { continue }
                     if references.canRecover(from: number) { references.wanted = number } else { needsKeyframe = true }
                     if case .still = plan { nextFrame = min(nextFrame, now + .milliseconds(50)) }
+                case .event(.skipFrameDue): break
                 case .event(.estimateChanged(let estimate)): estimates.append((now, estimate))
                 case .wait(let until, _): return senderWake = until
                 }

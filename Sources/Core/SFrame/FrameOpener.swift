@@ -40,6 +40,10 @@ public struct FrameOpener<Cipher: SFrameCipher>: Sendable {
             if let candidate { add(candidate, keeping: count) }
         }
 
+        mutating func forgetCounters() {
+            for index in steps.indices { steps[index].window = ReplayWindow() }
+        }
+
         mutating func note(_ counter: UInt64, of step: UInt32) {
             guard let index = steps.firstIndex(where: { $0.ratchet.step == step }) else { return }
             steps[index].window.note(counter)
@@ -48,6 +52,8 @@ public struct FrameOpener<Cipher: SFrameCipher>: Sendable {
 
     /// Of the host whose keys these are.
     public private(set) var run: [UInt8]
+    /// How often a newer key was needed.
+    public private(set) var stepCount = 0
     private var chains: [UInt64: Chain] = [:]
 
     /// So many keys of a track are kept.
@@ -75,6 +81,13 @@ public struct FrameOpener<Cipher: SFrameCipher>: Sendable {
         }
     }
 
+    /// The same keys, for another session, in which frames of the newest keys may come once more.
+    public var withoutReplayWindows: Self {
+        var copy = self
+        for index in chains.keys { copy.chains[index]?.forgetCounters() }
+        return copy
+    }
+
     /// Decrypts a frame.
     /// - Parameters:
     ///   - kind: of the stream that has brought the frame; one of another kind is refused.
@@ -98,7 +111,10 @@ public struct FrameOpener<Cipher: SFrameCipher>: Sendable {
             UnsafeRawBufferPointer(rebasing: frame[(prefix + length)...]), nonce: step.key.nonce(header.counter),
             authenticating: data, to: &opened)
         guard isValid else { return .failure(.forged) }
-        if isNew { chains[index]?.keepCandidate(Self.keptSteps) }
+        if isNew {
+            chains[index]?.keepCandidate(Self.keptSteps)
+            stepCount += 1
+        }
         if !isPeek { chains[index]?.note(header.counter, of: step.ratchet.step) }
         return .success(opened)
     }

@@ -93,5 +93,7 @@ public enum Notice: Sendable {
         case redirectFailed(relay: String?, EndReason)
         /// - Parameter relay: its address and port; nil: the host itself.
         case redirected(relay: String?)
+        /// What a relay sends is not what the host has encrypted, and is not shown.
+        case framesRefused
     }
 }

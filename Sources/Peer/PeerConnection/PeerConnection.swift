@@ -34,6 +34,8 @@ package final class PeerConnection {
         // Of the sender:
         case keyframeNeeded
         case recoveryNeeded(from: UInt32)
+        /// See `SenderEvent`.
+        case skipFrameDue
         /// The last packet of a frame was sent.
         case frameSent(MediaInstant)
 
@@ -168,6 +170,7 @@ package final class PeerConnection {
             case .rtcp(let length): transport.sendControl(length)
             case .event(.keyframeNeeded): report(.keyframeNeeded)
             case .event(.recoveryNeeded(let number)): report(.recoveryNeeded(from: number))
+            case .event(.skipFrameDue): report(.skipFrameDue)
             case .event(.estimateChanged): break
             case .wait(let deadline, let reason): return (deadline, reason == .report)
             }

@@ -64,13 +64,14 @@ extension HostCommand {
         _ run: HostRun
     ) throws {
         let limit = route == .auto ? directViewers : nil
-        let destination = try pair(with: manifest, .tunnel(directViewers: limit), identity, run)
+        let destination = try pair(with: manifest, .tunnel(directViewers: limit, isSealed: !relayMayWatch), identity, run)
         guard case .service(var relay) = destination else { preconditionFailure("a relay is a service peer") }
         defer { blocking { await destination.close() } }
         relay.title = listed ? title ?? "" : nil
         var configuration = configuration
         configuration.tunnel = relay
         configuration.handover.directViewers = limit
+        configuration.handover.isSealed = !relayMayWatch
         configuration.ice.grantedServers = relay.grantedServers
         // Nobody has to reach this host's own server.
         if listen == nil { (configuration.listenHost, configuration.listenPort) = ("127.0.0.1", 0) }

@@ -41,6 +41,9 @@ extension HostCommand {
         guard directViewers == DestinationOptions.defaultDirectViewers || relay != nil && route == .auto else {
             throw ValidationError("--direct-viewers is for --relay with --route auto.")
         }
+        guard !relayMayWatch || relay != nil && route == .auto else {
+            throw ValidationError("--relay-may-watch is for --relay with --route auto.")
+        }
         if relay != nil, let (_, source) = fixedToken {
             throw ValidationError(
                 route == .relay

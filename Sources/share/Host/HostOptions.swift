@@ -56,12 +56,18 @@ struct DestinationOptions: ParsableArguments {
                 what you share. relay: you send once, and the relay, which can watch, to all viewers. \
                 auto: direct for the first viewers; when there are more than --direct-viewers, or too many for \
                 this machine's line, the relay sends to all of them, and also to one that no direct path \
-                reaches. It can watch from then on.
+                reaches. What it gets is encrypted for the viewers, unless you say --relay-may-watch.
                 """))
     var route: RouteChoice = .auto
 
     @Option(help: ArgumentHelp("With --route auto: so many viewers are sent to from this machine.", valueName: "count"))
     var directViewers = Self.defaultDirectViewers
+
+    @Flag(
+        help: ArgumentHelp(
+            "With --route auto: publish without end-to-end encryption, so that the relay can watch.",
+            discussion: "Viewers whose programs or browsers cannot open what is encrypted can watch then."))
+    var relayMayWatch = false
 
     @Flag(
         help: ArgumentHelp(
@@ -157,6 +163,7 @@ extension HostCommand {
     var relay: String? { destination.relay }
     var route: RouteChoice { destination.route }
     var directViewers: Int { destination.directViewers }
+    var relayMayWatch: Bool { destination.relayMayWatch }
     var listed: Bool { destination.listed }
     var title: String? { destination.title }
     var onLive: String? { destination.onLive }

@@ -32,11 +32,17 @@ enum HostReporter {
         case .viewerJoined, .connected, .interrupted, .resumed, .viewerLeft, .viewerRemoved:
             reportSession(event, output, isEnding: isEnding)
         case .viewerCount(let viewers): output.event("viewers", ["viewers": .integer(viewers)])
-        case .routeChanged(let isOverRelay, let relay):
-            output.event("route", ["route": .string(isOverRelay ? "relay" : "direct"), "relay": .string(relay)])
+        case .routeChanged(let isOverRelay, let relay, let isSealed):
+            output.event(
+                "route",
+                [
+                    "route": .string(isOverRelay ? "relay" : "direct"), "relay": .string(relay),
+                    "encrypted": .boolean(isSealed),
+                ])
+            let sight = isSealed ? "but cannot watch" : "and can watch; --route direct prevents that"
             ErrorOutput.writeLine(
                 isOverRelay
-                    ? "share: \(relay) sends to the viewers from now on, and can watch; --route direct prevents that"
+                    ? "share: \(relay) sends to the viewers from now on, \(sight)"
                     : "share: this machine sends to each viewer again")
         case .broadcastPaused:
             output.event("paused")

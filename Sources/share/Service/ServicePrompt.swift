@@ -17,19 +17,22 @@ struct ServicePrompt {
         /// It gets everything that is shared.
         case broadcast
         /// It is a relay over which viewers reach this host, and which sends to them if there are more than so many;
-        /// nil: it never does.
-        case tunnel(directViewers: Int?)
+        /// nil: it never does. What it gets is encrypted for them if the broadcast is sealed.
+        case tunnel(directViewers: Int?, isSealed: Bool)
 
         var isTunnel: Bool { if case .tunnel = self { true } else { false } }
 
         var detail: String {
             switch self {
             case .broadcast: "Everything that is shared goes to this service, and to nobody else."
-            case .tunnel(nil):
+            case .tunnel(nil, _):
                 "It tells you who wants to watch, and learns their names. It gets nothing of what is shared."
-            case .tunnel(let count?):
+            case .tunnel(let count?, let isSealed):
                 "It tells you who wants to watch, and learns their names. With more than \(count) "
-                    + "viewer\(count == 1 ? "" : "s"), or one whom nothing else reaches, it gets what is shared, and sends it to those that you accept; --route direct prevents that."
+                    + "viewer\(count == 1 ? "" : "s"), or one whom nothing else reaches, it gets what is shared, and sends it to those that you accept; "
+                    + (isSealed
+                        ? "it is encrypted for them, so the relay cannot watch."
+                        : "it can watch; --route direct prevents that.")
             }
         }
     }

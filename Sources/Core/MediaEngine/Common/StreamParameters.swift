@@ -62,6 +62,9 @@ public struct SenderParameters: Equatable, Sendable {
     public var usesTransportFeedback: Bool
     /// The peer has agreed to send REMB. Used only without transport-wide feedback.
     public var usesREMB: Bool
+    /// Frames are encrypted by the owner, so it has to make the skip frames of a still screen, too
+    /// (`SenderEvent.skipFrameDue`).
+    public var sealsFrames = false
     /// REMB limits what is sent, also beside transport-wide feedback.
     public var obeysREMB = false
     /// Packets that the packet history holds, a power of two. It limits how long a packet can be retransmitted, and the

@@ -34,6 +34,14 @@ public final class MediaSender {
         state.handleFrame(bytes, info, now: now)
     }
 
+    /// The frame that repeats the last one on a still screen, after `SenderEvent.skipFrameDue`; nil: none is due.
+    public func takeSkipFrame() -> [UInt8]? { state.video.takeSkipFrame() }
+
+    /// Takes in what `takeSkipFrame` has become by encryption; copied.
+    public func handleSkipFrame(_ bytes: UnsafeRawBufferPointer, now: MediaInstant) {
+        state.video.appendSkipFrame(bytes, now: now)
+    }
+
     /// Takes in what the forwarded source has got; video waits for the pacer.
     public func handleForwarded(now: MediaInstant) { state.handleForwarded(now: now) }
 

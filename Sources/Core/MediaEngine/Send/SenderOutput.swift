@@ -30,6 +30,9 @@ public enum SenderEvent: Equatable, Sendable {
     case keyframeNeeded
     /// The receiver needs a frame predicted from the long-term reference of this number alone, or else a key frame.
     case recoveryNeeded(from: UInt32)
+    /// The receiver would soon ask for a key frame on a still screen: `takeSkipFrame` is to be encrypted and given to
+    /// `handleSkipFrame`.
+    case skipFrameDue
     /// The bandwidth estimate has changed by more than 2 %.
     case estimateChanged(Bitrate)
 }

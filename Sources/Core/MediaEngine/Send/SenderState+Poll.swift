@@ -17,7 +17,11 @@ extension SenderState {
             if let packet = sendAudio(track, now, buffer) { return packet }
         }
         guard parameters.video != nil else { return .wait(until: rtcp.nextReport, .report) }
-        video.insertSkipFrame(now: now)
+        if parameters.sealsFrames {
+            if video.prepareSkipFrame(now: now) { return .event(.skipFrameDue) }
+        } else {
+            video.insertSkipFrame(now: now)
+        }
         updateStall(now)
         if egress.stall.isStalled { return pollStalled(now, buffer) }
         probe.update(

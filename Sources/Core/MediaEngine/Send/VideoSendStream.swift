@@ -17,6 +17,7 @@ struct VideoSendStream {
     var tail = TailLossProbe()
     /// nil: the viewer does not need it.
     private(set) var keepAlive: VideoKeepAlive?
+    private var dueSkipFrame: [UInt8]?
     /// When the last frame was taken in.
     private(set) var lastFrame: MediaInstant?
     /// The number of frames whose last packet was sent.
@@ -67,12 +68,29 @@ struct VideoSendStream {
     /// Appends the last frame again as a skip frame, if the viewer would otherwise ask for a key frame on a still
     /// screen.
     mutating func insertSkipFrame(now: MediaInstant) {
-        guard let frame = keepAlive?.takeDue(now: now), history.isEmpty else { return }
+        guard prepareSkipFrame(now: now), let frame = takeSkipFrame() else { return }
+        frame.withUnsafeBytes { appendSkipFrame($0, now: now) }
+    }
+
+    /// - Returns: whether a skip frame is due. It waits in `takeSkipFrame` then.
+    mutating func prepareSkipFrame(now: MediaInstant) -> Bool {
+        guard let frame = keepAlive?.takeDue(now: now), history.isEmpty else { return false }
+        dueSkipFrame = frame
+        return true
+    }
+
+    /// The skip frame that is due, before it is encrypted; nil: none is.
+    mutating func takeSkipFrame() -> [UInt8]? {
+        defer { dueSkipFrame = nil }
+        return dueSkipFrame
+    }
+
+    /// - Parameter frame: `takeSkipFrame`, or what it has become by encryption.
+    mutating func appendSkipFrame(_ frame: UnsafeRawBufferPointer, now: MediaInstant) {
         // The skip frame is of layer 1, so that no frame refers to it. It shows no change and does not count in the
         // statistics of frames.
-        let packetized = frame.withUnsafeBytes {
-            packetizer?.append($0, layer: 1, captured: now, announcesMid: announcesMid, to: &history)
-        }
+        let packetized = packetizer?.append(
+            frame, layer: 1, captured: now, announcesMid: announcesMid, to: &history)
         guard packetized != nil else { return }
         skipFrames &+= 1
         keepAlive?.noteMade(lastSequence: history.nextToWrite &- 1)

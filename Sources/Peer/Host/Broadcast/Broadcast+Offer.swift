@@ -14,12 +14,13 @@ extension Broadcast {
     /// Offers the broadcast. Calls back on the loop when candidates are known.
     /// - Parameters:
     ///   - receiver: its `fingerprint` is the certificate that the answer must name; empty: the one that it names.
+    ///   - isSealed: frames are encrypted for the receiver's viewers, by `Broadcast.sealer`.
     ///   - timeout: the longest time to wait for candidates.
     package func offer(
-        to receiver: Viewer, timeout: MediaDuration,
+        to receiver: Viewer, isSealed: Bool = false, timeout: MediaDuration,
         done: @escaping @Sendable (Result<LocalOffer, OfferRefusal>) -> Void
     ) {
-        let pending: PendingPeer
+        var pending: PendingPeer
         do throws(OfferRefusal) {
             guard !isEnded else { throw OfferRefusal(.ended, "The broadcast has ended.") }
             guard viewers.count + offers.count < settings.viewers.maximum else {
@@ -31,8 +32,9 @@ extension Broadcast {
         } catch {
             return done(.failure(error))
         }
+        pending.isSealed = isSealed
         offers[pending.id] = pending
-        pending.connection.localCandidates(within: timeout, wanted: servers.awaitedKind) { [weak self] found in
+        pending.connection.localCandidates(within: timeout, wanted: servers.awaitedKind) { [weak self, pending] found in
             guard let self, let own = connections.description(of: pending, found) else {
                 return done(.failure(OfferRefusal(.ended, "The broadcast has ended.")))
             }

@@ -30,7 +30,7 @@ extension Broadcast {
         // for a key frame only after 3 s.
         case .selectedNewPair: if !peer.sender.hasReferences { viewerNeedsKeyframe(peer) }
         case .ended(let end): viewerEnded(peer, EndReason(ofViewer: end))
-        case .frameSent, .frame, .audio: break
+        case .frameSent, .skipFrameDue, .frame, .audio: break
         }
     }
 

@@ -1,5 +1,6 @@
 package import Admission
 package import EventLoop
+package import FrameEncryption
 package import ICETransport
 package import Identifiers
 package import Identity
@@ -92,6 +93,8 @@ package final class Broadcast {
     private(set) var policy: EncoderPolicy
     var layerReporter = LayerReporter()
     private var lastReferences: (main: LongTermReferencePolicy?, low: LongTermReferencePolicy?)
+    /// Encrypts what goes to relays; nil: nothing is encrypted.
+    package var sealer: BroadcastSealer?
     package weak var delegate: (any BroadcastDelegate)?
 
     /// - Parameters:

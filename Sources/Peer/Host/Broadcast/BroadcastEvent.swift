@@ -20,8 +20,9 @@ public enum BroadcastEvent: Sendable {
     case viewerCount(Int)
     /// The host's user has removed this viewer, with so many sessions; `viewerLeft` comes for each.
     case viewerRemoved(ViewerDescription, sessions: Int)
-    /// Viewers are sent to over a relay from now on, which can watch, or by this host again.
-    case routeChanged(isOverRelay: Bool, relay: String)
+    /// Viewers are sent to over a relay from now on, which cannot watch if the broadcast is sealed, or by this host
+    /// again.
+    case routeChanged(isOverRelay: Bool, relay: String, isSealed: Bool)
     /// The host's user has paused the broadcast: nothing is captured or sent.
     case broadcastPaused
     case broadcastResumed(after: MediaDuration)

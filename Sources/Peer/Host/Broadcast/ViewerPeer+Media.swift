@@ -1,7 +1,9 @@
+import FrameEncryption
 import LinuxRuntime
 import MediaCore
 import MediaEngine
 import PeerConnection
+import SFrame
 
 /// Sends media to one viewer.
 extension ViewerPeer {
@@ -23,8 +25,29 @@ extension ViewerPeer {
         // What the viewer does not want, it does not wait for.
         if info.layer <= frames.layerFilter.maximumLayer { noteHold(info, isTaken: isAdmitted) }
         guard isAdmitted else { return }
-        sender.handleFrame(frame, info, now: now)
+        withSealed(video: frame, info.encoding, isKeyframe: info.isKeyframe, now: now) {
+            sender.handleFrame($0, info, now: now)
+        }
         connection.pump()
+    }
+
+    /// Repeats the last frame for viewers of a relay, on a still screen.
+    func sendSkipFrame(now: MediaInstant) {
+        sender.takeSkipFrame()?.withUnsafeBytes {
+            withSealed(video: $0, frames.encodingSelector.encoding, isKeyframe: false, now: now) {
+                sender.handleSkipFrame($0, now: now)
+            }
+        }
+    }
+
+    /// Passes on a frame as this peer gets it.
+    private func withSealed(
+        video frame: UnsafeRawBufferPointer, _ encoding: EncodingID, isKeyframe: Bool, now: MediaInstant,
+        _ send: (UnsafeRawBufferPointer) -> Void
+    ) {
+        guard isSealed else { return send(frame) }
+        let track: SealedTrack = encoding == .main ? .video0 : .video1
+        broadcast?.sealer?.seal(video: frame, track, isKeyframe: isKeyframe, now: now)?.withUnsafeBytes(send)
     }
 
     /// Takes what the forwarded media has got, and sends it as long as nothing else is to be sent before it. Several
@@ -52,7 +75,14 @@ extension ViewerPeer {
 
     func sendAudio(_ packet: UnsafeRawBufferPointer, track: Int, captured: MediaInstant, now: MediaInstant) {
         guard isReceiving else { return }
-        sender.handleAudio(packet, track: track, captured: captured, now: now)
+        if isSealed {
+            let kind = broadcast?.settings.audio[track].kind
+            let sealed = broadcast?.sealer?.seal(
+                audio: packet, kind == .microphoneAudio ? .microphone : .systemAudio, now: now)
+            sealed?.withUnsafeBytes { sender.handleAudio($0, track: track, captured: captured, now: now) }
+        } else {
+            sender.handleAudio(packet, track: track, captured: captured, now: now)
+        }
         connection.pump()
     }
 }

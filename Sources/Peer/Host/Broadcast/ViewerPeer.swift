@@ -25,7 +25,9 @@ final class ViewerPeer {
     private var layerReport: (number: Int, encoding: EncodingID)?
     /// The viewer has connected or is heard again, and its key frame has not been requested yet.
     private(set) var needsKeyframe = false
-    private weak var broadcast: Broadcast?
+    private(set) weak var broadcast: Broadcast?
+    /// What is sent to it is encrypted for its viewers.
+    let isSealed: Bool
     /// The host's user has removed the viewer.
     var isRemoved = false
     /// The host has sent this viewer to a relay.
@@ -41,7 +43,7 @@ final class ViewerPeer {
         _ pending: PendingPeer, _ remote: some RemoteDescription, videoLine: Int?, sender: MediaSender,
         broadcast: Broadcast
     ) {
-        id = pending.id
+        (id, isSealed) = (pending.id, pending.isSealed)
         self.videoLine = videoLine
         viewer = pending.viewer
         description = pending.description
@@ -112,6 +114,7 @@ extension ViewerPeer: PeerConnectionDelegate {
         switch event {
         case .frameSent(let now):
             return frames.freezeMeter.noteFrameSent(hasMore: sender.hasFramesWaiting, now: now)
+        case .skipFrameDue: return sendSkipFrame(now: MonotonicClock.now)
         case .connected, .resumed: needsKeyframe = true
         case .interrupted:
             frames.layerFilter.reset()

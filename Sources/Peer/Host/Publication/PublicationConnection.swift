@@ -22,6 +22,8 @@ final class PublicationConnection: Sendable {
     let closed = OneShot<Void>()
     /// The newest session that was offered.
     let session = Mutex<SessionID?>(nil)
+    /// What is published is encrypted for the viewers.
+    private let isSealed: Bool
     private let core: LoopBound<Broadcast>
     /// The servers that the endpoint has named.
     private let preparation = Mutex<ICEServerPreparation?>(nil)
@@ -47,10 +49,10 @@ final class PublicationConnection: Sendable {
     ///   - shown: the application that is shown.
     ///   - emit: called with the reason why the endpoint does not list the broadcast, if that is news.
     init(
-        _ service: any PublishingEndpoint, paired: PairedService?, core: LoopBound<Broadcast>,
+        _ service: any PublishingEndpoint, paired: PairedService?, isSealed: Bool, core: LoopBound<Broadcast>,
         shown: Monitor<ApplicationInfo?>, emit: @escaping @Sendable (BroadcastEvent) -> Void
     ) {
-        (self.service, self.paired, self.core) = (service, paired, core)
+        (self.service, self.paired, self.isSealed, self.core) = (service, paired, isSealed, core)
         let refusal = Mutex<String?>(nil)
         // A relay tells the viewers' link on each stream of events, and may do so as often as it likes, so a pause
         // follows each request.
@@ -97,7 +99,7 @@ final class PublicationConnection: Sendable {
             knock: nil, name: service.name, kind: "service", address: service.host,
             fingerprint: service.fingerprint ?? [])
         let time = service.takesLateCandidates ? Self.gatheringTime : Self.completeGatheringTime
-        let offered = await core.answer { $0.offer(to: receiver, timeout: time, done: $1) }
+        let offered = await core.answer { [isSealed] in $0.offer(to: receiver, isSealed: isSealed, timeout: time, done: $1) }
         let offer: LocalOffer
         switch offered ?? .failure(OfferRefusal(.ended, "The broadcast has ended.")) {
         case .success(let made): offer = made

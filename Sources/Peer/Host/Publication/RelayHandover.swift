@@ -17,6 +17,8 @@ import Synchronization
 /// viewers, and to the publication.
 final class RelayHandover: BroadcastDelegate, Sendable {
     private let core: LoopBound<Broadcast>
+    /// What the relay gets is encrypted for the viewers.
+    private let isSealed: Bool
     /// Where viewers reach this host.
     let relay: PairedService
     private let signer: RedirectSigner
@@ -40,7 +42,7 @@ final class RelayHandover: BroadcastDelegate, Sendable {
     ///   - calmTime: how long few viewers have to be few until the host serves them itself again.
     init(
         _ core: LoopBound<Broadcast>, of broadcast: BroadcastID, to relay: PairedService, identity: Identity,
-        limit: Int, calmTime: MediaDuration,
+        isSealed: Bool, limit: Int, calmTime: MediaDuration,
         viewerFlows: @escaping @Sendable (Broadcast) -> [SharedBottleneckDetector.Flow],
         signaling: BroadcastSignaling,
         moved: @escaping @Sendable (PairedService) -> Void,
@@ -51,8 +53,9 @@ final class RelayHandover: BroadcastDelegate, Sendable {
         let policy = HandoverPolicy(limit: limit, calmTime: calmTime)
         // Orders are signed, which is not done on the network loop.
         logic = StateMachineRunner(
-            RelayHandoverState(relay: relay.link, name: relay.name, policy: policy), on: core.loop, usesTask: true)
-        self.core = core
+            RelayHandoverState(relay: relay.link, name: relay.name, isSealed: isSealed, policy: policy),
+            on: core.loop, usesTask: true)
+        (self.core, self.isSealed) = (core, isSealed)
         self.viewerFlows = viewerFlows
         signer = RedirectSigner(of: broadcast, identity: identity, now: .now)
         var relay = relay
@@ -121,7 +124,7 @@ final class RelayHandover: BroadcastDelegate, Sendable {
         var endpoint = relay
         endpoint.isOfTunnel = true
         let publication = ServicePublication(
-            core: core, service: endpoint, paired: relay, admission: signaling.knocks, isOnly: false,
+            core: core, service: endpoint, paired: relay, admission: signaling.knocks, isOnly: false, isSealed: isSealed,
             onEvent: emit, report: { [weak self] in self?.take($0) },
             moved: { [weak self] paired in
                 self?.handle(.moved(to: paired.link))

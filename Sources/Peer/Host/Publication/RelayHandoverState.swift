@@ -95,6 +95,8 @@ struct RelayHandoverState: StateMachine {
     /// The relay of the tunnel.
     private let relay: ServiceLink
     private let name: String
+    /// What the relay gets is encrypted for the viewers.
+    private let isSealed: Bool
     private(set) var phase = Phase.idle(until: nil)
     /// Of the newest publication.
     private var number = 0
@@ -115,8 +117,8 @@ struct RelayHandoverState: StateMachine {
     /// Before that, no viewers are sent to another link.
     private var nextSending: MediaInstant?
 
-    init(relay: ServiceLink, name: String, policy: HandoverPolicy) {
-        (self.relay, self.name, self.policy) = (relay, name, policy)
+    init(relay: ServiceLink, name: String, isSealed: Bool = true, policy: HandoverPolicy) {
+        (self.relay, self.name, self.isSealed, self.policy) = (relay, name, isSealed, policy)
     }
 
     /// Where viewers are sent who are to watch at the relay; nil: nowhere.
@@ -298,7 +300,7 @@ struct RelayHandoverState: StateMachine {
         else { return [] }
         phase = .publishing(at: place, link: link)
         let isFirst: [Action] =
-            former == nil ? [.report(.routeChanged(isOverRelay: true, relay: name))] : []
+            former == nil ? [.report(.routeChanged(isOverRelay: true, relay: name, isSealed: isSealed))] : []
         if let nextSending, now < nextSending {
             sending = nextSending
             return isFirst
@@ -334,7 +336,7 @@ struct RelayHandoverState: StateMachine {
         actions.append(.clearAudience)
         if isNews { actions.append(.report(.notice(.relay(.handoverFailed(relay: name, reason))))) }
         if wasUsed {
-            actions += [.report(.routeChanged(isOverRelay: false, relay: name)), .callBack]
+            actions += [.report(.routeChanged(isOverRelay: false, relay: name, isSealed: isSealed)), .callBack]
         }
         return actions
     }

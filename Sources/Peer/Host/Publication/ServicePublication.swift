@@ -18,6 +18,7 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
 
     private let core: LoopBound<Broadcast>
     private let admission: KnockHandler?
+    private let isSealed: Bool
     private let shown: Monitor<ApplicationInfo?>
     private let onEvent: @Sendable (BroadcastEvent) -> Void
     private let report: @Sendable (ServiceEvent) -> Void
@@ -35,20 +36,23 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
     ///   - service: the first endpoint.
     ///   - paired: the pairing with it; nil: no other relay takes the broadcast.
     ///   - admission: decides on viewers that a relay asks about; nil: they are refused.
+    ///   - isSealed: what is published is encrypted for the viewers, by `Broadcast.sealer`.
     ///   - shown: the application that is shown; nil: nothing is told of it.
     ///   - isOnly: the broadcast has no viewers of its own, and reports to this publication.
     ///   - report: called with the service's events.
     ///   - moved: called when the publication goes on at another relay.
     init(
         core: LoopBound<Broadcast>, service: any PublishingEndpoint, paired: PairedService? = nil,
-        admission: KnockHandler?, isOnly: Bool = true, shown: Monitor<ApplicationInfo?> = Monitor(nil),
+        admission: KnockHandler?, isOnly: Bool = true, isSealed: Bool = false,
+        shown: Monitor<ApplicationInfo?> = Monitor(nil),
         onEvent: @escaping @Sendable (BroadcastEvent) -> Void,
         report: @escaping @Sendable (ServiceEvent) -> Void,
         moved: @escaping @Sendable (PairedService) -> Void = { _ in }
     ) {
-        (self.core, self.admission, self.shown) = (core, admission, shown)
+        (self.core, self.admission, self.isSealed, self.shown) = (core, admission, isSealed, shown)
         (self.onEvent, self.report, self.moved) = (onEvent, report, moved)
-        let first = PublicationConnection(service, paired: paired, core: core, shown: shown, emit: onEvent)
+        let first = PublicationConnection(
+            service, paired: paired, isSealed: isSealed, core: core, shown: shown, emit: onEvent)
         connections = Mutex([0: first])
         place = Mutex((service.name, paired))
         logic = StateMachineRunner(State(first.endpoint, service: paired?.link.id), on: core.loop)
@@ -200,7 +204,8 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
         guard let paired = try? await place.withLock({ $0.pairing })?.pairing(at: link, resuming: broadcast) else {
             return .failed(EndReason(.serviceEnded, "\(link.authority) takes no broadcast"))
         }
-        let connection = PublicationConnection(paired, paired: paired, core: core, shown: shown, emit: onEvent)
+        let connection = PublicationConnection(
+            paired, paired: paired, isSealed: isSealed, core: core, shown: shown, emit: onEvent)
         connections.withLock { $0[number] = connection }
         return .paired(connection.endpoint)
     }

@@ -5,6 +5,7 @@ import Identity
 package import LinuxRuntime
 package import MediaCore
 import PeerConnection
+import SFrame
 package import Signaling
 
 /// Connects a broadcast on the network loop with its signalling server. Passes the viewers' requests to the broadcast,
@@ -87,6 +88,10 @@ package final class BroadcastSignaling: SignalingServerDelegate, BroadcastDelega
 
     package func knockWithdrawn(_ knock: KnockID, because reason: KnockWithdrawal) async {
         knocks.knockWithdrawn(knock, because: reason)
+    }
+
+    package func frameKeys() async -> [UInt8]? {
+        await core.ifRunning { $0.sealer?.keys(now: MonotonicClock.now).bytes } ?? nil
     }
 
     package func openSession(offer: String, viewer: Viewer) async throws(OfferRefusal) -> OpenedSession {

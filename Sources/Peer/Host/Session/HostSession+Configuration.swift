@@ -36,6 +36,8 @@ extension HostSession {
             /// The most viewers behind the relay that the host sends to itself. With more, it publishes to the relay,
             /// which sends to all. Nil: it never does.
             public var directViewers: Int?
+            /// What the relay gets is encrypted for the viewers, so that the relay cannot watch.
+            public var isSealed = true
             /// The time for which few viewers have to be few until the host sends to all of them itself again.
             package var calmTime = HandoverPolicy.calmTime
             /// The flows by which a host with `directViewers` decides whether its line is the limit.

@@ -1,5 +1,6 @@
 public import Admission
 import EventLoop
+import FrameEncryption
 import HTTP
 import ICETransport
 public import Identifiers
@@ -9,6 +10,7 @@ package import Logging
 public import MediaCore
 import MediaEngine
 public import PeerConnection
+import SFrame
 import SessionDescription
 import Signaling
 import Synchronization
@@ -92,6 +94,7 @@ public final class HostSession: Sendable {
         broadcast.name = configuration.name
         broadcast.isAnnounced = configuration.isAnnounced && configuration.tunnel == nil
         broadcast.videoCodec = .vp8
+        broadcast.encryption = makeEncryption(of: broadcast.id)
         broadcast.sessionCapacity = configuration.viewers.maximum * 2
         broadcast.iceServers = servers.servers
         broadcast.knockLimits.refusal = .seconds(KnockHandler.refusalSeconds)
@@ -129,6 +132,19 @@ public final class HostSession: Sendable {
         return Link(
             host: configuration.linkHost, port: port, id: served.id, secret: served.secret,
             fingerprint: identity.fingerprint)
+    }
+
+    /// How viewers at a relay get the broadcast. Its keys are made here, and are new for each run.
+    private func makeEncryption(of broadcast: BroadcastID) -> ServedBroadcastConfiguration.Encryption {
+        let run = randomBytes(FrameKeys.runLength)
+        let isSealed =
+            configuration.tunnel != nil && configuration.handover.directViewers != nil
+            && configuration.handover.isSealed
+        if isSealed {
+            let sealer = BroadcastSealer(secret: randomBytes(32), broadcast: broadcast.text, run: run)
+            core.perform { $0.sealer = sealer }
+        }
+        return .init(run: run, isSealed: isSealed)
     }
 
     /// Lets viewers reach this host over a relay.

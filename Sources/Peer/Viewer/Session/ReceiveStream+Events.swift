@@ -19,7 +19,7 @@ extension ReceiveStream: PeerConnectionDelegate {
             hasToldTooLong = true
             report(.notice(.media(.tooLongPackets(limit: ForwardedVideo.largestPayload))))
         case .ended(let end): report(.ended(EndReason(ofSender: end)))
-        case .selectedNewPair, .keyframeNeeded, .recoveryNeeded, .frameSent: break
+        case .selectedNewPair, .keyframeNeeded, .recoveryNeeded, .skipFrameDue, .frameSent: break
         }
     }
 
@@ -28,6 +28,23 @@ extension ReceiveStream: PeerConnectionDelegate {
     // MARK: Media
 
     private func pass(_ frame: EncodedFrameBytes, _ info: ReceivedFrame) {
+        guard decryption != nil else { return passOpened(frame, info) }
+        let outcome = decryption?.open(video: frame, isKeyframe: info.isKeyframe, now: MonotonicClock.now)
+        switch outcome {
+        case .opened(let bytes): bytes.withUnsafeBytes { passOpened(EncodedFrameBytes($0), info) }
+        case .keyframeNeeded: requestKeyframe()
+        case .dropped, nil: break
+        }
+        tellTampered()
+    }
+
+    private func tellTampered() {
+        guard decryption?.isTampered == true, !hasToldTampered else { return }
+        hasToldTampered = true
+        report(.notice(.viewing(.framesRefused)))
+    }
+
+    private func passOpened(_ frame: EncodedFrameBytes, _ info: ReceivedFrame) {
         layer = max(layer ?? 0, info.layer)
         sink.receive(
             EncodedVideoFrame(
@@ -37,6 +54,14 @@ extension ReceiveStream: PeerConnectionDelegate {
     }
 
     private func pass(_ packet: UnsafeRawBufferPointer?, _ info: ReceivedAudio) {
+        guard decryption != nil, let packet else { return passOpened(packet, info) }
+        let opened = decryption?.open(audio: packet, isPeek: info.isLost, now: MonotonicClock.now)
+        tellTampered()
+        guard let opened else { return passOpened(nil, info) }
+        opened.withUnsafeBytes { passOpened($0, info) }
+    }
+
+    private func passOpened(_ packet: UnsafeRawBufferPointer?, _ info: ReceivedAudio) {
         let payload: EncodedAudioPacket.Payload =
             switch packet {
             case let packet? where !info.isLost: .packet(packet)

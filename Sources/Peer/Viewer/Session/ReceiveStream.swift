@@ -33,6 +33,10 @@ package final class ReceiveStream {
     let epoch = (wall: WallClock.now(), media: MonotonicClock.now)
     /// The user knows that the peer sends video packets that are too long, and are left out.
     var hasToldTooLong = false
+    /// Decrypts what comes; nil: it is not encrypted.
+    var decryption: FrameDecryption?
+    /// The user knows that what comes is not the host's.
+    var hasToldTampered = false
     /// The highest temporal layer since the last report; nil if no frame came.
     var layer: UInt8?
 
@@ -113,6 +117,9 @@ package final class ReceiveStream {
             usesTransportFeedback: remote.feedback.contains(.transportWide),
             sendsREMB: remote.feedback.contains(.remb), packetCapacity: packetCapacity)
     }
+
+    /// No frame is returned before the next key frame.
+    func requestKeyframe() { ask { $0.requestKeyframe(now: MonotonicClock.now) } }
 
     private func ask(_ body: (MediaReceiver) -> Void) {
         guard let connection, let receiver = connection.receiver else { return }

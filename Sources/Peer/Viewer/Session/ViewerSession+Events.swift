@@ -5,18 +5,33 @@ import Identity
 import MediaCore
 import PeerConnection
 import PeerEngine
+import SFrame
 import Signaling
+import Synchronization
 
 /// The events of signalling and media as inputs of `ViewerSessionState`, and its reports as events.
 extension ViewerSession {
     /// - Returns: an order of the host whose signature is right; nil: it is not to be followed.
     func checked(_ redirect: SignedRedirect, of connection: ViewerConnection, after last: Int?) async -> State.Redirect?
     {
-        guard connection.link == settings.link, let knock = try? await connection.client().origin,
+        // Whether the other server's media is encrypted is known from a host that has signed that alone.
+        guard connection.link == settings.link, let client = try? connection.client(),
+            await client.encryption != nil, let knock = await client.origin,
             let destination = redirect.destination(
                 from: settings.link, viewer: settings.identity.fingerprint, knock: knock, after: last, now: .now)
         else { return nil }
         return State.Redirect(link: destination, age: redirect.age)
+    }
+
+    /// Takes the keys that came with an admission.
+    func noteKeys(_ bytes: [UInt8]?) throws(SignalingError) {
+        guard let bytes else { return }
+        guard let keys = FrameKeys(bytes) else {
+            throw SignalingError(.hostNotProven, "the host's keys cannot be read; it may be of another version")
+        }
+        self.keys.withLock { known in
+            if let known { known.add(keys) } else { known = BroadcastKeys(keys) }
+        }
     }
 
     func event(of report: State.Report) -> ViewerSessionEvent {
