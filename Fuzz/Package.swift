@@ -23,6 +23,7 @@ let package = Package(
         .target(name: "VideoBitstream", dependencies: ["MediaCore", "RTPWire"], swiftSettings: settings),
         .target(
             name: "MediaEngine", dependencies: ["MediaCore", "RTPWire", "VideoBitstream"], swiftSettings: settings),
+        .target(name: "SFrame", dependencies: ["MediaCore"], swiftSettings: settings),
         .target(name: "Matroska", dependencies: ["MediaCore"], swiftSettings: settings),
         // The files that decide what OpenSSL reads.
         .target(name: "DTLSTransport", swiftSettings: tested),
@@ -40,7 +41,7 @@ let package = Package(
         .target(
             name: "FuzzTargets",
             dependencies: [
-                "MediaCore", "RTPWire", "SessionDescription", "VideoBitstream", "MediaEngine", "Matroska",
+                "MediaCore", "RTPWire", "SessionDescription", "VideoBitstream", "MediaEngine", "SFrame", "Matroska",
                 "DTLSTransport", "Identifiers", "Identity", "HTTP", "Admission", "Signaling", "Extensions",
             ], swiftSettings: settings),
         // In C, as SwiftPM gives an executable in Swift a main of its own: libFuzzer has one.

@@ -51,7 +51,7 @@ struct RouteVerbTests {
         #expect(bob.event("first-picture") != nil, "\(bob.errorText)")
         let live = try #require(stage.relay.event("live"), "\(stage.relay.errorText)")
         #expect(stage.relay.event("viewers") { $0["viewers"] as? Int == 2 } != nil)
-        #expect(stage.host.waitUntil { $0.contains("sends to the viewers from now on, and can watch") })
+        #expect(stage.host.waitUntil { $0.contains("sends to the viewers from now on, but cannot watch") })
         for viewer in [ann, bob] {
             #expect(hasMoved(viewer), "\(viewer.lines)")
             let known = viewer.lines.count { $0.contains("\"event\":\"statistics\"") }

@@ -235,11 +235,15 @@ struct RelayHandoverTests {
         #expect(await viewer.seesMore(60))
         #expect(await attacker.viewers().isEmpty)
         #expect(await stage.host.viewers().map(\.id) == [session])
-        // The real one is followed.
-        let real = try order()
-        stage.host.signaling.send(redirect: real, to: session)
-        #expect(await viewer.isConnected(times: 2))
+        // The real one is followed, but what is not encrypted is not shown.
+        stage.host.signaling.send(redirect: try order(), to: session)
+        let isTold = await waiting(viewer.events) { events in
+            events.contains { if case .notice(.viewing(.framesRefused)) = $0 { true } else { false } } ? true : nil
+        }
+        #expect(isTold == true)
         #expect(await attacker.viewers().count == 1)
+        #expect(await viewer.seesMore())
+        #expect(viewer.events.with { events in events.count { if case .connected = $0 { true } else { false } } } == 1)
         viewer.session.leave()
         #expect(await viewer.end.value.code == .stopped)
         await attacker.stop(EndReason(.stopped, "done"))

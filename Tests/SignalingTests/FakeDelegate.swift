@@ -23,6 +23,8 @@ final class FakeDelegate: SignalingServerDelegate {
     private let seenState = Mutex(Seen())
     private let decision: @Sendable (Knock) async -> KnockDecision
     private let answer: @Sendable (Viewer) async throws(OfferRefusal) -> String
+    /// What admitted viewers get.
+    let keys = Mutex<[UInt8]?>(nil)
     let onWithdrawal = OneShot<KnockWithdrawal>()
     let onClose = OneShot<SessionID>()
     /// The sessions of each stream of events that was opened.
@@ -53,6 +55,8 @@ final class FakeDelegate: SignalingServerDelegate {
         seenState.withLock { $0.knocks.append(knock) }
         return await decision(knock)
     }
+
+    func frameKeys() async -> [UInt8]? { keys.withLock { $0 } }
 
     func knockWithdrawn(_ knock: KnockID, because reason: KnockWithdrawal) async {
         seenState.withLock { $0.withdrawn.append(reason) }

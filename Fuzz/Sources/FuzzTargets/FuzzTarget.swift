@@ -4,7 +4,7 @@ import Glibc
 enum FuzzTarget: String, CaseIterable {
     case rtp, payload, rtcp, offer, answer, fragment, candidate, link, sender, receiver
     case service, pairing, pairingOffer, acceptance, grant, manifest, serviceLink, serviceEvent, recording
-    case linkHeader, layers, dtls
+    case linkHeader, layers, dtls, sealedFrame, frameKeys
 
     /// The target named by the environment's `SHARE_FUZZ_TARGET`.
     static let chosen: FuzzTarget = {
@@ -38,6 +38,8 @@ enum FuzzTarget: String, CaseIterable {
         case .linkHeader: fuzzLinkHeader(bytes)
         case .layers: fuzzLayers(bytes)
         case .dtls: fuzzDTLS(bytes)
+        case .sealedFrame: fuzzSealedFrame(bytes)
+        case .frameKeys: fuzzFrameKeys(bytes)
         }
     }
 }

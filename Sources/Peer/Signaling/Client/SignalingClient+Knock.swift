@@ -135,7 +135,7 @@ extension SignalingClient {
     }
 
     /// Checks the host's offer of version 2, and completes the challenge with it.
-    private func accept(
+    func accept(
         _ seal: OfferDocument, _ reveal: KnockReveal, _ ephemeral: EphemeralKey, _ challenge: inout KnockChallenge
     ) throws(SignalingError) -> HostEncryption {
         guard let key = Base64URL.decode(seal.key), KnockChallenge.isKey(key), let run = Base64URL.decode(seal.run),

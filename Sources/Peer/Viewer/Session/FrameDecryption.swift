@@ -90,7 +90,7 @@ struct FrameDecryption {
 
     /// Three of these in five seconds are no accident.
     private mutating func note(_ failure: BroadcastOpener.Failure, _ now: MediaInstant) {
-        guard failure == .malformed || failure == .forged else { return }
+        guard failure != .tooOld, failure != .replayed else { return }
         refusals.refill(now)
         guard refusals.has() else { return isTampered = true }
         refusals.take()
