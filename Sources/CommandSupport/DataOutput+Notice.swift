@@ -19,6 +19,7 @@ extension NoticeWords {
             switch value {
             case .text(let text): (name, .string(text))
             case .number(let number): (name, .integer(number))
+            case .boolean(let isTrue): (name, .boolean(isTrue))
             }
         }
     }

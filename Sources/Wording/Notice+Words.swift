@@ -7,6 +7,8 @@ package struct NoticeWords: Sendable {
     package enum Value: Sendable, Equatable {
         case text(String)
         case number(Int)
+        /// The sentence says it in words.
+        case boolean(Bool)
     }
 
     /// The name of the event in `--json`.
@@ -165,12 +167,14 @@ extension Notice.Viewing {
                 relay.map { "the relay at \($0) does not send (\(reason.sentence)): watching at the host itself" }
                     ?? "the host does not send itself (\(reason.sentence)): watching at the relay",
                 Self.server(relay) + [("reason", .text(reason.sentence))])
-        case .redirected(let relay):
+        case .redirected(let relay, let isEncrypted):
             .init(
                 "redirected",
-                relay.map { "the host sends over the relay at \($0) from now on" }
-                    ?? "the host sends itself again from now on",
-                Self.server(relay))
+                relay.map {
+                    "the host sends over the relay at \($0) from now on"
+                        + (isEncrypted ? ", encrypted from end to end" : "; the relay can watch")
+                } ?? "the host sends itself again from now on",
+                Self.server(relay) + (relay == nil ? [] : [("encrypted", .boolean(isEncrypted))]))
         case .framesRefused:
             .init(
                 "frames-refused",

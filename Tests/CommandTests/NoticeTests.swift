@@ -29,7 +29,7 @@ import Wording
         .media(.layersUnlimited(error)), .viewing(.serverBusy(server: "r.example:443", error, seconds: 3)),
         .viewing(.knockQueueFull), .viewing(.sessionLost(reason, relay: "r.example:443")),
         .viewing(.returningToHost(reason)), .viewing(.redirectFailed(relay: nil, reason)), .viewing(.framesRefused),
-        .viewing(.redirected(relay: "r.example:443")),
+        .viewing(.redirected(relay: "r.example:443", isEncrypted: true)),
     ]
 
     /// The events of `--json` that are no notices.
@@ -57,6 +57,7 @@ import Wording
                 switch value {
                 case .text(let text): #expect(words.sentence.contains(text), "\(words.event) \(name)")
                 case .number(let number): #expect(words.sentence.contains("\(number)"), "\(words.event) \(name)")
+                case .boolean: break
                 }
             }
         }

@@ -91,8 +91,10 @@ public enum Notice: Sendable {
         /// A host has sent the viewer somewhere, which does not send.
         /// - Parameter relay: its address and port; nil: the host itself.
         case redirectFailed(relay: String?, EndReason)
-        /// - Parameter relay: its address and port; nil: the host itself.
-        case redirected(relay: String?)
+        /// - Parameters:
+        ///   - relay: its address and port; nil: the host itself.
+        ///   - isEncrypted: what the relay gets is encrypted for the viewers.
+        case redirected(relay: String?, isEncrypted: Bool)
         /// What a relay sends is not what the host has encrypted, and is not shown.
         case framesRefused
     }

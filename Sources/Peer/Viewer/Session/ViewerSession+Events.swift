@@ -50,7 +50,8 @@ extension ViewerSession {
         case .returningToHost(let failure): .notice(.viewing(.returningToHost(failure.reason)))
         case .redirectFailed(let link, let failure):
             .notice(.viewing(.redirectFailed(relay: link?.authority, failure.reason)))
-        case .redirected(let link): .notice(.viewing(.redirected(relay: link?.authority)))
+        case .redirected(let link):
+            .notice(.viewing(.redirected(relay: link?.authority, isEncrypted: keys.withLock { $0 != nil })))
         case .connected(let path): .connected(path: path)
         case .broadcastPaused(let isPaused): isPaused ? .broadcastPaused : .broadcastResumed
         case .publisherInterrupted(let isInterrupted): isInterrupted ? .publisherInterrupted : .publisherResumed
