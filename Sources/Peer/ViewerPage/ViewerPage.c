@@ -69,6 +69,16 @@ const char *viewerPageScript(void) {
     return text;
 }
 
+// In the order of imports, as the page.
+const char *viewerPageWorker(void) {
+    static const char text[] = {
+#embed "Page/Script/bytes.js" suffix(,)
+#embed "Page/Script/sframe.js" suffix(,)
+#embed "Page/Script/seal-worker.js" suffix(,)
+        0};
+    return text;
+}
+
 const char *directoryPageDocument(void) {
     static const char text[] = {
 #embed "Page/Directory/directory.html" suffix(,)

@@ -8,9 +8,9 @@ internal import ViewerPage
 ///
 /// They are the files of `Sources/Peer/ViewerPage/Page`, in which words in double braces are replaced. The page works
 /// under `default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; media-src 'self' blob:`, with
-/// `manifest-src 'self'` for its installation. The page shows its state in `document.documentElement.dataset.state`:
-/// `asking` (for the name), `waiting`, `connecting`, `playing`, `refused`, `ended` or `error`; `dataset.outage` is set
-/// while nothing arrives from the host.
+/// `manifest-src 'self'` for its installation; `script-src` is for its worker, too. The page shows its state in
+/// `document.documentElement.dataset.state`: `asking` (for the name), `waiting`, `connecting`, `playing`, `refused`,
+/// `ended` or `error`; `dataset.outage` is set while nothing arrives from the host.
 enum PageFiles {
     /// Served under `/ID`; `text/html`.
     /// - Parameter name: of the broadcast, which a publisher has chosen; nil if it is unknown.
@@ -55,6 +55,9 @@ enum PageFiles {
             "words": WordList.words.joined(separator: " "), "oldLink": oldLinkSentences.what,
             "oldLinkRemedy": oldLinkSentences.remedy,
         ])
+
+    /// Served under `/_/seal-worker.js`; `text/javascript`.
+    static let sealWorker = joined(String(cString: viewerPageWorker()))
 
     /// Served under `/_/page.css`; `text/css`.
     static let style = String(cString: viewerPageStyle())

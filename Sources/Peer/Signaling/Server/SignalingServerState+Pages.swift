@@ -45,6 +45,8 @@ extension SignalingServerState {
     func asset(_ call: RouteRequest) -> RouteResponse {
         switch call.path.last {
         case "page.js": get(call) { RouteResponse(.ok, type: "text/javascript; charset=utf-8", pageScript) }
+        case "seal-worker.js":
+            get(call) { RouteResponse(.ok, type: "text/javascript; charset=utf-8", PageFiles.sealWorker) }
         case "front.js": get(call) { RouteResponse(.ok, type: "text/javascript; charset=utf-8", PageFiles.frontScript) }
         case "manifest.webmanifest":
             get(call) { RouteResponse(.ok, type: "application/manifest+json", PageFiles.manifest) }

@@ -7,6 +7,8 @@ const char *_Nonnull viewerPageMessage(void);
 const char *_Nonnull viewerPageStyle(void);
 /// All modules of the script, with their imports and exports.
 const char *_Nonnull viewerPageScript(void);
+/// All modules of the worker that opens sealed frames, with their imports and exports.
+const char *_Nonnull viewerPageWorker(void);
 const char *_Nonnull viewerPageIcon(void);
 /// What is live at a relay.
 const char *_Nonnull directoryPageDocument(void);

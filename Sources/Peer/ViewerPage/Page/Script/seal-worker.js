@@ -1,0 +1,80 @@
+// The dedicated worker that opens sealed frames between the browser's depacketizer and its decoder (W3C WebRTC Encoded Transform). What
+// is not opened never gets to the decoder. The page sends the keys, which never leave this worker.
+
+import { FrameOpener, KeyStore } from './sframe.js';
+
+// In milliseconds.
+const requestInterval = 300, reportInterval = 200;
+
+const keyStore = new KeyStore();
+// By the ID that the page has given.
+const transforms = new Map();
+
+// Opens the frames of one receiver.
+class ReceiverTransform {
+    constructor({ readable, writable, options: { id, kind } }, requestKeyFrame) {
+        this.id = id;
+        this.kind = kind;
+        this.requestKeyFrame = requestKeyFrame;
+        this.opener = new FrameOpener(kind, keyStore);
+        this.opened = this.dropped = 0;
+        this.requestedAt = this.reportedAt = -Infinity;
+        this.timer = null;
+        const transform = (frame, controller) => this.pass(frame, controller);
+        // The streams end with the receiver.
+        readable.pipeThrough(new TransformStream({ transform })).pipeTo(writable).catch(() => {}).then(() => this.end());
+    }
+
+    async pass(frame, controller) {
+        const { result, bytes } = await this.opener.open(new Uint8Array(frame.data)).catch(() => ({ result: 'failed' }));
+        if (result === 'opened') {
+            frame.data = bytes.buffer;
+            this.opened++;
+            controller.enqueue(frame);
+            if (this.opened === 1) return this.report();
+        } else {
+            this.dropped++;
+            if (this.kind === 'video' && result !== 'tooOld') this.wantKeyFrame();
+        }
+        this.reportSoon();
+    }
+
+    wantKeyFrame() {
+        const now = performance.now();
+        if (now - this.requestedAt < requestInterval) return;
+        this.requestedAt = now;
+        this.requestKeyFrame();
+    }
+
+    reportSoon() {
+        if (this.timer !== null) return;
+        this.timer = setTimeout(() => this.report(), Math.max(this.reportedAt + reportInterval - performance.now(), 0));
+    }
+
+    report() {
+        clearTimeout(this.timer);
+        this.timer = null;
+        this.reportedAt = performance.now();
+        postMessage({ id: this.id, opened: this.opened, dropped: this.dropped });
+    }
+
+    end() {
+        clearTimeout(this.timer);
+        transforms.delete(this.id);
+    }
+}
+
+self.onrtctransform = ({ transformer }) => {
+    // Fails where the receiver has no SSRC yet, and is not in all browsers.
+    const requestKeyFrame = async () => {
+        try { await transformer.sendKeyFrameRequest(); } catch { /* The next dropped frame asks again. */ }
+    };
+    transforms.set(transformer.options.id, new ReceiverTransform(transformer, requestKeyFrame));
+};
+
+// Keys, or a question for the counts of now.
+self.onmessage = ({ data: { keys, count } }) => {
+    if (keys) keyStore.add(keys).catch(() => {});
+    const transform = transforms.get(count);
+    if (transform) transform.report();
+};

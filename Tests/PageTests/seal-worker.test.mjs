@@ -1,0 +1,92 @@
+// The worker with streams of frames as a browser gives them.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { posted as reports } from './fake-worker.mjs';
+import { range } from './support.mjs';
+import { FrameSealer } from './frame-sealer.mjs';
+import { concatenate } from '../../Sources/Peer/ViewerPage/Page/Script/bytes.js';
+import '../../Sources/Peer/ViewerPage/Page/Script/seal-worker.js';
+
+const baseKey = range(0, 32), plain = concatenate(Uint8Array.of(0x11), range(1, 80));
+const keys = { run: range(0, 16), epoch: 3, keys: [0, 4].map(track => ({ track, step: 5, baseKey })) };
+const sendKeys = () => globalThis.onmessage({ data: { keys } });
+const sealer = (kind, track, step = 5) => new FrameSealer(kind, 3, track, step, baseKey);
+let lastID = 0;
+
+// A receiver whose frames get through the worker.
+function receiver(kind) {
+    const id = ++lastID, passed = [], requests = [];
+    let source;
+    const readable = new globalThis.ReadableStream({ start(controller) { source = controller; } });
+    const writable = new globalThis.WritableStream({ write(frame) { passed.push(frame); } });
+    const sendKeyFrameRequest = async () => {
+        requests.push(performance.now());
+        throw new Error('no SSRC');
+    };
+    globalThis.onrtctransform({ transformer: { readable, writable, options: { id, kind }, sendKeyFrameRequest } });
+    const send = data => source.enqueue({ data: data.slice().buffer, type: 'key' });
+    const own = () => reports.filter(report => report.id === id);
+    return { id, passed, requests, send, own, end: () => source.close() };
+}
+const later = milliseconds => new Promise(done => setTimeout(done, milliseconds));
+async function until(holds) { while (!holds()) await later(2); }
+
+test('without keys nothing gets through, and one key frame is asked for in 300 ms', async () => {
+    const video = receiver('video'), source = sealer('video', 0);
+    for (let i = 0; i < 10; i++) video.send(await source.seal(plain));
+    video.send(plain);
+    await until(() => video.own().some(({ dropped }) => dropped === 11));
+    assert.deepEqual([video.passed.length, video.requests.length], [0, 1]);
+    await later(310);
+    video.send(plain);
+    await until(() => video.requests.length === 2);
+    assert.ok(video.requests[1] - video.requests[0] >= 300);
+    video.end();
+});
+
+test('frames that are opened get through in their order, and the first is reported at once', async () => {
+    sendKeys();
+    const video = receiver('video'), source = sealer('video', 0);
+    const frames = Array.from({ length: 8 }, (_, i) => concatenate(plain, Uint8Array.of(i)));
+    for (const [i, frame] of frames.entries()) {
+        if (i === 4) await source.advance();
+        video.send(await source.seal(frame));
+        video.send(frame);
+    }
+    await until(() => video.passed.length === 8);
+    assert.deepEqual(video.own()[0], { id: video.id, opened: 1, dropped: 0 });
+    assert.deepEqual(video.passed.map(({ data }) => new Uint8Array(data)), frames);
+    await until(() => video.own().at(-1).dropped === 8);
+    assert.deepEqual(video.own().at(-1), { id: video.id, opened: 8, dropped: 8 });
+    assert.ok(video.own().length <= 3);
+    video.end();
+});
+
+test('the page can ask for the counts of now', async () => {
+    sendKeys();
+    const audio = receiver('audio'), source = sealer('audio', 4);
+    for (let i = 0; i < 3; i++) audio.send(await source.seal(plain));
+    await until(() => audio.passed.length === 3);
+    assert.equal(audio.own().at(-1).opened, 1);
+    globalThis.onmessage({ data: { count: audio.id } });
+    assert.equal(audio.own().at(-1).opened, 3);
+    globalThis.onmessage({ data: { count: 9999 } });
+    audio.end();
+});
+
+test('frames that are too old, and audio, ask for no key frame', async () => {
+    sendKeys();
+    const video = receiver('video'), audio = receiver('audio');
+    // An earlier test has gone to step 6.
+    video.send(await sealer('video', 0, 1).seal(plain));
+    audio.send(plain);
+    await until(() => video.own().length && audio.own().length);
+    assert.deepEqual([video.own()[0].dropped, audio.own()[0].dropped, video.requests.length, audio.requests.length], [1, 1, 0, 0]);
+    video.end();
+    audio.end();
+});
+
+test('keys never come out', () => {
+    for (const report of reports) assert.deepEqual(Object.keys(report), ['id', 'opened', 'dropped']);
+});

@@ -1,0 +1,209 @@
+// The vectors are those of RFC 9605, appendix C: all headers, and the ciphertexts of the suites with AES-GCM (4 and 5). Numbers are text,
+// as JSON has none of 64 bits.
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { hexadecimal, range } from './support.mjs';
+import { FrameSealer, header } from './frame-sealer.mjs';
+import { concatenate, utf8 } from '../../Sources/Peer/ViewerPage/Page/Script/bytes.js';
+import {
+    FrameOpener, KeyStore, ReplayWindow, clearPrefixLength, deriveKeyAndSalt, keyIDOf, nextBaseKey, nonceOf, readHeader,
+} from '../../Sources/Peer/ViewerPage/Page/Script/sframe.js';
+
+const vectors = JSON.parse(readFileSync(new URL('sframe-vectors.json', import.meta.url), 'utf8'));
+const bytes = text => Uint8Array.from(Buffer.from(text, 'hex'));
+const suites = { 4: { id: 4, hash: 'SHA-256', keyLength: 16 }, 5: { id: 5, hash: 'SHA-512', keyLength: 32 } };
+
+test('headers match the vectors', () => {
+    assert.equal(vectors.header.length, 289);
+    for (const { kid, ctr, encoded } of vectors.header) {
+        const code = bytes(encoded);
+        assert.deepEqual(readHeader(concatenate(range(0, 3), code), 3), { keyID: BigInt(kid), counter: BigInt(ctr), end: 3 + code.length });
+        assert.equal(hexadecimal(header(BigInt(kid), BigInt(ctr))), encoded);
+        for (let length = 0; length < code.length; length++) assert.equal(readHeader(code.subarray(0, length), 0), null);
+    }
+});
+
+test('keys, nonces and ciphertexts match the vectors', async () => {
+    assert.deepEqual(vectors.sframe.map(vector => vector.cipher_suite), [4, 5]);
+    for (const vector of vectors.sframe) {
+        const suite = suites[vector.cipher_suite];
+        const { key, salt } = await deriveKeyAndSalt(bytes(vector.base_key), BigInt(vector.kid), suite);
+        assert.equal(hexadecimal(key), vector.sframe_key);
+        assert.equal(hexadecimal(salt), vector.sframe_salt);
+        const nonce = nonceOf(salt, BigInt(vector.ctr)), code = bytes(vector.ct), metadata = bytes(vector.metadata);
+        assert.equal(hexadecimal(nonce), vector.nonce);
+        const { keyID, counter, end } = readHeader(code, 0);
+        assert.deepEqual([keyID, counter], [BigInt(vector.kid), BigInt(vector.ctr)]);
+        const aad = concatenate(code.subarray(0, end), metadata);
+        assert.equal(hexadecimal(aad), vector.aad);
+        const imported = await crypto.subtle.importKey('raw', key, 'AES-GCM', false, ['decrypt']);
+        const plain = await crypto.subtle.decrypt({ name: 'AES-GCM', iv: nonce, additionalData: aad }, imported, code.subarray(end));
+        assert.equal(hexadecimal(new Uint8Array(plain)), vector.pt);
+    }
+});
+
+test('a key ID has 4 bits of the epoch, the track, and 9 bits of the step', () => {
+    assert.equal(keyIDOf(0, 0, 0), 0);
+    assert.equal(keyIDOf(15, 5, 511), 0xFBFF);
+    assert.equal(keyIDOf(17, 4, 513), 0x1801);
+});
+
+test('the clear prefix is that of the codec', () => {
+    assert.equal(clearPrefixLength('video', Uint8Array.of(0x10, 1)), 10);
+    assert.equal(clearPrefixLength('video', Uint8Array.of(0x11)), 3);
+    assert.equal(clearPrefixLength('video', new Uint8Array()), 3);
+    assert.equal(clearPrefixLength('audio', Uint8Array.of(0x10)), 1);
+});
+
+test('a window knows 1,024 counters', () => {
+    const seen = new ReplayWindow();
+    assert.ok(!seen.has(0n) && !seen.has(5000n));
+    for (const counter of [0n, 2n, 1023n]) seen.add(counter);
+    assert.deepEqual([0n, 1n, 2n, 1022n, 1023n, 1024n].map(counter => seen.has(counter)), [true, false, true, false, true, false]);
+    seen.add(1024n);
+    // 0 has left the window.
+    assert.ok(seen.has(0n) && !seen.has(1n) && seen.has(2n));
+    seen.add(1n);
+    assert.ok(seen.has(1n));
+    seen.add(2n ** 64n - 1n);
+    assert.ok(seen.has(1025n) && !seen.has(2n ** 64n - 2n) && seen.has(2n ** 64n - 1n));
+    assert.equal(seen.bits, 1n);
+});
+
+const epoch = 18, baseKey = range(100, 132);
+const keyFrame = concatenate(Uint8Array.of(0x10), range(1, 60)), otherFrame = concatenate(Uint8Array.of(0x11), range(1, 60));
+
+async function stage({ kind = 'video', track = 0, step = 7 } = {}) {
+    const keyStore = new KeyStore();
+    await keyStore.add({ run: range(0, 16), epoch, keys: [{ track, step, baseKey }] });
+    return { keyStore, opener: new FrameOpener(kind, keyStore), sealer: new FrameSealer(kind, epoch, track, step, baseKey) };
+}
+const resultOf = async (opener, frame) => (await opener.open(frame)).result;
+
+test('a sealed frame is opened to what it was', async () => {
+    for (const [kind, track, frame] of [
+        ['video', 0, keyFrame], ['video', 3, otherFrame], ['audio', 4, otherFrame], ['audio', 5, Uint8Array.of(8)],
+        ['video', 1, keyFrame.subarray(0, 10)],
+    ]) {
+        const { opener, sealer } = await stage({ kind, track });
+        const sealed = await sealer.seal(frame);
+        assert.deepEqual(await opener.open(sealed), { result: 'opened', bytes: frame });
+    }
+});
+
+test('frames of one receiver come out in their order', async () => {
+    const { opener, sealer } = await stage(), sealed = [], done = [];
+    for (let i = 0; i < 20; i++) {
+        if (i % 5 === 0) await sealer.advance();
+        sealed.push(await sealer.seal(keyFrame));
+    }
+    await Promise.all(sealed.map(async (frame, i) => {
+        assert.equal(await resultOf(opener, frame), 'opened');
+        done.push(i);
+    }));
+    assert.deepEqual(done, [...sealed.keys()]);
+});
+
+test('the ratchet follows for 255 steps, past the 9 bits, and not for 256', async () => {
+    for (const [step, ahead, result] of [[7, 1, 'opened'], [7, 255, 'opened'], [400, 255, 'opened'], [1000, 100, 'opened'], [7, 256, 'tooOld']]) {
+        const { opener, sealer } = await stage({ step });
+        await sealer.advance(ahead);
+        assert.equal(await resultOf(opener, await sealer.seal(otherFrame)), result, `${step} + ${ahead}`);
+        await sealer.advance();
+        assert.equal(await resultOf(opener, await sealer.seal(otherFrame)), result);
+    }
+});
+
+test('the four newest steps are open, and older ones are too old', async () => {
+    const { opener, sealer } = await stage(), frames = [];
+    for (let i = 0; i < 5; i++) {
+        frames.push(await sealer.seal(keyFrame), await sealer.seal(otherFrame));
+        await sealer.advance();
+    }
+    for (let i = 0; i < 10; i += 2) assert.equal(await resultOf(opener, frames[i]), 'opened');
+    const late = [];
+    for (let i = 1; i < 10; i += 2) late.push(await resultOf(opener, frames[i]));
+    assert.deepEqual(late, ['tooOld', 'opened', 'opened', 'opened', 'opened']);
+});
+
+test('frames older than the first key are too old', async () => {
+    const { opener } = await stage({ step: 7 });
+    const former = new FrameSealer('video', epoch, 0, 6, range(0, 32));
+    assert.equal(await resultOf(opener, await former.seal(otherFrame)), 'tooOld');
+});
+
+test('a frame is opened once by a receiver, and again by that of another connection', async () => {
+    const { keyStore, opener, sealer } = await stage();
+    const first = await sealer.seal(keyFrame), second = await sealer.seal(otherFrame);
+    const results = [];
+    for (const frame of [second, second, first, first]) results.push(await resultOf(opener, frame));
+    assert.deepEqual(results, ['opened', 'replayed', 'opened', 'replayed']);
+    assert.equal(await resultOf(new FrameOpener('video', keyStore), first), 'opened');
+});
+
+test('a forged frame is dropped and changes nothing', async () => {
+    const { keyStore, opener, sealer } = await stage();
+    await sealer.advance();
+    const good = await sealer.seal(keyFrame);
+    const headerEnd = readHeader(good, 10).end;
+    for (let i = 0; i < good.length; i++) {
+        const forged = good.slice();
+        forged[i] ^= i === 0 ? 0x10 : 0x80;
+        const { result } = await opener.open(forged);
+        assert.ok(i >= 10 && i < headerEnd ? result !== 'opened' : result === 'forged', `${i}: ${result}`);
+    }
+    const far = new FrameSealer('video', epoch, 0, 200, range(0, 32));
+    assert.equal(await resultOf(opener, await far.seal(keyFrame)), 'forged');
+    assert.equal(keyStore.find(epoch % 16, 0).newest, 7);
+    assert.equal(await resultOf(opener, good), 'opened');
+    assert.equal(keyStore.find(epoch % 16, 0).newest, 8);
+});
+
+test('what is cut off or in clear is no sealed frame', async () => {
+    const { opener, sealer } = await stage(), good = await sealer.seal(otherFrame);
+    const head = readHeader(good, 3).end;
+    for (let length = 0; length < good.length; length++) {
+        assert.equal(await resultOf(opener, good.subarray(0, length)), length < head + 16 ? 'malformed' : 'forged', String(length));
+    }
+    for (const clear of [keyFrame, otherFrame, new Uint8Array(2000), new Uint8Array(2000).fill(255), new Uint8Array(), utf8('clear')]) {
+        assert.notEqual(await resultOf(opener, clear), 'opened');
+    }
+});
+
+test('a receiver opens the tracks of its kind alone, and keys that it has', async () => {
+    const keyStore = new KeyStore(), run = range(0, 16);
+    await keyStore.add({ run, epoch, keys: [0, 4, 6].map(track => ({ track, step: 1, baseKey })) });
+    const sealed = async (kind, track, of = epoch) => new FrameSealer(kind, of, track, 1, baseKey).seal(otherFrame);
+    const video = new FrameOpener('video', keyStore), audio = new FrameOpener('audio', keyStore);
+    assert.equal(await resultOf(video, await sealed('video', 0)), 'opened');
+    for (const track of [1, 4, 5, 6]) assert.equal(await resultOf(video, await sealed('video', track)), 'unknownKey', String(track));
+    assert.equal(await resultOf(audio, await sealed('audio', 4)), 'opened');
+    for (const track of [0, 5, 6, 7]) assert.equal(await resultOf(audio, await sealed('audio', track)), 'unknownKey', String(track));
+    assert.equal(await resultOf(video, await sealed('video', 0, epoch + 1)), 'unknownKey');
+});
+
+test('keys that are handed over again lower no step, and another run begins anew', async () => {
+    const { keyStore, opener, sealer } = await stage();
+    await sealer.advance(9);
+    assert.equal(await resultOf(opener, await sealer.seal(keyFrame)), 'opened');
+    const again = { run: range(0, 16), epoch, keys: [{ track: 0, step: 7, baseKey }] };
+    await keyStore.add(again);
+    assert.equal(keyStore.find(epoch % 16, 0).newest, 16);
+    // An epoch with the same bits that is older is ignored.
+    await keyStore.add({ ...again, epoch: epoch - 16 });
+    assert.equal(keyStore.find(epoch % 16, 0).epoch, epoch);
+    await keyStore.add({ ...again, run: range(1, 17), epoch: 0 });
+    assert.equal(keyStore.find(epoch % 16, 0), null);
+    assert.equal(keyStore.find(0, 0).newest, 7);
+});
+
+test('a newcomer opens with each of the keys that it got', async () => {
+    const keyStore = new KeyStore(), next = await nextBaseKey(baseKey);
+    await keyStore.add({ run: range(0, 16), epoch, keys: [{ track: 0, step: 8, baseKey: next }, { track: 0, step: 7, baseKey }] });
+    const opener = new FrameOpener('video', keyStore);
+    for (const [step, key] of [[7, baseKey], [8, next]]) {
+        assert.equal(await resultOf(opener, await new FrameSealer('video', epoch, 0, step, key).seal(keyFrame)), 'opened');
+    }
+});
