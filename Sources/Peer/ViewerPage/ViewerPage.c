@@ -39,6 +39,7 @@ const char *viewerPageScript(void) {
 #embed "Page/Script/certificate.js" suffix(,)
 #embed "Page/Script/other-relays.js" suffix(,)
 #embed "Page/Script/authentication.js" suffix(,)
+#embed "Page/Script/key-agreement.js" suffix(,)
 #embed "Page/Script/sdp.js" suffix(,)
 #embed "Page/Script/connection-failure.js" suffix(,)
 #embed "Page/Script/event-stream.js" suffix(,)

@@ -12,14 +12,27 @@ export async function makeProof(link, info, ...message) {
     return new Uint8Array(await crypto.subtle.sign('HMAC', key, concatenate(utf8(link.id), ...message)));
 }
 
-// Signs the host's nonce: 64 bytes r | s.
-export async function signKnock(link, privateKey, fingerprint, nonce) {
-    const message = concatenate(utf8('share v1 knock'), utf8(link.id), link.hostFingerprint, fingerprint, nonce);
-    return new Uint8Array(await crypto.subtle.sign({ name: 'ECDSA', hash: 'SHA-256' }, privateKey, message));
+// ECDSA with SHA-256: 64 bytes r | s.
+async function sign(privateKey, ...parts) {
+    return new Uint8Array(await crypto.subtle.sign({ name: 'ECDSA', hash: 'SHA-256' }, privateKey, concatenate(...parts)));
 }
 
-export async function fourWords(wordList, link, fingerprint, nonce) {
-    const message = concatenate(utf8('share v1 words'), fingerprint, link.hostFingerprint, nonce);
-    const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', message));
+// Signs the host's nonce.
+export function signKnock(link, privateKey, fingerprint, nonce) {
+    return sign(privateKey, utf8('share v1 knock'), utf8(link.id), link.hostFingerprint, fingerprint, nonce);
+}
+
+// The same in version 2 (see `KeyAgreement`).
+export function signTranscript(privateKey, transcript) { return sign(privateKey, utf8('share v2 knock viewer'), transcript); }
+
+async function wordsOf(wordList, ...parts) {
+    const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', concatenate(...parts)));
     return [0, 1, 2, 3].map(i => wordList[(digest[2 * i] << 8 | digest[2 * i + 1]) % 256]).join(' ');
 }
+
+export function fourWords(wordList, link, fingerprint, nonce) {
+    return wordsOf(wordList, utf8('share v1 words'), fingerprint, link.hostFingerprint, nonce);
+}
+
+// The same in version 2.
+export function transcriptWords(wordList, transcript) { return wordsOf(wordList, utf8('share v2 words'), transcript); }

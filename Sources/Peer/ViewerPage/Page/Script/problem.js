@@ -18,6 +18,11 @@ export function knockRefusal(status, { reason, type }, retryAfter) {
     if (type === 'wrong-proof') {
         return new SessionEnd('refused', 'The link is not right.', 'A character after the # is wrong: copy the whole link again.', '');
     }
+    // From a page of a former version, or one whose knock was changed on its way.
+    if (type === 'needs-encryption') {
+        return new SessionEnd('refused', 'The host encrypts its video, and this page did not ask for the keys.',
+            'Load the page again, use a newer browser, or watch with share join.', '');
+    }
     if (type === 'ended') return new SessionEnd('ended', asSentence(reason, 'The host has stopped sharing.'), askForNewLink, '');
     if (type === 'unanswered') {
         return new SessionEnd('ended', asSentence(reason, 'The host did not answer.'), 'Tell the host that you are waiting, and ask again.', 'Ask again');
@@ -30,6 +35,11 @@ export function knockRefusal(status, { reason, type }, retryAfter) {
         return new SessionEnd('ended', asSentence(reason, 'The host did not answer.'), tryLater, 'Ask again');
     }
     return new SessionEnd('error', `The host answered with an unknown status (${status}).`, asSentence(reason, tryLater));
+}
+
+// A broadcast that this browser cannot open: its video is encrypted on the way through relays.
+export function encryptionRefusal() {
+    return new SessionEnd('error', 'This browser cannot open encrypted video.', 'Use a newer browser, or watch with share join.', '');
 }
 
 // A broadcast that this browser cannot decode. `codec` is '' where it is not known.
