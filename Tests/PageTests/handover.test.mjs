@@ -75,7 +75,7 @@ async function watching(answer, makePeer = () => ({ close() { this.isClosed = tr
     const keys = await crypto.subtle.generateKey(algorithm, false, ['sign', 'verify']);
     const session = {
         link: known, fingerprint: viewerFingerprint, abort: new AbortController(), client: { instance: 'i' }, name: 'Ann', isOver: false,
-        identity: { keys, isStored: false }, admissions: { current: { token: 't', knock: knock() } }, makePeer,
+        identity: { keys, isStored: false }, admissions: { current: { token: 't', knock: knock(), seal: { isSealed: false } } }, makePeer,
     };
     return { session, order: await redirect(target), requests };
 }

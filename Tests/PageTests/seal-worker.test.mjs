@@ -55,10 +55,10 @@ test('frames that are opened get through in their order, and the first is report
         video.send(frame);
     }
     await until(() => video.passed.length === 8);
-    assert.deepEqual(video.own()[0], { id: video.id, opened: 1, dropped: 0 });
+    assert.deepEqual(video.own()[0], { id: video.id, opened: 1, dropped: 0, isAnswer: false });
     assert.deepEqual(video.passed.map(({ data }) => new Uint8Array(data)), frames);
     await until(() => video.own().at(-1).dropped === 8);
-    assert.deepEqual(video.own().at(-1), { id: video.id, opened: 8, dropped: 8 });
+    assert.deepEqual(video.own().at(-1), { id: video.id, opened: 8, dropped: 8, isAnswer: false });
     assert.ok(video.own().length <= 3);
     video.end();
 });
@@ -70,7 +70,7 @@ test('the page can ask for the counts of now', async () => {
     await until(() => audio.passed.length === 3);
     assert.equal(audio.own().at(-1).opened, 1);
     globalThis.onmessage({ data: { count: audio.id } });
-    assert.equal(audio.own().at(-1).opened, 3);
+    assert.deepEqual(audio.own().at(-1), { id: audio.id, opened: 3, dropped: 0, isAnswer: true });
     globalThis.onmessage({ data: { count: 9999 } });
     audio.end();
 });
@@ -88,5 +88,5 @@ test('frames that are too old, and audio, ask for no key frame', async () => {
 });
 
 test('keys never come out', () => {
-    for (const report of reports) assert.deepEqual(Object.keys(report), ['id', 'opened', 'dropped']);
+    for (const report of reports) assert.deepEqual(Object.keys(report), ['id', 'opened', 'dropped', 'isAnswer']);
 });

@@ -40,6 +40,7 @@ const char *viewerPageScript(void) {
 #embed "Page/Script/other-relays.js" suffix(,)
 #embed "Page/Script/authentication.js" suffix(,)
 #embed "Page/Script/key-agreement.js" suffix(,)
+#embed "Page/Script/sealed-media.js" suffix(,)
 #embed "Page/Script/sdp.js" suffix(,)
 #embed "Page/Script/connection-failure.js" suffix(,)
 #embed "Page/Script/event-stream.js" suffix(,)

@@ -7,6 +7,7 @@ import { delay } from './delay.js';
 import { requestAdmission } from './knock.js';
 import { parseLink } from './link.js';
 import { addTrack, holdLastFrame } from './player.js';
+import { SealedMedia } from './sealed-media.js';
 import { SessionEnd, tryLater } from './session-end.js';
 import { SignalingClient } from './signaling-client.js';
 import { show } from './view.js';
@@ -71,9 +72,11 @@ export class Handover {
         return false;
     }
 
-    // Where an order sends this viewer; null if it is not to be followed.
+    // Where an order sends this viewer; null if it is not to be followed: only a host that has answered with version 2 of the knock has
+    // said whether its media is sealed there.
     async destination(redirect) {
         const { link, fingerprint, admissions, identity } = this.session, { current } = admissions;
+        if (!current.seal) return null;
         const found = await redirectedLink(redirect, link, fingerprint, current.knock);
         if (found) {
             current.knock.followed = redirect.age;
@@ -100,7 +103,7 @@ export class Handover {
         const { session } = this, stop = new AbortController();
         session.abort.signal.addEventListener('abort', () => stop.abort());
         const client = new SignalingClient(link, session.client.instance, stop.signal);
-        const place = { link, client, peer: null, admissions: home && home.admissions };
+        const place = { link, client, peer: null, admissions: home && home.admissions, sealedMedia: null };
         const going = this.goTo(place, home);
         const limit = setTimeout(() => stop.abort(), this.timeLimit);
         try {
@@ -121,7 +124,8 @@ export class Handover {
     // Opens a session at another place, and changes over with its first frame.
     async goTo(place, home) {
         const { session } = this, { link, client } = place, tracks = [];
-        place.peer = session.makePeer(client, (...track) => tracks.push(track));
+        if (!home) place.sealedMedia = this.sealedMedia();
+        place.peer = session.makePeer(client, (...track) => tracks.push(track), place.sealedMedia);
         const current = await requestAdmission(client, link, session.identity.keys, session.fingerprint, session.name, true);
         client.token = current.token;
         if (home) {
@@ -136,11 +140,17 @@ export class Handover {
         this.changeOver(place, tracks);
     }
 
+    // What opens the media of another server, as the host has said; null if it is not sealed.
+    sealedMedia() {
+        const { seal } = this.session.admissions.current;
+        return seal.isSealed === false ? null : new SealedMedia(seal);
+    }
+
     changeOver(place, tracks) {
-        const { session } = this, { link, client, peer, admissions } = session;
+        const { session } = this, { link, client, peer, admissions, sealedMedia } = session;
         // Where the host's place is the next one, the session is not elsewhere any more.
         if (this.home) this.returns++;
-        this.home = this.home ? null : { link, client, admissions };
+        this.home = this.home ? null : { link, client, admissions, sealedMedia };
         holdLastFrame();
         Object.assign(session, place, { others: [] });
         for (const track of tracks) addTrack(...track);
@@ -186,7 +196,8 @@ export class Handover {
     }
 }
 
-// Waits until the video of these tracks has a frame, in an element that is not shown. Fails when `signal` is aborted.
+// Waits until the video of these tracks has a frame, which was opened if it is sealed, in an element that is not shown. Fails when
+// `signal` is aborted.
 async function firstFrame(tracks, signal) {
     const probe = document.createElement('video');
     probe.muted = probe.playsInline = true;
@@ -195,12 +206,14 @@ async function firstFrame(tracks, signal) {
             if (signal.aborted) throw new Error('no track');
             await delay(20);
         }
-        probe.srcObject = new MediaStream(tracks.map(([track]) => track).filter(track => track.kind === 'video'));
+        const videos = tracks.filter(([track]) => track.kind === 'video');
+        probe.srcObject = new MediaStream(videos.map(([track]) => track));
         await new Promise((resolve, fail) => {
             const stop = () => fail(new Error('no frame'));
             if (signal.aborted) stop();
             signal.addEventListener('abort', stop);
-            probe.onloadeddata = resolve;
+            const hasFrame = new Promise(done => { probe.onloadeddata = done; });
+            Promise.all([hasFrame, ...videos.map(([, , , opened]) => opened)]).then(resolve);
             probe.play().catch(() => {});
         });
         await delay(replayTime);

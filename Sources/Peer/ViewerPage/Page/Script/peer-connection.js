@@ -8,10 +8,19 @@ import {
 const isHostCandidate = candidate => / typ host/.test(candidate && candidate.candidate);
 const fragmentLimit = 40;
 
+// Redundant audio (RFC 2198) has several frames in a payload, and none of them could be opened.
+function leaveOutRED(transceiver) {
+    try {
+        const { codecs } = RTCRtpReceiver.getCapabilities('audio');
+        transceiver.setCodecPreferences(codecs.filter(({ mimeType }) => mimeType.toLowerCase() !== 'audio/red'));
+    } catch { /* This browser cannot choose: what it gets as RED is dropped. */ }
+}
+
 export class PeerConnection {
     // `onTrack(track, stream, isMicrophone)`, `onHostCandidates(count)`, `onStateChange()`, `onCheckFailure()` for connectivity
-    // checks without answers; `sendCandidates(fragment)` throws when it has to be repeated.
-    constructor(certificates, { onTrack, onHostCandidates, onStateChange, onCheckFailure, sendCandidates }) {
+    // checks without answers; `sendCandidates(fragment)` throws when it has to be repeated. With `sealedMedia` each frame is sealed, and
+    // `onTrack` has a fourth argument: a promise that is fulfilled when a frame of the track was opened.
+    constructor(certificates, { onTrack, onHostCandidates, onStateChange, onCheckFailure, sendCandidates }, sealedMedia = null) {
         const pc = this.pc = new RTCPeerConnection({ bundlePolicy: 'max-bundle', certificates });
         this.certificates = certificates;
         this.sendCandidates = sendCandidates;
@@ -22,13 +31,18 @@ export class PeerConnection {
         this.credentials = null;
         this.answer = null;
         this.hasAnswer = this.isTrickling = this.isClosed = false;
+        this.sealedReceivers = [];
         for (const kind of ['video', 'audio', 'audio']) pc.addTransceiver(kind, { direction: 'recvonly' });
         const stream = new MediaStream(), transceivers = pc.getTransceivers();
+        if (sealedMedia) transceivers.slice(1).forEach(leaveOutRED);
         pc.ontrack = event => {
+            // First of all: a browser decodes what comes before it.
+            const sealed = sealedMedia && sealedMedia.attach(event.receiver);
+            if (sealed) this.sealedReceivers.push(sealed);
             try { event.receiver.jitterBufferTarget = 0; } catch { /* Not in this browser. */ }
             try { event.receiver.playoutDelayHint = 0; } catch { /* Not in this browser. */ }
             const isMicrophone = event.transceiver === transceivers[2] && stream.getAudioTracks().length > 0;
-            onTrack(event.track, stream, isMicrophone);
+            onTrack(event.track, stream, isMicrophone, sealed && sealed.firstOpened);
         };
         pc.onicecandidate = event => {
             if (this.isClosed) return;
@@ -123,9 +137,13 @@ export class PeerConnection {
         return true;
     }
 
+    // Whether the browser has decoded sealed frames that were not opened.
+    async isBypassed() { return (await Promise.all(this.sealedReceivers.map(receiver => receiver.isBypassed()))).includes(true); }
+
     close() {
         this.isClosed = true;
         this.pc.close();
+        for (const receiver of this.sealedReceivers) receiver.close();
     }
 }
 

@@ -7,6 +7,8 @@ import { wholeSize } from './whole-pixels.js';
 let isOpen = false, onPlaying = () => {};
 // Browsers want a click before they play audio, or before they play at all.
 let needsClickForAudio = false, needsClickToPlay = false;
+// The video track that is hidden until a frame of it was opened.
+let unopened = null;
 
 export function openPlayer(playing) {
     isOpen = true;
@@ -19,12 +21,34 @@ export function closePlayer() {
     if (document.fullscreenElement) document.exitFullscreen().catch(() => {});
     video.srcObject = null;
     microphone.srcObject = null;
+    setUnopened(null);
     lastFrame.hidden = true;
     updateUnmuteButton();
 }
 
-// One element plays one audio track for certain, so `isMicrophone` tells the second one.
-export function addTrack(track, stream, isMicrophone) {
+// Hides video and silences audio until `opened` is fulfilled; null for media that is not sealed.
+function holdBack(track, opened) {
+    if (track.kind === 'video') setUnopened(opened && track);
+    if (!opened) return;
+    if (track.kind === 'audio') track.enabled = false;
+    opened.then(() => {
+        track.enabled = true;
+        if (track !== unopened) return;
+        setUnopened(null);
+        hideLastFrame();
+        reportPlaying();
+    });
+}
+
+function setUnopened(track) {
+    unopened = track;
+    if (track) root.dataset.unopened = ''; else delete root.dataset.unopened;
+}
+
+// One element plays one audio track for certain, so `isMicrophone` tells the second one. `opened`: fulfilled when a frame of sealed
+// media was opened.
+export function addTrack(track, stream, isMicrophone, opened = null) {
+    holdBack(track, opened);
     if (isMicrophone) microphone.srcObject = new MediaStream([track]); else stream.addTrack(track);
     if (track.kind === 'audio') {
         // A host without a sound server has a track that never gets a packet.
@@ -93,17 +117,20 @@ function reportPlaying() {
     if (!isOpen || root.dataset.state === 'playing') return;
     const stream = video.srcObject;
     const isAudioAlone = stream && !stream.getVideoTracks().length && !video.paused;
-    if (video.videoWidth || isAudioAlone) onPlaying(!isAudioAlone);
+    if (video.videoWidth && !unopened || isAudioAlone) onPlaying(!isAudioAlone);
 }
 
 // Shows the last frame until the video of the next connection has one.
 export function holdLastFrame() {
-    if (!video.videoWidth || !lastFrame.hidden) return;
+    if (!video.videoWidth || unopened || !lastFrame.hidden) return;
     lastFrame.width = video.videoWidth;
     lastFrame.height = video.videoHeight;
     lastFrame.getContext('2d').drawImage(video, 0, 0);
     lastFrame.hidden = false;
 }
+
+// When the video has a frame to show.
+function hideLastFrame() { if (!unopened && video.readyState >= 2) lastFrame.hidden = true; }
 
 // Where the frame is shown on the stage at scale 1, in CSS pixels; null if there is none. `isWhole`: without scaling.
 export function frameRectangle() {
@@ -132,7 +159,7 @@ export function setUpPlayer() {
     for (const kind of ['loadedmetadata', 'resize']) video.addEventListener(kind, fitPicture);
     for (const media of [video, microphone]) media.addEventListener('pause', () => setTimeout(resume));
     document.addEventListener('visibilitychange', resume);
-    video.addEventListener('loadeddata', () => { lastFrame.hidden = true; });
+    video.addEventListener('loadeddata', hideLastFrame);
     for (const kind of ['playing', 'loadeddata', 'resize']) video.addEventListener(kind, reportPlaying);
     element('mute').onclick = () => setMuted(!video.muted);
     element('unmute').onclick = () => setMuted(false);

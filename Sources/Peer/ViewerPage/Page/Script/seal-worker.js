@@ -51,15 +51,16 @@ class ReceiverTransform {
         this.timer = setTimeout(() => this.report(), Math.max(this.reportedAt + reportInterval - performance.now(), 0));
     }
 
-    report() {
+    // `isAnswer`: the page has asked.
+    report(isAnswer = false) {
         clearTimeout(this.timer);
         this.timer = null;
         this.reportedAt = performance.now();
-        postMessage({ id: this.id, opened: this.opened, dropped: this.dropped });
+        postMessage({ id: this.id, opened: this.opened, dropped: this.dropped, isAnswer });
     }
 
     end() {
-        clearTimeout(this.timer);
+        this.report();
         transforms.delete(this.id);
     }
 }
@@ -76,5 +77,5 @@ self.onrtctransform = ({ transformer }) => {
 self.onmessage = ({ data: { keys, count } }) => {
     if (keys) keyStore.add(keys).catch(() => {});
     const transform = transforms.get(count);
-    if (transform) transform.report();
+    if (transform) transform.report(true);
 };

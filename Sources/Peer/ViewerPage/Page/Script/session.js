@@ -38,6 +38,8 @@ export class ViewerSession {
         this.renewal = new ICEServerRenewal(this);
         this.isOver = this.hasPlayed = this.isPaused = this.isInactive = false;
         this.identity = this.fingerprint = this.peer = this.events = null;
+        // While the session is at a server that has sealed media alone.
+        this.sealedMedia = null;
         // Where the broadcast can be watched, too.
         this.others = [];
         this.noting = Promise.resolve();
@@ -59,8 +61,8 @@ export class ViewerSession {
             const { keys } = this.identity;
             const admitted = await requestAdmission(this.client, this.link, keys, this.fingerprint, this.name);
             if (this.isOver) return;
-            const { token, iceServers, knock, reconnect } = admitted;
-            this.admissions.current = { token, iceServers, knock, fingerprint: encodeBase64URL(this.fingerprint) };
+            const { token, iceServers, knock, seal, reconnect } = admitted;
+            this.admissions.current = { token, iceServers, knock, seal, fingerprint: encodeBase64URL(this.fingerprint) };
             if (this.identity.isStored) this.admissions.save();
             show('connecting', 'The host accepted. Connecting ...');
             if (reconnect && await this.handover.followAtOnce(reconnect)) return this.watch();
@@ -95,20 +97,39 @@ export class ViewerSession {
 
     // Replaces the session's connection.
     openPeer() {
-        this.peer = this.makePeer(this.client, addTrack);
+        this.peer = this.makePeer(this.client, addTrack, this.sealedMedia);
         return this.peer;
     }
 
-    // A connection that `client` negotiates.
-    makePeer(client, onTrack) {
+    // A connection that `client` negotiates. `sealedMedia`: null at the host.
+    makePeer(client, onTrack, sealedMedia) {
         const peer = new PeerConnection([this.identity.certificate], {
             onTrack,
             onHostCandidates: count => { if (peer === this.peer) this.reconnection.noteHostCandidates(count); },
             onStateChange: () => this.connectionChanged(peer),
             onCheckFailure: () => { if (peer === this.peer) this.reconnection.suspect(); },
             sendCandidates: fragment => client.sendCandidates(fragment),
-        });
+        }, sealedMedia);
+        if (sealedMedia) this.watchTransforms(peer);
         return peer;
+    }
+
+    // Ends the session if the browser decodes what was not opened.
+    async watchTransforms(peer) {
+        while (!this.isOver && !peer.isClosed) {
+            await delay(1000);
+            const isBypassed = await peer.isBypassed().catch(() => false);
+            if (isBypassed && !peer.isClosed) {
+                this.end(new SessionEnd('error', 'This browser does not decrypt the video that it gets.',
+                    'Nobody can tell who made it. Use another browser, or watch with share join.', ''));
+            }
+        }
+    }
+
+    // Whether the host seals what other servers send.
+    get isSealed() {
+        const { current } = (this.handover.home || this).admissions;
+        return Boolean(current && current.seal && current.seal.isSealed !== false);
     }
 
     // With the admission from before, if the host still accepts it. False if the host has to be asked.
@@ -267,9 +288,9 @@ export class ViewerSession {
         });
     }
 
-    // Goes to another relay. False if none is known.
+    // Goes to another relay. False if none is known. The link of a relay is for media that it can open, so not for that of a sealed host.
     moveOn() {
-        if (this.isOver || !this.others.length) return false;
+        if (this.isOver || !this.others.length || this.isSealed) return false;
         const next = this.others[Math.floor(Math.random() * this.others.length)];
         this.close();
         show('connecting', 'Going on at another relay ...', next.host);

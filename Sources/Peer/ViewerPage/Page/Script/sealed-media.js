@@ -1,0 +1,73 @@
+// The sealed media of a server other than the host: each receiver has a transform (W3C WebRTC Encoded Transform) in the page's one
+// worker (seal-worker.js), which has the keys.
+
+import { decodeBase64URL } from './bytes.js';
+import { delay } from './delay.js';
+import { parseKeys } from './key-agreement.js';
+
+// How long the worker may take to tell a count, in milliseconds.
+const countLimit = 2000;
+
+let worker = null, lastID = 0;
+// By their IDs.
+const receivers = new Map();
+
+function openWorker() {
+    if (worker) return;
+    worker = new Worker('/_/seal-worker.js');
+    worker.onmessage = ({ data }) => {
+        const receiver = receivers.get(data.id);
+        if (receiver) receiver.note(data);
+    };
+}
+
+// How many frames of video a receiver has decoded.
+async function framesDecoded(receiver) {
+    const entries = [...(await receiver.getStats()).values()];
+    return entries.reduce((sum, entry) => sum + (entry.type === 'inbound-rtp' && entry.framesDecoded || 0), 0);
+}
+
+// A receiver whose frames the worker opens.
+class SealedReceiver {
+    constructor(receiver) {
+        this.receiver = receiver;
+        this.id = ++lastID;
+        // How many frames the worker has passed on, as far as it is known.
+        this.opened = 0;
+        // Fulfilled with the first of them.
+        this.firstOpened = new Promise(done => { this.tellOpened = done; });
+        this.tellCounted = () => {};
+        receivers.set(this.id, this);
+        receiver.transform = new RTCRtpScriptTransform(worker, { id: this.id, kind: receiver.track.kind });
+    }
+
+    note({ opened, isAnswer }) {
+        this.opened = opened;
+        if (opened > 0) this.tellOpened();
+        if (isAnswer) this.tellCounted();
+    }
+
+    // Whether the browser has decoded more frames than the worker has passed on.
+    async isBypassed() {
+        const decoded = await framesDecoded(this.receiver);
+        if (decoded <= this.opened) return false;
+        const counted = new Promise(done => { this.tellCounted = done; });
+        worker.postMessage({ count: this.id });
+        await Promise.race([counted, delay(countLimit)]);
+        return decoded > this.opened;
+    }
+
+    close() { receivers.delete(this.id); }
+}
+
+export class SealedMedia {
+    // `seal`: of the home server's admission. Fails if it has no keys.
+    constructor(seal) {
+        const keys = parseKeys(decodeBase64URL(seal.keys));
+        openWorker();
+        worker.postMessage({ keys });
+    }
+
+    // Sets the transform, before the receiver has got a frame.
+    attach(receiver) { return new SealedReceiver(receiver); }
+}
