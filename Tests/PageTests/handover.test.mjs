@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import './fake-page.mjs';
+import { encodeKeys } from './fake-host.mjs';
+import { AdmissionStore } from '../../Sources/Peer/ViewerPage/Page/Script/admission.js';
 import { concatenate, decodeBase64URL, encodeBase64URL, utf8 } from '../../Sources/Peer/ViewerPage/Page/Script/bytes.js';
 import { Handover, redirectedLink } from '../../Sources/Peer/ViewerPage/Page/Script/handover.js';
 import { link, range, viewerFingerprint } from './support.mjs';
@@ -117,6 +119,81 @@ test('a session that is called back knocks at its host and stays where it is unt
     await going;
     assert.deepEqual(requests, [`POST /${link.id}/knock`]);
     assert.deepEqual([handover.isBusy, handover.returns, handover.home.client, client.hasLeft], [false, 0, client, undefined]);
+});
+
+const sealed = { isSealed: true, keys: encodeBase64URL(encodeKeys(range(0, 16), 3, [{ track: 0, step: 7, baseKey: range(0, 32) }])) };
+// The third argument is what opens the media of the place.
+function recordingPeers() {
+    const media = [], makePeer = (_client, _onTrack, sealedMedia) => {
+        media.push(sealedMedia);
+        return { close() {} };
+    };
+    return { media, makePeer };
+}
+
+test('an order of a host that has answered with version 1 is not followed', async () => {
+    for (const seal of [null, undefined]) {
+        const { media, makePeer } = recordingPeers(), { session, order, requests } = await watching(() => null, makePeer);
+        session.admissions.current.seal = seal;
+        const handover = new Handover(session, 50);
+        assert.equal(await handover.followAtOnce(order), false);
+        await handover.follow(order);
+        assert.deepEqual([media, requests, handover.isBusy], [[], [], false]);
+    }
+});
+
+test('another server of a sealed host has sealed media alone, after a reload too, and that of another host has none', async () => {
+    const workers = [];
+    globalThis.Worker = class {
+        constructor() { workers.push(this); }
+        postMessage(message) { this.message = message; }
+    };
+    for (const [seal, isSealed] of [[sealed, true], [{ isSealed: false }, false]]) {
+        const { media, makePeer } = recordingPeers(), { session, order } = await watching(() => null, makePeer);
+        const items = new Map(), storage = { getItem: key => items.get(key) ?? null, setItem: (key, value) => items.set(key, value) };
+        const store = new AdmissionStore('A', storage);
+        store.current = { ...session.admissions.current, fingerprint: 'f', seal };
+        store.save();
+        session.admissions = new AdmissionStore('A', storage);
+        await new Handover(session, 50).followAtOnce(order);
+        assert.deepEqual(media.map(Boolean), [isSealed]);
+    }
+    assert.equal(workers.length, 1);
+    assert.equal(workers[0].message.keys.keys[0].step, 7);
+});
+
+test('a sealed host whose keys are missing sends nobody elsewhere', async () => {
+    for (const seal of [{ isSealed: true }, { isSealed: true, keys: 'AQ' }, {}]) {
+        const { media, makePeer } = recordingPeers(), { session, order, requests } = await watching(() => null, makePeer);
+        session.admissions.current.seal = seal;
+        assert.equal(await new Handover(session, 50).followAtOnce(order), false);
+        assert.deepEqual([media, requests], [[], []]);
+    }
+});
+
+test('media is opened at the other server until the session is at its host again', async () => {
+    const { session } = await watching(() => null), handover = new Handover(session), sealedMedia = {};
+    Object.assign(session, {
+        sealedMedia: null, peer: { close() {} }, reopenEvents() {}, connectionChanged() {}, rejoin: async () => {},
+        client: { leave() {} },
+    });
+    handover.changeOver({ link, client: { leave() {} }, peer: { close() {} }, admissions: { current: {} }, sealedMedia }, []);
+    assert.equal(session.sealedMedia, sealedMedia);
+    assert.ok(handover.goHome());
+    assert.equal(session.sealedMedia, null);
+});
+
+test('a session that is called back has no transform at its host', async () => {
+    const { media, makePeer } = recordingPeers(), { session } = await watching(() => null, makePeer);
+    const handover = new Handover(session, 50), { admissions } = session;
+    admissions.current.seal = sealed;
+    handover.home = { link: session.link, client: { leave() {} }, admissions, sealedMedia: null };
+    session.isOver = false;
+    const going = handover.comeBack();
+    while (!media.length) await new Promise(done => setTimeout(done));
+    session.isOver = true;
+    await going;
+    assert.deepEqual(media, [null]);
 });
 
 test('a browser that makes no other connection leaves the session where it is', async () => {

@@ -37,6 +37,7 @@ struct ServerPlaceTests {
         #expect(page.contains("<title>ann@laptop - share</title>") && page.contains("data-name=\"ann@laptop\""))
         #expect(PageFiles.viewer(of: nil).contains("<title>share</title>"))
         #expect(!PageFiles.viewer(of: nil).contains("{{"))
+        #expect(PageFiles.sealWorker.contains("onrtctransform") && !PageFiles.sealWorker.contains("\nimport "))
     }
 
     /// A publisher at a relay chooses its name.

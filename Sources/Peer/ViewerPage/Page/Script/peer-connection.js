@@ -34,6 +34,7 @@ export class PeerConnection {
         this.sealedReceivers = [];
         for (const kind of ['video', 'audio', 'audio']) pc.addTransceiver(kind, { direction: 'recvonly' });
         const stream = new MediaStream(), transceivers = pc.getTransceivers();
+        let hasAudio = false;
         if (sealedMedia) transceivers.slice(1).forEach(leaveOutRED);
         pc.ontrack = event => {
             // First of all: a browser decodes what comes before it.
@@ -41,7 +42,8 @@ export class PeerConnection {
             if (sealed) this.sealedReceivers.push(sealed);
             try { event.receiver.jitterBufferTarget = 0; } catch { /* Not in this browser. */ }
             try { event.receiver.playoutDelayHint = 0; } catch { /* Not in this browser. */ }
-            const isMicrophone = event.transceiver === transceivers[2] && stream.getAudioTracks().length > 0;
+            const isMicrophone = event.transceiver === transceivers[2] && hasAudio;
+            if (event.track.kind === 'audio') hasAudio = true;
             onTrack(event.track, stream, isMicrophone, sealed && sealed.firstOpened);
         };
         pc.onicecandidate = event => {

@@ -1,0 +1,189 @@
+// Sealed media at a fake worker and fake receivers: nothing is shown or heard before a frame was opened.
+
+import assert from 'node:assert/strict';
+import { afterEach, test } from 'node:test';
+import { element, root } from './fake-page.mjs';
+import { encodeKeys } from './fake-host.mjs';
+import { range } from './support.mjs';
+import { encodeBase64URL } from '../../Sources/Peer/ViewerPage/Page/Script/bytes.js';
+import { PeerConnection } from '../../Sources/Peer/ViewerPage/Page/Script/peer-connection.js';
+import { addTrack, closePlayer, holdLastFrame, openPlayer } from '../../Sources/Peer/ViewerPage/Page/Script/player.js';
+import { SealedMedia } from '../../Sources/Peer/ViewerPage/Page/Script/sealed-media.js';
+
+const workers = [];
+globalThis.Worker = class {
+    constructor(address) {
+        Object.assign(this, { address, messages: [], answer: null });
+        workers.push(this);
+    }
+
+    postMessage(message) {
+        this.messages.push(message);
+        if (message.count && this.answer !== null) report(message.count, this.answer, true);
+    }
+};
+globalThis.RTCRtpScriptTransform = class {
+    constructor(worker, options) { Object.assign(this, { worker, options }); }
+};
+globalThis.RTCRtpReceiver = {
+    getCapabilities: () => ({ codecs: ['audio/opus', 'audio/red', 'audio/RED', 'audio/PCMU'].map(mimeType => ({ mimeType })) }),
+};
+globalThis.MediaStream = class {
+    constructor(tracks = []) { this.tracks = [...tracks]; }
+    addTrack(track) { this.tracks.push(track); }
+    getVideoTracks() { return this.tracks.filter(({ kind }) => kind === 'video'); }
+    getAudioTracks() { return this.tracks.filter(({ kind }) => kind === 'audio'); }
+};
+globalThis.RTCPeerConnection = class {
+    constructor() { this.transceivers = []; }
+    addTransceiver(kind, options) { this.transceivers.push({ kind, ...options, setCodecPreferences(codecs) { this.codecs = codecs; } }); }
+    getTransceivers() { return this.transceivers; }
+    close() {}
+};
+
+const entries = [{ track: 0, step: 7, baseKey: range(0, 32) }];
+const seal = { isSealed: true, keys: encodeBase64URL(encodeKeys(range(0, 16), 3, entries)) };
+const handlers = onTrack => ({ onTrack, onHostCandidates() {}, onStateChange() {}, onCheckFailure() {}, sendCandidates() {} });
+const track = kind => ({ kind, enabled: true, muted: false });
+const settled = () => new Promise(done => setTimeout(done));
+const decoding = (kind, framesDecoded) => ({
+    track: track(kind), getStats: async () => new Map([['a', { type: 'inbound-rtp', framesDecoded }], ['b', { type: 'codec' }]]),
+});
+function report(id, opened, isAnswer = false) { workers[0].onmessage({ data: { id, opened, dropped: 0, isAnswer } }); }
+
+afterEach(() => closePlayer());
+
+test('the page has one worker, which gets the keys', () => {
+    assert.throws(() => new SealedMedia({ isSealed: true }));
+    assert.throws(() => new SealedMedia({ isSealed: true, keys: 'AQ' }));
+    assert.ok(new SealedMedia(seal) && new SealedMedia(seal));
+    assert.deepEqual(workers.map(({ address }) => address), ['/_/seal-worker.js']);
+    assert.deepEqual(workers[0].messages[0], { keys: { run: range(0, 16), epoch: 3, keys: entries } });
+});
+
+test('each receiver of a sealed connection has a transform before its track is told, and no RED', async () => {
+    const told = [], sealedMedia = new SealedMedia(seal);
+    const peer = new PeerConnection([], handlers((...args) => told.push(args)), sealedMedia);
+    assert.deepEqual(peer.pc.transceivers.map(({ direction }) => direction), ['recvonly', 'recvonly', 'recvonly']);
+    assert.deepEqual(peer.pc.transceivers.map(({ codecs }) => codecs && codecs.map(({ mimeType }) => mimeType)),
+        [undefined, ['audio/opus', 'audio/PCMU'], ['audio/opus', 'audio/PCMU']]);
+    const receivers = ['video', 'audio'].map(kind => decoding(kind, 0));
+    for (const [i, receiver] of receivers.entries()) {
+        peer.pc.ontrack({ receiver, track: receiver.track, transceiver: peer.pc.transceivers[i] });
+        assert.equal(receiver.transform.worker, workers[0]);
+        assert.equal(receiver.transform.options.kind, receiver.track.kind);
+    }
+    assert.notEqual(receivers[0].transform.options.id, receivers[1].transform.options.id);
+    const opened = [];
+    told.forEach(([{ kind }, , , first]) => first.then(() => opened.push(kind)));
+    report(receivers[1].transform.options.id, 0);
+    await settled();
+    assert.deepEqual(opened, []);
+    report(receivers[1].transform.options.id, 1);
+    await settled();
+    assert.deepEqual(opened, ['audio']);
+});
+
+test('a track is not told if its receiver takes no transform', () => {
+    const told = [], peer = new PeerConnection([], handlers(args => told.push(args)), new SealedMedia(seal));
+    const receiver = Object.defineProperty(decoding('video', 0), 'transform', { set() { throw new Error('not supported'); } });
+    assert.throws(() => peer.pc.ontrack({ receiver, track: receiver.track, transceiver: peer.pc.transceivers[0] }), /not supported/);
+    assert.deepEqual(told, []);
+});
+
+test('a connection to the host itself has no transform and every codec', () => {
+    const told = [], peer = new PeerConnection([], handlers((...args) => told.push(args)));
+    const receiver = decoding('video', 9);
+    peer.pc.ontrack({ receiver, track: receiver.track, transceiver: peer.pc.transceivers[0] });
+    assert.deepEqual([receiver.transform, peer.pc.transceivers[1].codecs, told[0][3]], [undefined, undefined, null]);
+});
+
+test('a browser that decodes more than was opened ignores the transform', async () => {
+    const peer = new PeerConnection([], handlers(() => {}), new SealedMedia(seal));
+    const receiver = decoding('video', 5);
+    peer.pc.ontrack({ receiver, track: receiver.track, transceiver: peer.pc.transceivers[0] });
+    const { id } = receiver.transform.options;
+    // What the page knows may be old, so the worker is asked.
+    report(id, 3);
+    workers[0].answer = 6;
+    assert.equal(await peer.isBypassed(), false);
+    report(id, 3);
+    workers[0].answer = 4;
+    assert.equal(await peer.isBypassed(), true);
+    // A report that was on its way is no answer.
+    workers[0].answer = null;
+    report(id, 3);
+    const asked = peer.isBypassed();
+    await settled();
+    report(id, 4);
+    report(id, 5, true);
+    assert.equal(await asked, false);
+    peer.close();
+});
+
+test('a worker that does not answer has opened what it has told', async t => {
+    const peer = new PeerConnection([], handlers(() => {}), new SealedMedia(seal)), receiver = decoding('video', 1);
+    peer.pc.ontrack({ receiver, track: receiver.track, transceiver: peer.pc.transceivers[0] });
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const asked = peer.isBypassed();
+    for (let i = 0; i < 20; i++) await Promise.resolve();
+    t.mock.timers.tick(2000);
+    assert.equal(await asked, true);
+});
+
+// A player whose video element has a frame, and promises of frames that were opened.
+function player() {
+    const shown = [], video = element('video'), lastFrame = element('last-frame'), gates = [];
+    Object.assign(video, { videoWidth: 1280, videoHeight: 720, readyState: 2, paused: false, play: async () => {}, muted: false });
+    Object.assign(element('microphone'), { play: async () => {} });
+    lastFrame.hidden = true;
+    lastFrame.getContext = () => ({ drawImage() {} });
+    root.dataset.state = 'connecting';
+    openPlayer(hasPicture => shown.push(hasPicture));
+    const opened = () => new Promise(done => gates.push(done));
+    return { shown, lastFrame, gates, opened, stream: new globalThis.MediaStream() };
+}
+
+test('video is hidden until a frame of it was opened', async () => {
+    const { shown, lastFrame, gates, opened, stream } = player();
+    holdLastFrame();
+    assert.equal(lastFrame.hidden, false);
+    addTrack(track('video'), stream, false, opened());
+    await settled();
+    assert.deepEqual([root.dataset.unopened, shown, lastFrame.hidden], ['', [], false]);
+    gates[0]();
+    await settled();
+    assert.deepEqual([root.dataset.unopened, shown, lastFrame.hidden], [undefined, [true], true]);
+});
+
+test('a frame of a former connection does not show the video of the next', async () => {
+    const { gates, opened, stream } = player();
+    addTrack(track('video'), stream, false, opened());
+    addTrack(track('video'), stream, false, opened());
+    gates[0]();
+    await settled();
+    assert.equal(root.dataset.unopened, '');
+    // Nothing of it is kept as the last frame.
+    holdLastFrame();
+    assert.equal(element('last-frame').hidden, true);
+    // The host itself sends no sealed frames.
+    addTrack(track('video'), stream, false);
+    assert.equal(root.dataset.unopened, undefined);
+});
+
+test('audio is silent until a frame of its own track was opened', async () => {
+    const { gates, opened, stream } = player(), system = track('audio'), microphone = track('audio'), video = track('video');
+    addTrack(video, stream, false, opened());
+    addTrack(system, stream, false, opened());
+    addTrack(microphone, stream, true, opened());
+    gates[0]();
+    gates[2]();
+    await settled();
+    assert.deepEqual([video.enabled, system.enabled, microphone.enabled], [true, false, true]);
+    gates[1]();
+    await settled();
+    assert.equal(system.enabled, true);
+    const clear = track('audio');
+    addTrack(clear, stream, false);
+    assert.equal(clear.enabled, true);
+});
