@@ -25,6 +25,8 @@ public enum KnockOutcome: Sendable, Equatable {
 package struct HostEncryption: Sendable {
     /// All media of another server than the link's own is encrypted.
     package let isSealed: Bool
+    /// 16 bytes, which the keys have, too.
+    package let run: [UInt8]
     let wrap: KeyWrap
 }
 
@@ -155,7 +157,7 @@ extension SignalingClient {
                 .hostNotProven,
                 "the answer to the knock is not that of the host that the link names: somebody may be in between")
         }
-        return HostEncryption(isSealed: offer.isSealed, wrap: wrap)
+        return HostEncryption(isSealed: offer.isSealed, run: run, wrap: wrap)
     }
 
     /// Decrypts the keys that came with the admission.

@@ -114,7 +114,9 @@ final class ViewerConnection: Sendable {
             switch answer {
             case .accepted(let token, let servers):
                 state.withLock { ($0.token, $0.granted) = (token, GrantedServers(servers, by: link.host)) }
-                if link == session.settings.link { try session.noteKeys(await client.frameKeys) }
+                if link == session.settings.link {
+                    try session.noteKeys(await client.frameKeys, of: await client.encryption)
+                }
                 let redirect = await client.redirect
                 var order: Session.Redirect?
                 if let redirect { order = await session.checked(redirect, of: self, after: nil) }

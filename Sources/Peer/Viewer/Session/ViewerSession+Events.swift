@@ -24,9 +24,9 @@ extension ViewerSession {
     }
 
     /// Takes the keys that came with an admission.
-    func noteKeys(_ bytes: [UInt8]?) throws(SignalingError) {
+    func noteKeys(_ bytes: [UInt8]?, of encryption: HostEncryption?) throws(SignalingError) {
         guard let bytes else { return }
-        guard let keys = FrameKeys(bytes) else {
+        guard let keys = FrameKeys(bytes), keys.run == encryption?.run else {
             throw SignalingError(.hostNotProven, "the host's keys cannot be read; it may be of another version")
         }
         self.keys.withLock { known in
