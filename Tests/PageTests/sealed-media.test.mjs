@@ -35,8 +35,10 @@ globalThis.MediaStream = class {
     getAudioTracks() { return this.tracks.filter(({ kind }) => kind === 'audio'); }
 };
 globalThis.RTCPeerConnection = class {
-    constructor() { this.transceivers = []; }
-    addTransceiver(kind, options) { this.transceivers.push({ kind, ...options, setCodecPreferences(codecs) { this.codecs = codecs; } }); }
+    constructor(configuration) { Object.assign(this, { configuration, transceivers: [] }); }
+    addTransceiver(kind, options) {
+        this.transceivers.push({ kind, ...options, receiver: makeReceiver(kind), setCodecPreferences(codecs) { this.codecs = codecs; } });
+    }
     getTransceivers() { return this.transceivers; }
     close() {}
 };
@@ -46,9 +48,21 @@ const seal = { isSealed: true, keys: encodeBase64URL(encodeKeys(range(0, 16), 3,
 const handlers = onTrack => ({ onTrack, onHostCandidates() {}, onStateChange() {}, onCheckFailure() {}, sendCandidates() {} });
 const track = kind => ({ kind, enabled: true, muted: false });
 const settled = () => new Promise(done => setTimeout(done));
-const decoding = (kind, framesDecoded) => ({
-    track: track(kind), getStats: async () => new Map([['a', { type: 'inbound-rtp', framesDecoded }], ['b', { type: 'codec' }]]),
+let makeReceiver = kind => ({
+    track: track(kind), framesDecoded: 0,
+    async getStats() { return new Map([['a', { type: 'inbound-rtp', framesDecoded: this.framesDecoded }], ['b', { type: 'codec' }]]); },
 });
+function tell(peer, index) {
+    const transceiver = peer.pc.transceivers[index], { receiver } = transceiver;
+    peer.pc.ontrack({ receiver, track: receiver.track, transceiver });
+    return receiver;
+}
+// A sealed connection whose video receiver has decoded some frames.
+function decodingPeer(framesDecoded) {
+    const peer = new PeerConnection([], handlers(() => {}), new SealedMedia(seal)), receiver = tell(peer, 0);
+    receiver.framesDecoded = framesDecoded;
+    return { peer, id: receiver.transform.options.id };
+}
 function report(id, opened, isAnswer = false) { workers[0].onmessage({ data: { id, opened, dropped: 0, isAnswer } }); }
 
 afterEach(() => closePlayer());
@@ -67,12 +81,13 @@ test('each receiver of a sealed connection has a transform before its track is t
     assert.deepEqual(peer.pc.transceivers.map(({ direction }) => direction), ['recvonly', 'recvonly', 'recvonly']);
     assert.deepEqual(peer.pc.transceivers.map(({ codecs }) => codecs && codecs.map(({ mimeType }) => mimeType)),
         [undefined, ['audio/opus', 'audio/PCMU'], ['audio/opus', 'audio/PCMU']]);
-    const receivers = ['video', 'audio'].map(kind => decoding(kind, 0));
-    for (const [i, receiver] of receivers.entries()) {
-        peer.pc.ontrack({ receiver, track: receiver.track, transceiver: peer.pc.transceivers[i] });
+    // Before any track: Chromium would ignore it later.
+    for (const { receiver } of peer.pc.transceivers) {
         assert.equal(receiver.transform.worker, workers[0]);
         assert.equal(receiver.transform.options.kind, receiver.track.kind);
     }
+    assert.equal(peer.pc.configuration.encodedInsertableStreams, true);
+    const receivers = [tell(peer, 0), tell(peer, 1)];
     assert.notEqual(receivers[0].transform.options.id, receivers[1].transform.options.id);
     const opened = [];
     told.forEach(([{ kind }, , , first]) => first.then(() => opened.push(kind)));
@@ -84,25 +99,30 @@ test('each receiver of a sealed connection has a transform before its track is t
     assert.deepEqual(opened, ['audio']);
 });
 
-test('a track is not told if its receiver takes no transform', () => {
+test('a track without a transform is not told, and a browser that takes none makes no connection', () => {
     const told = [], peer = new PeerConnection([], handlers(args => told.push(args)), new SealedMedia(seal));
-    const receiver = Object.defineProperty(decoding('video', 0), 'transform', { set() { throw new Error('not supported'); } });
-    assert.throws(() => peer.pc.ontrack({ receiver, track: receiver.track, transceiver: peer.pc.transceivers[0] }), /not supported/);
+    peer.pc.ontrack({ receiver: makeReceiver('video'), track: track('video'), transceiver: peer.pc.transceivers[0] });
     assert.deepEqual(told, []);
+    const former = makeReceiver;
+    makeReceiver = kind => Object.defineProperty({ track: track(kind) }, 'transform', { set() { throw new Error('not supported'); } });
+    assert.throws(() => new PeerConnection([], handlers(() => {}), new SealedMedia(seal)), /not supported/);
+    makeReceiver = former;
 });
 
 test('a connection to the host itself has no transform and every codec', () => {
     const told = [], peer = new PeerConnection([], handlers((...args) => told.push(args)));
-    const receiver = decoding('video', 9);
-    peer.pc.ontrack({ receiver, track: receiver.track, transceiver: peer.pc.transceivers[0] });
-    assert.deepEqual([receiver.transform, peer.pc.transceivers[1].codecs, told[0][3]], [undefined, undefined, null]);
+    assert.deepEqual([tell(peer, 0).transform, peer.pc.transceivers[1].codecs, told[0][3]], [undefined, undefined, null]);
+    assert.deepEqual(peer.pc.configuration, { bundlePolicy: 'max-bundle', certificates: [] });
+});
+
+test('of two audio tracks the second transceiver\'s is the microphone, also before one is played', () => {
+    const told = [], peer = new PeerConnection([], handlers((...args) => told.push(args)));
+    for (const index of [0, 1, 2]) tell(peer, index);
+    assert.deepEqual(told.map(([, , isMicrophone]) => isMicrophone), [false, false, true]);
 });
 
 test('a browser that decodes more than was opened ignores the transform', async () => {
-    const peer = new PeerConnection([], handlers(() => {}), new SealedMedia(seal));
-    const receiver = decoding('video', 5);
-    peer.pc.ontrack({ receiver, track: receiver.track, transceiver: peer.pc.transceivers[0] });
-    const { id } = receiver.transform.options;
+    const { peer, id } = decodingPeer(5);
     // What the page knows may be old, so the worker is asked.
     report(id, 3);
     workers[0].answer = 6;
@@ -122,8 +142,7 @@ test('a browser that decodes more than was opened ignores the transform', async 
 });
 
 test('a worker that does not answer has opened what it has told', async t => {
-    const peer = new PeerConnection([], handlers(() => {}), new SealedMedia(seal)), receiver = decoding('video', 1);
-    peer.pc.ontrack({ receiver, track: receiver.track, transceiver: peer.pc.transceivers[0] });
+    const { peer } = decodingPeer(1);
     t.mock.timers.enable({ apis: ['setTimeout'] });
     const asked = peer.isBypassed();
     for (let i = 0; i < 20; i++) await Promise.resolve();

@@ -21,8 +21,11 @@ export class PeerConnection {
     // checks without answers; `sendCandidates(fragment)` throws when it has to be repeated. With `sealedMedia` each frame is sealed, and
     // `onTrack` has a fourth argument: a promise that is fulfilled when a frame of the track was opened.
     constructor(certificates, { onTrack, onHostCandidates, onStateChange, onCheckFailure, sendCandidates }, sealedMedia = null) {
-        const pc = this.pc = new RTCPeerConnection({ bundlePolicy: 'max-bundle', certificates });
-        this.certificates = certificates;
+        this.configuration = { bundlePolicy: 'max-bundle', certificates };
+        // Without this (Chromium's alone) Chromium passes frames on in clear when a receiver has no transform at once, and ignores one that
+        // comes later. With it nothing is decoded without a transform.
+        if (sealedMedia) this.configuration.encodedInsertableStreams = true;
+        const pc = this.pc = new RTCPeerConnection(this.configuration);
         this.sendCandidates = sendCandidates;
         // Not sent yet; null is the end of candidates.
         this.candidates = [];
@@ -31,15 +34,15 @@ export class PeerConnection {
         this.credentials = null;
         this.answer = null;
         this.hasAnswer = this.isTrickling = this.isClosed = false;
-        this.sealedReceivers = [];
         for (const kind of ['video', 'audio', 'audio']) pc.addTransceiver(kind, { direction: 'recvonly' });
         const stream = new MediaStream(), transceivers = pc.getTransceivers();
         let hasAudio = false;
         if (sealedMedia) transceivers.slice(1).forEach(leaveOutRED);
+        // At once: in the `track` event Chromium 156 ignores them, even with the first frame still to come.
+        this.sealedReceivers = sealedMedia ? transceivers.map(({ receiver }) => sealedMedia.attach(receiver)) : [];
         pc.ontrack = event => {
-            // First of all: a browser decodes what comes before it.
-            const sealed = sealedMedia && sealedMedia.attach(event.receiver);
-            if (sealed) this.sealedReceivers.push(sealed);
+            const sealed = this.sealedReceivers.find(({ receiver }) => receiver === event.receiver) || null;
+            if (sealedMedia && !sealed) return;
             try { event.receiver.jitterBufferTarget = 0; } catch { /* Not in this browser. */ }
             try { event.receiver.playoutDelayHint = 0; } catch { /* Not in this browser. */ }
             const isMicrophone = event.transceiver === transceivers[2] && hasAudio;
@@ -64,7 +67,7 @@ export class PeerConnection {
     useICEServers(iceServers) {
         if (!Array.isArray(iceServers) || !iceServers.length) return;
         try {
-            this.pc.setConfiguration({ bundlePolicy: 'max-bundle', certificates: this.certificates, iceServers });
+            this.pc.setConfiguration({ ...this.configuration, iceServers });
         } catch { /* The browser refuses them: without. */ }
     }
 
