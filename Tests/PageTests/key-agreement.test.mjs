@@ -52,10 +52,11 @@ test('a sealed host hands over its keys after commitment, signatures and words',
     const host = await FakeHost.make(), keys = encodeKeys(host.run, 9, entries);
     wordList.splice(0, wordList.length, ...numbers);
     const { result, methods } = await knockAt(host, { decide: async () => ({ token: 't', keys: await host.wrap(keys) }) });
-    const { token, seal, keys: wrap } = await result;
+    const { token, seal: { wrapKey, ...seal }, keys: wrap } = await result;
     assert.deepEqual([token, methods, wrap], ['t', 'POST PUT GET', undefined]);
     assert.deepEqual(seal, { isSealed: true, run: encodeBase64URL(host.run), keys: encodeBase64URL(keys) });
     assert.deepEqual(parseKeys(decodeBase64URL(seal.keys)), { run: host.run, epoch: 9, keys: entries });
+    assert.equal(decodeBase64URL(wrapKey).length, 16);
     assert.equal(root.dataset.words, host.words(numbers));
 });
 

@@ -14,7 +14,7 @@ extension Broadcast {
     /// Offers the broadcast. Calls back on the loop when candidates are known.
     /// - Parameters:
     ///   - receiver: its `fingerprint` is the certificate that the answer must name; empty: the one that it names.
-    ///   - isSealed: frames are encrypted for the receiver's viewers, by `Broadcast.sealer`.
+    ///   - isSealed: frames are encrypted for the receiver's viewers, by `Broadcast.encryption`.
     ///   - timeout: the longest time to wait for candidates.
     package func offer(
         to receiver: Viewer, isSealed: Bool = false, timeout: MediaDuration,

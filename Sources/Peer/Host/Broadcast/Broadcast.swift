@@ -1,6 +1,5 @@
 package import Admission
 package import EventLoop
-package import FrameEncryption
 package import ICETransport
 package import Identifiers
 package import Identity
@@ -93,8 +92,8 @@ package final class Broadcast {
     private(set) var policy: EncoderPolicy
     var layerReporter = LayerReporter()
     private var lastReferences: (main: LongTermReferencePolicy?, low: LongTermReferencePolicy?)
-    /// Encrypts what goes to relays; nil: nothing is encrypted.
-    package var sealer: BroadcastSealer?
+    /// Of what goes to relays; nil: nothing is encrypted.
+    package var encryption: BroadcastEncryption?
     package weak var delegate: (any BroadcastDelegate)?
 
     /// - Parameters:

@@ -1,9 +1,7 @@
-import FrameEncryption
 import LinuxRuntime
 import MediaCore
 import MediaEngine
 import PeerConnection
-import SFrame
 
 /// Sends media to one viewer.
 extension ViewerPeer {
@@ -46,8 +44,8 @@ extension ViewerPeer {
         _ send: (UnsafeRawBufferPointer) -> Void
     ) {
         guard isSealed else { return send(frame) }
-        let track: SealedTrack = encoding == .main ? .video0 : .video1
-        broadcast?.sealer?.seal(video: frame, track, isKeyframe: isKeyframe, now: now)?.withUnsafeBytes(send)
+        let sealed = broadcast?.encryption?.seal(video: frame, of: encoding, isKeyframe: isKeyframe, now: now)
+        sealed?.withUnsafeBytes(send)
     }
 
     /// Takes what the forwarded media has got, and sends it as long as nothing else is to be sent before it. Several
@@ -76,9 +74,9 @@ extension ViewerPeer {
     func sendAudio(_ packet: UnsafeRawBufferPointer, track: Int, captured: MediaInstant, now: MediaInstant) {
         guard isReceiving else { return }
         if isSealed {
-            let kind = broadcast?.settings.audio[track].kind
-            let sealed = broadcast?.sealer?.seal(
-                audio: packet, kind == .microphoneAudio ? .microphone : .systemAudio, now: now)
+            let sealed = broadcast.flatMap {
+                $0.encryption?.seal(audio: packet, of: $0.settings.audio[track].kind, now: now)
+            }
             sealed?.withUnsafeBytes { sender.handleAudio($0, track: track, captured: captured, now: now) }
         } else {
             sender.handleAudio(packet, track: track, captured: captured, now: now)

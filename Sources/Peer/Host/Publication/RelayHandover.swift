@@ -17,8 +17,8 @@ import Synchronization
 /// viewers, and to the publication.
 final class RelayHandover: BroadcastDelegate, Sendable {
     private let core: LoopBound<Broadcast>
-    /// What the relay gets is encrypted for the viewers.
-    private let isSealed: Bool
+    /// Of what the relay gets; nil: it can watch.
+    private let encryption: BroadcastEncryption?
     /// Where viewers reach this host.
     let relay: PairedService
     private let signer: RedirectSigner
@@ -42,7 +42,7 @@ final class RelayHandover: BroadcastDelegate, Sendable {
     ///   - calmTime: how long few viewers have to be few until the host serves them itself again.
     init(
         _ core: LoopBound<Broadcast>, of broadcast: BroadcastID, to relay: PairedService, identity: Identity,
-        isSealed: Bool, limit: Int, calmTime: MediaDuration,
+        encryption: BroadcastEncryption?, limit: Int, calmTime: MediaDuration,
         viewerFlows: @escaping @Sendable (Broadcast) -> [SharedBottleneckDetector.Flow],
         signaling: BroadcastSignaling,
         moved: @escaping @Sendable (PairedService) -> Void,
@@ -53,9 +53,9 @@ final class RelayHandover: BroadcastDelegate, Sendable {
         let policy = HandoverPolicy(limit: limit, calmTime: calmTime)
         // Orders are signed, which is not done on the network loop.
         logic = StateMachineRunner(
-            RelayHandoverState(relay: relay.link, name: relay.name, isSealed: isSealed, policy: policy),
+            RelayHandoverState(relay: relay.link, name: relay.name, isSealed: encryption != nil, policy: policy),
             on: core.loop, usesTask: true)
-        (self.core, self.isSealed) = (core, isSealed)
+        (self.core, self.encryption) = (core, encryption)
         self.viewerFlows = viewerFlows
         signer = RedirectSigner(of: broadcast, identity: identity, now: .now)
         var relay = relay
@@ -124,7 +124,7 @@ final class RelayHandover: BroadcastDelegate, Sendable {
         var endpoint = relay
         endpoint.isOfTunnel = true
         let publication = ServicePublication(
-            core: core, service: endpoint, paired: relay, admission: signaling.knocks, isOnly: false, isSealed: isSealed,
+            core: core, service: endpoint, paired: relay, admission: signaling.knocks, isOnly: false, isSealed: encryption != nil,
             onEvent: emit, report: { [weak self] in self?.take($0) },
             moved: { [weak self] paired in
                 self?.handle(.moved(to: paired.link))
@@ -161,8 +161,10 @@ final class RelayHandover: BroadcastDelegate, Sendable {
     }
 
     private func redirect(of viewer: Viewer, to link: Link) -> SignedRedirect? {
-        guard let identity = viewer.identity, let redirect = signer.redirect(of: viewer, to: link, now: .now)
+        guard let identity = viewer.identity, var redirect = signer.redirect(of: viewer, to: link, now: .now)
         else { return nil }
+        // Those of its admission may be too old by now.
+        if let encryption { redirect.keys = viewer.keyWrap?.seal(encryption.keys).map { Base64URL.encode($0) } }
         signaling.knocks.noteRedirect(
             of: identity, records: viewer.records, isAdmittedByRule: viewer.isAdmittedByRule)
         return redirect

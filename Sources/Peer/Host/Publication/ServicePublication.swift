@@ -36,7 +36,7 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
     ///   - service: the first endpoint.
     ///   - paired: the pairing with it; nil: no other relay takes the broadcast.
     ///   - admission: decides on viewers that a relay asks about; nil: they are refused.
-    ///   - isSealed: what is published is encrypted for the viewers, by `Broadcast.sealer`.
+    ///   - isSealed: what is published is encrypted for the viewers, by `Broadcast.encryption`.
     ///   - shown: the application that is shown; nil: nothing is told of it.
     ///   - isOnly: the broadcast has no viewers of its own, and reports to this publication.
     ///   - report: called with the service's events.

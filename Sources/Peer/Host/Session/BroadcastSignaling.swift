@@ -5,7 +5,6 @@ import Identity
 package import LinuxRuntime
 package import MediaCore
 import PeerConnection
-import SFrame
 package import Signaling
 
 /// Connects a broadcast on the network loop with its signalling server. Passes the viewers' requests to the broadcast,
@@ -91,7 +90,7 @@ package final class BroadcastSignaling: SignalingServerDelegate, BroadcastDelega
     }
 
     package func frameKeys() async -> [UInt8]? {
-        await core.ifRunning { $0.sealer?.keys(now: MonotonicClock.now).bytes } ?? nil
+        await core.ifRunning { $0.encryption?.keys } ?? nil
     }
 
     package func openSession(offer: String, viewer: Viewer) async throws(OfferRefusal) -> OpenedSession {

@@ -1,6 +1,5 @@
 public import Admission
 import EventLoop
-import FrameEncryption
 import HTTP
 import ICETransport
 public import Identifiers
@@ -141,8 +140,9 @@ public final class HostSession: Sendable {
             configuration.tunnel != nil && configuration.handover.directViewers != nil
             && configuration.handover.isSealed
         if isSealed {
-            let sealer = BroadcastSealer(secret: randomBytes(32), broadcast: broadcast.text, run: run)
-            core.perform { $0.sealer = sealer }
+            let encryption = BroadcastEncryption(secret: randomBytes(32), broadcast: broadcast.text, run: run)
+            state.with { $0.encryption = encryption }
+            core.perform { $0.encryption = encryption }
         }
         return .init(run: run, isSealed: isSealed)
     }

@@ -27,6 +27,8 @@ struct HostSessionState {
     private(set) var reachability = Reachability.direct
     /// Of the servers of a relay or a service.
     private var renewal: ICEServerRenewal?
+    /// Of what is published to the relay of the tunnel; nil: the relay can watch.
+    var encryption: BroadcastEncryption?
     /// The recorders and clip buffers, which are closed at the end.
     var sinks: [any EncodedMediaSink] = []
 

@@ -1,4 +1,4 @@
-import Admission
+package import Admission
 public import HTTP
 import Identifiers
 public import Identity
@@ -27,7 +27,7 @@ package struct HostEncryption: Sendable {
     package let isSealed: Bool
     /// 16 bytes, which the keys have, too.
     package let run: [UInt8]
-    let wrap: KeyWrap
+    package let wrap: KeyWrap
 }
 
 extension SignalingClient {

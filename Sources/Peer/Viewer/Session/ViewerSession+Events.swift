@@ -16,10 +16,13 @@ extension ViewerSession {
     {
         // Whether the other server's media is encrypted is known from a host that has signed that alone.
         guard connection.link == settings.link, let client = try? connection.client(),
-            await client.encryption != nil, let knock = await client.origin,
+            let encryption = await client.encryption, let knock = await client.origin,
             let destination = redirect.destination(
                 from: settings.link, viewer: settings.identity.fingerprint, knock: knock, after: last, now: .now)
         else { return nil }
+        // Those that cannot be read are not the host's. What the viewer has may do.
+        let keys = redirect.keys.flatMap { Base64URL.decode($0) }.flatMap { encryption.wrap.open($0) }
+        try? noteKeys(keys, of: encryption)
         return State.Redirect(link: destination, age: redirect.age)
     }
 

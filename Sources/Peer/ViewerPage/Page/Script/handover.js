@@ -1,9 +1,10 @@
 // The host's order to watch at its relay, and the way there and back. The former connection plays until the next one has a frame. Both
 // places have this page's origin, so the viewer's identity is the same.
 
-import { concatenate, decodeBase64URL, equalBytes, utf8 } from './bytes.js';
+import { concatenate, decodeBase64URL, encodeBase64URL, equalBytes, utf8 } from './bytes.js';
 import { isSignedBy } from './certificate.js';
 import { delay } from './delay.js';
+import { openKeys } from './key-agreement.js';
 import { requestAdmission } from './knock.js';
 import { parseLink } from './link.js';
 import { addTrack, holdLastFrame } from './player.js';
@@ -35,6 +36,13 @@ export async function redirectedLink({ link: text, age, certificate, signature }
         const url = new URL(text);
         return await isSignedBy(der, decodeBase64URL(signature), message) ? parseLink(url.pathname, url.hash) : null;
     } catch { return null; }
+}
+
+// Those of the admission may be too old when the host sends its viewer elsewhere.
+async function takeNewerKeys(seal, wrap) {
+    if (!seal.isSealed || typeof wrap !== 'string') return;
+    const keys = await openKeys(wrap, decodeBase64URL(seal.wrapKey), decodeBase64URL(seal.run));
+    if (keys) seal.keys = encodeBase64URL(keys);
 }
 
 export class Handover {
@@ -79,6 +87,7 @@ export class Handover {
         if (!current.seal) return null;
         const found = await redirectedLink(redirect, link, fingerprint, current.knock);
         if (found) {
+            await takeNewerKeys(current.seal, redirect.keys);
             current.knock.followed = redirect.age;
             if (identity.isStored) admissions.save();
         }

@@ -50,24 +50,23 @@ export class KeyAgreement {
     // What the viewer discloses with its signature.
     get opening() { return { key: encodeBase64URL(this.key), nonce: encodeBase64URL(this.nonce) }; }
 
-    // Opens the keys that came with the admission, as bytes (see `parseKeys`). Null if they are not the host's.
-    async openKeys(wrap, link) {
-        try {
-            const bytes = decodeBase64URL(wrap);
-            const opened = await crypto.subtle.decrypt({ name: 'AES-GCM', iv: bytes.slice(0, 12) }, await this.wrapKey(link), bytes.slice(12));
-            const keys = new Uint8Array(opened);
-            return equalBytes(parseKeys(keys).run, this.run) ? keys : null;
-        } catch { return null; }
-    }
-
+    // The key of what the host hands to this viewer, as bytes for `openKeys`.
     async wrapKey(link) {
         const point = await crypto.subtle.importKey('raw', this.hostKey, algorithm, false, []);
         const shared = await crypto.subtle.deriveBits({ name: 'ECDH', public: point }, this.privateKey, 256);
-        const secret = await crypto.subtle.importKey('raw', shared, 'HKDF', false, ['deriveKey']);
+        const secret = await crypto.subtle.importKey('raw', shared, 'HKDF', false, ['deriveBits']);
         const info = concatenate(utf8('share v2 keys'), this.transcript);
-        return crypto.subtle.deriveKey(
-            { name: 'HKDF', hash: 'SHA-256', salt: link.secret, info }, secret, { name: 'AES-GCM', length: 128 }, false, ['decrypt']);
+        return new Uint8Array(await crypto.subtle.deriveBits({ name: 'HKDF', hash: 'SHA-256', salt: link.secret, info }, secret, 128));
     }
+}
+
+// Opens the keys that came with the admission or with an order, as bytes (see `parseKeys`). Null if they are not the host's, of this run.
+export async function openKeys(wrap, wrapKey, run) {
+    try {
+        const bytes = decodeBase64URL(wrap), key = await crypto.subtle.importKey('raw', wrapKey, 'AES-GCM', false, ['decrypt']);
+        const keys = new Uint8Array(await crypto.subtle.decrypt({ name: 'AES-GCM', iv: bytes.slice(0, 12) }, key, bytes.slice(12)));
+        return equalBytes(parseKeys(keys).run, run) ? keys : null;
+    } catch { return null; }
 }
 
 // Keys that a host hands over: 0x01 | run (16) | epoch (4) | count (1) | count x (track (1) | step (4) | base key (32)). Fails if they

@@ -3,7 +3,7 @@
 import { fourWords, makeProof, signKnock, signTranscript, transcriptWords } from './authentication.js';
 import { decodeBase64URL, encodeBase64URL } from './bytes.js';
 import { delay } from './delay.js';
-import { KeyAgreement } from './key-agreement.js';
+import { KeyAgreement, openKeys } from './key-agreement.js';
 import { codecRefusal, encryptionRefusal, knockRefusal } from './problem.js';
 import { oldLinkMessage, wordList } from './server-values.js';
 import { SessionEnd, tryLater, wrongHost } from './session-end.js';
@@ -44,9 +44,9 @@ async function answerChallenge(challenge, link, keys, fingerprint, agreement) {
 async function sealOf(agreement, wrap, link) {
     if (!agreement) return null;
     if (!agreement.isSealed) return { isSealed: false };
-    const keys = await agreement.openKeys(wrap, link);
+    const wrapKey = await agreement.wrapKey(link), keys = await openKeys(wrap, wrapKey, agreement.run);
     if (!keys) throw new SessionEnd('error', 'The host accepted, and gave no keys that open its video.', tryLater);
-    return { isSealed: true, run: encodeBase64URL(agreement.run), keys: encodeBase64URL(keys) };
+    return { isSealed: true, run: encodeBase64URL(agreement.run), keys: encodeBase64URL(keys), wrapKey: encodeBase64URL(wrapKey) };
 }
 
 // The host's answer: token and ICE servers, the `knock` that its later orders name (see `redirectedLink`), and the `seal` (see `sealOf`).

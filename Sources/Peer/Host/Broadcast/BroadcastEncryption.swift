@@ -1,0 +1,36 @@
+import FrameEncryption
+import LinuxRuntime
+import MediaCore
+import MediaEngine
+import SFrame
+import Synchronization
+
+/// Encrypts what a host publishes to relays, and knows the keys that its viewers get. Safe from any thread.
+package final class BroadcastEncryption: Sendable {
+    private let sealer: Mutex<BroadcastSealer>
+
+    /// - Parameters:
+    ///   - secret: 32 random bytes.
+    ///   - broadcast: its identifier as text.
+    ///   - run: 16 random bytes of this run of the host.
+    package init(secret: [UInt8], broadcast: String, run: [UInt8]) {
+        sealer = Mutex(BroadcastSealer(secret: secret, broadcast: broadcast, run: run))
+    }
+
+    /// What a viewer needs from now on (`FrameKeys`).
+    package var keys: [UInt8] { sealer.withLock { $0.keys(now: MonotonicClock.now).bytes } }
+
+    /// - Returns: nil if the frame is none of VP8.
+    func seal(
+        video frame: UnsafeRawBufferPointer, of encoding: EncodingID, isKeyframe: Bool, now: MediaInstant
+    ) -> [UInt8]? {
+        sealer.withLock {
+            $0.seal(video: frame, encoding == .main ? .video0 : .video1, isKeyframe: isKeyframe, now: now)
+        }
+    }
+
+    /// - Returns: nil if the packet is empty.
+    func seal(audio packet: UnsafeRawBufferPointer, of kind: MediaTrackKind, now: MediaInstant) -> [UInt8]? {
+        sealer.withLock { $0.seal(audio: packet, kind == .microphoneAudio ? .microphone : .systemAudio, now: now) }
+    }
+}
