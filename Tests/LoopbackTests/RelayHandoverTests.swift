@@ -2,6 +2,7 @@ import EventLoop
 import LinuxRuntime
 import MediaCore
 import MediaEngine
+import OpusCodec
 import Signaling
 import TestSource
 import Testing
@@ -32,7 +33,7 @@ struct RelayHandoverTests {
         let link: Link
 
         init(
-            directViewers: Int, calmTime: MediaDuration = HandoverPolicy.calmTime,
+            directViewers: Int, calmTime: MediaDuration = HandoverPolicy.calmTime, audio: [AudioInput] = [],
             viewerFlows: (@Sendable (Broadcast) -> [SharedBottleneckDetector.Flow])? = nil
         ) async throws {
             let description = try ServiceDescription(
@@ -58,7 +59,7 @@ struct RelayHandoverTests {
             if let viewerFlows { configuration.handover.viewerFlows = viewerFlows }
             host = try HostSession(
                 configuration: configuration, identity: identity, source: TestVideoSource(framesPerSecond: 30),
-                encoder: VP8Encoder(), audio: [],
+                encoder: VP8Encoder(), audio: audio,
                 decide: { knock in
                     asked.change { $0.append(knock.name) }
                     return knock.name == "Eve" ? .refused(nil) : .accepted
@@ -94,10 +95,11 @@ struct RelayHandoverTests {
         let session: ViewerSession
         let end: Task<EndReason, Never>
 
-        init(_ link: Link, name: String, identity: Identity? = nil) throws {
+        init(_ link: Link, name: String, identity: Identity? = nil, hears: Bool = false) throws {
             let events = events
             let session = ViewerSession(
-                link: link, identity: try identity ?? .ephemeral(), name: name, sink: playback(seen, speaker: nil),
+                link: link, identity: try identity ?? .ephemeral(), name: name,
+                sink: playback(seen, speaker: hears ? seen : nil),
                 emit: { event in events.change { $0.append(event) } })
             self.session = session
             end = Task { await session.run() }
@@ -250,6 +252,26 @@ struct RelayHandoverTests {
         await stage.stop()
     }
 
+    /// Picture and sound go over the relay. Who gets what it has, and no keys of the host, sees nothing.
+    @Test func theRelayCannotWatch() async throws {
+        let tone = AudioInput(kind: .applicationAudio, source: TestTone(), hasSilenceSuppression: false) {
+            () throws(CodecFailure) in try OpusFrameEncoder(.systemAudio)
+        }
+        let stage = try await Stage(directViewers: 0, audio: [tone])
+        let viewer = try Watching(stage.link, name: "Ann", hears: true)
+        #expect(await viewer.isConnected(times: 2))
+        #expect(await viewer.seesMore())
+        let heard = viewer.seen.state.samples
+        #expect(await viewer.seen.wait { $0.samples > heard + 48_000 })
+        let relay = try Watching(try await stage.publishedLink(), name: "Relay")
+        #expect(await relay.isConnected(times: 1))
+        #expect(await viewer.seesMore(60))
+        #expect(relay.seen.state.counters.isEmpty)
+        for session in [viewer.session, relay.session] { session.leave() }
+        _ = await (viewer.end.value, relay.end.value)
+        await stage.stop()
+    }
+
     /// The publication ends, and the tunnel goes on: viewers come back to the host, which does not ask again.
     @Test func viewersComeBackWhenTheRelayDoesNotSendAnyMore() async throws {
         let stage = try await Stage(directViewers: 0)
@@ -277,7 +299,8 @@ struct RelayHandoverTests {
             #expect(await viewer.isConnected(times: 2))
             #expect(await viewer.seesMore())
         }
-        #expect(stage.hostEvents.with { !$0.contains { if case .routeChanged(false, _, _) = $0 { true } else { false } } })
+        #expect(
+            stage.hostEvents.with { !$0.contains { if case .routeChanged(false, _, _) = $0 { true } else { false } } })
         let before = ann.seen.state.times.count
         for viewer in others {
             viewer.session.leave()

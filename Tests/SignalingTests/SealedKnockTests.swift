@@ -103,14 +103,17 @@ import Testing
                     }
                     challenge.reveal = reveal
                     var signature = try identity.signature(over: challenge.signedBytes)
-                    if flaw == "signature" { signature = try Identity.ephemeral().signature(over: challenge.signedBytes) }
+                    if flaw == "signature" {
+                        signature = try Identity.ephemeral().signature(over: challenge.signedBytes)
+                    }
                     let request = SignatureRequest(
                         signature: Base64URL.encode(signature), certificate: Base64URL.encode(identity.certificateDER),
                         seal: reveal.map {
                             RevealDocument(key: Base64URL.encode($0.key), nonce: Base64URL.encode($0.nonce))
                         })
                     let text = String(decoding: try JSONEncoder().encode(request), as: UTF8.self)
-                    #expect(try await wire.ask(.PUT, place, body: text).status == (flaw == "none" ? 204 : 403), "\(flaw)")
+                    #expect(
+                        try await wire.ask(.PUT, place, body: text).status == (flaw == "none" ? 204 : 403), "\(flaw)")
                 }
                 #expect(await stage.delegate.knocks(1).count == 1)
             }
@@ -142,7 +145,8 @@ import Testing
             id: link.id, host: link.fingerprint, identity: try viewer.asViewer, nonce: randomBytes(16))
         let offer = KnockOffer(
             commitment: reveal.commitment, hostKey: EphemeralKey().publicKey, run: run, isSealed: true)
-        func document(_ offer: KnockOffer, of challenge: KnockChallenge, by identity: Identity) throws -> OfferDocument {
+        func document(_ offer: KnockOffer, of challenge: KnockChallenge, by identity: Identity) throws -> OfferDocument
+        {
             OfferDocument(
                 key: Base64URL.encode(offer.hostKey), run: Base64URL.encode(offer.run), sealed: offer.isSealed,
                 certificate: Base64URL.encode(identity.certificateDER),
@@ -159,8 +163,9 @@ import Testing
         #expect(await accepts(right))
         var forged = [try document(offer, of: plain, by: relay)]
         // The relay's own ephemeral key, another run, "not sealed".
-        for (field, value) in [("key", Base64URL.encode(EphemeralKey().publicKey)), ("run", Base64URL.encode(randomBytes(16)))]
-        {
+        for (field, value) in [
+            ("key", Base64URL.encode(EphemeralKey().publicKey)), ("run", Base64URL.encode(randomBytes(16))),
+        ] {
             var changed = right
             if field == "key" { changed.key = value } else { changed.run = value }
             forged.append(changed)

@@ -33,8 +33,8 @@ struct FrameKeyID: Equatable, Sendable {
     var value: UInt64 { UInt64(epoch) << 12 | UInt64(track.rawValue) << 9 | UInt64(step) }
 }
 
-/// What stays in clear at the beginning of a frame, as browsers and relays read it there: of VP8 10 bytes of a key frame
-/// and 3 of another (RFC 6386 section 9.1), of Opus the first one. It is authenticated.
+/// What stays in clear at the beginning of a frame, as browsers and relays read it there: of VP8 10 bytes of a key
+/// frame and 3 of another (RFC 6386 section 9.1), of Opus the first one. It is authenticated.
 enum ClearPrefix {
     /// - Returns: nil if the frame is shorter than that.
     static func length(of frame: UnsafeRawBufferPointer, _ kind: SealedTrack.Kind) -> Int? {

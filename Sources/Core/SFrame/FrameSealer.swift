@@ -1,7 +1,7 @@
 public import MediaCore
 
-/// Encrypts the frames of a broadcast, each once, whatever the number of viewers. A sealed frame is its clear prefix, the
-/// SFrame header, the ciphertext and the tag (RFC 9605 section 4.4.3); the prefix is authenticated as metadata.
+/// Encrypts the frames of a broadcast, each once, whatever the number of viewers. A sealed frame is its clear prefix,
+/// the SFrame header, the ciphertext and the tag (RFC 9605 section 4.4.3); the prefix is authenticated as metadata.
 ///
 /// Each track has a ratchet. That of video advances at each key frame, that of audio after two seconds, so who gets
 /// the keys in force opens nothing older. Counters begin with 0 for each key, so a (key, counter) is never used twice.

@@ -1,7 +1,7 @@
 /// The header of SFrame (RFC 9605 section 4.3): a key identifier and a counter, 1 to 17 bytes.
 ///
-/// The first byte is `X | K (3 bits) | Y | C (3 bits)`. A value below 8 stands in its three bits; of a larger one, whose
-/// flag (X or Y) is set, they are the number of its bytes minus one.
+/// The first byte is `X | K (3 bits) | Y | C (3 bits)`. A value below 8 stands in its three bits; of a larger one,
+/// whose flag (X or Y) is set, they are the number of its bytes minus one.
 public struct SFrameHeader: Equatable, Sendable {
     public var keyID: UInt64
     public var counter: UInt64

@@ -29,8 +29,8 @@ package struct EphemeralKey: Sendable {
 ///     "share v2 knock host" | ID (13 characters) | H (32 bytes) | V (32) | commitment (32) | host's key (65) |
 ///     nonce (16) | run (16) | sealed (1)
 ///
-/// The viewer has committed itself to its key before, so neither side, and no server in between, can search for keys that
-/// give the same words as others.
+/// The viewer has committed itself to its key before, so neither side, and no server in between, can search for keys
+/// that give the same words as others.
 package struct KnockOffer: Equatable, Sendable {
     package static let commitmentLength = 32
     package static let runLength = 16

@@ -64,7 +64,8 @@ extension HostCommand {
         _ run: HostRun
     ) throws {
         let limit = route == .auto ? directViewers : nil
-        let destination = try pair(with: manifest, .tunnel(directViewers: limit, isSealed: !relayMayWatch), identity, run)
+        let purpose = ServicePrompt.Purpose.tunnel(directViewers: limit, isSealed: !relayMayWatch)
+        let destination = try pair(with: manifest, purpose, identity, run)
         guard case .service(var relay) = destination else { preconditionFailure("a relay is a service peer") }
         defer { blocking { await destination.close() } }
         relay.title = listed ? title ?? "" : nil

@@ -20,21 +20,20 @@ extension Broadcast {
         to receiver: Viewer, isSealed: Bool = false, timeout: MediaDuration,
         done: @escaping @Sendable (Result<LocalOffer, OfferRefusal>) -> Void
     ) {
-        var pending: PendingPeer
+        let pending: PendingPeer
         do throws(OfferRefusal) {
             guard !isEnded else { throw OfferRefusal(.ended, "The broadcast has ended.") }
             guard viewers.count + offers.count < settings.viewers.maximum else {
                 throw OfferRefusal(.busy, "The host has as many viewers as it can serve.")
             }
             var description = ViewerDescription(receiver, words: "")
-            description.isPublication = true
+            (description.isPublication, description.isSealed) = (true, isSealed)
             pending = try connections.open(to: receiver, description, as: .offerer)
         } catch {
             return done(.failure(error))
         }
-        pending.isSealed = isSealed
         offers[pending.id] = pending
-        pending.connection.localCandidates(within: timeout, wanted: servers.awaitedKind) { [weak self, pending] found in
+        pending.connection.localCandidates(within: timeout, wanted: servers.awaitedKind) { [weak self] found in
             guard let self, let own = connections.description(of: pending, found) else {
                 return done(.failure(OfferRefusal(.ended, "The broadcast has ended.")))
             }

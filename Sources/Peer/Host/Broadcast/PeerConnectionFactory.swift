@@ -105,7 +105,7 @@ struct PeerConnectionFactory {
             historyCapacity: 2_048)
         // What this side publishes is limited by whom it goes to, such as a relay by its viewers. A viewer's own
         // estimator knows less than transport-wide feedback.
-        result.sealsFrames = pending.isSealed
+        result.sealsFrames = pending.description.isSealed
         result.obeysREMB = remote is Answer && remote.feedback.contains(.remb)
         return result
     }

@@ -11,8 +11,6 @@ struct PendingPeer {
     let connection: PeerConnection
     let allowance: ViewerAllowance
     let ssrcs: [UInt32]
-    /// What is sent to it is encrypted for its viewers.
-    var isSealed = false
 }
 
 /// An offer to be sent to a WHIP endpoint. The broadcast's delegate gets candidates that are found after it.

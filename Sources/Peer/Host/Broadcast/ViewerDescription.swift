@@ -25,6 +25,8 @@ public struct ViewerDescription: Sendable, Equatable {
     public var isFromAnnouncement = false
     /// It is no viewer, but a service or relay to which this host publishes.
     package var isPublication = false
+    /// What is sent to it is encrypted for its viewers.
+    package var isSealed = false
 
     public init(name: String, kind: String, address: String, words: String, records: Bool = false) {
         self.name = name

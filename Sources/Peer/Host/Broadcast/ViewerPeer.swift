@@ -26,8 +26,6 @@ final class ViewerPeer {
     /// The viewer has connected or is heard again, and its key frame has not been requested yet.
     private(set) var needsKeyframe = false
     private(set) weak var broadcast: Broadcast?
-    /// What is sent to it is encrypted for its viewers.
-    let isSealed: Bool
     /// The host's user has removed the viewer.
     var isRemoved = false
     /// The host has sent this viewer to a relay.
@@ -43,7 +41,7 @@ final class ViewerPeer {
         _ pending: PendingPeer, _ remote: some RemoteDescription, videoLine: Int?, sender: MediaSender,
         broadcast: Broadcast
     ) {
-        (id, isSealed) = (pending.id, pending.isSealed)
+        id = pending.id
         self.videoLine = videoLine
         viewer = pending.viewer
         description = pending.description
@@ -56,6 +54,8 @@ final class ViewerPeer {
         connection.begin(remote, sender: sender)
     }
 
+    /// What is sent to it is encrypted for its viewers.
+    var isSealed: Bool { description.isSealed }
     var isConnected: Bool { connection.isConnected }
     /// Whether the viewer is connected and not silent.
     var isReceiving: Bool { connection.isReceiving }

@@ -99,7 +99,9 @@ final class PublicationConnection: Sendable {
             knock: nil, name: service.name, kind: "service", address: service.host,
             fingerprint: service.fingerprint ?? [])
         let time = service.takesLateCandidates ? Self.gatheringTime : Self.completeGatheringTime
-        let offered = await core.answer { [isSealed] in $0.offer(to: receiver, isSealed: isSealed, timeout: time, done: $1) }
+        let offered = await core.answer { [isSealed] in
+            $0.offer(to: receiver, isSealed: isSealed, timeout: time, done: $1)
+        }
         let offer: LocalOffer
         switch offered ?? .failure(OfferRefusal(.ended, "The broadcast has ended.")) {
         case .success(let made): offer = made

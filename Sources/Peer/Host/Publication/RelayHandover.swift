@@ -124,7 +124,8 @@ final class RelayHandover: BroadcastDelegate, Sendable {
         var endpoint = relay
         endpoint.isOfTunnel = true
         let publication = ServicePublication(
-            core: core, service: endpoint, paired: relay, admission: signaling.knocks, isOnly: false, isSealed: encryption != nil,
+            core: core, service: endpoint, paired: relay, admission: signaling.knocks, isOnly: false,
+            isSealed: encryption != nil,
             onEvent: emit, report: { [weak self] in self?.take($0) },
             moved: { [weak self] paired in
                 self?.handle(.moved(to: paired.link))

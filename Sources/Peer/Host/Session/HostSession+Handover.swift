@@ -10,7 +10,8 @@ extension HostSession {
         guard let limit = settings.directViewers else { return }
         let (core, signaling) = (core, signaling)
         let handover = RelayHandover(
-            core, of: broadcast, to: relay, identity: identity, encryption: state.with { $0.encryption }, limit: limit, calmTime: settings.calmTime,
+            core, of: broadcast, to: relay, identity: identity, encryption: state.with { $0.encryption }, limit: limit,
+            calmTime: settings.calmTime,
             viewerFlows: settings.viewerFlows, signaling: signaling,
             moved: { [weak self] in self?.keepServersValid(of: $0, isAnother: true) },
             emit: { [emit, servers] event in
