@@ -21,11 +21,14 @@ import Testing
     }
 
     /// Chromium and Firefox request a key frame after 3 s without a frame.
-    @Test(arguments: [(0.0, true, true), (5, true, true), (0, false, false), (5, true, false)])
+    /// Also if the owner of the sender encrypts frames, and so has to make them.
+    @Test(arguments: [(0.0, true, true), (5, true, true), (0, false, false), (5, true, false)], [false, true])
     func aForeignViewerGetsASkipFrameEachTwoSeconds(
-        percent: Double, hasRTX: Bool, usesTransportFeedback: Bool
+        link: (percent: Double, hasRTX: Bool, usesTransportFeedback: Bool), sealsFrames: Bool
     ) {
+        let (percent, hasRTX, usesTransportFeedback) = link
         var options = SimulatedCall.Options()
+        options.sealsFrames = sealsFrames
         options.hasRTX = hasRTX
         options.usesTransportFeedback = usesTransportFeedback
         let call = SimulatedCall(

@@ -88,6 +88,8 @@ final class SimulatedCall: SimulatedParty {
         var hasReferences = false
         /// RED is negotiated.
         var hasRED = false
+        /// The owner of the sender makes the skip frames; here it does not encrypt them.
+        var sealsFrames = false
     }
 
     init(
@@ -116,12 +118,12 @@ final class SimulatedCall: SimulatedParty {
             .frameReferences: options.hasReferences ? 5 : nil,
         ]
         let epoch = NTPTimestamp(unixSeconds: 1_700_000_000, nanoseconds: 0)
-        sender = MediaSender(
-            SenderParameters(
-                video: video, audio: audio, extensions: extensions, cname: "host", startBitrate: options.startBitrate,
-                maximumBitrate: options.maximumBitrate, usesTransportFeedback: options.usesTransportFeedback,
-                usesREMB: options.usesREMB),
-            seed: seed, ntpEpoch: epoch, now: begin)
+        var parameters = SenderParameters(
+            video: video, audio: audio, extensions: extensions, cname: "host", startBitrate: options.startBitrate,
+            maximumBitrate: options.maximumBitrate, usesTransportFeedback: options.usesTransportFeedback,
+            usesREMB: options.usesREMB)
+        parameters.sealsFrames = options.sealsFrames
+        sender = MediaSender(parameters, seed: seed, ntpEpoch: epoch, now: begin)
         receiver = MediaReceiver(
             ReceiverParameters(
                 video: video, audio: audio, extensions: extensions, cname: "viewer", localSSRC: 0x4444,
@@ -286,7 +288,8 @@ final class SimulatedCall: SimulatedParty {
                     guard keyframeBudget.allows(.recovery, isShared: isShared, now: now) else { continue }
                     if references.canRecover(from: number) { references.wanted = number } else { needsKeyframe = true }
                     if case .still = plan { nextFrame = min(nextFrame, now + .milliseconds(50)) }
-                case .event(.skipFrameDue): break
+                case .event(.skipFrameDue):
+                    sender.takeSkipFrame()?.withUnsafeBytes { sender.handleSkipFrame($0, now: now) }
                 case .event(.estimateChanged(let estimate)): estimates.append((now, estimate))
                 case .wait(let until, _): return senderWake = until
                 }

@@ -51,6 +51,12 @@ struct FrameDecryption {
         steps = opener.stepCount
     }
 
+    /// Frames of the newest keys may come once more.
+    mutating func beginSession() {
+        opener = keys.fresh
+        waitsForKeyframe = true
+    }
+
     mutating func open(video frame: EncodedFrameBytes, isKeyframe: Bool, now: MediaInstant) -> Outcome {
         segments.removeAll(keepingCapacity: true)
         frame.forEachSegment { segments += $0 }

@@ -94,6 +94,8 @@ package final class ReceiveStream {
             limitBitrate: { limit in bound.perform { $0.value?.ask { $0.limitBitrate(limit) } } },
             receivedBytes: { bound.assumeIsolated { $0.value?.connection?.receivedBytes } ?? 0 })
         hasToldTooLong = false
+        // The sender begins with what came since its last key frame.
+        decryption?.beginSession()
         let receiver = MediaReceiver(
             parameters(remote), seed: UInt64.random(in: .min ... .max), ntpEpoch: WallClock.now(),
             forwarded: forwarding?.forwarded?.assumeIsolated { $0 }, now: MonotonicClock.now)

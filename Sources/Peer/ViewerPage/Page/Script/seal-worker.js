@@ -34,7 +34,7 @@ class ReceiverTransform {
             if (this.opened === 1) return this.report();
         } else {
             this.dropped++;
-            if (this.kind === 'video' && result !== 'tooOld') this.wantKeyFrame();
+            if (this.kind === 'video' && result !== 'tooOld' && result !== 'replayed') this.wantKeyFrame();
         }
         this.reportSoon();
     }
