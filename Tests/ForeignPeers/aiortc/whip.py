@@ -1,7 +1,7 @@
 """A WHIP endpoint (RFC 9725) made of aiortc, for one session. It decodes what it gets, and answers PATCH with 405.
 
-Options: --token TOKEN, --folder PATH. The first line on stdout is the endpoint's URL. After the DELETE it prints a report, a
-line of JSON: connected, deleted, frames, keyFrames, size, audio (frames of each track), offer. Files: picture.i420, the last frame.
+Options: --token TOKEN, --folder PATH. The first line on stdout is the endpoint's URL. It prints a line of JSON with `first` after the first
+frame, and one with `many` after 20 frames and 50 of each audio track; after the DELETE a report, a line of JSON: connected, deleted, frames, keyFrames, size, audio (frames of each track), offer. Files: picture.i420, the last frame.
 """
 
 import argparse
@@ -31,6 +31,7 @@ class Session:
         self.peer = RTCPeerConnection()
         self.folder = folder
         self.tasks = []
+        self.has_many = False
         self.peer.on("track", self.on_track)
 
     def on_track(self, track):
@@ -48,12 +49,19 @@ class Session:
             report["connected"] = True
             if track.kind == "audio":
                 report["audio"][index] += 1
+                self.tell_many()
                 continue
             report["frames"] += 1
             report["size"] = [frame.width, frame.height]
             self.last = frame
             if report["frames"] == 1:
                 print(json.dumps({"first": report["size"]}), flush=True)
+            self.tell_many()
+
+    def tell_many(self):
+        if not self.has_many and report["frames"] > 20 and min(report["audio"], default=0) > 50:
+            self.has_many = True
+            print(json.dumps({"many": report["frames"]}), flush=True)
 
     async def answer(self, offer):
         report["offer"] = offer
