@@ -9,6 +9,7 @@ import Testing
 private struct RecordingCipher: SFrameCipher {
     static let used = Mutex<Set<[UInt8]>>([])
     static let repeated = Mutex(0)
+    static let ratcheted = Mutex(0)
 
     private let key: [UInt8]
     private let cipher: GCMFrameCipher
@@ -17,7 +18,8 @@ private struct RecordingCipher: SFrameCipher {
 
     static func extract(salt: [UInt8], _ secret: [UInt8]) -> [UInt8] { GCMFrameCipher.extract(salt: salt, secret) }
     static func expand(_ key: [UInt8], info: [UInt8], count: Int) -> [UInt8] {
-        GCMFrameCipher.expand(key, info: info, count: count)
+        if info == Array("SFrame 1.0 Ratchet".utf8) { ratcheted.withLock { $0 += 1 } }
+        return GCMFrameCipher.expand(key, info: info, count: count)
     }
 
     func seal(
@@ -33,7 +35,7 @@ private struct RecordingCipher: SFrameCipher {
 }
 
 /// With AES-GCM, two frames under one key and nonce give both away.
-@Suite struct NonceTests {
+@Suite(.serialized) struct NonceTests {
     /// Key identifiers go round after 512 steps, a restarted host has another run, and several broadcasts of one host
     /// have identifiers of their own.
     @Test func noKeyIsUsedTwiceWithOneNonce() {
@@ -60,5 +62,20 @@ private struct RecordingCipher: SFrameCipher {
         }
         #expect(RecordingCipher.repeated.withLock { $0 } == 0)
         #expect(RecordingCipher.used.withLock { $0.count } == sealedCount)
+    }
+
+    /// A relay may name any step, as often as it likes.
+    @Test func forgedFramesMakeTheRatchetWorkOnce() {
+        let sealer = FrameSealer<RecordingCipher>(
+            secret: [UInt8](repeating: 4, count: 32), broadcast: "C", run: [UInt8](repeating: 4, count: 16))
+        var opener = FrameOpener<RecordingCipher>(sealer.keys(now: MediaInstant(nanoseconds: 0)))
+        let before = RecordingCipher.ratcheted.withLock { $0 }
+        for step in (0..<512).flatMap({ [$0, 255 - $0 % 256] }) {
+            let id = FrameKeyID(epoch: 0, track: .video0, step: UInt32(step)).value
+            let forged = [1, 0, 0] + SFrameHeader(keyID: id, counter: 0).bytes + [UInt8](repeating: 7, count: 40)
+            let result = forged.withUnsafeBytes { opener.open($0, .video) }
+            #expect(result == .failure(step < 256 ? .forged : .tooOld))
+        }
+        #expect(RecordingCipher.ratcheted.withLock { $0 } - before == 255)
     }
 }

@@ -1,7 +1,7 @@
 /// Decrypts the frames that a `FrameSealer` has made. Nothing that is not authenticated is returned.
 ///
-/// A value without a clock; its owner calls it from one thread. A forged frame costs one attempt, and one derivation of
-/// 255 steps at most for each new step that forged frames name.
+/// A value without a clock; its owner calls it from one thread. A forged frame costs one attempt: each of the 255 steps
+/// that lie ahead is derived once, whatever forged frames name.
 public struct FrameOpener<Cipher: SFrameCipher>: Sendable {
     /// Why a frame cannot be opened.
     public enum Failure: Error, Equatable, Sendable {
@@ -27,17 +27,23 @@ public struct FrameOpener<Cipher: SFrameCipher>: Sendable {
 
         /// The newest is last.
         var steps: [Step]
-        /// A step that no frame was opened with yet.
-        var candidate: Step?
+        /// The base keys after the newest step, as far as they were derived.
+        var ahead: [SFrameRatchet<Cipher>] = []
 
         mutating func add(_ step: Step, keeping count: Int) {
             steps.append(step)
             if steps.count > count { steps.removeFirst() }
-            candidate = nil
+            ahead.removeAll { $0.step <= step.ratchet.step }
         }
 
-        mutating func keepCandidate(_ count: Int) {
-            if let candidate { add(candidate, keeping: count) }
+        /// The base key so many steps after the newest one.
+        mutating func ratchet(ahead distance: Int) -> SFrameRatchet<Cipher>? {
+            guard var last = ahead.last ?? steps.last?.ratchet else { return nil }
+            while ahead.count < distance {
+                last.advance()
+                ahead.append(last)
+            }
+            return ahead[distance - 1]
         }
 
         mutating func forgetCounters() {
@@ -112,7 +118,7 @@ public struct FrameOpener<Cipher: SFrameCipher>: Sendable {
             authenticating: data, to: &opened)
         guard isValid else { return .failure(.forged) }
         if isNew {
-            chains[index]?.keepCandidate(Self.keptSteps)
+            chains[index]?.add(step, keeping: Self.keptSteps)
             stepCount += 1
         }
         if !isPeek { chains[index]?.note(header.counter, of: step.ratchet.step) }
@@ -129,12 +135,7 @@ public struct FrameOpener<Cipher: SFrameCipher>: Sendable {
             let known = chains[index]?.steps.first { newest.ratchet.step &- $0.ratchet.step == back }
             return known.map { ($0, false) }
         }
-        if let candidate = chains[index]?.candidate, candidate.key.keyID == id.value { return (candidate, true) }
-        var ratchet = newest.ratchet
-        for _ in 0..<ahead { ratchet.advance() }
-        let step = Self.step(ratchet, id)
-        chains[index]?.candidate = step
-        return (step, true)
+        return chains[index]?.ratchet(ahead: Int(ahead)).map { (Self.step($0, id), true) }
     }
 
     private static func step(_ ratchet: SFrameRatchet<Cipher>, _ id: FrameKeyID) -> Chain.Step {

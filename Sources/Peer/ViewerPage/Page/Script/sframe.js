@@ -109,8 +109,8 @@ export class TrackKeys {
         this.newest = -1;
         // By their steps.
         this.kept = new Map();
-        // The last one that the ratchet has made, and that work.
-        this.derived = null;
+        // The base keys after the newest step, as far as the ratchet has made them, so forged frames make it work once.
+        this.ahead = new Map();
         this.work = Promise.resolve();
     }
 
@@ -134,16 +134,16 @@ export class TrackKeys {
         this.newest = Math.max(this.newest, key.step);
         if (!this.kept.has(key.step)) this.kept.set(key.step, key);
         for (const step of this.kept.keys()) if (step <= this.newest - keptSteps) this.kept.delete(step);
+        for (const step of this.ahead.keys()) if (step <= this.newest) this.ahead.delete(step);
     }
 
     async derive(step) {
-        if (this.derived && this.derived.step === step) return this.derived;
-        let from = this.kept.get(this.newest);
-        if (this.derived && this.derived.step > from.step && this.derived.step < step) from = this.derived;
-        let { baseKey } = from;
-        for (let i = from.step; i < step; i++) baseKey = await nextBaseKey(baseKey);
-        this.derived = await this.make(step, baseKey);
-        return this.derived;
+        let { baseKey } = this.kept.get(this.newest);
+        for (let next = this.newest + 1; next <= step; next++) {
+            if (!this.ahead.has(next)) this.ahead.set(next, await nextBaseKey(baseKey));
+            baseKey = this.ahead.get(next);
+        }
+        return this.make(step, baseKey);
     }
 
     async make(step, baseKey) {
