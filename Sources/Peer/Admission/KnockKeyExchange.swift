@@ -111,6 +111,12 @@ package struct KeyWrap: Sendable {
         return sealed?.combined.map { Array($0) }
     }
 
+    /// Encrypts into base64url.
+    package func text(_ bytes: [UInt8]) -> String? { seal(bytes).map { Base64URL.encode($0) } }
+
+    /// Nil if the other side has not encrypted that, or there is nothing.
+    package func open(text: String?) -> [UInt8]? { text.flatMap { Base64URL.decode($0) }.flatMap(open) }
+
     /// Nil if the other side has not encrypted that.
     package func open(_ bytes: [UInt8]) -> [UInt8]? {
         guard let box = try? AES.GCM.SealedBox(combined: bytes),

@@ -23,7 +23,9 @@ extension ViewerPeer {
         // What the viewer does not want, it does not wait for.
         if info.layer <= frames.layerFilter.maximumLayer { noteHold(info, isTaken: isAdmitted) }
         guard isAdmitted else { return }
-        withSealed(video: frame, info.encoding, isKeyframe: info.isKeyframe, now: now) {
+        withSealed(frame) {
+            $0.seal(video: frame, of: info.encoding, isKeyframe: info.isKeyframe, now: now)
+        } send: {
             sender.handleFrame($0, info, now: now)
         }
         connection.pump()
@@ -31,21 +33,22 @@ extension ViewerPeer {
 
     /// Repeats the last frame for viewers of a relay, on a still screen.
     func sendSkipFrame(now: MediaInstant) {
-        sender.takeSkipFrame()?.withUnsafeBytes {
-            withSealed(video: $0, frames.encodingSelector.encoding, isKeyframe: false, now: now) {
+        let encoding = frames.encodingSelector.encoding
+        sender.takeSkipFrame()?.withUnsafeBytes { frame in
+            withSealed(frame) {
+                $0.seal(video: frame, of: encoding, isKeyframe: false, now: now)
+            } send: {
                 sender.handleSkipFrame($0, now: now)
             }
         }
     }
 
-    /// Passes on a frame as this peer gets it.
+    /// Passes on a frame or an audio packet as this peer gets it.
     private func withSealed(
-        video frame: UnsafeRawBufferPointer, _ encoding: EncodingID, isKeyframe: Bool, now: MediaInstant,
-        _ send: (UnsafeRawBufferPointer) -> Void
+        _ bytes: UnsafeRawBufferPointer, seal: (BroadcastEncryption) -> [UInt8]?, send: (UnsafeRawBufferPointer) -> Void
     ) {
-        guard isSealed else { return send(frame) }
-        let sealed = broadcast?.encryption?.seal(video: frame, of: encoding, isKeyframe: isKeyframe, now: now)
-        sealed?.withUnsafeBytes(send)
+        guard isSealed else { return send(bytes) }
+        broadcast?.encryption.flatMap(seal)?.withUnsafeBytes(send)
     }
 
     /// Takes what the forwarded media has got, and sends it as long as nothing else is to be sent before it. Several
@@ -73,13 +76,10 @@ extension ViewerPeer {
 
     func sendAudio(_ packet: UnsafeRawBufferPointer, track: Int, captured: MediaInstant, now: MediaInstant) {
         guard isReceiving else { return }
-        if isSealed {
-            let sealed = broadcast.flatMap {
-                $0.encryption?.seal(audio: packet, of: $0.settings.audio[track].kind, now: now)
-            }
-            sealed?.withUnsafeBytes { sender.handleAudio($0, track: track, captured: captured, now: now) }
-        } else {
-            sender.handleAudio(packet, track: track, captured: captured, now: now)
+        withSealed(packet) { encryption in
+            broadcast.flatMap { encryption.seal(audio: packet, of: $0.settings.audio[track].kind, now: now) }
+        } send: {
+            sender.handleAudio($0, track: track, captured: captured, now: now)
         }
         connection.pump()
     }

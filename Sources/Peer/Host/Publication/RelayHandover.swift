@@ -165,7 +165,7 @@ final class RelayHandover: BroadcastDelegate, Sendable {
         guard let identity = viewer.identity, var redirect = signer.redirect(of: viewer, to: link, now: .now)
         else { return nil }
         // Those of its admission may be too old by now.
-        if let encryption { redirect.keys = viewer.keyWrap?.seal(encryption.keys).map { Base64URL.encode($0) } }
+        if let encryption { redirect.keys = viewer.keyWrap?.text(encryption.keys) }
         signaling.knocks.noteRedirect(
             of: identity, records: viewer.records, isAdmittedByRule: viewer.isAdmittedByRule)
         return redirect

@@ -163,7 +163,7 @@ extension SignalingClient {
     /// Decrypts the keys that came with the admission.
     private func takeKeys(_ text: String?) throws(SignalingError) {
         guard let encryption, encryption.isSealed else { return }
-        guard let keys = text.flatMap({ Base64URL.decode($0) }).flatMap({ encryption.wrap.open($0) }) else {
+        guard let keys = encryption.wrap.open(text: text) else {
             throw SignalingError(
                 .hostNotProven, "the keys of the broadcast are not from the host: somebody may be in between")
         }

@@ -269,7 +269,7 @@ extension BroadcastRoutes {
         guard configuration.encryption?.isSealed == true, let wrap = viewer?.keyWrap,
             let keys = await broadcast.delegate.frameKeys()
         else { return nil }
-        return wrap.seal(keys).map { Base64URL.encode($0) }
+        return wrap.text(keys)
     }
 
     private func pass(_ text: String?, of viewer: ViewerIdentity) -> AdmissionPassKind? {

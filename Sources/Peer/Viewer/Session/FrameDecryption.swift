@@ -54,6 +54,7 @@ struct FrameDecryption {
     /// Frames of the newest keys may come once more.
     mutating func beginSession() {
         opener = keys.fresh
+        steps = opener.stepCount
         waitsForKeyframe = true
     }
 

@@ -21,8 +21,7 @@ extension ViewerSession {
                 from: settings.link, viewer: settings.identity.fingerprint, knock: knock, after: last, now: .now)
         else { return nil }
         // Those that cannot be read are not the host's. What the viewer has may do.
-        let keys = redirect.keys.flatMap { Base64URL.decode($0) }.flatMap { encryption.wrap.open($0) }
-        try? noteKeys(keys, of: encryption)
+        try? noteKeys(encryption.wrap.open(text: redirect.keys), of: encryption)
         return State.Redirect(link: destination, age: redirect.age)
     }
 

@@ -1,7 +1,7 @@
 // Proofs of the link's secret, the signature of a knock, and the four words that host and viewer compare (Docs/internals/protocol.md).
 // `fingerprint` is the SHA-256 of this browser's certificate.
 
-import { concatenate, utf8 } from './bytes.js';
+import { concatenate, sha256, utf8 } from './bytes.js';
 
 // HMAC-SHA-256 with a key that HKDF derives from the link's secret for the purpose `info`.
 export async function makeProof(link, info, ...message) {
@@ -26,7 +26,7 @@ export function signKnock(link, privateKey, fingerprint, nonce) {
 export function signTranscript(privateKey, transcript) { return sign(privateKey, utf8('share v2 knock viewer'), transcript); }
 
 async function wordsOf(wordList, ...parts) {
-    const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', concatenate(...parts)));
+    const digest = await sha256(concatenate(...parts));
     return [0, 1, 2, 3].map(i => wordList[(digest[2 * i] << 8 | digest[2 * i + 1]) % 256]).join(' ');
 }
 

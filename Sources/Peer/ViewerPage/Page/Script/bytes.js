@@ -1,4 +1,4 @@
-// Bytes: base64url without padding (RFC 4648 section 5), UTF-8, concatenation, comparison.
+// Bytes: base64url without padding (RFC 4648 section 5), UTF-8, concatenation, comparison, SHA-256.
 
 const encoder = new TextEncoder();
 
@@ -22,6 +22,8 @@ export function concatenate(...parts) {
     }
     return all;
 }
+
+export async function sha256(bytes) { return new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)); }
 
 // Takes the same time wherever the bytes differ.
 export function equalBytes(a, b) {

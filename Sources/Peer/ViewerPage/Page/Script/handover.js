@@ -1,7 +1,7 @@
 // The host's order to watch at its relay, and the way there and back. The former connection plays until the next one has a frame. Both
 // places have this page's origin, so the viewer's identity is the same.
 
-import { concatenate, decodeBase64URL, encodeBase64URL, equalBytes, utf8 } from './bytes.js';
+import { concatenate, decodeBase64URL, encodeBase64URL, utf8 } from './bytes.js';
 import { isSignedBy } from './certificate.js';
 import { delay } from './delay.js';
 import { openKeys } from './key-agreement.js';
@@ -29,12 +29,11 @@ function isCurrent(age, { at, followed }) {
 export async function redirectedLink({ link: text, age, certificate, signature }, link, fingerprint, knock) {
     try {
         if (!isCurrent(age, knock)) return null;
-        const der = decodeBase64URL(certificate);
-        if (!equalBytes(new Uint8Array(await crypto.subtle.digest('SHA-256', der)), link.hostFingerprint)) return null;
         const message = concatenate(
             utf8('share v1 redirect'), utf8(link.id), link.hostFingerprint, fingerprint, decodeBase64URL(knock.nonce), utf8(`${age} ${text}`));
         const url = new URL(text);
-        return await isSignedBy(der, decodeBase64URL(signature), message) ? parseLink(url.pathname, url.hash) : null;
+        const isSigned = await isSignedBy(decodeBase64URL(certificate), link.hostFingerprint, decodeBase64URL(signature), message);
+        return isSigned ? parseLink(url.pathname, url.hash) : null;
     } catch { return null; }
 }
 

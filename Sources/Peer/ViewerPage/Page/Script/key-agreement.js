@@ -1,13 +1,11 @@
 // A knock, version 2: both sides agree on a key before the four words, in which the host hands over the keys of its sealed media
 // (Docs/internals/protocol.md). `V` and `H` are the fingerprints of the viewer's and of the host's certificate.
 
-import { concatenate, decodeBase64URL, encodeBase64URL, equalBytes, utf8 } from './bytes.js';
+import { concatenate, decodeBase64URL, encodeBase64URL, equalBytes, sha256, utf8 } from './bytes.js';
 import { isSignedBy } from './certificate.js';
 
 const algorithm = { name: 'ECDH', namedCurve: 'P-256' };
 const entryLength = 37;
-
-async function sha256(bytes) { return new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)); }
 
 function field(text, length) {
     const bytes = decodeBase64URL(text);
@@ -34,14 +32,14 @@ export class KeyAgreement {
     async accept(seal, link, fingerprint, hostNonce) {
         try {
             const { key, run, sealed, certificate, signature } = seal;
-            const der = decodeBase64URL(certificate);
-            if (typeof sealed !== 'boolean' || !equalBytes(await sha256(der), link.hostFingerprint)) return false;
+            if (typeof sealed !== 'boolean') return false;
             [this.hostKey, this.run, this.isSealed] = [field(key, 65), field(run, 16), sealed];
             const agreed = [
                 utf8(link.id), link.hostFingerprint, fingerprint, this.commitment, this.hostKey, hostNonce, this.run,
                 Uint8Array.of(sealed ? 1 : 0),
             ];
-            if (!await isSignedBy(der, field(signature, 64), concatenate(utf8('share v2 knock host'), ...agreed))) return false;
+            const message = concatenate(utf8('share v2 knock host'), ...agreed);
+            if (!await isSignedBy(decodeBase64URL(certificate), link.hostFingerprint, field(signature, 64), message)) return false;
             this.transcript = await sha256(concatenate(utf8('share v2 knock'), ...agreed, this.key, this.nonce));
             return true;
         } catch { return false; }
