@@ -26,15 +26,21 @@ import Testing
         private(set) var events: [BroadcastEvent] = []
         private(set) var calls = 0
         private(set) var returns: [Int] = []
+        /// Whether viewers are let in, if the relay alone sends.
+        private(set) var admissions: [Bool] = []
+        private let retryInterval: MediaDuration
         private(set) var violations: [String] = []
         var flows: [SharedBottleneckDetector.Flow] = []
 
-        init(limit: Int, seed: UInt64 = 1) {
+        init(limit: Int, isRelayOnly: Bool = false, seed: UInt64 = 1) {
             random = SeededGenerator(seed: seed)
+            retryInterval =
+                isRelayOnly ? RelayHandoverState.soleRetryInterval : RelayHandoverState.retryInterval
             state = RelayHandoverState(
                 relay: RelayHandoverStateTests.relay, name: "relay",
-                policy: HandoverPolicy(limit: limit, calmTime: .seconds(60)))
+                policy: HandoverPolicy(limit: limit, isRelayOnly: isRelayOnly, calmTime: .seconds(60)))
             handle(.start)
+            handle(.tunnelOpened)
         }
 
         mutating func handle(_ input: RelayHandoverState.Input) {
@@ -58,7 +64,7 @@ import Testing
                 switch action {
                 case .publish(let number):
                     if running != nil { violations.append("two publications") }
-                    if let ended, now - ended < RelayHandoverState.retryInterval { violations.append("too early") }
+                    if let ended, now - ended < retryInterval { violations.append("too early") }
                     running = number
                 case .close(let reason): closed.append(reason.sentence)
                 case .look(let purpose): handle(.seen(snapshot, for: purpose))
@@ -66,6 +72,7 @@ import Testing
                 case .returnViewers(let number): returns.append(number)
                 case .redirect(let session, _, _): redirected.append(session)
                 case .callBack: calls += 1
+                case .admit(let isOpen): admissions.append(isOpen)
                 case .report(let event): events.append(event)
                 case .moveHome, .tellAudience, .clearAudience: break
                 }
@@ -193,6 +200,33 @@ import Testing
         #expect(stage.running == 2 && stage.violations.isEmpty)
     }
 
+    /// `--route relay`: nobody has to come first, nobody comes back, and newcomers wait while the relay does not send.
+    @Test func aRelayThatSendsAloneIsPublishedToFromTheStartOn() {
+        var stage = Stage(limit: 0, isRelayOnly: true)
+        #expect(stage.running == 1 && stage.admissions.isEmpty && stage.state.commonLink == nil)
+        stage.handle(.published(Self.link()))
+        #expect(stage.admissions == [true] && stage.state.commonLink == Self.link() && stage.events.count == 1)
+        // It moves with its relay, and nobody is called back when few are left.
+        stage.handle(.published(Self.link(444)))
+        stage.handle(.relayViewers(3))
+        stage.handle(.relayViewers(0))
+        stage.wait(.seconds(300))
+        #expect(stage.admissions == [true] && stage.state.commonLink == Self.link(444) && stage.returns.isEmpty)
+        stage.endPublication()
+        #expect(stage.admissions == [true, false] && stage.state.commonLink == nil && stage.calls == 0)
+        var times: [MediaDuration] = []
+        for _ in 0..<6 {
+            let end = stage.now
+            while stage.running == nil { stage.wait(.milliseconds(100)) }
+            times.append(stage.now - end)
+            stage.endPublication()
+        }
+        #expect(times == [2, 2, 4, 8, 16, 32].map { .seconds($0) })
+        while stage.running == nil { stage.wait(.milliseconds(100)) }
+        stage.handle(.published(Self.link()))
+        #expect(stage.admissions.last == true && stage.violations.isEmpty)
+    }
+
     @Test func aViewerThatNoMediaReachesIsSentThereAlone() {
         var stage = Stage(limit: 5)
         let (near, far) = (stage.join(), stage.join(isConnected: false))
@@ -245,7 +279,8 @@ import Testing
     @Test(arguments: 0..<20) func whateverHappensOnePublicationRunsAtATime(_ group: UInt64) {
         for seed in group * 20..<(group + 1) * 20 {
             var random = SeededGenerator(seed: seed &+ 100)
-            var stage = Stage(limit: Int.random(in: 0...4, using: &random), seed: seed)
+            var stage = Stage(
+                limit: Int.random(in: 0...4, using: &random), isRelayOnly: seed % 4 == 0, seed: seed)
             for _ in 0..<300 {
                 stage.wait(.milliseconds(Int.random(in: 1...4_000, using: &random)))
                 switch Int.random(in: 0..<14, using: &random) {

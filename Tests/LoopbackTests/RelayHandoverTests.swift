@@ -33,7 +33,8 @@ struct RelayHandoverTests {
         let link: Link
 
         init(
-            directViewers: Int, calmTime: MediaDuration = HandoverPolicy.calmTime, audio: [AudioInput] = [],
+            directViewers: Int, isRelayOnly: Bool = false, calmTime: MediaDuration = HandoverPolicy.calmTime,
+            audio: [AudioInput] = [],
             viewerFlows: (@Sendable (Broadcast) -> [SharedBottleneckDetector.Flow])? = nil
         ) async throws {
             let description = try ServiceDescription(
@@ -55,6 +56,7 @@ struct RelayHandoverTests {
                 maximumBitrate: .kilobits(4_000), contentHint: nil)
             configuration.tunnel = paired
             configuration.handover.directViewers = directViewers
+            configuration.handover.isRelayOnly = isRelayOnly
             configuration.handover.calmTime = calmTime
             if let viewerFlows { configuration.handover.viewerFlows = viewerFlows }
             host = try HostSession(
@@ -169,15 +171,84 @@ struct RelayHandoverTests {
             events.compactMap { if case .viewerJoined(let who, _) = $0 { who.name } else { nil } }
         }
         #expect(joined == ["Ann"])
-        // The relay's own link admits nobody whom the host has not admitted.
-        let three = try Watching(try await stage.publishedLink(), name: "Eve")
-        #expect(await three.end.value.code == .refused)
-        #expect(stage.asked.with { $0 } == ["Ann", "Bob", "Eve"])
+        // The relay's own link admits nobody whom the host has not admitted: nobody else has the keys.
+        let three = try Watching(try await stage.publishedLink(), name: "Zoe")
+        let reason = await three.end.value
+        #expect(reason.code == .refused && reason.sentence.contains("ask for the host's own link"), "\(reason)")
+        #expect(stage.asked.with { $0 } == ["Ann", "Bob"])
         two.session.leave()
         #expect(await two.end.value.code == .stopped)
         one.session.leave()
         #expect(await one.end.value.code == .stopped)
         await stage.stop()
+    }
+
+    /// `--route relay`: the broadcast is at the relay before anybody comes, and the host sends to the relay alone.
+    @Test func theRelayAloneSendsAndTheHostAdmits() async throws {
+        let stage = try await Stage(directViewers: 0, isRelayOnly: true)
+        #expect(await stage.isRouted(overRelay: true))
+        let viewers = try ["Ann", "Bob"].map { try Watching(stage.link, name: $0) }
+        for viewer in viewers { #expect(await viewer.seesMore()) }
+        let refused = try Watching(stage.link, name: "Eve")
+        #expect(await refused.end.value.code == .refused)
+        #expect(stage.asked.with { Set($0) } == ["Ann", "Bob", "Eve"])
+        #expect(await stage.host.viewers().map(\.description.kind) == ["service"])
+        #expect(await stage.host.statistics()?.destination?.isEncrypted == true)
+        for viewer in viewers {
+            let isTold = viewer.events.with { events in
+                events.contains { if case .notice(.viewing(.redirected(_, true))) = $0 { true } else { false } }
+            }
+            #expect(isTold)
+        }
+        await stage.stop()
+        for viewer in viewers { #expect(await viewer.end.value.code == .hostEnded) }
+    }
+
+    /// The publication ends: newcomers wait, viewers come back for the way to the next one, and nobody is asked again.
+    @Test func theRelayAloneSendsAgainAfterAPublicationHasEnded() async throws {
+        let stage = try await Stage(directViewers: 0, isRelayOnly: true)
+        let ann = try Watching(stage.link, name: "Ann")
+        #expect(await ann.seesMore())
+        let service = try #require(await stage.host.viewers().first)
+        await stage.host.core.ifRunning { $0.close(service.id) }
+        let bob = try Watching(stage.link, name: "Bob")
+        #expect(await ann.isConnected(times: 2), "\(ann.events.with { $0 }), host: \(stage.hostEvents.with { $0 })")
+        for viewer in [ann, bob] { #expect(await viewer.seesMore()) }
+        #expect(stage.asked.with { $0 } == ["Ann", "Bob"])
+        #expect(await stage.host.viewers().map(\.description.kind) == ["service"])
+        // This host does not send to viewers meanwhile.
+        #expect(
+            stage.hostEvents.with { !$0.contains { if case .routeChanged(false, _, _) = $0 { true } else { false } } })
+        await stage.stop()
+        for viewer in [ann, bob] { #expect(await viewer.end.value.code == .hostEnded) }
+    }
+
+    /// What a viewer might do that does not follow the order: a host whose relay alone sends answers no offer.
+    @Test func aHostWhoseRelayAloneSendsAnswersNoOffer() async throws {
+        let stage = try await Stage(directViewers: 0, isRelayOnly: true)
+        let viewer = Viewer(
+            knock: nil, name: "Ann", kind: "share", address: "192.0.2.1", fingerprint: stage.identity.fingerprint)
+        do throws(OfferRefusal) {
+            _ = try await stage.host.signaling.openSession(offer: "", viewer: viewer)
+            Issue.record("the host has answered")
+        } catch {
+            guard case .elsewhere = error.code else { throw error }
+        }
+        await stage.stop()
+    }
+
+    @Test func viewersWaitAtTheGateUntilItOpensOrTheirTimeIsOver() async throws {
+        let gate = AdmissionGate()
+        #expect(await !gate.pass(within: .milliseconds(1)))
+        let waiting = (0..<3).map { _ in Task { await gate.pass(within: .seconds(60)) } }
+        let withdrawn = Task { await gate.pass(within: .seconds(60)) }
+        withdrawn.cancel()
+        #expect(await !withdrawn.value)
+        gate.set(isOpen: true)
+        for task in waiting { #expect(await task.value) }
+        #expect(await gate.pass(within: .zero))
+        gate.set(isOpen: false)
+        #expect(await !gate.pass(within: .zero))
     }
 
     /// They have one address, of which the relay asks about two at once.
@@ -263,7 +334,10 @@ struct RelayHandoverTests {
         #expect(await viewer.seesMore())
         let heard = viewer.seen.state.samples
         #expect(await viewer.seen.wait { $0.samples > heard + 48_000 })
-        let relay = try Watching(try await stage.publishedLink(), name: "Relay")
+        let identity = try Identity.ephemeral()
+        stage.host.signaling.knocks.noteRedirect(
+            of: try #require(ViewerIdentity(fingerprint: identity.fingerprint)), records: false)
+        let relay = try Watching(try await stage.publishedLink(), name: "Relay", identity: identity)
         #expect(await relay.isConnected(times: 1))
         #expect(await viewer.seesMore(60))
         #expect(relay.seen.state.counters.isEmpty)

@@ -245,6 +245,50 @@ import Testing
         #expect(session.listening == [session.present] && session.violations.isEmpty)
     }
 
+    /// A session whose host has admitted it and sent it to the only server that sends.
+    private func sentElsewhere() -> Session {
+        var session = Session()
+        session.handle(.start)
+        session.connect(redirect: .init(link: relay, age: 0, isOnly: true))
+        return session
+    }
+
+    /// The host sends nothing: there is no session with it, and the only server is tried as after an order.
+    @Test func theOnlyServerThatSendsIsTriedFiveTimes() {
+        var session = sentElsewhere()
+        var attempts = 0
+        while openLink(session) == relay {
+            attempts += 1
+            session.answer({ if case .open = $0 { true } else { false } }, .failed(TestFailure(.lost)))
+            session.answer({ if case .withdraw = $0 { true } else { false } }, .withdrawn(true))
+            session.wait(.seconds(8))
+        }
+        #expect(attempts == 5 && finishReason(session)?.0.kind == .lost)
+        session.finish()
+        #expect(session.end?.kind == .lost && session.listening.isEmpty && session.violations.isEmpty)
+    }
+
+    /// It comes back to the host for the way there, three times in a row.
+    @Test(arguments: [false, true]) func aViewerGoesBackToTheOnlyServerThatSends(stays: Bool) {
+        var session = sentElsewhere()
+        var returns = 0
+        while openLink(session) == relay, returns < 6 {
+            session.connect()
+            session.handle(.firstFrame(session.connections.keys.max()!))
+            #expect(session.connections.count == 1)
+            if stays { session.wait(.seconds(61)) }
+            session.handle(.ended(session.present, TestFailure(.lost)))
+            session.finish()
+            #expect(openLink(session) == Session.home)
+            returns += 1
+            session.connect(redirect: .init(link: relay, age: 0, isOnly: true))
+        }
+        #expect(returns == (stays ? 6 : 3) && session.violations.isEmpty)
+        guard !stays else { return }
+        session.finish()
+        #expect(session.end?.kind == .lost)
+    }
+
     @Test func aFrameThatComesWithTheEndOfTheFormerConnectionCounts() {
         var session = live()
         session.handle(.told(session.present, .redirect(.init(link: relay, age: 5))))

@@ -54,10 +54,14 @@ extension ViewerSessionState {
         guard let link = present?.link else { return [] }
         self.pass = pass
         let actions: [Action] = [.tell(.accepted), .noteNamer(link)]
-        guard let redirect, returns == 0, isWanted(redirect) else { return actions + request(.connect, .connecting) }
+        guard let redirect, redirect.isOnly || returns == 0 else { return actions + request(.connect, .connecting) }
+        guard isWanted(redirect) else {
+            return actions
+                + (redirect.isOnly ? conclude(formerEnd ?? Failure(.noFrame)) : request(.connect, .connecting))
+        }
         present?.followed = redirect.age
-        present?.stage = .redirecting
-        return actions + redirectViewer(to: redirect.link, limit: 1, now)
+        present?.stage = .redirecting(isOnly: redirect.isOnly)
+        return actions + redirectViewer(to: redirect.link, limit: redirect.isOnly ? Redirection.attempts : 1, now)
     }
 
     // MARK: Busy servers
@@ -155,6 +159,7 @@ extension ViewerSessionState {
             return []
         }
         guard link != home, reason.kind != .removed, reason.kind != .stopped else { return end(reason) }
+        if let since = present?.onlySince, now - since >= Redirection.stayTime { returns = 0 }
         returns += 1
         (pass, relays, formerEnd) = (nil, AlternateRelays(), reason)
         let isEnd = reason.kind == .hostEnded || reason.kind == .mediaClosed

@@ -78,7 +78,7 @@ extension ViewerSessionState {
     mutating func failRedirection(_ reason: Failure) -> [Action] {
         guard let connection = redirection?.connection else {
             redirection = nil
-            return goOnAfterRedirection()
+            return goOnAfterRedirection(reason)
         }
         switch connection.stage {
         // It is given up when it is open. If it is being given up already, the newest reason counts.
@@ -103,24 +103,27 @@ extension ViewerSessionState {
         self.redirection = nil
         let target = redirection.target == home ? nil : redirection.target
         let report: [Action] = reason.kind == .stopped ? [] : [.tell(.redirectFailed(to: target, reason))]
-        return report + goOnAfterRedirection()
+        return report + goOnAfterRedirection(reason)
     }
 
     private var isPresentOver: Bool { if case .ending = present?.stage { true } else { false } }
 
     /// The present connection goes on, or its end does, that has waited for the attempt.
-    private mutating func goOnAfterRedirection() -> [Action] {
+    /// - Parameter reason: why the attempt failed.
+    private mutating func goOnAfterRedirection(_ reason: Failure) -> [Action] {
         switch present?.stage {
         case .ending(let reason): finishPresent(reason)
-        case .redirecting: request(.connect, .connecting)
+        case .redirecting(isOnly: true): conclude(reason)
+        case .redirecting(isOnly: false): request(.connect, .connecting)
         default: []
         }
     }
 
     /// The sink has the media of the other server: its connection is the present one from now on.
-    mutating func takeOver() -> [Action] {
+    mutating func takeOver(_ now: MediaInstant) -> [Action] {
         guard let redirection, var next = redirection.connection, let former = present else { return [] }
         (next.stage, next.request) = (.open, nil)
+        if case .redirecting(isOnly: true) = former.stage { next.onlySince = now }
         (present, self.redirection, pass) = (next, nil, redirection.pass)
         (relays, formerEnd) = (AlternateRelays(), nil)
         let isHome = next.link == home

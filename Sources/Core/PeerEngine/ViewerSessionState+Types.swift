@@ -81,8 +81,12 @@ extension ViewerSessionState {
         public var link: Link
         /// The milliseconds between the knock and the order.
         public var age: Int
+        /// The host itself sends to no viewer.
+        public var isOnly: Bool
 
-        public init(link: Link, age: Int) { (self.link, self.age) = (link, age) }
+        public init(link: Link, age: Int, isOnly: Bool = false) {
+            (self.link, self.age, self.isOnly) = (link, age, isOnly)
+        }
     }
 
     /// An event that a host or relay sends on its event stream.
@@ -128,7 +132,8 @@ extension ViewerSessionState {
             case knockPause(until: MediaInstant)
             case waiting
             /// It waits for the attempt at the server that the admission has named.
-            case redirecting
+            /// - Parameter isOnly: the host sends nothing if that fails.
+            case redirecting(isOnly: Bool)
             case connecting
             case offerPause(until: MediaInstant)
             case open
@@ -151,6 +156,8 @@ extension ViewerSessionState {
         var refusedOffers = 0
         var followed: Int?
         var hasToldBusy = false
+        /// When media came first; nil unless this is the only server that sends.
+        var onlySince: MediaInstant?
 
         mutating func begin(_ stage: Stage, request: Int?) {
             self.stage = stage
@@ -187,6 +194,8 @@ extension ViewerSessionState {
         static var timeLimit: MediaDuration { .seconds(10) }
         /// A viewer that has come back so often stays.
         static var returnLimit: Int { 3 }
+        /// Returns are counted anew after so long at the only server that sends.
+        static var stayTime: MediaDuration { .seconds(60) }
 
         let target: Link
         let limit: Int

@@ -100,7 +100,7 @@ public struct ViewerSessionState<Failure: ViewerSessionFailure, Event: Sendable>
             return follow(word, now, using: &generator)
         case .media(let source, let change, let event): return media(source, change, event, now)
         case .firstFrame(let number):
-            return redirection?.connection?.number == number ? takeOver() : []
+            return redirection?.connection?.number == number ? takeOver(now) : []
         case .ended(let number, let reason):
             if present?.number == number { return endPresent(reason, now) }
             return redirection?.connection?.number == number ? failRedirection(reason) : []

@@ -59,6 +59,13 @@ public enum KnockDecision: Sendable, Equatable {
     case busy(String)
     /// There is no person to answer.
     case unanswered
+
+    package var isAdmission: Bool {
+        switch self {
+        case .accepted, .acceptedByRule, .remembered: true
+        case .refused, .busy, .unanswered: false
+        }
+    }
 }
 
 public enum KnockWithdrawal: Sendable, Equatable {

@@ -44,6 +44,8 @@ public struct OfferRefusal: Error, Sendable {
         case ended
         /// There are too many viewers, or the answer takes too long: 503 with Retry-After.
         case busy
+        /// The host sends to no viewer itself: 403.
+        case elsewhere
         /// There is no such session: 404.
         case unknownSession
     }

@@ -22,6 +22,9 @@ public struct SignedRedirect: Codable, Sendable, Equatable {
     /// base64url of what a ``KeyWrap`` has encrypted for the viewer: the keys of the broadcast's frames as of now. It is
     /// not signed, as the viewer reads what its host has encrypted alone.
     package var keys: String?
+    /// The host itself sends to no viewer. It is not signed: a server in between that changes it can keep the viewer out
+    /// without that, too.
+    package var only: Bool?
 
     /// The most characters that a link may have.
     private static let lengthLimit = 512

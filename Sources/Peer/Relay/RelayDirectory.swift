@@ -70,7 +70,8 @@ final class RelayDirectory: Sendable {
                 else { return (.wrongLink, nil) }
                 // The host may know this relay by another name.
                 (session, link, codec, route) = (
-                    tunnelled, given.at(host: linkHost, port: self.session.port), nil, .direct
+                    tunnelled, given.at(host: linkHost, port: self.session.port), nil,
+                    listing.isRelayOnly ? .relay : .direct
                 )
             } else if let served, self.session.has(served.session) {
                 (session, link, codec, route) = (served.session, served.link, served.codec, .relay)
@@ -81,9 +82,9 @@ final class RelayDirectory: Sendable {
             let application = state.shown[session] ?? application
             let entry = DirectoryEntry(
                 link, title: listing.title, application: application, region: directory.region,
-                viewers: route == .direct ? listing.viewers : known?.viewers ?? 0,
+                viewers: state.tunnels[session] == nil ? known?.viewers ?? 0 : listing.viewers,
                 since: known?.since ?? Int(Date().timeIntervalSince1970), codec: codec?.rawValue,
-                route: route)
+                route: route, isEncrypted: state.tunnels[session] != nil && listing.isEncrypted)
             let icon = application.icon
             guard directory.with({ $0.put(.init(entry, icon: icon)) }) else { return (.full, nil) }
             let isNew = state.listed.updateValue(link.id, forKey: session) == nil

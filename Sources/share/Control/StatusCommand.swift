@@ -59,6 +59,7 @@ extension BroadcastStatus {
             "elapsedSeconds": .integer(elapsedSeconds),
             "viewers": .integer(viewers), "connected": .integer(connected),
             "destination": destination.map { .string($0.name) } ?? .null,
+            "encrypted": destination.map { .boolean($0.isEncrypted == true) } ?? .null,
             "likes": destination?.likes.map { .integer($0) } ?? .null,
             "comment": destination?.comment.map { .object(["name": .string($0.name), "text": .string($0.text)]) }
                 ?? .null,

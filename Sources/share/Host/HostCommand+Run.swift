@@ -53,9 +53,7 @@ extension HostCommand {
                 remedy: "Choose who may join: --accept known or --accept any.", status: .usage)
         }
         FileDescriptors.raiseLimit()
-        // A broadcast to a service has no link.
-        let hasLink = preferredExtension == nil && (relay == nil || route != .relay)
-        let output = DataOutput(isJSON: json, beginsWithLink: hasLink)
+        let output = DataOutput(isJSON: json, beginsWithLink: hasOwnLink)
         let ending = Monitor<EndReason?>(nil)
         Signals.handle { name in
             ending.change { $0 = $0 ?? EndReason(.stopped, "ended by \(name)") }
@@ -69,7 +67,7 @@ extension HostCommand {
         let configuration = makeConfiguration(try ListenAddress(listen), try serverOptions.servers())
         let identity = try makeIdentity()
         // Nothing is captured before the user has agreed.
-        if let relay, route != .relay {
+        if let relay, hasOwnLink {
             try broadcastToViewers(overRelay: Self.relay(at: relay), configuration, identity, run)
         } else if let relay {
             try broadcast(to: Self.relay(at: relay), configuration, identity, run)

@@ -64,7 +64,9 @@ extension HostCommand {
         _ run: HostRun
     ) throws {
         let limit = route == .auto ? directViewers : nil
-        let purpose = ServicePrompt.Purpose.tunnel(directViewers: limit, isSealed: !relayMayWatch)
+        let purpose =
+            route == .relay
+            ? ServicePrompt.Purpose.relay : .tunnel(directViewers: limit, isSealed: !relayMayWatch)
         let destination = try pair(with: manifest, purpose, identity, run)
         guard case .service(var relay) = destination else { preconditionFailure("a relay is a service peer") }
         defer { blocking { await destination.close() } }
@@ -72,6 +74,7 @@ extension HostCommand {
         var configuration = configuration
         configuration.tunnel = relay
         configuration.handover.directViewers = limit
+        configuration.handover.isRelayOnly = route == .relay
         configuration.handover.isSealed = !relayMayWatch
         configuration.ice.grantedServers = relay.grantedServers
         // Nobody has to reach this host's own server.

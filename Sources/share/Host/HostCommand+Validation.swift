@@ -41,8 +41,8 @@ extension HostCommand {
         guard directViewers == DestinationOptions.defaultDirectViewers || relay != nil && route == .auto else {
             throw ValidationError("--direct-viewers is for --relay with --route auto.")
         }
-        guard !relayMayWatch || relay != nil && route == .auto else {
-            throw ValidationError("--relay-may-watch is for --relay with --route auto.")
+        guard !relayMayWatch || relay != nil && route != .direct else {
+            throw ValidationError("--relay-may-watch is for --relay with --route auto or relay.")
         }
         if relay != nil, let (_, source) = fixedToken {
             throw ValidationError(
@@ -56,6 +56,9 @@ extension HostCommand {
             )
         }
     }
+
+    /// Viewers are given this machine's own link, also if they reach it over a relay.
+    var hasOwnLink: Bool { preferredExtension == nil && (relay == nil || route != .relay || !relayMayWatch) }
 
     /// What is captured; if `--source` is omitted the whole display, or on Wayland what the portal grants.
     var chosenSource: CaptureSource {

@@ -53,10 +53,11 @@ struct DestinationOptions: ParsableArguments {
             "With --relay, how media reaches the viewers: from this machine (direct), from the relay (relay), or both (auto).",
             discussion: """
                 You accept each viewer. direct: the relay only passes on who wants to watch; it never has \
-                what you share. relay: you send once, and the relay, which can watch, to all viewers. \
-                auto: direct for the first viewers; when there are more than --direct-viewers, or too many for \
-                this machine's line, the relay sends to all of them, and also to one that no direct path \
-                reaches. What it gets is encrypted for the viewers, unless you say --relay-may-watch.
+                what you share. relay: you send once, and the relay to all viewers, who do not learn this \
+                machine's address. auto: direct for the first viewers; when there are more than \
+                --direct-viewers, or too many for this machine's line, the relay sends to all of them, and also \
+                to one that no direct path reaches. What it gets is encrypted for the viewers, unless you say \
+                --relay-may-watch.
                 """))
     var route: RouteChoice = .auto
 
@@ -65,8 +66,11 @@ struct DestinationOptions: ParsableArguments {
 
     @Flag(
         help: ArgumentHelp(
-            "With --route auto: publish without end-to-end encryption, so that the relay can watch.",
-            discussion: "Viewers whose programs or browsers cannot open what is encrypted can watch then."))
+            "With --route auto or relay: publish without end-to-end encryption, so that the relay can watch.",
+            discussion: """
+                Viewers whose programs or browsers cannot open what is encrypted can watch then. With --route relay, \
+                the link is the relay's, and WHEP players that have it watch, too.
+                """))
     var relayMayWatch = false
 
     @Flag(

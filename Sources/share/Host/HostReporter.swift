@@ -116,6 +116,7 @@ enum HostReporter {
             [
                 "viewers": .integer(statistics.viewers), "connected": .integer(statistics.connected),
                 "destination": statistics.destination.map { .string($0.name) } ?? .null,
+                "encrypted": statistics.destination.map { .boolean($0.isEncrypted == true) } ?? .null,
                 "paused": .boolean(statistics.isPaused),
                 "muted": .list(statistics.audio.filter(\.isMuted).map { .string($0.kind.rawValue) }),
                 "levels": .list(

@@ -17,7 +17,7 @@ struct ListCommand: ParsableCommand {
             A host is listed only if it says so. On the local network (share host --announce): prints \
             a line for each with its name, its address and a link for 'share join', which is without the secret: \
             the host is asked about you, and you compare the four words. At a relay (share host --relay LINK \
-            --listed): viewers, age, route, application, title, and the link for 'share join'. \
+            --listed): viewers, age, route (encrypted: the relay cannot watch), application, title, and the link for 'share join'. \
             Exit codes: 0, also without broadcasts, 68 the local network cannot be asked, and those \
             of 'share host --relay' for a link that is wrong or a relay that is not there.
             """)
@@ -113,7 +113,8 @@ extension DirectoryEntry {
         let seconds = max(0, now - since)
         let age = seconds < 3_600 ? "\(seconds / 60) min" : "\(seconds / 3_600) h"
         let name = UntrustedText.clean(application.name, limit: 64, fallback: "unknown")
-        return "\(watching)  \(age)  \(route.rawValue)  \(name)  \(UntrustedText.quote(title))  \(safeLink)"
+        let way = route.rawValue + (isEncrypted ? ", encrypted" : "")
+        return "\(watching)  \(age)  \(way)  \(name)  \(UntrustedText.quote(title))  \(safeLink)"
     }
 
     /// The relay's text if it is a link: nothing else is written to the terminal.
@@ -128,7 +129,7 @@ extension DirectoryEntry {
             ]),
             "region": region.map { .string($0) } ?? .null, "viewers": viewers.map { .integer($0) } ?? .null,
             "since": .integer(since), "codec": codec.map { .string($0) } ?? .null, "route": .string(route.rawValue),
-            "link": .string(link),
+            "encrypted": .boolean(isEncrypted), "link": .string(link),
         ])
     }
 }

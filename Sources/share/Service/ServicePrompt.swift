@@ -19,12 +19,17 @@ struct ServicePrompt {
         /// It is a relay over which viewers reach this host, and which sends to them if there are more than so many;
         /// nil: it never does. What it gets is encrypted for them if the broadcast is sealed.
         case tunnel(directViewers: Int?, isSealed: Bool)
+        /// It is a relay over which viewers reach this host, and which alone sends to them what is encrypted for them.
+        case relay
 
-        var isTunnel: Bool { if case .tunnel = self { true } else { false } }
+        var isTunnel: Bool { if case .broadcast = self { false } else { true } }
 
         var detail: String {
             switch self {
             case .broadcast: "Everything that is shared goes to this service, and to nobody else."
+            case .relay:
+                "It tells you who wants to watch, and learns their names. It gets what is shared, and sends it to those "
+                    + "that you accept; it is encrypted for them, so the relay cannot watch."
             case .tunnel(nil, _):
                 "It tells you who wants to watch, and learns their names. It gets nothing of what is shared."
             case .tunnel(let count?, let isSealed):

@@ -77,6 +77,8 @@ public struct BroadcastReceiver: Codable, Equatable, Sendable {
     public var likes: Int?
     /// The newest comment of a viewer there, cleaned.
     public var comment: Comment?
+    /// It is encrypted for the viewers, so that the receiver cannot watch; nil if it is not, and from a host of before.
+    public var isEncrypted: Bool?
 
     public struct Comment: Codable, Equatable, Sendable {
         public var name: String

@@ -13,13 +13,15 @@ struct HandoverPolicy {
 
     /// The most viewers that are served directly.
     private let limit: Int
+    /// The relay serves all viewers, from the first one on.
+    let isRelayOnly: Bool
     /// The most that the host's line has carried, until it is tried again; nil: it has not been the limit.
     private var line: (limit: Int, until: MediaInstant)?
     /// How often the host's line was the limit.
     private var lineLimits = 0
     private let calmTime: MediaDuration
     /// There were too many viewers to serve them directly, or too many for the host's line.
-    private(set) var movesAll = false
+    private(set) var movesAll: Bool
     /// The sessions that did not connect.
     private var unreachable: [SessionID: Unreachable] = [:]
     /// Those of them that have ended; the oldest is first. Their viewers may be on their way to the relay.
@@ -45,9 +47,11 @@ struct HandoverPolicy {
     static let lineTime = MediaDuration.seconds(600)
     private static let lineDoublings = 3
 
-    init(limit: Int, calmTime: MediaDuration = Self.calmTime) {
+    init(limit: Int, isRelayOnly: Bool = false, calmTime: MediaDuration = Self.calmTime) {
         self.limit = limit
+        self.isRelayOnly = isRelayOnly
         self.calmTime = calmTime
+        movesAll = isRelayOnly
     }
 
     /// With so many viewers or fewer, the host serves all itself again: fewer than it takes to go to the relay, so that
@@ -111,7 +115,7 @@ struct HandoverPolicy {
 
     /// Notes that nothing is published to the relay any more.
     mutating func publicationEnded() {
-        movesAll = false
+        movesAll = isRelayOnly
         (servesUnreachable, wasUsed, calmSince) = (false, false, nil)
         departed = []
     }
@@ -122,6 +126,7 @@ struct HandoverPolicy {
     ///   - elsewhere: how many watch at the relay.
     /// - Returns: whether the host is to serve all itself again.
     mutating func update(direct: Int, elsewhere: Int, now: MediaInstant) -> Bool {
+        if isRelayOnly { return false }
         if elsewhere > 0 { (wasUsed, departed) = (true, []) }
         if !wasUsed { giveUpAbsent(now) }
         guard isCalm(direct: direct, elsewhere: elsewhere, now) else {

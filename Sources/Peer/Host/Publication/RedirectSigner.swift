@@ -25,9 +25,9 @@ final class RedirectSigner: Sendable {
 
     /// An order is valid for 30 s.
     private static let reuseTime = Duration.seconds(5)
-    /// A host has 32 viewers.
-    private static let burst = 128.0
-    private static let perSecond = 8.0
+    /// So many viewers may come at once, and then each second. A signature takes some 40 us.
+    private static let burst = 512.0
+    private static let perSecond = 200.0
 
     /// - Parameter broadcast: the one that the viewers know.
     init(of broadcast: BroadcastID, identity: Identity, now: ContinuousClock.Instant) {

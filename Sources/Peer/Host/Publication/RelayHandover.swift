@@ -11,7 +11,8 @@ import Synchronization
 
 /// Serves the first viewers of a tunnelled broadcast directly. When there are more, publishes it to the relay, once,
 /// and sends all viewers there (`--route auto`). It stays at the relay until that fails, or few viewers are left.
-/// Without that, a viewer that no media reaches is sent there alone. Safe from any thread.
+/// Without that, a viewer that no media reaches is sent there alone. With `--route relay`, publishes at once, and sends
+/// every viewer there. Safe from any thread.
 ///
 /// Carries out what `RelayHandoverState` decides. Passes the reports of the broadcast to the signalling of its own
 /// viewers, and to the publication.
@@ -39,10 +40,9 @@ final class RelayHandover: BroadcastDelegate, Sendable {
     ///   - emit: called with the events of the publication.
     ///   - noteRelayViewers: called with the number of viewers at the relay.
     ///   - viewerFlows: by which it decides whether the host's line is the limit, on the network loop.
-    ///   - calmTime: how long few viewers have to be few until the host serves them itself again.
     init(
         _ core: LoopBound<Broadcast>, of broadcast: BroadcastID, to relay: PairedService, identity: Identity,
-        encryption: BroadcastEncryption?, limit: Int, calmTime: MediaDuration,
+        encryption: BroadcastEncryption?, policy: HandoverPolicy,
         viewerFlows: @escaping @Sendable (Broadcast) -> [SharedBottleneckDetector.Flow],
         signaling: BroadcastSignaling,
         moved: @escaping @Sendable (PairedService) -> Void,
@@ -50,7 +50,6 @@ final class RelayHandover: BroadcastDelegate, Sendable {
         noteRelayViewers: @escaping @Sendable (RelayViewerCount) -> Void
     ) {
         audience = Throttle(noteRelayViewers)
-        let policy = HandoverPolicy(limit: limit, calmTime: calmTime)
         // Orders are signed, which is not done on the network loop.
         logic = StateMachineRunner(
             RelayHandoverState(relay: relay.link, name: relay.name, isSealed: encryption != nil, policy: policy),
@@ -75,6 +74,11 @@ final class RelayHandover: BroadcastDelegate, Sendable {
         core.perform { [weak self] in $0.delegate = self }
         handle(.start)
     }
+
+    /// To be called when the tunnel is open.
+    func noteTunnel() { handle(.tunnelOpened) }
+
+    var isSealed: Bool { encryption != nil }
 
     /// Where all viewers are sent; nil: the host serves them.
     var commonLink: Link? { logic.read { $0.commonLink } }
@@ -111,6 +115,7 @@ final class RelayHandover: BroadcastDelegate, Sendable {
                     signaling.send(redirect: nil, to: viewer.id)
                 }
             }
+        case .admit(let isOpen): signaling.gate?.set(isOpen: isOpen)
         case .moveHome: moved(relay)
         case .report(let event): emit(event)
         case .tellAudience(let count): audience.pass(count, interval: Self.audienceInterval)
@@ -166,6 +171,7 @@ final class RelayHandover: BroadcastDelegate, Sendable {
         else { return nil }
         // Those of its admission may be too old by now.
         if let encryption { redirect.keys = viewer.keyWrap?.text(encryption.keys) }
+        redirect.only = signaling.gate == nil ? nil : true
         signaling.knocks.noteRedirect(
             of: identity, records: viewer.records, isAdmittedByRule: viewer.isAdmittedByRule)
         return redirect

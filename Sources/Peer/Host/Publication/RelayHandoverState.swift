@@ -8,81 +8,13 @@ import Signaling
 
 /// Decides when a tunnelled broadcast is published to its relay, which viewers are sent there, and when they come back
 /// (``HandoverPolicy``). A value without a clock.
+///
+/// If the relay alone sends to viewers, it publishes from the start on, again after each end, and nobody comes back.
 struct RelayHandoverState: StateMachine {
-    enum Input: Sendable {
-        case start
-        /// A viewer has come.
-        /// - Parameter viewers: those that are served directly.
-        case joined(viewers: Int)
-        case ended(SessionID, viewers: Int)
-        case opened(SessionID, Viewer)
-        /// A viewer with these sessions has opened a stream of events.
-        case streamOpened([SessionID])
-        /// The broadcast's viewers, as `look` has asked.
-        case seen(Snapshot, for: Purpose)
-        case flows([SharedBottleneckDetector.Flow])
-        /// The publication goes on at another relay.
-        case moved(to: ServiceLink)
-        /// The relay has told where the broadcast can be watched.
-        case published(Link)
-        /// How many watch at the relay.
-        case relayViewers(Int)
-        /// Whether the relay has its viewers go back.
-        /// - Parameter of: the publication's number.
-        case returning(Bool, of: Int)
-        case publicationEnded(EndReason, of: Int)
-        case stop
-    }
-
-    enum Action: Sendable {
-        /// `.publicationEnded` follows with this number.
-        case publish(Int)
-        /// End the publication.
-        case close(EndReason)
-        /// Answer with `.seen`.
-        case look(for: Purpose)
-        /// Answer with `.flows`.
-        case measureFlows
-        /// Answer with `.returning`.
-        case returnViewers(Int)
-        case redirect(SessionID, Viewer, to: Link)
-        /// Call the viewers back that were sent to the relay.
-        case callBack
-        /// The relay of the tunnel is the one whose servers are used.
-        case moveHome
-        case report(BroadcastEvent)
-        case tellAudience(RelayViewerCount)
-        /// Nobody watches at the relay any more.
-        case clearAudience
-    }
-
-    /// The purpose of a look at the broadcast's viewers.
-    enum Purpose: Sendable {
-        case send, calm, retry
-        case connection(SessionID, Viewer)
-        case streams([SessionID])
-    }
-
-    struct Snapshot: Sendable {
-        /// How many are served directly.
-        var count = 0
-        var viewers: [SessionID: Viewer] = [:]
-        /// The sessions of viewers to which no media flows yet.
-        var unconnected: Set<SessionID> = []
-    }
-
-    enum Phase {
-        /// - Parameter until: no publication is attempted before; nil: one may be.
-        case idle(until: MediaInstant?)
-        /// - Parameter link: where the viewers are sent; nil while the relay has not told it.
-        case publishing(at: ServiceLink, link: Link?)
-        /// The publication ends because few viewers are left, at this time at the latest; nil: viewers are called back.
-        case returning(at: ServiceLink, end: MediaInstant?)
-        case over
-    }
-
     /// After a publication that failed; twice as long after each other one, up to 160 s.
     static let retryInterval = MediaDuration.seconds(10)
+    /// The same if the relay alone sends, so that nobody can watch until then: up to 32 s.
+    static let soleRetryInterval = MediaDuration.seconds(2)
     private static let doublingLimit = 4
     /// How long viewers may take to come back before the publication ends.
     static let returnTime = MediaDuration.seconds(12)
@@ -149,6 +81,7 @@ struct RelayHandoverState: StateMachine {
         if isOver { return [] }
         switch input {
         case .start: tick = now + Self.tickInterval
+        case .tunnelOpened: return policy.isRelayOnly ? publish() : []
         case .joined(let viewers): return joined(viewers, now)
         case .ended(let session, let viewers):
             policy.ended(session)
@@ -279,7 +212,7 @@ struct RelayHandoverState: StateMachine {
             return [.returnViewers(number)]
         case .retry:
             let actions = joined(snapshot.count, now)
-            return actions + (policy.unreachableViewers.isEmpty ? [] : publish())
+            return actions + (policy.unreachableViewers.isEmpty && !policy.isRelayOnly ? [] : publish())
         }
     }
 
@@ -301,6 +234,8 @@ struct RelayHandoverState: StateMachine {
         phase = .publishing(at: place, link: link)
         let isFirst: [Action] =
             former == nil ? [.report(.routeChanged(isOverRelay: true, relay: name, isSealed: isSealed))] : []
+        // The host has no viewers who could be sent there.
+        if policy.isRelayOnly { return isFirst + (former == nil ? [.admit(true)] : []) }
         if let nextSending, now < nextSending {
             sending = nextSending
             return isFirst
@@ -329,13 +264,16 @@ struct RelayHandoverState: StateMachine {
         failures = wasUsed ? 0 : failures + 1
         failure = reason.sentence
         let doublings = min(max(failures - 1, 0), Self.doublingLimit)
-        phase = .idle(until: now + Self.retryInterval * Int64(1 << doublings))
+        let interval = policy.isRelayOnly ? Self.soleRetryInterval : Self.retryInterval
+        phase = .idle(until: now + interval * Int64(1 << doublings))
         (elsewhere, sending) = (0, nil)
         policy.publicationEnded()
         var actions: [Action] = place == relay ? [] : [.moveHome]
         actions.append(.clearAudience)
         if isNews { actions.append(.report(.notice(.relay(.handoverFailed(relay: name, reason))))) }
-        if wasUsed {
+        if policy.isRelayOnly {
+            actions.append(.admit(false))
+        } else if wasUsed {
             actions += [.report(.routeChanged(isOverRelay: false, relay: name, isSealed: isSealed)), .callBack]
         }
         return actions

@@ -241,8 +241,8 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
     }
 
     private func ask(_ question: Int, _ knock: Knock, _ connection: PublicationConnection?) {
-        connection?.ask(question) { [weak self, admission] in
-            let decision = await admission?.decide(knock) ?? .refused(nil)
+        connection?.ask(question) { [weak self, admission, isSealed] in
+            let decision = await admission?.decide(atRelay: knock, isSealed: isSealed) ?? .refused(nil)
             self?.handle(.decided(question, knock.id, decision))
             connection?.forget(question)
         }

@@ -17,17 +17,21 @@ package final class BroadcastSignaling: SignalingServerDelegate, BroadcastDelega
     let viewersElsewhere: Monitor<RelayViewerCount>
     /// The server's handle of this broadcast.
     private let served: Monitor<BroadcastHandle?>
+    /// How long an admitted viewer waits for the relay. The server gives up a knock after a minute, with the question.
+    private static let gateTime = Duration.seconds(15)
     /// Tells the viewers how many they are.
     private let audience: Throttle<Audience>
+    /// Viewers watch at a relay alone, and pass it while the broadcast is there; nil: this host sends to them.
+    let gate: AdmissionGate?
 
     package init(
         core: LoopBound<Broadcast>, knocks: KnockHandler,
-        viewersElsewhere: Monitor<RelayViewerCount> = Monitor(.init()),
+        viewersElsewhere: Monitor<RelayViewerCount> = Monitor(.init()), gate: AdmissionGate? = nil,
         onEvent: @escaping @Sendable (BroadcastEvent) -> Void
     ) {
         self.core = core
         self.viewersElsewhere = viewersElsewhere
-        self.knocks = knocks
+        (self.knocks, self.gate) = (knocks, gate)
         self.onEvent = onEvent
         let served = Monitor<BroadcastHandle?>(nil)
         self.served = served
@@ -83,7 +87,11 @@ package final class BroadcastSignaling: SignalingServerDelegate, BroadcastDelega
 
     // MARK: The server's requests
 
-    package func decide(_ knock: Knock) async -> KnockDecision { await knocks.decide(knock) }
+    package func decide(_ knock: Knock) async -> KnockDecision {
+        let decision = await knocks.decide(knock)
+        guard let gate, decision.isAdmission, !(await gate.pass(within: Self.gateTime)) else { return decision }
+        return .busy("the broadcast is not at its relay at the moment")
+    }
 
     package func knockWithdrawn(_ knock: KnockID, because reason: KnockWithdrawal) async {
         knocks.knockWithdrawn(knock, because: reason)
@@ -94,6 +102,9 @@ package final class BroadcastSignaling: SignalingServerDelegate, BroadcastDelega
     }
 
     package func openSession(offer: String, viewer: Viewer) async throws(OfferRefusal) -> OpenedSession {
+        guard gate == nil else {
+            throw OfferRefusal(.elsewhere, "this broadcast is shown at its relay alone, which this viewer was sent to")
+        }
         let words = viewer.words?.description ?? ""
         let opened: OpenedSession = try await ask { broadcast, done in
             broadcast.open(offer: offer, viewer: viewer, words: words, answer: done)

@@ -36,12 +36,22 @@ extension HostSession {
             /// The most viewers behind the relay that the host sends to itself. With more, it publishes to the relay,
             /// which sends to all. Nil: it never does.
             public var directViewers: Int?
+            /// The host publishes to the relay from the start on, and sends to no viewer itself. Their link is this
+            /// host's, as without it.
+            public var isRelayOnly = false
             /// What the relay gets is encrypted for the viewers, so that the relay cannot watch.
             public var isSealed = true
             /// The time for which few viewers have to be few until the host sends to all of them itself again.
             package var calmTime = HandoverPolicy.calmTime
             /// The flows by which a host with `directViewers` decides whether its line is the limit.
             var viewerFlows: @Sendable (Broadcast) -> [SharedBottleneckDetector.Flow] = { $0.viewerFlows }
+
+            /// Whether it ever publishes to the relay.
+            var publishes: Bool { isRelayOnly || directViewers != nil }
+
+            var policy: HandoverPolicy {
+                HandoverPolicy(limit: directViewers ?? 0, isRelayOnly: isRelayOnly, calmTime: calmTime)
+            }
         }
 
         public struct ICE: Sendable {

@@ -7,12 +7,11 @@ import Signaling
 extension HostSession {
     func startHandover(to relay: PairedService, of broadcast: BroadcastID) {
         let settings = configuration.handover
-        guard let limit = settings.directViewers else { return }
+        guard settings.publishes else { return }
         let (core, signaling) = (core, signaling)
         let handover = RelayHandover(
-            core, of: broadcast, to: relay, identity: identity, encryption: state.with { $0.encryption }, limit: limit,
-            calmTime: settings.calmTime,
-            viewerFlows: settings.viewerFlows, signaling: signaling,
+            core, of: broadcast, to: relay, identity: identity, encryption: state.with { $0.encryption },
+            policy: settings.policy, viewerFlows: settings.viewerFlows, signaling: signaling,
             moved: { [weak self] in self?.keepServersValid(of: $0, isAnother: true) },
             emit: { [emit, servers] event in
                 emit(event)

@@ -70,7 +70,8 @@ public final class HostSession: Sendable {
             Task { await tunnel.note(viewers: viewersElsewhere.with { $0.total(viewers) }) }
         }
         signaling = BroadcastSignaling(
-            core: core, knocks: KnockHandler(decideKnock: decide, emit: emit), viewersElsewhere: viewersElsewhere
+            core: core, knocks: KnockHandler(decideKnock: decide, emit: emit), viewersElsewhere: viewersElsewhere,
+            gate: configuration.tunnel != nil && configuration.handover.isRelayOnly ? AdmissionGate() : nil
         ) { event in
             emit(event.adding(viewersElsewhere.with { $0 }))
             if let viewers = event.viewers { audience.pass(viewers, interval: .seconds(2)) }
@@ -137,8 +138,7 @@ public final class HostSession: Sendable {
     private func makeEncryption(of broadcast: BroadcastID) -> ServedBroadcastConfiguration.Encryption {
         let run = randomBytes(FrameKeys.runLength)
         let isSealed =
-            configuration.tunnel != nil && configuration.handover.directViewers != nil
-            && configuration.handover.isSealed
+            configuration.tunnel != nil && configuration.handover.publishes && configuration.handover.isSealed
         if isSealed {
             let encryption = BroadcastEncryption(secret: randomBytes(32), broadcast: broadcast.text, run: run)
             state.with { $0.encryption = encryption }
@@ -156,7 +156,12 @@ public final class HostSession: Sendable {
             fingerprint: identity.fingerprint, relay: relay.link.fingerprint, flags: relay.link.flags)
         let tunnel = TunnelClient(
             .broadcast(broadcast.id), client: relay.client, server: server,
-            listing: relay.title.map { Listing(title: $0, link: link) },
+            listing: relay.title.map { title in
+                var listing = Listing(title: title, link: link)
+                listing.isRelayOnly = configuration.handover.isRelayOnly
+                listing.isEncrypted = configuration.handover.isSealed || !configuration.handover.publishes
+                return listing
+            },
             isOwnAddress: {
                 ICEAgent.localInterfaceAddresses().contains($0)
             }
@@ -180,6 +185,7 @@ public final class HostSession: Sendable {
         } catch {
             throw EndReason(error, service: relay.name)
         }
+        if case .tunnel(_, let handover?) = state.with({ $0.reachability }) { handover.noteTunnel() }
         return link
     }
 
@@ -258,7 +264,9 @@ public final class HostSession: Sendable {
             audience.add(signaling.viewersElsewhere.with { $0 })
             statistics?.viewers = audience.viewers
             if handover.commonLink != nil {
-                statistics?.destination = BroadcastReceiver(name: handover.relay.name, countsViewers: true)
+                var receiver = BroadcastReceiver(name: handover.relay.name, countsViewers: true)
+                receiver.isEncrypted = handover.isSealed ? true : nil
+                statistics?.destination = receiver
             }
         }
         return statistics

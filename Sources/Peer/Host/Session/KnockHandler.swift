@@ -66,7 +66,7 @@ package final class KnockHandler: Sendable {
         pending.withLock { $0[knock.id] = who }
         emit(.knock(who))
         let decision = await decideKnock(knock)
-        if [.accepted, .acceptedByRule, .remembered].contains(decision) {
+        if decision.isAdmission {
             removed.withLock { removed in removed.removeAll { $0 == knock.identity } }
         }
         switch decision {
@@ -80,6 +80,14 @@ package final class KnockHandler: Sendable {
         }
         pending.withLock { $0[knock.id] = decision == .unanswered ? who : nil }
         return decision
+    }
+
+    /// Decides on a viewer of a relay to which the broadcast is published.
+    /// - Parameter isSealed: it is encrypted, so that only viewers whom this host has sent there have its keys.
+    func decide(atRelay knock: Knock, isSealed: Bool) async -> KnockDecision {
+        guard isSealed else { return await decide(knock) }
+        return formerDecision(on: knock)
+            ?? .refused("this broadcast is encrypted from end to end: ask for the host's own link")
     }
 
     func knockWithdrawn(_ knock: KnockID, because reason: KnockWithdrawal) {

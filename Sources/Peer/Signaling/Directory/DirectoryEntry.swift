@@ -46,6 +46,8 @@ public struct DirectoryEntry: Codable, Hashable, Sendable {
     public let since: Int
     public let codec: String?
     public let route: Route
+    /// The relay cannot watch, as the host says.
+    public let isEncrypted: Bool
     /// The viewers' link, which has a secret: who reads the directory may knock.
     public var link: String
 
@@ -53,7 +55,7 @@ public struct DirectoryEntry: Codable, Hashable, Sendable {
 
     public init(
         _ link: Link, title: String, application: ApplicationInfo, region: String?, viewers: Int?, since: Int,
-        codec: String?, route: Route
+        codec: String?, route: Route, isEncrypted: Bool = false
     ) {
         id = link.id.text
         self.title = UntrustedText.clean(title, limit: Self.titleLimit, fallback: application.name)
@@ -63,6 +65,7 @@ public struct DirectoryEntry: Codable, Hashable, Sendable {
         self.since = since
         self.codec = codec
         self.route = route
+        self.isEncrypted = isEncrypted
         self.link = link.text
     }
 
@@ -86,6 +89,12 @@ public struct DirectoryEntry: Codable, Hashable, Sendable {
         let codec = try values.decodeIfPresent(String.self, forKey: .codec) ?? ""
         self.codec = UntrustedText.clean(codec, limit: Self.codecLimit, fallback: "").nonEmpty
         route = try values.decode(Route.self, forKey: .route)
+        isEncrypted = try values.decodeIfPresent(Bool.self, forKey: .isEncrypted) ?? false
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case id, title, application, region, viewers, since, codec, route, link
+        case isEncrypted = "encrypted"
     }
 
     static let regionLimit = 32

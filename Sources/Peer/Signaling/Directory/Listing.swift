@@ -8,6 +8,10 @@ public struct Listing: Sendable, Hashable {
     public var link: Link?
     /// The number of viewers, for a host with a tunnel.
     public var viewers: Int?
+    /// The relay alone sends to the viewers of a host with a tunnel.
+    public var isRelayOnly = false
+    /// The relay cannot watch: with a tunnel, the media is the host's own, or encrypted for its viewers.
+    public var isEncrypted = false
 
     public init(title: String, link: Link? = nil, viewers: Int? = nil) {
         self.title = title
@@ -23,18 +27,25 @@ struct ListingDocument: Codable {
     var title: String
     var link: String?
     var viewers: Int?
+    /// Of a host with a tunnel; `direct` if it is left out.
+    var route: DirectoryEntry.Route?
+    var encrypted: Bool?
 
     init(_ listing: Listing) {
         title = listing.title
         link = listing.link?.text
         viewers = listing.viewers
+        route = listing.isRelayOnly ? .relay : nil
+        encrypted = listing.isEncrypted ? true : nil
     }
 
     /// Nil if the link is none.
     var listing: Listing? {
         let parsed = link.flatMap { try? Link(parsing: $0) }
         guard link == nil || parsed != nil else { return nil }
-        return Listing(title: title, link: parsed, viewers: viewers.map { min(max($0, 0), 1_000_000) })
+        var listing = Listing(title: title, link: parsed, viewers: viewers.map { min(max($0, 0), 1_000_000) })
+        (listing.isRelayOnly, listing.isEncrypted) = (route == .relay, encrypted == true)
+        return listing
     }
 }
 

@@ -146,6 +146,7 @@ struct SessionRoutes<Registry: SessionRegistry>: Sendable {
         case .unprocessable: return RouteResponse(problem: .offer, .unprocessableContent, refusal.detail)
         case .ended: return RouteResponse(problem: .ended, .gone, refusal.detail)
         case .busy: return RouteResponse(problem: .offer, .serviceUnavailable, refusal.detail, retryAfter: 5)
+        case .elsewhere: return RouteResponse(problem: .offer, .forbidden, refusal.detail)
         case .unknownSession: return RouteResponse(problem: .notFound, .notFound, refusal.detail)
         }
     }

@@ -22,7 +22,7 @@ extension ViewerSession {
         else { return nil }
         // Those that cannot be read are not the host's. What the viewer has may do.
         try? noteKeys(encryption.wrap.open(text: redirect.keys), of: encryption)
-        return State.Redirect(link: destination, age: redirect.age)
+        return State.Redirect(link: destination, age: redirect.age, isOnly: redirect.only ?? false)
     }
 
     /// Takes the keys that came with an admission.

@@ -16,7 +16,8 @@ export const facts = (broadcast, now) => {
   const { viewers, region, application, title } = broadcast;
   const watching = typeof viewers === 'number' ? `${viewers} ${viewers === 1 ? 'viewer' : 'viewers'}` : '';
   const name = application.name === title ? '' : application.name;
-  return [watching, name, region ?? '', age(now - broadcast.since)].filter((text) => text !== '').join(' · ');
+  const encrypted = broadcast.encrypted === true ? 'end-to-end encrypted' : '';
+  return [watching, name, region ?? '', encrypted, age(now - broadcast.since)].filter((text) => text !== '').join(' · ');
 };
 
 /** Whether a broadcast has all words of a search in its title, application or region. */

@@ -14,6 +14,8 @@ import { SignalingClient } from './signaling-client.js';
 import { show } from './view.js';
 
 const attempts = 5, returnLimit = 3;
+// Returns are counted anew after so long at the only server that sends.
+const stayTime = 60000;
 // How long an order is valid, and by how much both clocks may differ, for each millisecond since the knock.
 const lifetime = 30000, drift = 0.001;
 // A relay sends at once what came since the last key frame; the page changes over when that has been shown.
@@ -53,6 +55,10 @@ export class Handover {
         this.home = null;
         this.isBusy = false;
         this.returns = 0;
+        // When the session came to the only server that sends; null if its host sends, too.
+        this.onlySince = null;
+        // The session is on its way from there back to it: the host says where that is now.
+        this.isReturning = false;
     }
 
     // Follows the order of the host, which is where the session is.
@@ -68,14 +74,20 @@ export class Handover {
         this.isBusy = false;
     }
 
-    // Goes where the host has sent this viewer with its admission. False if the viewer has to watch at the host.
+    // Goes where the host has sent this viewer with its admission. False if the viewer has to watch at the host. Throws a `SessionEnd` if
+    // the host does not send, and the other place neither.
     async followAtOnce(redirect) {
-        const { session } = this;
+        const { session } = this, isOnly = redirect.only === true;
         session.client.token = session.admissions.current.token;
-        const link = await this.destination(redirect);
-        if (link === null) return false;
-        if (await this.tryOnce(link)) return true;
-        if (!session.isOver) show('connecting', 'The relay does not send. Connecting to the host itself ...');
+        const link = this.returns < returnLimit ? await this.destination(redirect) : null;
+        for (let attempt = 1; link && attempt <= (isOnly ? attempts : 1) && !session.isOver; attempt++) {
+            if (attempt > 1) await delay((500 + 1000 * Math.random()) * (attempt - 1));
+            if (!await this.tryOnce(link)) continue;
+            this.onlySince = isOnly ? performance.now() : null;
+            return true;
+        }
+        if (isOnly) throw new SessionEnd('ended', 'The relay does not send what the host shows.', tryLater);
+        if (link && !session.isOver) show('connecting', 'The relay does not send. Connecting to the host itself ...');
         return false;
     }
 
@@ -174,6 +186,7 @@ export class Handover {
         const { session, home } = this;
         if (!home || session.isOver) return false;
         this.home = null;
+        if (this.onlySince !== null && performance.now() - this.onlySince >= stayTime) this.returns = 0;
         this.returns++;
         session.client.leave();
         Object.assign(session, home, { others: [] });
@@ -182,25 +195,45 @@ export class Handover {
         return true;
     }
 
-    // With the token of before, or, if it has ended, with another one: the host knows this viewer.
     async rejoin(ending) {
         const { session } = this;
+        this.isReturning = this.onlySince !== null;
         try {
-            try {
-                await session.rejoin();
-            } catch (error) {
-                if (!(error instanceof SessionEnd) || error.state !== 'refused') throw error;
-                const current = await requestAdmission(
-                    session.client, session.link, session.identity.keys, session.fingerprint, session.name, true);
-                session.admissions.current = { ...session.admissions.current, ...current };
-                session.client.token = current.token;
-                await session.rejoin();
-            }
+            await (this.isReturning ? this.returnAnew() : this.rejoinHost());
             session.reopenEvents();
         } catch (error) {
             const failure = error instanceof SessionEnd ? error : new SessionEnd('ended', 'The host cannot be reached.', tryLater);
             if (!session.isOver) session.end(ending || failure);
+        } finally { this.isReturning = false; }
+    }
+
+    // With the token of before, or, if it has ended, with another one: the host knows this viewer.
+    async rejoinHost() {
+        const { session } = this;
+        try {
+            await session.rejoin();
+        } catch (error) {
+            if (!(error instanceof SessionEnd) || error.state !== 'refused') throw error;
+            await this.admitAnew();
+            await session.rejoin();
         }
+    }
+
+    // To the only server that sends, of which the host gives the link and the keys of now.
+    async returnAnew() {
+        const { session } = this;
+        session.reconnection.resumed();
+        const { reconnect } = await this.admitAnew();
+        if (!reconnect || !await this.followAtOnce(reconnect)) await session.rejoin();
+    }
+
+    async admitAnew() {
+        const { session } = this;
+        const current = await requestAdmission(
+            session.client, session.link, session.identity.keys, session.fingerprint, session.name, true);
+        session.admissions.current = { ...session.admissions.current, ...current };
+        session.client.token = current.token;
+        return current;
     }
 }
 

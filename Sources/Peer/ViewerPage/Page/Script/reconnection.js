@@ -41,6 +41,10 @@ export class Reconnection {
             await delay(250);
             if (session.isOver) return;
             const peer = session.peer;
+            if (session.handover.isReturning) {
+                detector.begin(peer, performance.now());
+                continue;
+            }
             let hasReceived = false;
             try { hasReceived = detector.hasReceived((await peer.pc.getStats()).values(), peer); } catch { /* It was closed meanwhile. */ }
             if (session.isOver) return;

@@ -62,7 +62,8 @@ export class ViewerSession {
             const admitted = await requestAdmission(this.client, this.link, keys, this.fingerprint, this.name);
             if (this.isOver) return;
             const { token, iceServers, knock, seal, reconnect } = admitted;
-            this.admissions.current = { token, iceServers, knock, seal, fingerprint: encodeBase64URL(this.fingerprint) };
+            const isOnly = Boolean(reconnect && reconnect.only === true), fingerprint = encodeBase64URL(this.fingerprint);
+            this.admissions.current = { token, iceServers, knock, seal, isOnly, fingerprint };
             if (this.identity.isStored) this.admissions.save();
             show('connecting', 'The host accepted. Connecting ...');
             if (reconnect && await this.handover.followAtOnce(reconnect)) return this.watch();
@@ -135,6 +136,11 @@ export class ViewerSession {
     // With the admission from before, if the host still accepts it. False if the host has to be asked.
     async connectAgain() {
         if (!this.admissions.current) return false;
+        // The host sends nothing itself, and says without a question where this viewer goes.
+        if (this.admissions.current.isOnly) {
+            this.admissions.forget();
+            return false;
+        }
         if (this.admissions.current.fingerprint === encodeBase64URL(this.fingerprint)) {
             show('connecting', 'Reconnecting ...');
             try {
