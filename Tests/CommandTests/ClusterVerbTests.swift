@@ -38,7 +38,7 @@ struct ClusterVerbTests {
     ) throws -> Terminal {
         let all =
             ["host", "--relay", hasJobControl ? "'\(relay.link)'" : relay.link, "--route", route, "--source", "test"]
-            + ["--listed", "--name", "Budget"] + arguments
+            + (route == "relay" ? ["--relay-may-watch"] : []) + ["--listed", "--name", "Budget"] + arguments
         let host = hasJobControl ? try Terminal(shell: all) : try Terminal(all)
         _ = try #require(relay.process.event("listed"), "\(relay.process.errorText)")
         return host

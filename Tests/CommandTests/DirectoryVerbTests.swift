@@ -40,7 +40,7 @@ struct DirectoryVerbTests {
         let text = Data((lines.first ?? "").utf8)
         let entry = try #require(try JSONSerialization.jsonObject(with: text) as? [String: Any])
         #expect(entry["title"] as? String == "The keynote" && entry["route"] as? String == route)
-        #expect(entry["region"] as? String == "eu-west")
+        #expect(entry["region"] as? String == "eu-west" && entry["encrypted"] as? Bool == true)
         let watched = try #require(entry["link"] as? String)
         let viewer = try ShareProcess(["join", "--headless", "--json"], environment: ["SHARE_LINK": watched])
         #expect(viewer.event("first-picture") != nil, "\(viewer.errorText)")
@@ -59,9 +59,9 @@ struct DirectoryVerbTests {
     @Test func aHostIsNotListedUnlessItSaysSo() throws {
         let (relay, link) = try relay()
         let host = try Terminal(["host", "--relay", link, "--route", "relay", "--source", "test", "--accept", "any"])
-        #expect(host.waitUntil { $0.contains("broadcasting to \"Relay\"") }, "\(host.screen())")
-        let live = try #require(relay.event("live")?["link"] as? String)
-        let viewer = try ShareProcess(["join", "--headless", "--json"], environment: ["SHARE_LINK": live])
+        let own = try #require(host.waitFor { $0.firstLink }, "\(host.screen())")
+        #expect(relay.event("live") != nil)
+        let viewer = try ShareProcess(["join", "--headless", "--json"], environment: ["SHARE_LINK": own])
         #expect(viewer.event("first-picture") != nil)
         try #expect(list(link).lines.isEmpty)
     }

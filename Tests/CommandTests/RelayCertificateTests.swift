@@ -22,7 +22,7 @@ struct RelayCertificateTests {
 
     private func publish(to link: String) throws -> Terminal {
         try Terminal(
-            ["host", "--relay", link, "--route", "relay", "--source", "test", "--accept", "any"],
+            ["host", "--relay", link, "--route", "relay", "--relay-may-watch", "--source", "test", "--accept", "any"],
             environment: ["SSL_CERT_FILE": authority.file])
     }
 

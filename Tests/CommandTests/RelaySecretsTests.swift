@@ -23,7 +23,9 @@ struct RelaySecretsTests {
             let file = try #require(relay.errorText.firstMatch(of: /with the link in (.+)/)?.1)
             link = try String(contentsOfFile: String(file), encoding: .utf8).trimmingCharacters(in: .newlines)
         }
-        let host = try Terminal(["host", "--relay", link, "--route", "relay", "--source", "test", "--accept", "any"])
+        let host = try Terminal([
+            "host", "--relay", link, "--route", "relay", "--relay-may-watch", "--source", "test", "--accept", "any",
+        ])
         #expect(host.waitUntil { $0.contains("broadcasting to \"Relay\"") }, "\(host.screen())")
         let live = try #require(relay.event("live")?["link"] as? String)
         #expect(relay.waitForError("is live: https://"))

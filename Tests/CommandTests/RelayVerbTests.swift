@@ -43,7 +43,8 @@ struct RelayVerbTests {
         let port = try Self.freePort()
         let relay = try Relay(["--accept", "any", "--media", "127.0.0.1:\(port)/udp"])
         let host = try Terminal([
-            "host", "--relay", relay.link, "--route", "relay", "--source", "test", "--accept", "any", "--name",
+            "host", "--relay", relay.link, "--route", "relay", "--relay-may-watch", "--source", "test", "--accept",
+            "any", "--name",
             "Budget",
         ])
         // The relay's link is the user's word: where the broadcast goes is said, and nothing is asked.
@@ -94,9 +95,8 @@ struct RelayVerbTests {
         let host = try ShareProcess([
             "host", "--relay", relay.link, "--route", route, "--source", "test", "--accept", "any", "--json",
         ])
-        let event = route == "relay" ? "broadcast-url" : "link"
-        let found = try #require(host.event(event), "\(host.errorText)")
-        let viewer = try watch(try #require((found["url"] ?? found["link"]) as? String))
+        let found = try #require(host.event("link"), "\(host.errorText)")
+        let viewer = try watch(try #require(found["link"] as? String))
         #expect(viewer.event("first-picture") != nil, "\(viewer.errorText)")
         host.interrupt()
         #expect(viewer.event("ended") != nil)
@@ -107,7 +107,8 @@ struct RelayVerbTests {
     @Test func theHostDecidesWhoWatchesAtTheRelay() throws {
         let relay = try Relay()
         let host = try Terminal([
-            "host", "--relay", relay.link, "--route", "relay", "--source", "test", "--name", "Budget",
+            "host", "--relay", relay.link, "--route", "relay", "--relay-may-watch", "--source", "test", "--name",
+            "Budget",
         ])
         let link = try #require(relay.process.event("live")?["link"] as? String)
         let bob = try watch(link, ["--name", "Bob"])
@@ -195,7 +196,8 @@ struct RelayVerbTests {
         #expect(try ask("/metrics").text.contains("share_relay_broadcasts 0\n"))
         #expect(try ask("/other").status == "404" && ask("/metrics", ["-X", "POST"]).status == "405")
         let host = try Terminal([
-            "host", "--relay", relay.link, "--route", "relay", "--source", "test", "--accept", "any", "--name",
+            "host", "--relay", relay.link, "--route", "relay", "--relay-may-watch", "--source", "test", "--accept",
+            "any", "--name",
             "A \"b\"",
         ])
         let link = try #require(relay.process.event("live")?["link"] as? String)
@@ -235,7 +237,8 @@ struct RelayVerbTests {
     @Test func aSecondSignalEndsADrainWithAReason() throws {
         let relay = try Relay(["--accept", "any", "--drain", "60s"])
         let host = try Terminal([
-            "host", "--relay", relay.link, "--route", "relay", "--source", "test", "--accept", "any", "--name",
+            "host", "--relay", relay.link, "--route", "relay", "--relay-may-watch", "--source", "test", "--accept",
+            "any", "--name",
             "Budget",
         ])
         let viewer = try watch(try #require(relay.process.event("live")?["link"] as? String))
@@ -261,7 +264,8 @@ struct RelayVerbTests {
             "--turn-secret", folder.file("secret"),
         ])
         let host = try Terminal([
-            "host", "--relay", relay.link, "--route", "relay", "--source", "test", "--accept", "any",
+            "host", "--relay", relay.link, "--route", "relay", "--relay-may-watch", "--source", "test", "--accept",
+            "any",
         ])
         let link = try #require(relay.process.event("live")?["link"] as? String)
         let viewer = try watch(link, ["--relay-only"])

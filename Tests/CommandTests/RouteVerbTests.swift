@@ -18,7 +18,6 @@ struct RouteVerbTests {
             host = try Terminal(["host", "--relay", place, "--source", "test", "--name", "Budget"] + arguments)
             // The relay's link is the user's word: what follows from it is said, and nothing is asked.
             link = try #require(host.waitFor { $0.firstLink }, "\(host.screen())")
-            #expect(host.screen().contains("With more than 1 viewer, or one whom nothing else reaches, it gets"))
         }
 
         func watch(_ name: String) throws -> ShareProcess {
@@ -39,6 +38,7 @@ struct RouteVerbTests {
 
     @Test func theFirstViewerIsSentToDirectlyAndAllOverTheRelayWhenThereAreMore() throws {
         let stage = try Stage(["--direct-viewers", "1"])
+        #expect(stage.host.screen().contains("With more than 1 viewer, or one whom nothing else reaches, it gets"))
         let ann = try stage.watch("Ann")
         _ = try #require(stage.host.waitFor { $0.takesAnswer(about: "Ann") }, "\(stage.host.screen())")
         try stage.host.type("y")
@@ -69,13 +69,12 @@ struct RouteVerbTests {
         #expect(stage.host.waitUntil { $0.contains("to \"Relay\", 2 viewers") }, "\(stage.host.screen())")
         #expect(stage.host.waitUntil { $0.contains("\"Bob\" (share, 127.0.0.1) watches at the relay from now on") })
         #expect(!stage.host.screen().contains("has gone") && !stage.host.screen().contains("has left"))
-        // Nobody is asked twice, and the relay's own link admits nobody without the host.
+        // Nobody is asked twice, and the relay's own link admits nobody, as only the host gives the keys.
         let eve = try ShareProcess(
             ["join", "--headless", "--json", "--name", "Eve"],
             environment: ["SHARE_LINK": try #require(live["link"] as? String)])
-        _ = try #require(stage.host.waitFor { $0.takesAnswer(about: "Eve") }, "\(stage.host.screen())")
-        try stage.host.type("n")
-        #expect(eve.exitCode() == 77)
+        #expect(eve.exitCode() == 77 && eve.errorText.contains("ask for the host's own link"), "\(eve.errorText)")
+        #expect(!stage.host.screen().contains("Eve"))
         try stage.host.type("C-c")
         #expect(ann.event("ended")?["code"] as? String == "hostEnded" && bob.event("ended") != nil)
         #expect(stage.relay.event("meeting-closed") != nil)
@@ -98,12 +97,51 @@ struct RouteVerbTests {
         #expect(stage.host.waitUntil { $0.contains("ended by") }, "\(stage.host.screen())")
     }
 
+    /// The host's own link, its question and its encryption; the relay's traffic.
+    @Test func theRelaySendsToAllFromTheFirstViewerOn() throws {
+        let stage = try Stage(["--route", "relay"])
+        #expect(stage.host.screen().contains("it is encrypted for them, so the relay cannot watch"))
+        #expect(stage.host.waitUntil { $0.contains("sends to the viewers from now on, but cannot watch") })
+        let live = try #require(stage.relay.event("live"), "\(stage.relay.errorText)")
+        #expect(live["link"] as? String != stage.link)
+        let ann = try stage.watch("Ann")
+        _ = try #require(stage.host.waitFor { $0.takesAnswer(about: "Ann") }, "\(stage.host.screen())")
+        try stage.host.type("y")
+        #expect(ann.event("redirected")?["encrypted"] as? Bool == true, "\(ann.errorText)")
+        #expect(ann.event("first-picture") != nil, "\(ann.errorText)")
+        #expect(stage.host.waitUntil { $0.contains("to \"Relay\", 1 viewer, encrypted") }, "\(stage.host.screen())")
+        let status = try ShareProcess(["status", "--json"], in: stage.host.hostFolder)
+        #expect(status.exitCode() == 0 && status.lines.first?.contains("\"encrypted\":true") == true, "\(status.lines)")
+        // A recorder is a viewer, and its file is in clear.
+        let file = stage.folder.file("a.webm")
+        let recorder = try ShareProcess(
+            ["record", "--json", "-o", file, "--for", "3", "--name", "Rec"], environment: ["SHARE_LINK": stage.link])
+        _ = try #require(stage.host.waitFor { $0.takesAnswer(about: "Rec") }, "\(stage.host.screen())")
+        try stage.host.type("y")
+        #expect(recorder.exitCode() == 0, "\(recorder.errorText)")
+        let media = try MediaProbe(file)
+        #expect(media.streams.first == "vp8" && media.duration > 2.5)
+        #expect(try media.decodingErrors() == "")
+        // A foreign player with the relay's own link is told why it gets nothing.
+        let page = try #require((live["link"] as? String)?.split(separator: "#").first)
+        let player = try Program(
+            "curl",
+            ["-sk", "-w", "\n%{http_code}", "-X", "POST", "-H", "Content-Type: application/sdp"]
+                + ["-d", "v=0", "\(page)/whep"])
+        #expect(player.exitCode(seconds: 20) == 0)
+        #expect(player.text.output.hasSuffix("\n403") && player.text.output.contains("encrypted from end to end"))
+        try stage.host.type("C-c")
+        #expect(ann.event("ended")?["code"] as? String == "hostEnded")
+    }
+
     @Test func optionsThatDoNotFitAreRefused() throws {
         let folder = try TemporaryFolder()
         for (arguments, words) in [
             (["--direct-viewers", "31"], "--direct-viewers is 0 to 30"),
             (["--relay", "x", "--route", "direct", "--direct-viewers", "2"], "is for --relay with --route auto"),
             (["--direct-viewers", "2"], "is for --relay with --route auto"),
+            (["--relay", "x", "--route", "direct", "--relay-may-watch"], "--relay-may-watch is for --relay with"),
+            (["--relay-may-watch"], "--relay-may-watch is for --relay with"),
             (["--relay", "x", "--token", "a-token-of-twenty-chars"], "would let the relay watch"),
             (["--relay", "x", "--route", "relay", "--token", "a-token-of-twenty-chars"], "all watch at the relay"),
         ] {

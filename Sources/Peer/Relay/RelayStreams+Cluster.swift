@@ -43,6 +43,7 @@ extension RelayStreams: BroadcastFetcher {
         else { return }
         var configuration = settings
         (configuration.id, configuration.secret, configuration.passKey) = (id, link.secret, source.parsedPassKey)
+        configuration.isEncryptedByHost = source.isEncrypted
         configuration.name = source.name.isEmpty ? nil : source.name
         handle(.wanted(id, member.upstreams(of: id), RelayedBroadcast(configuration, self)))
     }
@@ -118,7 +119,7 @@ extension RelayStreams: BroadcastFetcher {
         var announced = ClusterBroadcast(
             link: link, path: known.path + [member.name], name: known.name,
             publisherDecides: known.publisherDecides, passKey: known.parsedPassKey)
-        announced.viewers = viewers
+        (announced.viewers, announced.isEncrypted) = (viewers, known.isEncrypted)
         member.announce(id, announced)
         broadcast.send(alternates: member.links(of: link))
         emit(.cluster(.fetched(id, from: relay.node.name)))

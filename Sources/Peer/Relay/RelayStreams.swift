@@ -153,6 +153,7 @@ final class RelayStreams: Sendable {
         let known = publisher.resumes.flatMap { member?.resumable($0, by: publisher.fingerprint) }
         let link = known?.parsedLink
         var configuration = settings
+        configuration.isEncryptedByHost = publisher.isEncrypted
         configuration.name = (publisher.application?.name).map { UntrustedText.clean($0, fallback: "share") }
         let sink = state.withLock { state in
             let id = state.table.broadcast(continuedBy: publisher, isOwner: link != nil)
@@ -197,6 +198,7 @@ final class RelayStreams: Sendable {
             var announced = ClusterBroadcast(
                 link: link, path: [member.name], name: broadcast.displayName,
                 publisherDecides: publisher.decidesOnViewers, passKey: broadcast.passKey)
+            announced.isEncrypted = publisher.isEncrypted
             announced.publisher = publisher.pairing == nil ? nil : Base64URL.encode(publisher.fingerprint)
             member.announce(id, announced)
         }

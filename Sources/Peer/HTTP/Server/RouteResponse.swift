@@ -152,6 +152,7 @@ package enum Header {
     package static let shareProof = name("Share-Proof")
     package static let shareVisit = name("Share-Visit")
     package static let shareAdmission = name("Share-Admission")
+    package static let shareEncrypted = name("Share-Encrypted")
     package static let shareBroadcast = name("Share-Broadcast")
     package static let acceptPost = name("Accept-Post")
     package static let acceptPatch = name("Accept-Patch")

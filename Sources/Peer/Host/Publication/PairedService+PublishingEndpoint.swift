@@ -12,7 +12,8 @@ extension PairedService: PublishingEndpoint {
     public var isOverRelay: Bool { link.relay != nil }
 
     public func publish(_ sdp: String) async throws(SignalingError) -> OfferAnswer {
-        try await client.publish(sdp, decidesOnViewers: decidesOnViewers, resuming: resumes)
+        try await client.publish(
+            sdp, decidesOnViewers: decidesOnViewers, isEncrypted: isEncrypted, resuming: resumes)
     }
 
     public func decide(_ decision: KnockDecision, about knock: KnockID) async {

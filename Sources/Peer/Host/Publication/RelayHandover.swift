@@ -59,7 +59,7 @@ final class RelayHandover: BroadcastDelegate, Sendable {
         signer = RedirectSigner(of: broadcast, identity: identity, now: .now)
         var relay = relay
         // It is asked about viewers, and the tunnel is what is listed.
-        (relay.decidesOnViewers, relay.title) = (true, nil)
+        (relay.decidesOnViewers, relay.title, relay.isEncrypted) = (true, nil, encryption != nil)
         self.relay = relay
         self.signaling = signaling
         self.moved = moved

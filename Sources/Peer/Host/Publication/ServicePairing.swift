@@ -19,6 +19,8 @@ public struct PairedService: Sendable {
     public var name: String { description.name }
     /// This host wants to be asked about each viewer, if the service is a relay.
     public var decidesOnViewers = false
+    /// What this host publishes is encrypted for viewers whom it sends there.
+    var isEncrypted = false
     /// For the directory of a relay; nil: the broadcast is not listed. Empty: the application's name.
     public var title: String?
     /// The broadcast that goes on here, after another relay of a cluster; nil: a new one.
@@ -40,6 +42,7 @@ public struct PairedService: Sendable {
         pairing.namers = self.pairing.namers.union([place])
         var paired = try await pairing.run { $0.refused == nil ? setup : nil }
         (paired.decidesOnViewers, paired.title, paired.resumes) = (decidesOnViewers, title, broadcast)
+        paired.isEncrypted = isEncrypted
         return paired
     }
 

@@ -96,6 +96,7 @@ public final class HostSession: Sendable {
         broadcast.videoCodec = .vp8
         broadcast.encryption = makeEncryption(of: broadcast.id)
         broadcast.sessionCapacity = configuration.viewers.maximum * 2
+        if configuration.tunnel != nil, configuration.handover.publishes { broadcast.admitViewersOfRelay() }
         broadcast.iceServers = servers.servers
         broadcast.knockLimits.refusal = .seconds(KnockHandler.refusalSeconds)
         warnOfLimits()

@@ -106,6 +106,8 @@ public struct ClusterBroadcast: Codable, Hashable, Sendable {
     public var viewers = 0
     /// The publisher is asked about viewers, by the first relay of the path.
     public var publisherDecides: Bool
+    /// The media is encrypted for viewers whom the publisher sends to a relay.
+    public var isEncrypted = false
     /// base64url of the SHA-256 of the publisher's certificate: nobody else can go on with the broadcast at another
     /// relay.
     public var publisher: String?
@@ -135,6 +137,7 @@ public struct ClusterBroadcast: Codable, Hashable, Sendable {
             try values.decode(String.self, forKey: .name), limit: Self.nameLimit, fallback: "")
         viewers = try values.decode(Int.self, forKey: .viewers)
         publisherDecides = try values.decode(Bool.self, forKey: .publisherDecides)
+        isEncrypted = try values.decodeIfPresent(Bool.self, forKey: .isEncrypted) ?? false
         publisher = try values.decodeIfPresent(String.self, forKey: .publisher)
         passKey = try values.decodeIfPresent(String.self, forKey: .passKey)
         change = try values.decode(Int.self, forKey: .change)

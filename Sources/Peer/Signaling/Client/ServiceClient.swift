@@ -66,14 +66,17 @@ public actor ServiceClient: EndpointClient {
     /// Sends the offer of the session for which the grant is. Checks that the answer's fingerprint is the link's.
     /// - Parameters:
     ///   - decidesOnViewers: a relay asks this host about each viewer.
+    ///   - isEncrypted: the media is encrypted for viewers whom this host sends to a relay, and for nobody else.
     ///   - broadcast: goes on here, after another relay of a cluster.
     ///   - timeout: time limit for a new connection, and again for the answer. Nil: the default limit, and an idle
     ///     connection may be used.
     public func publish(
-        _ sdp: String, decidesOnViewers: Bool = false, resuming broadcast: BroadcastID? = nil, timeout: Duration? = nil
+        _ sdp: String, decidesOnViewers: Bool = false, isEncrypted: Bool = false,
+        resuming broadcast: BroadcastID? = nil, timeout: Duration? = nil
     ) async throws(SignalingError) -> OfferAnswer {
         guard let pairing, pairing.machine.isPaired else { throw SignalingError(.gone, "there is no pairing") }
         var extra = decidesOnViewers ? [(Header.shareAdmission.rawName, "host")] : []
+        if isEncrypted { extra.append((Header.shareEncrypted.rawName, "1")) }
         if let broadcast { extra.append((Header.shareBroadcast.rawName, broadcast.text)) }
         let (session, _) = try await http.offer(sdp, to: path("/whip"), extra: extra, timeout: timeout)
         await http.keep(session)

@@ -8,6 +8,11 @@ import MediaCore
 extension BroadcastRoutes {
     /// Handles POST /ID/whep.
     func offer(_ call: RouteRequest) async throws(Refusal) -> RouteResponse {
+        if configuration.isEncryptedByHost, call.bearer == nil {
+            return RouteResponse(
+                problem: .needsEncryption, .forbidden,
+                "this broadcast is encrypted from end to end: open the host's own link in a browser or with share join")
+        }
         let (owner, admission) = try await authorize(call)
         if endpoint.streams.hasEnded { return hasEnded }
         let offer = try sessions.offer(in: call)

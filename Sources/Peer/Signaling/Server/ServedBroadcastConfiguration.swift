@@ -20,6 +20,9 @@ public struct ServedBroadcastConfiguration: Sendable {
     public var name: String?
     /// How its media reaches viewers at a relay; nil: knocks are of version 1 (``KnockChallenge``).
     package var encryption: Encryption?
+    /// At a relay: what it sends is encrypted for viewers whom the host sends here. Players without an admission are told
+    /// so.
+    public var isEncryptedByHost = false
     /// The codec of its video, which viewers learn before anybody is asked about them; nil: there is no video, or it is
     /// not known.
     public var videoCodec: VideoCodec?
@@ -57,6 +60,13 @@ public struct ServedBroadcastConfiguration: Sendable {
         // All may come at once, also from a few addresses, or come back within seconds.
         knockRate.burst = max(knockRate.burst, Double(viewers + 1) / (1 - RequestLimiter.reserved))
         knockRate.perSecond = max(knockRate.perSecond, Double(viewers) / 4)
+    }
+
+    /// Makes room for viewers who knock here and watch at a relay. Each admission takes some 0.3 ms of the host's CPU.
+    public mutating func admitViewersOfRelay() {
+        (tokenLimits.all, tokenLimits.ofAddress) = (8_192, 1_024)
+        knockLimits.questions.all = max(knockLimits.questions.all, 256)
+        knockRate = RequestLimiter.Rate(burst: 600, perSecond: 200)
     }
 
     public init(id: BroadcastID = .random(), secret: [UInt8] = Link.randomSecret(), fixedToken: String? = nil) {

@@ -18,6 +18,8 @@ public struct Publisher: Sendable {
     public let fingerprint: [UInt8]
     /// It wants to be asked about each viewer, if the service is a relay.
     public let decidesOnViewers: Bool
+    /// Its media is encrypted for viewers whom it sends here, and for nobody else.
+    public let isEncrypted: Bool
     /// The broadcast that goes on here, after another relay of a cluster; nil: a new one.
     public let resumes: BroadcastID?
     /// A silent session whose broadcast goes on with this one; nil: there is none.
@@ -25,7 +27,8 @@ public struct Publisher: Sendable {
 
     package init(
         pairing: KnockID?, application: ApplicationInfo?, setup: [String: String], kind: String, address: String,
-        fingerprint: [UInt8], decidesOnViewers: Bool = false, resumes: BroadcastID? = nil
+        fingerprint: [UInt8], decidesOnViewers: Bool = false, isEncrypted: Bool = false,
+        resumes: BroadcastID? = nil
     ) {
         self.pairing = pairing
         self.application = application
@@ -34,6 +37,7 @@ public struct Publisher: Sendable {
         self.address = address
         self.fingerprint = fingerprint
         self.decidesOnViewers = decidesOnViewers
+        self.isEncrypted = isEncrypted
         self.resumes = resumes
     }
 }

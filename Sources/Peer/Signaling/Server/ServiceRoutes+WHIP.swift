@@ -56,6 +56,7 @@ extension ServiceRoutes {
             kind: UntrustedText.kind(userAgent: call.headers[.userAgent]), address: call.address.text,
             fingerprint: request?.fingerprint ?? fingerprint,
             decidesOnViewers: request != nil && call.headers[Header.shareAdmission] == "host",
+            isEncrypted: request != nil && call.headers[Header.shareEncrypted] == "1",
             resumes: request == nil ? nil : call.headers[Header.shareBroadcast].flatMap { BroadcastID($0) })
         return (publisher, pairingToken)
     }
