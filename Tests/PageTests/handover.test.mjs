@@ -222,3 +222,66 @@ test('keys that come with an order replace those of the admission', async () => 
     const others = [undefined, '', 'AAAA', await wrap(newer, range(33, 49)), await wrap(foreign), await wrap(range(0, 9))];
     for (const keys of others) assert.equal(await after(keys), encodeBase64URL(older));
 });
+
+// Lets a promise of timers and of the browser's own tasks come to its end, whatever its timers wait for.
+async function settled(t, promise) {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    let isOver = false;
+    promise.then(() => { isOver = true; }, () => { isOver = true; });
+    while (!isOver) {
+        await new Promise(setImmediate);
+        t.mock.timers.tick(10000);
+    }
+    t.mock.timers.reset();
+    return promise;
+}
+
+test('the only place that sends is tried five times', async t => {
+    const { session, order } = await watching(() => null), handover = new Handover(session), only = { ...order, only: true };
+    let attempts = 0;
+    handover.tryOnce = async () => ++attempts === 5;
+    assert.equal(await settled(t, handover.followAtOnce(only)), true);
+    assert.equal(attempts, 5);
+    assert.notEqual(handover.onlySince, null);
+    handover.tryOnce = async () => { attempts++; return false; };
+    session.admissions.current.knock = knock();
+    await assert.rejects(settled(t, handover.followAtOnce(only)), { state: 'ended' });
+    assert.equal(attempts, 10);
+    // Where the host sends, too, it is tried once.
+    session.admissions.current.knock = knock();
+    assert.equal(await handover.followAtOnce(order), false);
+    assert.equal(attempts, 11);
+});
+
+test('from the only place that sends, a session asks its host anew where that is', async () => {
+    const { session, requests } = await watching(() => null), handover = new Handover(session), done = [];
+    Object.assign(session, {
+        sealedMedia: null, peer: { close() {} }, openPeer() { done.push('peer'); }, reopenEvents() {}, connectionChanged() {},
+        client: { leave() {}, knock() { done.push('knock'); return Promise.reject(new Error('no answer')); } },
+        rejoin: async () => { done.push('rejoin'); }, reconnection: { resumed() { done.push('resumed'); } }, end(ending) { done.push(ending.state); },
+    });
+    const goElsewhere = () => handover.changeOver(
+        { link, client: { leave() {} }, peer: { close() {} }, admissions: { current: {} }, sealedMedia: {} }, []);
+    goElsewhere();
+    handover.onlySince = performance.now();
+    assert.ok(handover.goHome());
+    assert.ok(handover.isReturning);
+    while (handover.isReturning) await new Promise(setImmediate);
+    assert.deepEqual(done, ['resumed', 'peer', 'knock', 'ended']);
+    assert.deepEqual([requests, handover.returns], [[], 1]);
+    // After a minute there, returns are counted anew.
+    handover.returns = 3;
+    goElsewhere();
+    handover.onlySince = performance.now() - 60001;
+    assert.ok(handover.goHome());
+    assert.equal(handover.returns, 1);
+    while (handover.isReturning) await new Promise(setImmediate);
+});
+
+test('a session that has come back three times in a row ends', async () => {
+    const { session, order, requests } = await watching(() => null), handover = new Handover(session);
+    handover.returns = 3;
+    await assert.rejects(handover.followAtOnce({ ...order, only: true }), { state: 'ended' });
+    assert.equal(await handover.followAtOnce(order), false);
+    assert.deepEqual(requests, []);
+});

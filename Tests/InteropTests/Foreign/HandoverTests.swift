@@ -32,7 +32,10 @@ extension InteropTests {
             let asked = Monitor(0)
             let left = Monitor(0)
 
-            init(directViewers: Int, calmTime: MediaDuration = .seconds(60), in folder: TemporaryFolder) async throws {
+            init(
+                directViewers: Int, isRelayOnly: Bool = false, calmTime: MediaDuration = .seconds(60),
+                in folder: TemporaryFolder
+            ) async throws {
                 relay = try Program(
                     Program.share(), ["relay", "--listen", "127.0.0.1:0", "--accept", "any", "--json"],
                     environment: ["XDG_DATA_HOME": folder.path, "TMPDIR": folder.path])
@@ -48,6 +51,7 @@ extension InteropTests {
                     framesPerSecond: 30, maximumBitrate: .kilobits(4_000), contentHint: nil)
                 configuration.tunnel = paired
                 configuration.handover.directViewers = directViewers
+                configuration.handover.isRelayOnly = isRelayOnly
                 configuration.handover.calmTime = calmTime
                 let (asked, left) = (asked, left)
                 host = try HostSession(
@@ -193,6 +197,38 @@ extension InteropTests {
                     let back = try await browser.look(until: "frames > 30")
                     #expect(back["isThere"] == true && back["state"] == "playing", "\(back.text)")
                     #expect(stage.asked.with { $0 } == 2)
+                }
+            }
+        }
+
+        /// The relay alone sends (`--route relay`): a browser goes there at once, also after a reload, and again when the
+        /// publication has ended. The host has been asked once.
+        @Test(arguments: Browser.Kind.allCases)
+        func aBrowserWatchesWhereTheRelayAloneSends(kind: Browser.Kind) async throws {
+            let folder = try TemporaryFolder()
+            let stage = try await Stage(directViewers: 0, isRelayOnly: true, in: folder)
+            try await stage.run {
+                try await Browser.with(kind) { browser in
+                    func expectPlaying() async throws {
+                        try await browser.waitForState("playing", within: .seconds(20))
+                        let seen = try await browser.look(until: "frames > 30")
+                        #expect(seen["isThere"] == true && seen["state"] == "playing", "\(seen.text)")
+                        #expect(await stage.host.viewers().map(\.description.kind) == ["service"])
+                        #expect(stage.asked.with { $0 } == 1)
+                    }
+                    try await browser.watch(stage.link.text)
+                    try await expectPlaying()
+                    try await browser.reload()
+                    try await expectPlaying()
+                    let service = try #require(await stage.host.viewers().first)
+                    await stage.host.remove(viewer: service.id)
+                    _ = try await stage.relay.line(.standard, within: .seconds(20)) {
+                        $0.contains("\"event\":\"closed\"")
+                    }
+                    _ = try await stage.relay.line(.standard, within: .seconds(20)) {
+                        $0.contains("\"event\":\"viewers\"") && $0.contains("\"viewers\":1")
+                    }
+                    try await expectPlaying()
                 }
             }
         }

@@ -223,6 +223,10 @@ export class Handover {
     async returnAnew() {
         const { session } = this;
         session.reconnection.resumed();
+        // The end of the former connection is no end of the session.
+        holdLastFrame();
+        session.peer.close();
+        session.openPeer();
         const { reconnect } = await this.admitAnew();
         if (!reconnect || !await this.followAtOnce(reconnect)) await session.rejoin();
     }
