@@ -300,7 +300,7 @@ let package = Package(
         tests(
             "LoopbackTests",
             [
-                "MediaCore", "Identifiers", "SessionDescription", "MediaEngine", "PeerEngine", "LinuxRuntime",
+                "MediaCore", "Identifiers", "SessionDescription", "MediaEngine", "PeerEngine", "SFrame", "LinuxRuntime",
                 "EventLoop", "ICETransport", "VPXCodec", "OpusCodec", "TestSource", "Identity", "HTTP", "Admission",
                 "Signaling", "PeerConnection", "Host", "Viewer", "Service", "Relay", "Control", "Wording",
                 "ClusterSupport", "TestSupport", "Logging", "HummingbirdCore", "NIOCore", "HTTPTypes",

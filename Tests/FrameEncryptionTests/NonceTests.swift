@@ -49,6 +49,10 @@ private struct RecordingCipher: SFrameCipher {
             for number in 0..<3_000 {
                 let now = MediaInstant(nanoseconds: 0) + .milliseconds(20 * number)
                 let isKeyframe = number % 2 == 0
+                if number % 700 == 699 {
+                    _ = sealer.prepareEpoch(secret: [UInt8](repeating: UInt8(number / 700), count: 32))
+                    sealer.beginEpoch(now: now)
+                }
                 (isKeyframe ? keyframe : frame).withUnsafeBytes { bytes in
                     for track in [SealedTrack.video0, .video1] {
                         _ = sealer.seal(video: bytes, track, isKeyframe: isKeyframe, now: now)

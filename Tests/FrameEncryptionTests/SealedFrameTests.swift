@@ -126,10 +126,79 @@ import Testing
         #expect(FrameKeys(keys.bytes) == keys)
         for count in keys.bytes.indices { #expect(FrameKeys(Array(keys.bytes.prefix(count))) == nil) }
         #expect(FrameKeys(keys.bytes + [0]) == nil)
-        #expect(FrameKeys([2] + keys.bytes.dropFirst()) == nil)
+        #expect(FrameKeys([1] + keys.bytes.dropFirst()) == nil)
         var track = keys.bytes
         track[22] = 7
         #expect(FrameKeys(track) == nil)
+        let secret = sealer.prepareEpoch(secret: [UInt8](repeating: 5, count: 32))
+        #expect(secret.epoch == 1 && secret.bytes.count == 53 && EpochSecret(secret.bytes) == secret)
+        for count in secret.bytes.indices { #expect(EpochSecret(Array(secret.bytes.prefix(count))) == nil) }
+        #expect(EpochSecret(secret.bytes + [0]) == nil && EpochSecret([2] + secret.bytes.dropFirst()) == nil)
+    }
+
+    private mutating func beginEpoch(_ number: UInt8) -> EpochSecret {
+        let secret = sealer.prepareEpoch(secret: [UInt8](repeating: number, count: 32))
+        sealer.beginEpoch(now: .zero + .seconds(Int(number)))
+        return secret
+    }
+
+    /// Who has the keys of the former epoch opens nothing of the next one, and members need no key frame.
+    @Test mutating func anEpochIsForItsMembersAlone() throws {
+        var (member, removed) = (BroadcastOpener(sealer.keys(now: .zero)), BroadcastOpener(sealer.keys(now: .zero)))
+        let last = try seal(true)
+        for index in 0..<40 {
+            let secret = beginEpoch(UInt8(index + 10))
+            member.add(secret, of: "0000000000000")
+            let frame = try seal(false)
+            #expect(try open(frame, &member).get().count == 100 && member.openedEpoch == UInt32(index + 1))
+            #expect((try? open(frame, &removed).get()) == nil)
+            if index == 0 {
+                #expect(open(frame, &removed) == .failure(.unknownKey))
+                // A frame that was on the way, until the former epoch is forgotten.
+                #expect(try open(last, &member).get().count == 100)
+                member.forgetEpochs(before: 1)
+                #expect(open(last, &member) == .failure(.tooOld))
+                // Its keys are not taken in again.
+                let former = BroadcastSealer(
+                    secret: [UInt8](repeating: 9, count: 32), broadcast: "0000000000000", run: Self.run)
+                member.add(former.keys(now: .zero))
+                #expect(open(last, &member) == .failure(.tooOld))
+            }
+        }
+    }
+
+    /// Frames since the last key frame are of former epochs, and those that come of the one that is prepared.
+    @Test mutating func aNewcomerGetsAllEpochsSinceTheLastKeyFrame() throws {
+        let old = try seal(false)
+        var frames = [try seal(true)]
+        _ = beginEpoch(11)
+        frames.append(try seal(false))
+        _ = beginEpoch(12)
+        frames.append(try seal(false))
+        _ = sealer.prepareEpoch(secret: [UInt8](repeating: 13, count: 32))
+        let keys = sealer.keys(now: .zero + .seconds(60))
+        #expect(FrameKeys(keys.bytes) == keys)
+        var newcomer = BroadcastOpener(keys)
+        sealer.beginEpoch(now: .zero + .seconds(60))
+        frames.append(try seal(false))
+        for frame in frames { #expect(try open(frame, &newcomer).get().count == 100) }
+        #expect(open(old, &newcomer) == .failure(.tooOld))
+        // After the next key frame none of them is handed over.
+        _ = try seal(true, at: 61)
+        let later = sealer.keys(now: .zero + .seconds(70)).keys.filter { $0.track == .video0 }
+        #expect(later.map(\.epoch) == [3] && later.map(\.step) == [1])
+    }
+
+    /// A prepared epoch that was not begun never is: somebody who has its secret may have been removed meanwhile.
+    @Test mutating func anotherPreparedEpochTakesThePlaceOfTheFirst() throws {
+        var early = BroadcastOpener(sealer.keys(now: .zero))
+        early.add(sealer.prepareEpoch(secret: [UInt8](repeating: 21, count: 32)), of: "0000000000000")
+        let second = beginEpoch(22)
+        let frame = try seal(true)
+        #expect(second.epoch == 2)
+        #expect(open(frame, &early) == .failure(.unknownKey))
+        early.add(second, of: "0000000000001")
+        #expect(open(frame, &early) == .failure(.forged))
     }
 
     @Test mutating func keysOfAnotherRunReplaceAll() throws {

@@ -114,7 +114,7 @@ struct PublicationTests {
                         switch event {
                         case .notice(let notice): warnings.change { $0.append(notice.words.sentence) }
                         case .ended(let reason): outcome.fulfil(reason)
-                        case .connected, .interrupted, .resumed: break
+                        case .connected, .interrupted, .resumed, .keysNeeded: break
                         }
                     }
                 })

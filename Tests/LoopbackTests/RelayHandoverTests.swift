@@ -3,7 +3,9 @@ import LinuxRuntime
 import MediaCore
 import MediaEngine
 import OpusCodec
+import SFrame
 import Signaling
+import Synchronization
 import TestSource
 import Testing
 import VPXCodec
@@ -76,6 +78,9 @@ struct RelayHandoverTests {
                 events.contains { if case .routeChanged(isOverRelay, _, _) = $0 { true } else { false } } ? true : nil
             } ?? false
         }
+
+        /// Those to whom the host itself sends.
+        func served() async -> [ViewerSessionInfo] { await host.viewers().filter { !$0.isAtRelay } }
 
         /// The link of the broadcast at the relay.
         func publishedLink() async throws -> Link {
@@ -151,7 +156,7 @@ struct RelayHandoverTests {
             events.count { if case .viewerLeft = $0 { true } else { false } } == 2 ? true : nil
         }
         #expect(haveLeft == true)
-        #expect(await stage.host.viewers().map(\.description.kind) == ["service"])
+        #expect(await stage.served().map(\.description.kind) == ["service"])
         #expect(stage.asked.with { $0 } == ["Ann", "Bob"])
         await stage.host.stop(EndReason(.stopped, "done"))
         #expect(await one.end.value.code == .hostEnded)
@@ -192,7 +197,7 @@ struct RelayHandoverTests {
         let refused = try Watching(stage.link, name: "Eve")
         #expect(await refused.end.value.code == .refused)
         #expect(stage.asked.with { Set($0) } == ["Ann", "Bob", "Eve"])
-        #expect(await stage.host.viewers().map(\.description.kind) == ["service"])
+        #expect(await stage.served().map(\.description.kind) == ["service"])
         #expect(await stage.host.statistics()?.destination?.isEncrypted == true)
         for viewer in viewers {
             let isTold = viewer.events.with { events in
@@ -215,12 +220,90 @@ struct RelayHandoverTests {
         #expect(await ann.isConnected(times: 2), "\(ann.events.with { $0 }), host: \(stage.hostEvents.with { $0 })")
         for viewer in [ann, bob] { #expect(await viewer.seesMore()) }
         #expect(stage.asked.with { $0 } == ["Ann", "Bob"])
-        #expect(await stage.host.viewers().map(\.description.kind) == ["service"])
+        #expect(await stage.served().map(\.description.kind) == ["service"])
         // This host does not send to viewers meanwhile.
         #expect(
             stage.hostEvents.with { !$0.contains { if case .routeChanged(false, _, _) = $0 { true } else { false } } })
         await stage.stop()
         for viewer in [ann, bob] { #expect(await viewer.end.value.code == .hostEnded) }
+    }
+
+    /// The newest epoch whose keys a newcomer gets.
+    private func epoch(_ stage: Stage) throws -> UInt32 {
+        let encryption = try #require(stage.host.state.with { $0.encryption })
+        return try #require(FrameKeys(encryption.keys)).keys.map(\.epoch).max() ?? 0
+    }
+
+    /// Viewers at the relay are listed and removed one by one. The keys change, and the picture goes on for the others.
+    @Test func aViewerAtTheRelayIsRemovedWithItsKeys() async throws {
+        let stage = try await Stage(directViewers: 0, isRelayOnly: true)
+        let viewers = try ["Ann", "Bob"].map { try Watching(stage.link, name: $0) }
+        for viewer in viewers { #expect(await viewer.seesMore()) }
+        let listed = await stage.host.viewers().filter { $0.description.kind != "service" }
+        #expect(Set(listed.map(\.description.name)) == ["Ann", "Bob"])
+        #expect(listed.allSatisfy { $0.isAtRelay && $0.path == "over the relay" } && Set(listed.map(\.number)).count == 2)
+        let ann = try #require(listed.first { $0.description.name == "Ann" })
+        let (before, known) = (try epoch(stage), viewers[1].seen.state.times.count)
+        #expect(await stage.host.remove(viewer: ann.id) == 1)
+        let reason = await viewers[0].end.value
+        #expect(reason.code == .removed && reason.sentence.contains("removed you"), "\(reason)")
+        #expect(await viewers[1].seesMore(60))
+        #expect(try epoch(stage) == before + 1)
+        let gap = viewers[1].longestGap(from: known)
+        #expect(gap < 300, "\(gap) ms")
+        let names = await stage.host.viewers().map(\.description.name)
+        #expect(names.contains("Bob") && !names.contains("Ann"))
+        // It is asked about again.
+        let again = try Watching(stage.link, name: "Ann")
+        #expect(await again.seesMore())
+        #expect(stage.asked.with { $0.count } == 3 && stage.asked.with { $0.last } == "Ann")
+        await stage.stop()
+        for viewer in [viewers[1], again] { #expect(await viewer.end.value.code == .hostEnded) }
+    }
+
+    @Test func whoHasLeftTheRelayIsNotListed() async throws {
+        let stage = try await Stage(directViewers: 0, isRelayOnly: true)
+        let viewers = try ["Ann", "Bob"].map { try Watching(stage.link, name: $0) }
+        for viewer in viewers { #expect(await viewer.seesMore()) }
+        _ = await waiting(stage.hostEvents) { events in
+            events.contains { if case .viewerCount(2) = $0 { true } else { false } } ? true : nil
+        }
+        let known = stage.hostEvents.with { $0.count }
+        viewers[0].session.leave()
+        // The relay tells who has left before it tells how many are left.
+        let isCounted = await waiting(stage.hostEvents) { events in
+            events.dropFirst(known).contains { if case .viewerCount(1) = $0 { true } else { false } } ? true : nil
+        }
+        #expect(isCounted == true)
+        let names = await stage.host.viewers().map(\.description.name)
+        #expect(names.contains("Bob") && !names.contains("Ann"))
+        await stage.stop()
+        #expect(await viewers[1].end.value.code == .hostEnded)
+    }
+
+    /// A relay that holds back the keys of a new epoch: viewers ask the host, and the picture goes on.
+    @Test func keysThatTheRelayHoldsBackAreAskedFor() async throws {
+        let stage = try await Stage(directViewers: 0, isRelayOnly: true)
+        let viewer = try Watching(stage.link, name: "Ann")
+        #expect(await viewer.seesMore())
+        let encryption = try #require(stage.host.state.with { $0.encryption })
+        for _ in 0..<2 {
+            let known = viewer.seen.state.times.count
+            _ = encryption.prepareEpoch()
+            encryption.beginEpoch()
+            #expect(await viewer.seesMore(60))
+            let gap = viewer.longestGap(from: known)
+            #expect(gap < 2_500, "\(gap) ms")
+        }
+        // Also if the token has ended meanwhile: the host knows this viewer.
+        viewer.session.encryption.withLock { $0.home?.token = "another" }
+        _ = encryption.prepareEpoch()
+        encryption.beginEpoch()
+        #expect(await viewer.seesMore(60))
+        #expect(stage.asked.with { $0 } == ["Ann"])
+        viewer.session.leave()
+        #expect(await viewer.end.value.code == .stopped)
+        await stage.stop()
     }
 
     /// What a viewer might do that does not follow the order: a host whose relay alone sends answers no offer.
@@ -385,7 +468,7 @@ struct RelayHandoverTests {
         #expect(await ann.seesMore(60))
         let gap = ann.longestGap(from: before)
         #expect(gap < 600, "\(gap) ms")
-        #expect(await stage.host.viewers().map(\.description.name) == ["Ann"])
+        #expect(await stage.served().map(\.description.name) == ["Ann"])
         #expect(stage.asked.with { Set($0) == ["Ann", "Bob", "Cleo"] && $0.count == 3 })
         await stage.stop()
         #expect(await ann.end.value.code == .hostEnded)
@@ -408,7 +491,7 @@ struct RelayHandoverTests {
             events.compactMap { if case .notice(let notice) = $0 { notice.words.sentence } else { nil } }
         }
         #expect(warnings == ["this machine's line is too slow for 2 viewers"])
-        #expect(await stage.host.viewers().map(\.description.kind) == ["service"])
+        #expect(await stage.served().map(\.description.kind) == ["service"])
         await stage.stop()
         for viewer in viewers { #expect(await viewer.end.value.code == .hostEnded) }
     }
@@ -434,7 +517,7 @@ struct RelayHandoverTests {
             events.compactMap { if case .notice(let notice) = $0 { notice.words.sentence } else { nil } }
         }
         #expect(warnings.contains { $0.contains("no frame came within 10 s") }, "\(warnings)")
-        #expect(await stage.host.viewers().map(\.description.name) == ["Ann"])
+        #expect(await stage.served().map(\.description.name) == ["Ann"])
         viewer.session.leave()
         #expect(await viewer.end.value.code == .stopped)
         await silent.stop(EndReason(.stopped, "done"))
@@ -448,7 +531,7 @@ struct RelayHandoverTests {
         let viewer = try Watching(stage.link, name: "Ann")
         #expect(await viewer.seesMore(60))
         #expect(viewer.longestGap(from: 10) < 600)
-        #expect(await stage.host.viewers().map(\.description.name) == ["Ann"])
+        #expect(await stage.served().map(\.description.name) == ["Ann"])
         await stage.stop()
         #expect(await viewer.end.value.code == .hostEnded)
     }

@@ -71,6 +71,7 @@ import Testing
             (.alternates(alternates), alternatesJSON), (.reconnect(nil), #"{"type":"reconnect"}"#),
             (.reconnect(redirect), redirectJSON), (.returnToHost, #"{"type":"return"}"#),
             (.candidates(fragment: "a=x\r\n"), #"{"type":"candidates","fragment":"a=x\r\n"}"#),
+            (.keys("AQ"), #"{"type":"keys","keys":"AQ"}"#),
             (.removed(reason: "a/b"), #"{"type":"removed","reason":"a/b"}"#),
             (.ended(reason: "b"), #"{"type":"ended","reason":"b"}"#),
         ]
@@ -78,7 +79,7 @@ import Testing
         #expect(
             HostEvent.names == [
                 "active", "inactive", "layers", "viewercount", "recordercount", "paused", "resumed", "alternates",
-                "reconnect", "return", "candidates", "removed", "ended",
+                "reconnect", "return", "candidates", "keys", "removed", "ended",
             ])
         #expect(HostEvent.active.lastingKey == HostEvent.inactive.lastingKey)
         #expect(HostEvent.paused.lastingKey == HostEvent.resumed.lastingKey)
@@ -101,6 +102,10 @@ import Testing
             ), (.broadcastURL("https://a/b"), #"{"type":"broadcast-url","url":"https://a/b"}"#),
             (.candidates(fragment: "x"), #"{"type":"candidates","fragment":"x"}"#), (.viewer(knock), viewerJSON),
             (.viewerWithdrawn(knock.id), "{\"type\":\"viewer-withdrawn\",\"id\":\"\(knock.id.text)\"}"),
+            (
+                .viewerLeft([UInt8](repeating: 0, count: 32)),
+                "{\"type\":\"viewer-left\",\"viewer\":\"\(String(repeating: "A", count: 43))\"}"
+            ),
             (.alternates(["https://a/x"]), #"{"type":"alternates","links":["https://a/x"]}"#),
             (.slowestBitrate(nil), #"{"type":"slowest-bitrate","bitrate":null}"#),
             (.slowestBitrate(Bitrate(bitsPerSecond: 5)), #"{"type":"slowest-bitrate","bitrate":5}"#),
@@ -108,7 +113,7 @@ import Testing
             (.finished(reason: "x", nextStep: nil), #"{"type":"finished","reason":"x","nextStep":null}"#),
             (.finished(reason: "x", nextStep: "y"), #"{"type":"finished","reason":"x","nextStep":"y"}"#),
         ]
-        try check(events, final: ["finished"], notLasting: ["viewer", "viewer-withdrawn"])
+        try check(events, final: ["finished"], notLasting: ["viewer", "viewer-withdrawn", "viewer-left"])
         let info = ServiceInfo(likes: 1, comment: .init(name: "Ann", text: "hi"))
         #expect(ServiceEvent.serviceInfo(info).lasting == .serviceInfo(ServiceInfo(likes: 1)))
     }

@@ -5,9 +5,9 @@
 public struct FrameOpener<Cipher: SFrameCipher>: Sendable {
     /// Why a frame cannot be opened.
     public enum Failure: Error, Equatable, Sendable {
-        /// It has no header of SFrame, or not the length of a sealed frame: as one in clear.
+        /// It has no header of SFrame, not the length of a sealed frame, or a track of another kind: as one in clear.
         case malformed
-        /// Of an epoch or track whose keys are not known.
+        /// Of a later epoch, whose keys are not known.
         case unknownKey
         /// Its key is older than those that are known. No key frame is missing.
         case tooOld
@@ -25,8 +25,9 @@ public struct FrameOpener<Cipher: SFrameCipher>: Sendable {
             var window = ReplayWindow()
         }
 
+        let epoch: UInt32
         /// The newest is last.
-        var steps: [Step]
+        var steps: [Step] = []
         /// The base keys after the newest step, as far as they were derived.
         var ahead: [SFrameRatchet<Cipher>] = []
 
@@ -61,6 +62,9 @@ public struct FrameOpener<Cipher: SFrameCipher>: Sendable {
     /// How often a newer key was needed.
     public private(set) var stepCount = 0
     private var chains: [UInt64: Chain] = [:]
+    /// The newest epoch of which a frame was opened.
+    public private(set) var openedEpoch: UInt32 = 0
+    private var oldestEpoch: UInt32 = 0
 
     /// So many keys of a track are kept.
     private static var keptSteps: Int { 4 }
@@ -75,16 +79,37 @@ public struct FrameOpener<Cipher: SFrameCipher>: Sendable {
     /// Takes in keys that are newer than those that it has. Keys of another run of the host replace them all.
     public mutating func add(_ keys: FrameKeys) {
         if keys.run != run {
-            run = keys.run
+            (run, openedEpoch, oldestEpoch) = (keys.run, 0, 0)
             chains = [:]
         }
-        for key in keys.keys.sorted(by: { $0.step < $1.step }) {
-            let ratchet = SFrameRatchet<Cipher>(step: key.step, baseKey: key.baseKey)
-            let step = Self.step(ratchet, FrameKeyID(epoch: keys.epoch, track: key.track, step: key.step))
-            let index = Self.chain(epoch: keys.epoch, key.track)
-            if let newest = chains[index]?.steps.last, newest.ratchet.step >= key.step { continue }
-            chains[index, default: Chain(steps: [])].add(step, keeping: Self.keptSteps)
-        }
+        for key in keys.keys.sorted(by: { ($0.epoch, $0.step) < ($1.epoch, $1.step) }) { add(key) }
+    }
+
+    /// Takes in the keys of an epoch that begins in a moment.
+    /// - Parameter broadcast: its identifier as text.
+    public mutating func add(_ secret: EpochSecret, of broadcast: String) {
+        guard secret.run == run else { return }
+        for key in secret.keys(of: broadcast, Cipher.self) { add(key) }
+    }
+
+    private mutating func add(_ key: FrameKeys.Key) {
+        guard key.epoch >= oldestEpoch else { return }
+        let index = Self.chain(epoch: key.epoch, key.track)
+        // Epochs only rise, so a later one takes the place of that with the same bits.
+        let known = chains[index].flatMap { $0.epoch < key.epoch ? nil : $0 }
+        let newest = known?.steps.last?.ratchet.step
+        guard (known?.epoch ?? 0) <= key.epoch, newest.map({ $0 < key.step }) ?? true else { return }
+        var chain = known ?? Chain(epoch: key.epoch)
+        let ratchet = SFrameRatchet<Cipher>(step: key.step, baseKey: key.baseKey)
+        let id = FrameKeyID(epoch: key.epoch, track: key.track, step: key.step)
+        chain.add(Self.step(ratchet, id), keeping: Self.keptSteps)
+        chains[index] = chain
+    }
+
+    /// Forgets all keys of epochs before this one, and takes none of them in again: who was removed may have them.
+    public mutating func forgetEpochs(before epoch: UInt32) {
+        oldestEpoch = max(oldestEpoch, epoch)
+        chains = chains.filter { $0.value.epoch >= oldestEpoch }
     }
 
     /// The same keys, for another session, in which frames of the newest keys may come once more.
@@ -107,7 +132,8 @@ public struct FrameOpener<Cipher: SFrameCipher>: Sendable {
             frame.count >= prefix + length + SFrameSuite.tagLength, let id = FrameKeyID(header.keyID)
         else { return .failure(.malformed) }
         let index = Self.chain(epoch: id.epoch, id.track)
-        guard id.track.kind == kind, chains[index] != nil else { return .failure(.unknownKey) }
+        guard id.track.kind == kind else { return .failure(.malformed) }
+        guard chains[index] != nil else { return .failure(isOver(id.epoch) ? .tooOld : .unknownKey) }
         guard let (step, isNew) = step(id, of: index) else { return .failure(.tooOld) }
         guard step.window.allows(header.counter) else { return .failure(.replayed) }
         let clear = frame[..<prefix]
@@ -117,12 +143,19 @@ public struct FrameOpener<Cipher: SFrameCipher>: Sendable {
             UnsafeRawBufferPointer(rebasing: frame[(prefix + length)...]), nonce: step.key.nonce(header.counter),
             authenticating: data, to: &opened)
         guard isValid else { return .failure(.forged) }
+        openedEpoch = max(openedEpoch, chains[index]?.epoch ?? 0)
         if isNew {
             chains[index]?.add(step, keeping: Self.keptSteps)
             stepCount += 1
         }
         if !isPeek { chains[index]?.note(header.counter, of: step.ratchet.step) }
         return .success(opened)
+    }
+
+    /// Whether the epoch of these four bits lies before the one of which a frame was opened.
+    private func isOver(_ bits: UInt32) -> Bool {
+        let behind = (openedEpoch % 16 + 16 - bits) % 16
+        return 1..<8 ~= behind && behind <= openedEpoch
     }
 
     /// The step that an identifier names, derived if it lies ahead of those that are known; nil: it lies before them.

@@ -4,41 +4,57 @@ public import MediaCore
 /// the SFrame header, the ciphertext and the tag (RFC 9605 section 4.4.3); the prefix is authenticated as metadata.
 ///
 /// Each track has a ratchet. That of video advances at each key frame, that of audio after two seconds, so who gets
-/// the keys in force opens nothing older. Counters begin with 0 for each key, so a (key, counter) is never used twice.
+/// the keys in force opens nothing older. A new epoch has keys that do not follow from the former ones, so who does not
+/// get them opens nothing newer. Counters begin with 0 for each key, so a (key, counter) is never used twice.
 /// A value without a clock; its owner calls it from one thread.
 public struct FrameSealer<Cipher: SFrameCipher>: Sendable {
     private struct Track: Sendable {
-        var ratchet: SFrameRatchet<Cipher>
+        /// With the epoch, the track and the step of the ratchet.
+        var present: FrameKeys.Key
         var key: SFrameKey<Cipher>
         var counter: UInt64 = 0
-        /// The key before this one, and until when newcomers get it, too.
-        var former: (key: FrameKeys.Key, until: MediaInstant)?
+        /// The keys before this one, the newest last, and until when newcomers get them, too; nil: until the next key
+        /// frame, as frames since the last one have them.
+        var former: [(key: FrameKeys.Key, until: MediaInstant?)] = []
         var advanced: MediaInstant?
+
+        init(_ present: FrameKeys.Key) {
+            self.present = present
+            key = Self.key(of: present)
+        }
+
+        private static func key(of key: FrameKeys.Key) -> SFrameKey<Cipher> {
+            let id = FrameKeyID(epoch: key.epoch, track: key.track, step: key.step)
+            return SFrameKey(baseKey: key.baseKey, keyID: id.value)
+        }
+
+        /// Goes on with a key of the same epoch or a later one.
+        mutating func replace(with next: FrameKeys.Key, formerUntil end: MediaInstant?) {
+            former = former.suffix(FrameSealer.formerKeys - 1) + [(present, end)]
+            (present, key, counter) = (next, Self.key(of: next), 0)
+        }
     }
 
     /// 16 random bytes of this run of the host.
     public let run: [UInt8]
-    public let epoch: UInt32
+    public var epoch: UInt32 { tracks[0].present.epoch }
+    private let broadcast: String
     private var tracks: [Track]
+    /// Of the epoch that is about to begin.
+    private var prepared: [FrameKeys.Key] = []
+    private var lastEpoch: UInt32
 
     /// For how long newcomers get the key before the newest one, too: frames of it may still be on the way.
     private static var formerKeyTime: MediaDuration { .seconds(1) }
+    private static var formerKeys: Int { 3 }
     private static var audioStep: MediaDuration { .seconds(2) }
 
     /// - Parameters:
     ///   - secret: of the epoch, 32 random bytes.
     ///   - broadcast: its identifier as text.
     public init(secret: [UInt8], broadcast: String, run: [UInt8], epoch: UInt32 = 0) {
-        precondition(secret.count == 32 && run.count == FrameKeys.runLength, "a secret of \(secret.count) bytes")
-        (self.run, self.epoch) = (run, epoch)
-        let extracted = Cipher.extract(salt: [], secret)
-        tracks = SealedTrack.allCases.map { track in
-            let info =
-                Array("share v1 sframe".utf8) + Array(broadcast.utf8) + run + epoch.bigEndianBytes + [track.rawValue]
-            let ratchet = SFrameRatchet<Cipher>(
-                step: 0, baseKey: Cipher.expand(extracted, info: info, count: SFrameSuite.hashLength))
-            return Track(ratchet: ratchet, key: Self.key(of: ratchet, track, epoch))
-        }
+        (self.run, self.broadcast, lastEpoch) = (run, broadcast, epoch)
+        tracks = EpochSecret(run: run, epoch: epoch, secret: secret).keys(of: broadcast, Cipher.self).map { Track($0) }
     }
 
     /// Encrypts a frame of video.
@@ -62,23 +78,40 @@ public struct FrameSealer<Cipher: SFrameCipher>: Sendable {
 
     /// What a newcomer gets.
     public func keys(now: MediaInstant) -> FrameKeys {
-        var keys: [FrameKeys.Key] = []
-        for (track, state) in zip(SealedTrack.allCases, tracks) {
-            if let former = state.former, now < former.until { keys.append(former.key) }
-            keys.append(.init(track: track, step: state.ratchet.step, baseKey: state.ratchet.baseKey))
+        let keys = tracks.flatMap { track in
+            track.former.filter { $0.until.map { now < $0 } ?? true }.map(\.key) + [track.present]
         }
-        return FrameKeys(run: run, epoch: epoch, keys: keys)
+        return FrameKeys(run: run, keys: keys + prepared)
+    }
+
+    /// Chooses the secret of the next epoch, which members get before `beginEpoch`. One that was prepared before and has
+    /// not begun never does.
+    /// - Parameter secret: 32 random bytes.
+    public mutating func prepareEpoch(secret: [UInt8]) -> EpochSecret {
+        lastEpoch += 1
+        let next = EpochSecret(run: run, epoch: lastEpoch, secret: secret)
+        prepared = next.keys(of: broadcast, Cipher.self)
+        return next
+    }
+
+    /// Seals with the keys of the epoch that was prepared from now on; does nothing if there is none.
+    public mutating func beginEpoch(now: MediaInstant) {
+        for key in prepared {
+            let isVideo = key.track.kind == .video
+            tracks[Int(key.track.rawValue)].replace(with: key, formerUntil: isVideo ? nil : now + Self.audioStep)
+        }
+        prepared = []
     }
 
     private mutating func advance(_ track: SealedTrack, now: MediaInstant) {
         let index = Int(track.rawValue)
-        let ratchet = tracks[index].ratchet
-        tracks[index].former = (
-            .init(track: track, step: ratchet.step, baseKey: ratchet.baseKey), now + Self.formerKeyTime
-        )
-        tracks[index].ratchet.advance()
-        tracks[index].key = Self.key(of: tracks[index].ratchet, track, epoch)
-        tracks[index].counter = 0
+        var next = tracks[index].present
+        var ratchet = SFrameRatchet<Cipher>(step: next.step, baseKey: next.baseKey)
+        ratchet.advance()
+        (next.step, next.baseKey) = (ratchet.step, ratchet.baseKey)
+        // Newcomers need nothing from before this key frame.
+        tracks[index].former = []
+        tracks[index].replace(with: next, formerUntil: now + Self.formerKeyTime)
         tracks[index].advanced = now
     }
 
@@ -94,12 +127,5 @@ public struct FrameSealer<Cipher: SFrameCipher>: Sendable {
             to: &sealed)
         tracks[index].counter += 1
         return sealed
-    }
-
-    private static func key(of ratchet: SFrameRatchet<Cipher>, _ track: SealedTrack, _ epoch: UInt32) -> SFrameKey<
-        Cipher
-    > {
-        SFrameKey(
-            baseKey: ratchet.baseKey, keyID: FrameKeyID(epoch: epoch, track: track, step: ratchet.step).value)
     }
 }

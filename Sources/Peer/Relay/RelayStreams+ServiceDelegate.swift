@@ -80,6 +80,19 @@ extension RelayStreams: ServiceDelegate {
         return !known.isEmpty
     }
 
+    func pass(_ keys: [MemberKeys], by sessions: [SessionID]) async -> Bool {
+        let known = sessions.filter(service.has)
+        for session in known { broadcast(of: session)?.pass(keys) }
+        return !known.isEmpty
+    }
+
+    func remove(viewer: [UInt8], by sessions: [SessionID]) async -> Bool {
+        for session in sessions.filter(service.has) {
+            if await broadcast(of: session)?.remove(viewer: viewer) == true { return true }
+        }
+        return false
+    }
+
     func returnViewers(by sessions: [SessionID]) async -> Bool {
         let known = sessions.filter(service.has)
         for session in known { broadcast(of: session)?.send(.returnToHost) }

@@ -191,7 +191,9 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
         let (streams, id) = (streams, id)
         let emit: @Sendable (BroadcastEvent) -> Void = { streams.handle($0, of: id) }
         let knocks = KnockHandler(decideKnock: { await streams.decide($0, about: id) }, emit: emit)
-        let signaling = BroadcastSignaling(core: core, knocks: knocks, onEvent: emit)
+        let signaling = BroadcastSignaling(core: core, knocks: knocks, onEvent: emit) {
+            streams.noteLeft($0, of: id)
+        }
         do throws(SignalingServerError) {
             var configuration = configuration
             configuration.videoCodec = format.video
@@ -260,6 +262,7 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
             identity: environment.identity, maximumBitrate: environment.configuration.maximumBitrate, audio: audio,
             viewers: ViewerPolicy(maximum: environment.configuration.maximumViewers))
         result.name = configuration.name
+        result.tellsWhoLeaves = configuration.isEncryptedByHost
         result.viewers.bitrateLimit = environment.configuration.viewerLimit
         result.socket = environment.session.socket
         result.fanOut = environment.fanOut

@@ -257,7 +257,7 @@ public final class ServiceSession: Sendable {
         case .interrupted: emit(.interrupted(session))
         case .resumed: emit(.resumed(session))
         case .notice(let notice): emit(.notice(notice))
-        case .ended: break
+        case .keysNeeded, .ended: break
         }
     }
 }

@@ -64,7 +64,7 @@ extension HostEvent {
                 count > 0 ? "a viewer records this session" : "no viewer records any more")
         case .layers(let found): EventLine("layers", ["layers": .list(found.layers.map(\.json))])
         case .ended, .removed, .active, .inactive, .paused, .resumed, .candidates, .alternates, .reconnect,
-            .returnToHost, .other:
+            .returnToHost, .keys, .other:
             nil
         }
     }

@@ -56,6 +56,10 @@ extension Broadcast {
         let reason = peer.isRemoved ? EndReason(.removed, "you removed them") : peer.isMoved ? reason.ofMoved : reason
         updateEncoders()
         delegate?.broadcast(ended: peer.id, audience: audience)
+        let mayBeGone = settings.tellsWhoLeaves && !peer.isMoved && !peer.description.isPublication
+        if mayBeGone, !viewers.all.contains(where: { $0.viewer.fingerprint == peer.viewer.fingerprint }) {
+            delegate?.broadcast(left: peer.viewer)
+        }
         emit(.viewerLeft(peer.description, reason: reason, viewers: viewers.audience))
     }
 }

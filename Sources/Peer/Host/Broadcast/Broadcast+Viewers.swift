@@ -11,6 +11,9 @@ extension Broadcast {
     /// A viewer was sent to a relay, or is not any more. It tells why the viewer leaves.
     package func noteMoved(_ id: SessionID, _ isMoved: Bool) { viewers[id]?.isMoved = isMoved }
 
+    /// The number of a viewer who watches at a relay.
+    package func takeNumber() -> Int { viewers.takeNumber() }
+
     /// The sessions in the order in which they were opened.
     package var watchingViewers: [ViewerSessionInfo] {
         let now = MonotonicClock.now

@@ -23,6 +23,8 @@ package protocol BroadcastDelegate: AnyObject {
     func broadcast(has layers: [VideoLayer], in line: Int, of sessions: [SessionID])
     /// A session is over; `viewers` remain.
     func broadcast(ended session: SessionID, audience: Audience)
+    /// The last session of a viewer is over. Only with `Settings.tellsWhoLeaves`.
+    func broadcast(left viewer: Viewer)
     /// The sessions of a viewer have ended, because another one needed the place.
     func broadcast(displaced viewer: Viewer)
     /// The media of a session can flow: its viewer's certificate is verified.
@@ -34,6 +36,7 @@ package protocol BroadcastDelegate: AnyObject {
 }
 
 extension BroadcastDelegate {
+    package func broadcast(left viewer: Viewer) {}
     package func broadcast(displaced viewer: Viewer) {}
     package func broadcast(connected session: SessionID) {}
     package func broadcast(opened session: SessionID, for viewer: Viewer) {}
@@ -57,6 +60,8 @@ package final class Broadcast {
         package var maximumBitrate: Bitrate
         package var audio: [AudioTrack]
         package var viewers: ViewerPolicy
+        /// The delegate learns which viewers leave, as they have keys of the media.
+        package var tellsWhoLeaves = false
         /// Bounds the ICE agents of all viewers.
         package var agents = ICEAgentPool.Limits()
         /// The addresses and ports of each of them.

@@ -1,4 +1,5 @@
 import FrameEncryption
+import Identity
 import LinuxRuntime
 import MediaCore
 import MediaEngine
@@ -19,6 +20,13 @@ package final class BroadcastEncryption: Sendable {
 
     /// What a viewer needs from now on (`FrameKeys`).
     package var keys: [UInt8] { sealer.withLock { $0.keys(now: MonotonicClock.now).bytes } }
+
+    /// Chooses the secret of the next epoch.
+    /// - Returns: what members need before it begins (`EpochSecret`).
+    func prepareEpoch() -> [UInt8] { sealer.withLock { $0.prepareEpoch(secret: randomBytes(32)).bytes } }
+
+    /// Encrypts with the keys of the epoch that was prepared from now on.
+    func beginEpoch() { sealer.withLock { $0.beginEpoch(now: MonotonicClock.now) } }
 
     /// - Returns: nil if the frame is none of VP8.
     func seal(

@@ -1,4 +1,5 @@
 import Admission
+import Identity
 package import MediaCore
 
 /// The limits and rights of a broadcast's viewers, as its host or relay sets them.
@@ -35,6 +36,9 @@ public struct ViewerDescription: Sendable, Equatable {
         self.words = words
         self.records = records
     }
+
+    /// With the words of its knock.
+    init(_ viewer: Viewer) { self.init(viewer, words: viewer.words?.description ?? "") }
 
     init(_ viewer: Viewer, words: String) {
         self.init(

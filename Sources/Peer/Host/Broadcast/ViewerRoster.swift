@@ -29,11 +29,16 @@ struct ViewerRoster {
 
     /// - Parameter end: ends the session at once; nil: it does not have to make room for others.
     mutating func add(_ peer: ViewerPeer, end: (() -> Void)? = nil) {
-        opened &+= 1
-        numbers[peer.id] = opened
+        numbers[peer.id] = takeNumber()
         peers[peer.id] = peer
         let address = PeerAddress(peer.viewer.address).key
         for places in places { places.add(peer.id, at: address, end: end) }
+    }
+
+    /// The number of another session.
+    mutating func takeNumber() -> Int {
+        opened &+= 1
+        return opened
     }
 
     /// The sessions with their numbers, in that order.

@@ -19,6 +19,8 @@ public struct ViewerSessionInfo: Sendable, Equatable {
     public var path: String
     /// The bitrate of all RTP packets in the last second.
     public var bitrate: Bitrate
+    /// The relay sends to this viewer, and not this host.
+    public package(set) var isAtRelay = false
 
     public init(
         number: Int, id: SessionID, description: ViewerDescription, fingerprint: [UInt8], identity: ViewerIdentity?,

@@ -25,6 +25,10 @@ extension PairedService: PublishingEndpoint {
         try await client.list(Listing(title: title))
     }
 
+    public func pass(_ keys: [MemberKeys]) async throws(SignalingError) { try await client.pass(keys) }
+
+    public func remove(viewer: [UInt8]) async throws(SignalingError) { try await client.remove(viewer: viewer) }
+
     public func tell(isPaused: Bool) async throws(SignalingError) { try await client.tell(isPaused: isPaused) }
 
     public func tell(application: ApplicationInfo) async throws(SignalingError) {

@@ -148,7 +148,8 @@ extension PublicationState {
         /// questions about viewers. The services that are reached over it have neither.
         func believes(_ event: ServiceEvent) -> Bool {
             switch event {
-            case .alternates, .reconnect, .viewer, .viewerWithdrawn, .slowestBitrate: !endpoint.isOverRelay
+            case .alternates, .reconnect, .viewer, .viewerWithdrawn, .viewerLeft, .slowestBitrate:
+                !endpoint.isOverRelay
             case .serviceInfo, .broadcastURL, .finished, .candidates: true
             }
         }

@@ -30,7 +30,9 @@ final class RelayHandover: BroadcastDelegate, Sendable {
     private let audience: Throttle<RelayViewerCount>
     private let viewerFlows: @Sendable (Broadcast) -> [SharedBottleneckDetector.Flow]
     private let logic: StateMachineRunner<RelayHandoverState>
-    private let publication = Mutex<ServicePublication?>(nil)
+    private let publication: Monitor<ServicePublication?>
+    /// The viewers at the relay.
+    let members: RelayMembers
 
     /// Between two reports of how many watch at the relay.
     private static let audienceInterval = MediaDuration.milliseconds(250)
@@ -55,6 +57,9 @@ final class RelayHandover: BroadcastDelegate, Sendable {
             RelayHandoverState(relay: relay.link, name: relay.name, isSealed: encryption != nil, policy: policy),
             on: core.loop, usesTask: true)
         (self.core, self.encryption) = (core, encryption)
+        let publication = Monitor<ServicePublication?>(nil)
+        self.publication = publication
+        members = RelayMembers(core, encryption) { keys in await publication.with { $0 }?.pass(keys) }
         self.viewerFlows = viewerFlows
         signer = RedirectSigner(of: broadcast, identity: identity, now: .now)
         var relay = relay
@@ -67,6 +72,7 @@ final class RelayHandover: BroadcastDelegate, Sendable {
     }
 
     func start() {
+        signaling.use(members)
         signaling.redirect { [weak self] viewer in
             guard let self, let link = commonLink else { return nil }
             return redirect(of: viewer, to: link)
@@ -87,7 +93,8 @@ final class RelayHandover: BroadcastDelegate, Sendable {
     func stop(_ reason: EndReason) async {
         handle(.stop)
         logic.close()
-        await publication.withLock { $0 }?.close(reason)
+        members.close()
+        await publication.with { $0 }?.close(reason)
     }
 
     private func handle(_ input: RelayHandoverState.Input) {
@@ -98,14 +105,14 @@ final class RelayHandover: BroadcastDelegate, Sendable {
         switch action {
         case .publish(let number): publish(number)
         case .close(let reason):
-            let publication = publication.withLock { $0 }
+            let publication = publication.with { $0 }
             Task { await publication?.close(reason) }
         case .look(let purpose):
             // The end of a session is reported on this thread, too, so no viewer is taken for one that is here.
             core.perform { [weak self] in self?.handle(.seen(.init($0), for: purpose)) }
         case .measureFlows: core.perform { [weak self, viewerFlows] in self?.handle(.flows(viewerFlows($0))) }
         case .returnViewers(let number):
-            let publication = publication.withLock { $0 }
+            let publication = publication.with { $0 }
             Task { handle(.returning(await publication?.returnViewers() ?? false, of: number)) }
         case .redirect(let session, let viewer, let link): redirect(viewer, session, to: link)
         case .callBack:
@@ -126,6 +133,7 @@ final class RelayHandover: BroadcastDelegate, Sendable {
     // MARK: The publication
 
     private func publish(_ number: Int) {
+        members.beginAnew()
         var endpoint = relay
         endpoint.isOfTunnel = true
         let publication = ServicePublication(
@@ -136,7 +144,7 @@ final class RelayHandover: BroadcastDelegate, Sendable {
                 self?.handle(.moved(to: paired.link))
                 self?.moved(paired)
             })
-        let isWanted = self.publication.withLock { current in
+        let isWanted = self.publication.with { current in
             let isWanted = logic.read { !$0.isOver }
             if isWanted { current = publication }
             return isWanted
@@ -144,7 +152,7 @@ final class RelayHandover: BroadcastDelegate, Sendable {
         guard isWanted else { return }
         Task {
             let reason = await publication.run()
-            self.publication.withLock { $0 = nil }
+            self.publication.with { $0 = nil }
             handle(.publicationEnded(reason, of: number))
         }
     }
@@ -153,8 +161,15 @@ final class RelayHandover: BroadcastDelegate, Sendable {
         switch event {
         case .broadcastURL(let text): if let link = try? Link(parsing: text) { handle(.published(link)) }
         case .serviceInfo(let info): if let count = info.viewers { handle(.relayViewers(count)) }
+        case .viewerLeft(let fingerprint): members.noteLeft(fingerprint)
         default: break
         }
+    }
+
+    /// Ends the sessions of a viewer at the relay, and changes the keys that it has.
+    func remove(_ viewer: Viewer) async {
+        members.noteRemoved(viewer.fingerprint)
+        await current?.remove(viewer: viewer.fingerprint)
     }
 
     // MARK: The orders to the viewers
@@ -171,6 +186,7 @@ final class RelayHandover: BroadcastDelegate, Sendable {
         else { return nil }
         // Those of its admission may be too old by now.
         if let encryption { redirect.keys = viewer.keyWrap?.text(encryption.keys) }
+        members.add(viewer)
         redirect.only = signaling.gate == nil ? nil : true
         signaling.knocks.noteRedirect(
             of: identity, records: viewer.records, isAdmittedByRule: viewer.isAdmittedByRule)
@@ -179,7 +195,7 @@ final class RelayHandover: BroadcastDelegate, Sendable {
 
     // MARK: The broadcast's reports
 
-    private var current: ServicePublication? { publication.withLock { $0 } }
+    private var current: ServicePublication? { publication.with { $0 } }
 
     func broadcast(emitted event: BroadcastEvent) {
         if let isPublication = event.peer?.isPublication, isPublication {
@@ -210,6 +226,9 @@ final class RelayHandover: BroadcastDelegate, Sendable {
         signaling.broadcast(ended: session, audience: audience)
         current?.broadcast(ended: session, audience: audience)
     }
+
+    /// It has keys, and does not watch at this host any more; at the relay it may.
+    func broadcast(left viewer: Viewer) { members.noteLeftHost() }
 
     func broadcast(displaced viewer: Viewer) { signaling.broadcast(displaced: viewer) }
 

@@ -101,6 +101,12 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
         }
     }
 
+    /// Has the relay pass keys on to its viewers. Those whom it does not reach ask for them.
+    func pass(_ keys: [MemberKeys]) async { try? await present?.service.pass(keys) }
+
+    /// Has the relay end the sessions of a viewer.
+    func remove(viewer: [UInt8]) async { try? await present?.service.remove(viewer: viewer) }
+
     /// Tells the service whether the broadcast is paused: its newest state.
     func notePause() { present?.pause.request() }
 

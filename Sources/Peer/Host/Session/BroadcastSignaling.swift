@@ -6,6 +6,7 @@ package import LinuxRuntime
 package import MediaCore
 import PeerConnection
 package import Signaling
+import Synchronization
 
 /// Connects a broadcast on the network loop with its signalling server. Passes the viewers' requests to the broadcast,
 /// and candidates, ends of sessions and the number of viewers to the server. Safe from any thread.
@@ -21,15 +22,19 @@ package final class BroadcastSignaling: SignalingServerDelegate, BroadcastDelega
     private static let gateTime = Duration.seconds(15)
     /// Tells the viewers how many they are.
     private let audience: Throttle<Audience>
+    /// Called when the last session of a viewer is over.
+    private let onLeft: @Sendable (Viewer) -> Void
+    /// Those who have keys of what this host publishes to a relay; nil: nobody has.
+    private let members = Mutex<RelayMembers?>(nil)
     /// Viewers watch at a relay alone, and pass it while the broadcast is there; nil: this host sends to them.
     let gate: AdmissionGate?
 
     package init(
         core: LoopBound<Broadcast>, knocks: KnockHandler,
         viewersElsewhere: Monitor<RelayViewerCount> = Monitor(.init()), gate: AdmissionGate? = nil,
-        onEvent: @escaping @Sendable (BroadcastEvent) -> Void
+        onEvent: @escaping @Sendable (BroadcastEvent) -> Void, onLeft: @escaping @Sendable (Viewer) -> Void = { _ in }
     ) {
-        self.core = core
+        (self.core, self.onLeft) = (core, onLeft)
         self.viewersElsewhere = viewersElsewhere
         (self.knocks, self.gate) = (knocks, gate)
         self.onEvent = onEvent
@@ -57,6 +62,9 @@ package final class BroadcastSignaling: SignalingServerDelegate, BroadcastDelega
     /// Tells viewers these STUN and TURN servers from now on.
     func use(_ servers: [ICEServer]) { served.with { $0 }?.use(servers) }
 
+    /// Has the keys of a broadcast follow who watches it.
+    func use(_ members: RelayMembers) { self.members.withLock { $0 = members } }
+
     /// Has viewers that are admitted from now on go elsewhere at once.
     func redirect(by redirect: @escaping @Sendable (Viewer) -> SignedRedirect?) {
         served.with { $0 }?.redirect(by: redirect)
@@ -80,7 +88,7 @@ package final class BroadcastSignaling: SignalingServerDelegate, BroadcastDelega
     package func send(_ event: HostEvent) { served.with { $0 }?.send(event) }
 
     /// Withdraws what a viewer was granted, and tells it that the host removed it.
-    func remove(_ viewer: Viewer) async {
+    package func remove(_ viewer: Viewer) async {
         if let identity = viewer.identity { knocks.noteRemoval(of: identity) }
         await served.with { $0 }?.remove(viewer, reason: "the host removed you")
     }
@@ -100,6 +108,8 @@ package final class BroadcastSignaling: SignalingServerDelegate, BroadcastDelega
     package func frameKeys() async -> [UInt8]? {
         await core.ifRunning { $0.encryption?.keys } ?? nil
     }
+
+    package func noteKeys(of viewer: Viewer) async { members.withLock { $0 }?.add(viewer) }
 
     package func openSession(offer: String, viewer: Viewer) async throws(OfferRefusal) -> OpenedSession {
         guard gate == nil else {
@@ -159,6 +169,8 @@ package final class BroadcastSignaling: SignalingServerDelegate, BroadcastDelega
         served.forget(session)
         tell(audience)
     }
+
+    package func broadcast(left viewer: Viewer) { onLeft(viewer) }
 
     package func broadcast(changed audience: Audience) {
         tell(audience)

@@ -104,6 +104,7 @@ extension HostSession.Configuration {
             isControlling: false, localAddresses: mediaAddresses, includesLoopback: mediaAddresses == nil,
             usesOnlyRelays: ice.usesOnlyRelays, usesUPnP: ice.usesUPnP, ports: mediaPorts)
         settings.name = name
+        settings.tellsWhoLeaves = tunnel != nil && handover.publishes && handover.isSealed
         return settings
     }
 }

@@ -36,8 +36,14 @@ extension HostSession {
 
     // MARK: Viewers
 
-    /// The sessions of all viewers, in the order in which they were opened.
-    public func viewers() async -> [ViewerSessionInfo] { await core.ifRunning { $0.watchingViewers } ?? [] }
+    /// The sessions of all viewers, in the order in which they were opened. Those whom this host has sent to its relay
+    /// are among them, as far as the relay tells.
+    public func viewers() async -> [ViewerSessionInfo] {
+        let own = await core.ifRunning { $0.watchingViewers } ?? []
+        return (own + (members?.sessions ?? [])).sorted { $0.number < $1.number }
+    }
+
+    private var members: RelayMembers? { state.with { $0.handover }?.members }
 
     /// Removes the viewer of this session: tells it so, ends all of its sessions and withdraws its tokens. It may knock
     /// again; the knock then says that it was removed (`Knock.wasRemoved`). A player with the fixed token cannot join
@@ -45,11 +51,24 @@ extension HostSession {
     /// - Returns: how many sessions ended; nil if there is no such session.
     @discardableResult
     public func remove(viewer id: SessionID) async -> Int? {
-        guard let (viewer, description) = await core.ifRunning({ $0.viewer(of: id) }) ?? nil else { return nil }
+        guard let (viewer, description) = await core.ifRunning({ $0.viewer(of: id) }) ?? nil else {
+            return await removeMember(id)
+        }
         let sessions = await core.ifRunning { $0.markRemoved(viewer) } ?? 0
         await signaling.remove(viewer)
         await core.ifRunning { $0.removeSessions(of: viewer) }
         emit(.viewerRemoved(description, sessions: sessions))
+        // It may watch at the relay, too, and has keys in any case.
+        if !description.isPublication { await state.with { $0.handover }?.remove(viewer) }
         return sessions
+    }
+
+    /// Removes a viewer who watches at the relay.
+    private func removeMember(_ id: SessionID) async -> Int? {
+        guard let handover = state.with({ $0.handover }), let viewer = handover.members.viewer(id) else { return nil }
+        await signaling.remove(viewer)
+        await handover.remove(viewer)
+        emit(.viewerRemoved(ViewerDescription(viewer), sessions: 1))
+        return 1
     }
 }

@@ -33,6 +33,7 @@ struct HostSessionState {
     var sinks: [any EncodedMediaSink] = []
 
     var publication: Publication? { if case .publication(let publication) = reachability { publication } else { nil } }
+    var handover: RelayHandover? { if case .tunnel(_, let handover) = reachability { handover } else { nil } }
     var tunnel: TunnelClient? { if case .tunnel(let tunnel, _) = reachability { tunnel } else { nil } }
 
     /// - Returns: false if the session has stopped meanwhile; the caller then closes what it has opened.

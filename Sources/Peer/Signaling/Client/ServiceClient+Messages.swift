@@ -1,5 +1,6 @@
 public import Admission
 public import HTTP
+import Identifiers
 import NIOHTTP1
 
 extension ServiceClient {
@@ -27,6 +28,23 @@ extension ServiceClient {
     /// - Throws: `.gone` if there is no broadcast, or the service is no relay that does this; `.timedOut` after 5 s.
     public func returnViewers() async throws(SignalingError) {
         try done(await http.ask(.PUT, path("/return"), timeout: Self.timeout))
+    }
+
+    /// Has a relay pass keys on to its viewers, with one request for 300 of them.
+    /// - Throws: `.gone` if there is no broadcast, or the service passes none on; `.timedOut` after 5 s.
+    public func pass(_ keys: [MemberKeys]) async throws(SignalingError) {
+        for start in stride(from: 0, to: keys.count, by: MemberKeysDocument.countLimit) {
+            let part = keys[start..<min(start + MemberKeysDocument.countLimit, keys.count)]
+            try done(await send(MemberKeysDocument(part), .PUT, path("/keys"), timeout: Self.timeout))
+        }
+    }
+
+    /// Has a relay end the sessions of a viewer, whom the host's user has removed.
+    /// - Parameter viewer: SHA-256 of its certificate.
+    /// - Throws: `.gone` if the relay has no such viewer, or removes none; `.timedOut` after 5 s.
+    public func remove(viewer: [UInt8]) async throws(SignalingError) {
+        try done(
+            await http.ask(.DELETE, path("/members/\(Base64URL.encode(viewer))"), timeout: Self.timeout))
     }
 
     private func done(_ answer: HTTPAnswer) throws(SignalingError) {

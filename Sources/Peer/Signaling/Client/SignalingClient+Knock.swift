@@ -170,6 +170,19 @@ extension SignalingClient {
         frameKeys = keys
     }
 
+    /// Asks the host for the keys of what it publishes to a relay.
+    /// - Parameter token: of an admission.
+    /// - Returns: base64url of what a `KeyWrap` opens; nil if the token is not valid any more.
+    package func fetchKeys(token: String) async throws(SignalingError) -> String? {
+        await http.authorize(with: token)
+        let answer = try await http.ask(.POST, path("/keys"))
+        if answer.status == 401 { return nil }
+        guard answer.status == 200, let document = answer.document(ViewerKeysDocument.self) else {
+            throw http.failure(answer)
+        }
+        return document.keys
+    }
+
     /// Withdraws a knock that has not been answered.
     public func withdraw(_ ticket: KnockTicket) async { _ = try? await http.ask(.DELETE, ticket.path) }
 

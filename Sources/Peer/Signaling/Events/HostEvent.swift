@@ -30,6 +30,8 @@ public enum HostEvent: StreamEvent, TabulatedEvent, Equatable {
     /// For all viewers of a relay: the publisher is about to end its publication there. Those whom the host has sent
     /// there go back to it.
     case returnToHost
+    /// For one viewer of a relay: keys of the broadcast, which the host has encrypted for it alone.
+    case keys(String)
     /// For one viewer: the layers of its video (draft-ietf-wish-whep-events).
     case layers(VideoLayers)
     /// Any other event, with its name and its JSON.
@@ -60,6 +62,9 @@ public enum HostEvent: StreamEvent, TabulatedEvent, Equatable {
         EventRow(
             "candidates", { if case .candidates(let text) = $0 { EventFragment(fragment: text) } else { nil } },
             { .candidates(fragment: $0.fragment) }),
+        EventRow(
+            "keys", { if case .keys(let text) = $0 { ViewerKeysDocument(keys: text) } else { nil } },
+            { .keys($0.keys) }),
         EventRow(
             "removed", isFinal: true, isLasting: false,
             { if case .removed(let reason) = $0 { EventReason(reason: reason) } else { nil } },

@@ -39,6 +39,8 @@ public enum ServiceEvent: StreamEvent, TabulatedEvent, Equatable {
     case viewer(Knock)
     /// The relay does not wait for the decision about this viewer any more.
     case viewerWithdrawn(KnockID)
+    /// A viewer whom the host has sent to this relay does not watch there any more: SHA-256 of its certificate.
+    case viewerLeft([UInt8])
     /// The links of other relays to which the host can publish if this one goes.
     case alternates([String])
     /// The bitrate that the slowest viewer of a relay can get, with audio and headers; nil: as much as the others.
@@ -70,6 +72,10 @@ public enum ServiceEvent: StreamEvent, TabulatedEvent, Equatable {
             "viewer-withdrawn", isLasting: false,
             { if case .viewerWithdrawn(let id) = $0 { WithdrawnData(id: id.text) } else { nil } },
             { KnockID(Substring($0.id)).map { .viewerWithdrawn($0) } }),
+        EventRow(
+            "viewer-left", isLasting: false,
+            { if case .viewerLeft(let hash) = $0 { LeftData(viewer: Base64URL.encode(hash)) } else { nil } },
+            { Base64URL.decode($0.viewer).flatMap { $0.count == 32 ? .viewerLeft($0) : nil } }),
         EventRow(
             "alternates", { if case .alternates(let links) = $0 { EventLinks(links: links) } else { nil } },
             { .alternates($0.links) }),
@@ -128,6 +134,10 @@ public enum ServiceEvent: StreamEvent, TabulatedEvent, Equatable {
 
     private struct WithdrawnData: Codable {
         var id: String
+    }
+
+    private struct LeftData: Codable {
+        var viewer: String
     }
 
     private struct BitrateData: Codable {

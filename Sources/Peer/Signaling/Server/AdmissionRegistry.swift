@@ -190,6 +190,11 @@ extension AdmissionRegistry: SessionRegistry {
         }
     }
 
+    /// The sessions by their certificates.
+    func sessions(of fingerprints: [[UInt8]]) -> [[UInt8]: [SessionID]] {
+        state.withLock { $0.sessions.sessions(of: Set(fingerprints)) }
+    }
+
     static let removedCertificatesLimit = 1_024
 
     /// Whether the host has removed this certificate while it used the fixed token.

@@ -39,6 +39,14 @@ public struct BroadcastHandle: Sendable {
         broadcast.send(.reconnect(redirect), to: [session])
     }
 
+    /// Passes keys on to viewers with these certificates. Streams that they open later begin with them.
+    public func pass(_ keys: [MemberKeys]) {
+        let sessions = broadcast.admissions.sessions(of: keys.map(\.viewer))
+        for entry in keys {
+            if let own = sessions[entry.viewer] { broadcast.send(.keys(entry.keys), to: own) }
+        }
+    }
+
     /// Has viewers that are admitted from now on go elsewhere at once.
     /// - Parameter redirect: returns where; nil: the viewer stays. Called on any thread.
     public func redirect(by redirect: @escaping @Sendable (Viewer) -> SignedRedirect?) {

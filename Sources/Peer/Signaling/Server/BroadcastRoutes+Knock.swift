@@ -264,6 +264,14 @@ extension BroadcastRoutes {
 
     var unknownTicket: RouteResponse { .unknownKnock }
 
+    /// Handles POST /ID/keys: a viewer that watches at a relay lacks the keys of what comes.
+    func keys(_ call: RouteRequest) async throws(Refusal) -> RouteResponse {
+        let viewer = try await authorize(call).1.viewer
+        guard let viewer, let keys = await frameKeys(for: viewer) else { return .notFound }
+        await broadcast.delegate.noteKeys(of: viewer)
+        return RouteResponse(.ok, json: ViewerKeysDocument(keys: keys))
+    }
+
     /// base64url of the keys of the broadcast's frames, which only this viewer reads; nil: it needs none.
     private func frameKeys(for viewer: Viewer?) async -> String? {
         guard configuration.encryption?.isSealed == true, let wrap = viewer?.keyWrap,

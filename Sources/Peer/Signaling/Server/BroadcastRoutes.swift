@@ -29,6 +29,7 @@ struct BroadcastRoutes: EndpointRoutes {
             return try await events.respond(to: call) { () async throws(Refusal) in try await authorize(call).key }
         case ("servers", 2):
             return call.method == .get ? servers(for: try await authorize(call).key) : .methodNotAllowed("GET")
+        case ("keys", 2): return call.method == .post ? try await keys(call) : .methodNotAllowed("POST")
         case ("messages", 2):
             guard call.method == .post else { return .methodNotAllowed("POST") }
             return RouteResponse(problem: .reserved, .notImplemented, "this host takes no messages")

@@ -93,6 +93,18 @@ public protocol ServiceDelegate: SessionDelegate {
     /// - Returns: false if it has none.
     func returnViewers(by sessions: [SessionID]) async -> Bool
 
+    /// Passes keys on to viewers of a publisher's broadcast.
+    /// - Parameter sessions: of the publisher.
+    /// - Returns: false if it has none.
+    func pass(_ keys: [MemberKeys], by sessions: [SessionID]) async -> Bool
+
+    /// Ends the sessions of a viewer, whom the publisher has removed.
+    /// - Parameters:
+    ///   - viewer: SHA-256 of its certificate.
+    ///   - sessions: of the publisher.
+    /// - Returns: false if there is none.
+    func remove(viewer: [UInt8], by sessions: [SessionID]) async -> Bool
+
     /// Finds the publishers that are not heard any more. A short silence is waited for.
     /// - Parameters:
     ///   - sessions: of the same token and address as a publisher that comes.
@@ -125,6 +137,10 @@ extension ServiceDelegate {
     public func notePause(_ isPaused: Bool, by sessions: [SessionID]) async -> Bool { false }
 
     public func returnViewers(by sessions: [SessionID]) async -> Bool { false }
+
+    public func pass(_ keys: [MemberKeys], by sessions: [SessionID]) async -> Bool { false }
+
+    public func remove(viewer: [UInt8], by sessions: [SessionID]) async -> Bool { false }
 
     public func silentSessions(among sessions: [SessionID], for publisher: Publisher) async -> [SessionID] { [] }
 

@@ -21,6 +21,23 @@ extension ServiceRoutes {
         return try await tell(call) { await service.delegate.returnViewers(by: $0) }
     }
 
+    /// Handles `PUT keys`: they are passed on to viewers of the broadcast.
+    func keys(_ call: RouteRequest) async throws(Refusal) -> RouteResponse {
+        guard call.method == .put else { return .methodNotAllowed("PUT") }
+        let what = "keys are JSON with wraps, 300 at most: base64url by the viewers' certificates"
+        let document = try server.document(
+            MemberKeysDocument.self, of: call, limit: MemberKeysDocument.sizeLimit, or: what)
+        guard let keys = document.keys else { return server.malformed(what) }
+        return try await tell(call) { await service.delegate.pass(keys, by: $0) }
+    }
+
+    /// Handles `DELETE members/VIEWER`: the host has removed that viewer.
+    func member(_ call: RouteRequest, _ name: Substring?) async throws(Refusal) -> RouteResponse {
+        guard call.method == .delete else { return .methodNotAllowed("DELETE") }
+        guard let viewer = name.flatMap({ Base64URL.decode(String($0)) }), viewer.count == 32 else { return .notFound }
+        return try await tell(call) { await service.delegate.remove(viewer: viewer, by: $0) }
+    }
+
     /// Handles `PUT application`: what the broadcast shows now, as JSON like that of the pairing.
     func application(_ call: RouteRequest) async throws(Refusal) -> RouteResponse {
         guard call.method == .put else { return .methodNotAllowed("PUT") }

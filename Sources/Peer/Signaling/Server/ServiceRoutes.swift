@@ -34,6 +34,8 @@ struct ServiceRoutes: EndpointRoutes {
         case ("pause", 3): return try await pause(call)
         case ("application", 3): return try await application(call)
         case ("return", 3): return try await returnViewers(call)
+        case ("keys", 3): return try await keys(call)
+        case ("members", 4): return try await member(call, item)
         case ("servers", 3):
             return call.method == .get ? servers(for: try await paired(call).owner) : .methodNotAllowed("GET")
         case ("meeting", 4): return try await tunnel(call, item, nil)

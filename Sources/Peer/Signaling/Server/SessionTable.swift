@@ -63,6 +63,15 @@ struct SessionTable: Sendable {
         sessions.filter { isMeant($0.value.owner) }.map(\.key)
     }
 
+    /// The sessions of these certificates.
+    func sessions(of fingerprints: Set<[UInt8]>) -> [[UInt8]: [SessionID]] {
+        var found: [[UInt8]: [SessionID]] = [:]
+        for (id, session) in sessions where fingerprints.contains(session.owner.fingerprint) {
+            found[session.owner.fingerprint, default: []].append(id)
+        }
+        return found
+    }
+
     func oldest(of token: TokenHash) -> SessionID? {
         sessions.filter { $0.value.token == token }.min { $0.value.number < $1.value.number }?.key
     }

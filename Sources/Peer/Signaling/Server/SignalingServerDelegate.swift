@@ -20,6 +20,9 @@ public protocol SignalingServerDelegate: SessionDelegate {
     /// What an admitted viewer needs to open frames that come over a relay; nil: nothing.
     func frameKeys() async -> [UInt8]?
 
+    /// A viewer has asked for these keys, as it watches at a relay.
+    func noteKeys(of viewer: Viewer) async
+
     /// Limits the video layers that a session gets, or lifts the limit.
     /// - Throws: `.unprocessable` if there is no such layer.
     func select(_ layers: LayerSelection, for session: SessionID) async throws(OfferRefusal)
@@ -27,4 +30,6 @@ public protocol SignalingServerDelegate: SessionDelegate {
 
 extension SignalingServerDelegate {
     public func frameKeys() async -> [UInt8]? { nil }
+
+    public func noteKeys(of viewer: Viewer) async {}
 }

@@ -41,6 +41,12 @@ public protocol PublishingEndpoint: Sendable {
     /// Has the endpoint's viewers go back to the host, if it has sent them there.
     /// - Throws: `.gone` if the endpoint cannot.
     func returnViewers() async throws(SignalingError)
+    /// Passes keys on to the endpoint's viewers, whom the host has sent there.
+    /// - Throws: `.gone` if the endpoint cannot.
+    func pass(_ keys: [MemberKeys]) async throws(SignalingError)
+    /// Ends the sessions of a viewer: SHA-256 of its certificate.
+    /// - Throws: `.gone` if the endpoint cannot.
+    func remove(viewer: [UInt8]) async throws(SignalingError)
     /// Ends the session, and closes all connections. May be called more than once.
     func close() async
 }
@@ -53,6 +59,12 @@ extension PublishingEndpoint {
     public func list() async throws(SignalingError) {}
     public func tell(isPaused: Bool) async throws(SignalingError) {}
     public func tell(application: ApplicationInfo) async throws(SignalingError) {}
+    public func pass(_ keys: [MemberKeys]) async throws(SignalingError) {
+        throw SignalingError(.gone, "\(name) has no viewers that this host has sent there")
+    }
+
+    public func remove(viewer: [UInt8]) async throws(SignalingError) { try await pass([]) }
+
     public func returnViewers() async throws(SignalingError) {
         throw SignalingError(.gone, "\(name) has no viewers that this host has sent there")
     }

@@ -5,19 +5,95 @@ import MediaEngine
 import SFrame
 import Synchronization
 
+/// Keys that a host has handed over.
+enum HandedKeys: Sendable {
+    case keys(FrameKeys)
+    /// Of an epoch that begins in a moment.
+    case epoch(EpochSecret)
+
+    /// Nil unless `bytes` are of one of these forms.
+    init?(_ bytes: [UInt8]) {
+        if let keys = FrameKeys(bytes) {
+            self = .keys(keys)
+        } else if let secret = EpochSecret(bytes) {
+            self = .epoch(secret)
+        } else {
+            return nil
+        }
+    }
+
+    var run: [UInt8] {
+        switch self {
+        case .keys(let keys): keys.run
+        case .epoch(let secret): secret.run
+        }
+    }
+}
+
 /// What a viewer session knows of the keys of its broadcast. Safe from any thread.
 final class BroadcastKeys: Sendable {
-    private let opener: Mutex<BroadcastOpener>
+    private struct State {
+        var opener: BroadcastOpener
+        /// The newest keys that were handed over, which sessions may not have taken in yet. The newest is last.
+        var handed: [HandedKeys] = []
+    }
 
-    init(_ keys: FrameKeys) { opener = Mutex(BroadcastOpener(keys)) }
+    /// The broadcast's identifier as text.
+    private let broadcast: String
+    private let state: Mutex<State>
+    /// How often keys were handed over.
+    private let count = Atomic(0)
+    private static let handedLimit = 16
 
-    /// For another session at a server. It never goes back to keys that the broadcast has left behind.
-    var fresh: BroadcastOpener { opener.withLock { $0.withoutReplayWindows } }
+    init(_ keys: FrameKeys, of broadcast: String) {
+        self.broadcast = broadcast
+        state = Mutex(State(opener: BroadcastOpener(keys)))
+    }
 
-    func take(_ newer: BroadcastOpener) { opener.withLock { $0 = newer } }
+    /// For another session at a server, with the number of the keys that it has. It never goes back to keys that the
+    /// broadcast has left behind.
+    var fresh: (opener: BroadcastOpener, seen: Int) {
+        state.withLock { ($0.opener.withoutReplayWindows, count.load(ordering: .relaxed)) }
+    }
 
-    /// Keys that came with a later admission.
-    func add(_ keys: FrameKeys) { opener.withLock { $0.add(keys) } }
+    /// Keeps what a session has derived.
+    /// - Parameter seen: the number of the keys that it has.
+    func take(_ newer: BroadcastOpener, seen: Int) {
+        state.withLock { state in
+            state.opener = newer
+            for keys in unseen(state, since: seen) { add(keys, to: &state.opener) }
+        }
+    }
+
+    func add(_ keys: HandedKeys) {
+        state.withLock { state in
+            state.handed = state.handed.suffix(Self.handedLimit - 1) + [keys]
+            add(keys, to: &state.opener)
+            count.wrappingAdd(1, ordering: .releasing)
+        }
+    }
+
+    /// Adds the keys that were handed over meanwhile.
+    /// - Returns: whether there are any.
+    func update(_ opener: inout BroadcastOpener, seen: inout Int) -> Bool {
+        guard count.load(ordering: .acquiring) != seen else { return false }
+        state.withLock { state in
+            for keys in unseen(state, since: seen) { add(keys, to: &opener) }
+            seen = count.load(ordering: .relaxed)
+        }
+        return true
+    }
+
+    private func unseen(_ state: State, since seen: Int) -> ArraySlice<HandedKeys> {
+        state.handed.suffix(count.load(ordering: .relaxed) - seen)
+    }
+
+    private func add(_ keys: HandedKeys, to opener: inout BroadcastOpener) {
+        switch keys {
+        case .keys(let keys): opener.add(keys)
+        case .epoch(let secret): opener.add(secret, of: broadcast)
+        }
+    }
 }
 
 /// Decrypts the media of one session at a relay. Nothing that is not authenticated is passed on. Confined to the network
@@ -33,32 +109,51 @@ struct FrameDecryption {
 
     private let keys: BroadcastKeys
     private var opener: BroadcastOpener
+    /// The number of the keys that it has (`BroadcastKeys`).
+    private var seen: Int
     private var steps: Int
+    /// The newest epoch of which a frame was opened, and when; nil: there has been one since the begin.
+    private var newEpoch: (number: UInt32, since: MediaInstant)?
+    private var epoch: UInt32
+    private var lastKeyRequest: MediaInstant?
     /// Frames can be decoded after a key frame alone.
     private var waitsForKeyframe = true
     private var lastRequest: MediaInstant?
     private var refusals = TokenBucket(burst: 2, rate: 0.4, now: MediaInstant(nanoseconds: 0))
     /// The user is to be told once that what comes is not the host's.
     private(set) var isTampered = false
+    private var lacksKeys = false
     private var segments: [UInt8] = []
 
     /// Between two requests for a key frame.
     private static let requestInterval = MediaDuration.milliseconds(300)
+    /// Between two reports that keys are missing.
+    private static let keyRequestInterval = MediaDuration.seconds(1)
+    /// Frames of the former epoch may come for so long. Later, nobody who has its keys alone can make one.
+    private static let formerEpochTime = MediaDuration.seconds(2)
 
     init(_ keys: BroadcastKeys) {
         self.keys = keys
-        opener = keys.fresh
-        steps = opener.stepCount
+        (opener, seen) = keys.fresh
+        (steps, epoch) = (opener.stepCount, opener.openedEpoch)
     }
 
     /// Frames of the newest keys may come once more.
     mutating func beginSession() {
-        opener = keys.fresh
-        steps = opener.stepCount
+        (opener, seen) = keys.fresh
+        (steps, epoch) = (opener.stepCount, opener.openedEpoch)
         waitsForKeyframe = true
     }
 
+    /// Whether keys are to be asked for, as frames come whose keys were not handed over: once each second.
+    mutating func takesKeyRequest(_ now: MediaInstant) -> Bool {
+        guard lacksKeys, lastKeyRequest.map({ now - $0 >= Self.keyRequestInterval }) ?? true else { return false }
+        (lacksKeys, lastKeyRequest) = (false, now)
+        return true
+    }
+
     mutating func open(video frame: EncodedFrameBytes, isKeyframe: Bool, now: MediaInstant) -> Outcome {
+        update(now)
         segments.removeAll(keepingCapacity: true)
         frame.forEachSegment { segments += $0 }
         switch segments.withUnsafeBytes({ opener.open($0, .video) }) {
@@ -79,6 +174,7 @@ struct FrameDecryption {
 
     /// - Parameter isPeek: the packet will come again.
     mutating func open(audio packet: UnsafeRawBufferPointer, isPeek: Bool, now: MediaInstant) -> [UInt8]? {
+        update(now)
         switch opener.open(packet, .audio, isPeek: isPeek) {
         case .success(let opened):
             keep()
@@ -89,15 +185,29 @@ struct FrameDecryption {
         }
     }
 
+    /// Takes in new keys, and forgets those of an epoch that is over.
+    private mutating func update(_ now: MediaInstant) {
+        if keys.update(&opener, seen: &seen) { lacksKeys = false }
+        if opener.openedEpoch != epoch {
+            epoch = opener.openedEpoch
+            newEpoch = (epoch, now)
+        }
+        guard let begun = newEpoch, now - begun.since >= Self.formerEpochTime else { return }
+        newEpoch = nil
+        opener.forgetEpochs(before: begun.number)
+        keys.take(opener, seen: seen)
+    }
+
     private mutating func keep() {
         guard opener.stepCount != steps else { return }
         steps = opener.stepCount
-        keys.take(opener)
+        keys.take(opener, seen: seen)
     }
 
     /// Three of these in five seconds are no accident.
     private mutating func note(_ failure: BroadcastOpener.Failure, _ now: MediaInstant) {
         guard failure != .tooOld, failure != .replayed else { return }
+        if failure == .unknownKey { lacksKeys = true }
         refusals.refill(now)
         guard refusals.has() else { return isTampered = true }
         refusals.take()

@@ -35,10 +35,11 @@ extension ReceiveStream: PeerConnectionDelegate {
         case .keyframeNeeded: requestKeyframe()
         case .dropped, nil: break
         }
-        tellTampered()
+        tellOfDecryption()
     }
 
-    private func tellTampered() {
+    private func tellOfDecryption() {
+        if decryption?.takesKeyRequest(MonotonicClock.now) == true { report(.keysNeeded) }
         guard decryption?.isTampered == true, !hasToldTampered else { return }
         hasToldTampered = true
         report(.notice(.viewing(.framesRefused)))
@@ -56,7 +57,7 @@ extension ReceiveStream: PeerConnectionDelegate {
     private func pass(_ packet: UnsafeRawBufferPointer?, _ info: ReceivedAudio) {
         guard decryption != nil, let packet else { return passOpened(packet, info) }
         let opened = decryption?.open(audio: packet, isPeek: info.isLost, now: MonotonicClock.now)
-        tellTampered()
+        tellOfDecryption()
         guard let opened else { return passOpened(nil, info) }
         opened.withUnsafeBytes { passOpened($0, info) }
     }

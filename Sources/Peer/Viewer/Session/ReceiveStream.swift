@@ -15,6 +15,8 @@ package final class ReceiveStream {
         case interrupted(lastHeard: MediaInstant)
         case resumed(path: String, after: MediaDuration)
         case notice(Notice)
+        /// Frames come whose keys the host has not handed over yet.
+        case keysNeeded
         /// The connection is over.
         case ended(EndReason)
     }

@@ -74,6 +74,7 @@ extension ViewerConnection {
                 emit(.interrupted)
                 recover(.interrupted(lastHeard: lastHeard))
             case .resumed(let path, let silence): resume(path, after: silence)
+            case .keysNeeded: session?.askForKeys()
             case .notice(let notice): session?.handle(.report(owner, .notice(notice), ofAny: true))
             // Anybody may have spoiled the handshake. During an outage the next attempt follows.
             case .ended(let reason) where reason.code == .noRoute || reason.code == .failed:

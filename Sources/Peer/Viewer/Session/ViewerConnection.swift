@@ -115,7 +115,8 @@ final class ViewerConnection: Sendable {
             case .accepted(let token, let servers):
                 state.withLock { ($0.token, $0.granted) = (token, GrantedServers(servers, by: link.host)) }
                 if link == session.settings.link {
-                    try session.noteKeys(await client.frameKeys, of: await client.encryption)
+                    let admission = HomeAdmission(token: token, encryption: await client.encryption)
+                    try session.note(admission, keys: await client.frameKeys)
                 }
                 let redirect = await client.redirect
                 var order: Session.Redirect?

@@ -5,7 +5,6 @@ import Identity
 import MediaCore
 import PeerConnection
 import PeerEngine
-import SFrame
 import Signaling
 import Synchronization
 
@@ -21,19 +20,8 @@ extension ViewerSession {
                 from: settings.link, viewer: settings.identity.fingerprint, knock: knock, after: last, now: .now)
         else { return nil }
         // Those that cannot be read are not the host's. What the viewer has may do.
-        try? noteKeys(encryption.wrap.open(text: redirect.keys), of: encryption)
+        takeKeys(redirect.keys, from: encryption)
         return State.Redirect(link: destination, age: redirect.age, isOnly: redirect.only ?? false)
-    }
-
-    /// Takes the keys that came with an admission.
-    func noteKeys(_ bytes: [UInt8]?, of encryption: HostEncryption?) throws(SignalingError) {
-        guard let bytes else { return }
-        guard let keys = FrameKeys(bytes), keys.run == encryption?.run else {
-            throw SignalingError(.hostNotProven, "the host's keys cannot be read; it may be of another version")
-        }
-        self.keys.withLock { known in
-            if let known { known.add(keys) } else { known = BroadcastKeys(keys) }
-        }
     }
 
     func event(of report: State.Report) -> ViewerSessionEvent {
@@ -53,7 +41,7 @@ extension ViewerSession {
         case .redirectFailed(let link, let failure):
             .notice(.viewing(.redirectFailed(relay: link?.authority, failure.reason)))
         case .redirected(let link):
-            .notice(.viewing(.redirected(relay: link?.authority, isEncrypted: keys.withLock { $0 != nil })))
+            .notice(.viewing(.redirected(relay: link?.authority, isEncrypted: encryption.withLock { $0.keys != nil })))
         case .connected(let path): .connected(path: path)
         case .broadcastPaused(let isPaused): isPaused ? .broadcastPaused : .broadcastResumed
         case .publisherInterrupted(let isInterrupted): isInterrupted ? .publisherInterrupted : .publisherResumed
@@ -86,6 +74,9 @@ extension ViewerSession {
             if let order = await checked(redirect, of: connection, after: last) { tell(.redirect(order)) }
         case .reconnect(nil): tell(.stopping)
         case .returnToHost: tell(.returnToHost)
+        // Those of an epoch that is about to begin. The host itself sends nothing that is encrypted.
+        case .keys(let text):
+            if connection.link != settings.link { takeKeys(text, from: encryption.withLock { $0.home?.encryption }) }
         case .other: break
         // The session does nothing about it.
         default: handle(.report(connection.number, .hostEvent(event), ofAny: false))

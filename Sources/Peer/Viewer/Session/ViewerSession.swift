@@ -43,8 +43,7 @@ public final class ViewerSession: Sendable {
     /// Those that have not ended, by their numbers.
     private let connections = Mutex<[Int: ViewerConnection]>([:])
     private let outcome = OneShot<EndReason>()
-    /// Those of the host; nil: what it publishes to relays is not encrypted.
-    let keys = Mutex<BroadcastKeys?>(nil)
+    let encryption = Mutex(ViewerEncryption())
     private let socket = Mutex<LoopBound<ICELiteSocket>?>(nil)
     /// Where the servers are that have named others to go on at. The user has named the first one.
     private let namers = Mutex<Set<CandidatePolicy.Place>>([])
@@ -139,7 +138,7 @@ public final class ViewerSession: Sendable {
             return .failed(ViewerFailure(.attemptEnded))
         }
         // Only the host itself sends what is not encrypted again.
-        let keys = link == settings.link ? nil : keys.withLock { $0 }
+        let keys = link == settings.link ? nil : encryption.withLock { $0.keys }
         await media.ifRunning { $0.stream.decryption = keys.map { FrameDecryption($0) } }
         let connection = ViewerConnection(number, at: link, of: self, media)
         connections.withLock { $0[number] = connection }
