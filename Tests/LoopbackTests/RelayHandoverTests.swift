@@ -241,7 +241,8 @@ struct RelayHandoverTests {
         for viewer in viewers { #expect(await viewer.seesMore()) }
         let listed = await stage.host.viewers().filter { $0.description.kind != "service" }
         #expect(Set(listed.map(\.description.name)) == ["Ann", "Bob"])
-        #expect(listed.allSatisfy { $0.isAtRelay && $0.path == "over the relay" } && Set(listed.map(\.number)).count == 2)
+        #expect(listed.allSatisfy { $0.isAtRelay && $0.path == "over the relay" })
+        #expect(Set(listed.map(\.number)).count == 2)
         let ann = try #require(listed.first { $0.description.name == "Ann" })
         let (before, known) = (try epoch(stage), viewers[1].seen.state.times.count)
         #expect(await stage.host.remove(viewer: ann.id) == 1)

@@ -289,6 +289,52 @@ struct DirectoryRouteTests {
         }
     }
 
+    /// The keys of the viewers, and the removal of one of them.
+    @Test func onlyAPairedHostPassesKeysOnAndRemovesViewers() async throws {
+        try await ServiceFixture.with(configure: { $0.service.fixedToken = "a-token-of-tools-for-tests" }) { stage in
+            let (place, path) = (stage.link.path + "/keys", stage.link.path + "/members/")
+            let (viewer, other) = (
+                Base64URL.encode([UInt8](repeating: 1, count: 32)), Base64URL.encode([UInt8](repeating: 2, count: 32))
+            )
+            let body = "{\"wraps\":{\"\(viewer)\":\"AQID\"}}"
+            try await stage.wire { wire in
+                let tool = bearer("a-token-of-tools-for-tests")
+                #expect(try await wire.ask(.PUT, place, body: body).status == 401)
+                #expect(try await wire.ask(.PUT, place, [tool], body: body).status == 404)
+                #expect(try await wire.ask(.DELETE, path + viewer).status == 401)
+                let token = bearer(try await RawHost(stage: stage, wire: wire, identity: .ephemeral()).token())
+                #expect(try await wire.ask(.POST, place, [token], body: body).status == 405)
+                let many = (0..<301).map { number in
+                    let hash = [UInt8](repeating: 0, count: 30) + [UInt8(number / 256), UInt8(number % 256)]
+                    return "\"\(Base64URL.encode(hash))\":\"AQ\""
+                }
+                for wrong in [
+                    "", "{}", "{\"wraps\":[]}", "{\"wraps\":{\"\(viewer)\":\"!\"}}", "{\"wraps\":{\"AQ\":\"AQ\"}}",
+                    "{\"wraps\":{\"\(viewer)\":\"\(String(repeating: "A", count: 4_100))\"}}",
+                    "{\"wraps\":{\(many.joined(separator: ","))}}",
+                ] {
+                    let status = try await wire.ask(.PUT, place, [token], body: wrong).status
+                    #expect(status == 400, "\(wrong.prefix(60))")
+                }
+                #expect(stage.delegate.seen.passed.isEmpty)
+                #expect(try await wire.ask(.PUT, place, [token], body: body).status == 204)
+                #expect(
+                    stage.delegate.seen.passed
+                        == [MemberKeys(viewer: [UInt8](repeating: 1, count: 32), keys: "AQID")])
+                let most = "{\"wraps\":{\(many.dropLast().joined(separator: ","))}}"
+                #expect(try await wire.ask(.PUT, place, [token], body: most).status == 204)
+                #expect(stage.delegate.seen.passed.count == 301)
+                for wrong in ["AQ", "!", "../x"] {
+                    #expect(try await wire.ask(.DELETE, path + wrong, [token]).status == 404)
+                }
+                #expect(try await wire.ask(.PUT, path + viewer, [token]).status == 405)
+                #expect(try await wire.ask(.DELETE, path + other, [token]).status == 404)
+                #expect(try await wire.ask(.DELETE, path + viewer, [token]).status == 204)
+                #expect(stage.delegate.seen.removed.count == 2)
+            }
+        }
+    }
+
     @Test func aRelayWithoutADirectorySaysSo() async throws {
         try await ServiceFixture.with { stage in
             try await stage.client { client in

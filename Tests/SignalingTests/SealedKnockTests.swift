@@ -38,6 +38,35 @@ import Testing
         }
     }
 
+    /// With its token, until that has ended.
+    @Test func aViewerAsksForTheKeysOfNow() async throws {
+        try await with(isSealed: true) { stage in
+            try await stage.client { client in
+                let ticket = try await client.knock(name: "Ann", identity: try .ephemeral())
+                guard case .accepted(let token, _) = try await client.waitForAnswer(ticket) else {
+                    Issue.record("not admitted")
+                    return
+                }
+                stage.delegate.keys.withLock { $0 = [4, 5] }
+                let text = try await client.fetchKeys(token: token)
+                #expect(await client.encryption?.wrap.open(text: text) == [4, 5])
+                #expect(try await client.fetchKeys(token: "a-token-of-nobody") == nil)
+            }
+        }
+        try await with(isSealed: false) { stage in
+            try await stage.client { client in
+                let ticket = try await client.knock(name: "Ann", identity: try .ephemeral())
+                guard case .accepted(let token, _) = try await client.waitForAnswer(ticket) else {
+                    Issue.record("not admitted")
+                    return
+                }
+                await #expect { _ = try await client.fetchKeys(token: token) } throws: {
+                    ($0 as? SignalingError)?.code == .gone
+                }
+            }
+        }
+    }
+
     @Test func aBroadcastInClearHasNoKeys() async throws {
         try await with(isSealed: false) { stage in
             try await stage.client { client in

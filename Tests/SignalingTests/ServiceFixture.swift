@@ -23,6 +23,8 @@ final class FakeService: ServiceDelegate {
         var tunnels: [TunnelID] = []
         var listings: [Listing] = []
         var pauses: [Bool] = []
+        var passed: [MemberKeys] = []
+        var removed: [[UInt8]] = []
         var returns = 0
         /// Sessions whose publishers are not heard.
         var silent: Set<SessionID> = []
@@ -100,6 +102,16 @@ final class FakeService: ServiceDelegate {
     func notePause(_ isPaused: Bool, by sessions: [SessionID]) async -> Bool {
         state.withLock { $0.pauses.append(isPaused) }
         return true
+    }
+
+    func pass(_ keys: [MemberKeys], by sessions: [SessionID]) async -> Bool {
+        state.withLock { $0.passed += keys }
+        return true
+    }
+
+    func remove(viewer: [UInt8], by sessions: [SessionID]) async -> Bool {
+        state.withLock { $0.removed.append(viewer) }
+        return viewer.first == 1
     }
 
     func returnViewers(by sessions: [SessionID]) async -> Bool {

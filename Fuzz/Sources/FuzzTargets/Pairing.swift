@@ -129,7 +129,7 @@ private func check(_ event: ServiceEvent) {
         require(isPlain(knock.name) && isPlain(knock.kind) && isPlain(knock.address), "a viewer that can be shown")
         require(knock.words.words.count == 4 && knock.isTold, "a viewer's words")
     case .slowestBitrate(let bitrate): require(bitrate?.bitsPerSecond ?? 1 > 0, "a bitrate")
-    case .candidates, .viewerWithdrawn, .alternates, .reconnect: break
+    case .candidates, .viewerWithdrawn, .viewerLeft, .alternates, .reconnect: break
     }
     var parser = EventStreamParser()
     var found: [ServiceEvent] = []

@@ -43,6 +43,14 @@ func fuzzSealedFrame(_ bytes: UnsafeRawBufferPointer) {
 }
 
 func fuzzFrameKeys(_ bytes: UnsafeRawBufferPointer) {
+    if let secret = EpochSecret(Array(bytes)) {
+        require(secret.bytes.elementsEqual(bytes), "a secret that was written")
+        let sealer = FrameSealer<ToyCipher>(
+            secret: [UInt8](repeating: 0, count: 32), broadcast: "0", run: secret.run)
+        var opener = FrameOpener<ToyCipher>(sealer.keys(now: MediaInstant(nanoseconds: 0)))
+        opener.add(secret, of: "0")
+        opener.forgetEpochs(before: secret.epoch)
+    }
     guard let keys = FrameKeys(Array(bytes)) else { return }
     require(keys.bytes.elementsEqual(bytes), "keys that were written")
     var opener = FrameOpener<ToyCipher>(keys)

@@ -65,6 +65,9 @@ extension InteropTests {
                 link = try await host.start()
             }
 
+            /// Those to whom the host itself sends.
+            func served() async -> [ViewerSessionInfo] { await host.viewers().filter { !$0.isAtRelay } }
+
             /// Runs `body`, and ends both.
             func run(_ body: () async throws -> Void) async throws {
                 defer { relay.kill() }
@@ -81,7 +84,7 @@ extension InteropTests {
             func isWatchedByBrowser() async throws -> Bool {
                 let deadline = ContinuousClock.now + .seconds(20)
                 while ContinuousClock.now < deadline {
-                    let kinds = await host.viewers().filter { !$0.isAtRelay }.map(\.description.kind)
+                    let kinds = await served().map(\.description.kind)
                     if kinds.contains(where: { $0 != "share" && $0 != "service" }) { return true }
                     try await Task.sleep(for: .milliseconds(50))
                 }
@@ -117,7 +120,7 @@ extension InteropTests {
                     let moved = try await browser.look(until: "frames > 60")
                     #expect(moved["isThere"] == true && moved["wasMarked"] == false, "\(moved.text)")
                     #expect(stage.haveLeft(2))
-                    #expect(await stage.host.viewers().filter { !$0.isAtRelay }.map(\.description.kind) == ["service"])
+                    #expect(await stage.served().map(\.description.kind) == ["service"])
                     let gap = try await browser.evaluate(
                         "Math.max(...frameTimes.slice(1).map((time, i) => time - frameTimes[i]))")
                     #expect((gap.number ?? .infinity) < 700, "\(gap.text)")
@@ -188,7 +191,7 @@ extension InteropTests {
                     try await browser.watch(stage.link.text)
                     try await browser.waitForState("playing", within: .seconds(20))
                     _ = try await browser.look(until: "frames > 30")
-                    let services = await stage.host.viewers().filter { !$0.isAtRelay }
+                    let services = await stage.served()
                     #expect(services.map(\.description.kind) == ["service"])
                     let service = try #require(services.first)
                     await stage.host.remove(viewer: service.id)
@@ -213,14 +216,14 @@ extension InteropTests {
                         try await browser.waitForState("playing", within: .seconds(20))
                         let seen = try await browser.look(until: "frames > 30")
                         #expect(seen["isThere"] == true && seen["state"] == "playing", "\(seen.text)")
-                        #expect(await stage.host.viewers().filter { !$0.isAtRelay }.map(\.description.kind) == ["service"])
+                        #expect(await stage.served().map(\.description.kind) == ["service"])
                         #expect(stage.asked.with { $0 } == 1)
                     }
                     try await browser.watch(stage.link.text)
                     try await expectPlaying()
                     try await browser.reload()
                     try await expectPlaying()
-                    let service = try #require(await stage.host.viewers().first { !$0.isAtRelay })
+                    let service = try #require(await stage.served().first)
                     await stage.host.remove(viewer: service.id)
                     _ = try await stage.relay.line(.standard, within: .seconds(20)) {
                         $0.contains("\"event\":\"closed\"")

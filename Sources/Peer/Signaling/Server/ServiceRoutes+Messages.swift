@@ -24,11 +24,13 @@ extension ServiceRoutes {
     /// Handles `PUT keys`: they are passed on to viewers of the broadcast.
     func keys(_ call: RouteRequest) async throws(Refusal) -> RouteResponse {
         guard call.method == .put else { return .methodNotAllowed("PUT") }
+        let owner = try await paired(call).owner
         let what = "keys are JSON with wraps, 300 at most: base64url by the viewers' certificates"
         let document = try server.document(
             MemberKeysDocument.self, of: call, limit: MemberKeysDocument.sizeLimit, or: what)
         guard let keys = document.keys else { return server.malformed(what) }
-        return try await tell(call) { await service.delegate.pass(keys, by: $0) }
+        let isPassed = await service.delegate.pass(keys, by: registry.sessions(of: owner))
+        return isPassed ? RouteResponse(.noContent) : .notFound
     }
 
     /// Handles `DELETE members/VIEWER`: the host has removed that viewer.
