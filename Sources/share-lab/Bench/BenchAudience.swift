@@ -119,13 +119,18 @@ final class BenchAudience: Sendable {
     func forgetGaps() { for sink in state.with({ $0.sinks }) { sink.forgetGaps() } }
 
     /// The longest time without a frame of each viewer since ``forgetGaps()``, in milliseconds, sorted.
-    func longestGaps() -> [Int] {
+    /// - Parameter first: of so many that came first; nil: of all.
+    func longestGaps(first count: Int? = nil) -> [Int] {
         let now = MonotonicClock.now
-        return state.with { $0.sinks }.map { Int($0.longestGap(now: now).inMilliseconds) }.sorted()
+        return state.with { $0.sinks }.prefix(count ?? .max).map { Int($0.longestGap(now: now).inMilliseconds) }
+            .sorted()
     }
 
     /// How many watch no more.
     var endCount: Int { state.with { $0.ended.count } }
+
+    /// Those who came last leave at once.
+    func leave(last count: Int) { for viewer in state.with({ $0.viewers }).suffix(count) { viewer.leave() } }
 
     func leave() { for viewer in state.with({ $0.viewers }) { viewer.leave() } }
 }

@@ -41,6 +41,15 @@ struct BenchRelayCommand: ParsableCommand {
     @Option(help: "What strangers send to the relay while it is measured, and while eight more viewers join.")
     var attack: BenchAttack?
 
+    @Flag(help: "Encrypt the stream for its viewers, as 'share host --route relay' does.")
+    var encrypted = false
+
+    @Flag(
+        help: ArgumentHelp(
+            "Then have 200 more viewers join at once, and 50 leave at once, and print the gaps of the others.",
+            discussion: "It takes 35 s more: with --encrypted, the keys change 30 s after viewers have left."))
+    var churn = false
+
     @Flag(help: "Print one JSON object on stdout.")
     var json = false
 
@@ -65,16 +74,16 @@ struct BenchRelayCommand: ParsableCommand {
         try requireDescriptors()
         // It ends by itself if this process is killed. Joining takes less than half a second for each viewer.
         let relay = try MeasuredRelay(
-            viewers: viewers + (attack == nil ? 0 : 256), seconds: viewers + seconds + 120, threads: threads)
+            viewers: viewers + (attack == nil && !churn ? 0 : 256), seconds: viewers + seconds + 180, threads: threads)
         defer { relay.end() }
         Signals.handle { name in
             ending.change { $0 = $0 ?? EndReason(.stopped, "ended by \(name)") }
             relay.end()
         }
-        let publisher = try BenchPublisher(relay.link, bitrate: bitrate)
+        let publisher = try BenchPublisher(relay.link, bitrate: bitrate, isEncrypted: encrypted)
         defer { publisher.stop() }
         let link = try relay.broadcast()
-        let audience = BenchAudience(try Link(parsing: link))
+        let audience = BenchAudience(try publisher.link ?? Link(parsing: link))
         defer { audience.leave() }
         let before = (resident: relay.residentBytes, own: relay.privateBytes)
         try audience.join(viewers)
@@ -91,6 +100,7 @@ struct BenchRelayCommand: ParsableCommand {
         try check(relay, audience, packets: packets, watching: end.watching)
         let joins = audience.joinTimes
         let after = relay.delays
+        let changes = try churn ? gaps(audience, until: ending) : []
         let hostile = try running.map { try figures($0, relay, audience, since: before.resident, began) } ?? []
         let added = { share in
             delays.flatMap { after?.milliseconds(share, since: $0) }.map(JSONValue.number) ?? .null
@@ -106,8 +116,29 @@ struct BenchRelayCommand: ParsableCommand {
                 ("joinMilliseconds95", .integer(joins[joins.count * 95 / 100])),
                 ("kilobytesPerViewer", .integer(max(relay.privateBytes - before.own, 0) / 1_000 / viewers)),
                 ("megabytes", .integer(relay.residentBytes / 1_000_000)),
-            ] + hostile)
+            ] + changes + hostile)
     }
+
+    /// The longest times without a frame of those who stay, while others join and leave.
+    private func gaps(_ audience: BenchAudience, until ending: Monitor<EndReason?>) throws -> [(String, JSONValue)] {
+        audience.forgetGaps()
+        let joins = try audience.joinMore(Self.joiningViewers)
+        let (joining, joined) = (
+            audience.longestGaps(first: viewers), joins.last.map { JSONValue.integer($0) } ?? .null
+        )
+        audience.forgetGaps()
+        audience.leave(last: Self.leavingViewers)
+        if let reason = waitForEnd(ending, seconds: 33) { throw CommandError(reason) }
+        let leaving = audience.longestGaps(first: viewers)
+        return [
+            ("churnJoins", .integer(joins.count)), ("churnJoinMillisecondsMost", joined),
+            ("gapMillisecondsWhileJoining", .integer(joining.last ?? 0)),
+            ("gapMillisecondsWhileLeaving", .integer(leaving.last ?? 0)),
+        ]
+    }
+
+    private static let joiningViewers = 200
+    private static let leavingViewers = 50
 
     private func check(_ relay: MeasuredRelay, _ audience: BenchAudience, packets: Int, watching: Int) throws {
         guard relay.isRunning else {

@@ -2,6 +2,8 @@ import Admission
 import CommandSupport
 import Extensions
 import Host
+import Identifiers
+import Identity
 import MediaCore
 import PeerConnection
 import ShareKit
@@ -10,29 +12,36 @@ import TestSource
 
 /// The broadcast of a test stream.
 final class BenchPublisher {
-    private let controller: BroadcastController
+    private enum Broadcast {
+        /// In clear, under the relay's link.
+        case published(BroadcastController)
+        /// Encrypted for its viewers, under its own link.
+        case encrypted(PeerBroadcast, Link)
+    }
+
+    private let broadcast: Broadcast
     private let destination: BroadcastDestination
+
+    /// Of the host; nil: viewers have the relay's.
+    var link: Link? { if case .encrypted(_, let link) = broadcast { link } else { nil } }
 
     /// - Parameters:
     ///   - link: the relay's, for publishers.
     ///   - bitrate: in kbit/s.
     ///   - title: in the directory; nil: the broadcast is not listed.
-    init(_ link: String, bitrate: Int, title: String? = nil) throws {
+    ///   - isEncrypted: as with `share host --route relay`; else with `--relay-may-watch`, too.
+    init(_ link: String, bitrate: Int, title: String? = nil, isEncrypted: Bool = false) throws {
         let identity = try makeIdentity()
         let (parsed, description) = try ServiceLookup.describe(link)
         let manifest = ExtensionManifest(description, service: parsed)
         let application = ApplicationInfo(id: "io.sharekit.bench", name: "bench")
+        var paired: BroadcastDestination
         do {
-            var paired = try blocking(throwing: { () throws(BroadcastRefusal) in
+            paired = try blocking(throwing: { () throws(BroadcastRefusal) in
                 try await BroadcastActivity.pair(with: manifest, application: application, identity: identity) { _ in
                     [:]
                 }
             })
-            if case .service(var service) = paired {
-                service.title = title
-                paired = .service(service)
-            }
-            destination = paired
         } catch {
             throw CommandError(sentence: "the relay does not take the stream: \(error)", status: .failed)
         }
@@ -40,22 +49,47 @@ final class BenchPublisher {
             listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1", fixedToken: nil, framesPerSecond: 30,
             maximumBitrate: .kilobits(bitrate), contentHint: nil)
         settings.name = "bench"
+        if case .service(var service) = paired {
+            service.title = title
+            paired = .service(service)
+            if isEncrypted { settings.tunnel = service }
+            settings.handover.isRelayOnly = isEncrypted
+        }
+        destination = paired
         let screen = NoisyScreen(TestVideoSource(size: PixelSize(width: 640, height: 360), framesPerSecond: 30))
+        let media = CapturedMedia(screen: screen, audio: [])
         do throws(EndReason) {
-            controller = try BroadcastController(
-                destination, CapturedMedia(screen: screen, audio: []), settings, identity: identity, emit: { _ in },
-                report: { _ in })
-            let controller = controller
-            try blocking(throwing: { () throws(EndReason) in try await controller.start() })
+            broadcast = try Self.start(media, settings, isEncrypted ? nil : paired, identity)
         } catch {
             throw CommandError(error)
         }
     }
 
+    /// - Parameter destination: nil: that of the tunnel.
+    private static func start(
+        _ media: consuming CapturedMedia, _ settings: HostSession.Configuration, _ destination: BroadcastDestination?,
+        _ identity: Identity
+    ) throws(EndReason) -> Broadcast {
+        guard let destination else {
+            let broadcast = try PeerBroadcast(
+                media, settings, identity: identity, decide: { _ in .acceptedByRule }, emit: { _ in })
+            let link = try blocking(throwing: { () throws(EndReason) in try await broadcast.open() })
+            return .encrypted(broadcast, link)
+        }
+        let controller = try BroadcastController(
+            destination, media, settings, identity: identity, emit: { _ in }, report: { _ in })
+        try blocking(throwing: { () throws(EndReason) in try await controller.start() })
+        return .published(controller)
+    }
+
     func stop() {
-        let (controller, destination) = (controller, destination)
+        let (broadcast, destination) = (broadcast, destination)
+        let reason = EndReason(.stopped, "measured")
         blocking {
-            await controller.stop(EndReason(.stopped, "measured"))
+            switch broadcast {
+            case .published(let controller): await controller.stop(reason)
+            case .encrypted(let peer, _): await peer.control.stop(reason)
+            }
             await destination.close()
         }
     }
