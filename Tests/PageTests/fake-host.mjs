@@ -1,6 +1,6 @@
 // The host's side of a knock, version 2, written anew from the protocol with other functions of WebCrypto.
 
-import { createHash, hkdfSync, webcrypto as crypto } from 'node:crypto';
+import { createCipheriv, createHash, hkdfSync, webcrypto as crypto } from 'node:crypto';
 import { link, range } from './support.mjs';
 import { concatenate, encodeBase64URL, utf8 } from '../../Sources/Peer/ViewerPage/Page/Script/bytes.js';
 
@@ -9,11 +9,27 @@ export const sha256 = (...parts) => Uint8Array.from(createHash('sha256').update(
 const bytes = text => Uint8Array.from(Buffer.from(text, 'base64url'));
 const raw = async key => new Uint8Array(await crypto.subtle.exportKey('raw', key));
 
-// Keys as a host hands them over: { track, step, baseKey }.
-export function encodeKeys(run, epoch, keys) {
-    const number = value => Uint8Array.of(value >>> 24, value >>> 16, value >>> 8, value);
-    const entries = keys.map(({ track, step, baseKey }) => concatenate(Uint8Array.of(track), number(step), baseKey));
-    return concatenate(Uint8Array.of(1), run, number(epoch), Uint8Array.of(keys.length), ...entries);
+const number = value => Uint8Array.of(value >>> 24, value >>> 16, value >>> 8, value);
+
+// Keys as a host hands them over: { epoch, track, step, baseKey }.
+export function encodeKeys(run, keys) {
+    const entries = keys.map(({ epoch, track, step, baseKey }) => concatenate(number(epoch), Uint8Array.of(track), number(step), baseKey));
+    return concatenate(Uint8Array.of(2), run, Uint8Array.of(keys.length), ...entries);
+}
+
+// The secret of a new epoch as a host hands it over.
+export function encodeNewEpoch(run, epoch, secret) { return concatenate(Uint8Array.of(3), run, number(epoch), secret); }
+
+// The base key of step 0 of a track, from the secret of its epoch.
+export function baseKeyOf({ id, run, epoch, secret }, track) {
+    const info = Buffer.concat([Buffer.from('share v1 sframe' + id), run, number(epoch), Uint8Array.of(track)]);
+    return new Uint8Array(hkdfSync('sha256', secret, '', info, 32));
+}
+
+// Encrypts what a host hands over, as text.
+export function wrapWith(key, plaintext, iv = range(7, 19)) {
+    const cipher = createCipheriv('aes-128-gcm', key, iv);
+    return Buffer.concat([iv, cipher.update(plaintext), cipher.final(), cipher.getAuthTag()]).toString('base64url');
 }
 
 export class FakeHost {
@@ -73,7 +89,6 @@ export class FakeHost {
         const point = await crypto.subtle.importKey('raw', this.viewerKey, ecdh, false, []);
         const shared = await crypto.subtle.deriveBits({ name: 'ECDH', public: point }, this.agreement.privateKey, 256);
         const key = hkdfSync('sha256', new Uint8Array(shared), secret, concatenate(utf8('share v2 keys'), this.transcript), 16);
-        const imported = await crypto.subtle.importKey('raw', key, 'AES-GCM', false, ['encrypt']), iv = range(7, 19);
-        return encodeBase64URL(concatenate(iv, new Uint8Array(await crypto.subtle.encrypt({ name: 'AES-GCM', iv }, imported, keys))));
+        return wrapWith(new Uint8Array(key), keys);
     }
 }

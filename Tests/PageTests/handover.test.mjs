@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import './fake-page.mjs';
-import { encodeKeys } from './fake-host.mjs';
+import { encodeKeys, encodeNewEpoch, wrapWith } from './fake-host.mjs';
 import { AdmissionStore } from '../../Sources/Peer/ViewerPage/Page/Script/admission.js';
 import { concatenate, decodeBase64URL, encodeBase64URL, utf8 } from '../../Sources/Peer/ViewerPage/Page/Script/bytes.js';
 import { Handover, redirectedLink } from '../../Sources/Peer/ViewerPage/Page/Script/handover.js';
@@ -121,7 +121,8 @@ test('a session that is called back knocks at its host and stays where it is unt
     assert.deepEqual([handover.isBusy, handover.returns, handover.home.client, client.hasLeft], [false, 0, client, undefined]);
 });
 
-const sealed = { isSealed: true, keys: encodeBase64URL(encodeKeys(range(0, 16), 3, [{ track: 0, step: 7, baseKey: range(0, 32) }])) };
+const entries = [{ epoch: 3, track: 0, step: 7, baseKey: range(0, 32) }];
+const sealed = { isSealed: true, keys: encodeBase64URL(encodeKeys(range(0, 16), entries)) };
 // The third argument is what opens the media of the place.
 function recordingPeers() {
     const media = [], makePeer = (_client, _onTrack, sealedMedia) => {
@@ -205,11 +206,9 @@ test('a browser that makes no other connection leaves the session where it is', 
 
 test('keys that come with an order replace those of the admission', async () => {
     const { session, order } = await watching(() => null), handover = new Handover(session), run = range(0, 16), wrapKey = range(32, 48);
-    const keysOf = step => encodeKeys(run, 0, [{ track: 0, step, baseKey: range(0, 32) }]), older = keysOf(7), newer = keysOf(700);
-    const wrap = async (keys, bytes = wrapKey) => {
-        const key = await crypto.subtle.importKey('raw', bytes, 'AES-GCM', false, ['encrypt']), iv = range(5, 17);
-        return encodeBase64URL(concatenate(iv, new Uint8Array(await crypto.subtle.encrypt({ name: 'AES-GCM', iv }, key, keys))));
-    };
+    const keysOf = step => encodeKeys(run, [{ epoch: 0, track: 0, step, baseKey: range(0, 32) }]);
+    const older = keysOf(7), newer = keysOf(700);
+    const wrap = (keys, key = wrapKey) => wrapWith(key, keys);
     const current = session.admissions.current;
     const after = async keys => {
         current.knock = knock();
@@ -217,9 +216,9 @@ test('keys that come with an order replace those of the admission', async () => 
         assert.ok(await handover.destination({ ...order, keys }));
         return current.seal.keys;
     };
-    assert.equal(await after(await wrap(newer)), encodeBase64URL(newer));
-    const foreign = encodeKeys(range(1, 17), 0, []);
-    const others = [undefined, '', 'AAAA', await wrap(newer, range(33, 49)), await wrap(foreign), await wrap(range(0, 9))];
+    assert.equal(await after(wrap(newer)), encodeBase64URL(newer));
+    const foreign = encodeKeys(range(1, 17), []);
+    const others = [undefined, '', 'AAAA', wrap(newer, range(33, 49)), wrap(foreign), wrap(range(0, 9)), wrap(encodeNewEpoch(run, 1, range(0, 32)))];
     for (const keys of others) assert.equal(await after(keys), encodeBase64URL(older));
 });
 

@@ -4,12 +4,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { posted as reports } from './fake-worker.mjs';
 import { range } from './support.mjs';
+import { baseKeyOf } from './fake-host.mjs';
 import { FrameSealer } from './frame-sealer.mjs';
 import { concatenate } from '../../Sources/Peer/ViewerPage/Page/Script/bytes.js';
 import '../../Sources/Peer/ViewerPage/Page/Script/seal-worker.js';
 
 const baseKey = range(0, 32), plain = concatenate(Uint8Array.of(0x11), range(1, 80));
-const keys = { run: range(0, 16), epoch: 3, keys: [0, 4].map(track => ({ track, step: 5, baseKey })) };
+const keys = { run: range(0, 16), keys: [0, 4].map(track => ({ epoch: 3, track, step: 5, baseKey })) };
 const sendKeys = () => globalThis.onmessage({ data: { keys } });
 const sealer = (kind, track, step = 5) => new FrameSealer(kind, 3, track, step, baseKey);
 let lastID = 0;
@@ -26,8 +27,9 @@ function receiver(kind) {
     };
     globalThis.onrtctransform({ transformer: { readable, writable, options: { id, kind }, sendKeyFrameRequest } });
     const send = data => source.enqueue({ data: data.slice().buffer, type: 'key' });
-    const own = () => reports.filter(report => report.id === id);
-    return { id, passed, requests, send, own, end: () => source.close() };
+    const own = () => reports.filter(report => report.id === id && 'opened' in report);
+    const told = name => reports.filter(report => report.id === id && report[name]);
+    return { id, passed, requests, send, own, told, end: () => source.close() };
 }
 const later = milliseconds => new Promise(done => setTimeout(done, milliseconds));
 async function until(holds) { while (!holds()) await later(2); }
@@ -87,6 +89,55 @@ test('frames that are too old, and audio, ask for no key frame', async () => {
     audio.end();
 });
 
+test('frames of an unknown epoch ask for keys once a second and for a key frame, and get through with the secret of the epoch', async t => {
+    sendKeys();
+    const video = receiver('video'), audio = receiver('audio'), { performance } = globalThis, start = Math.ceil(performance.now());
+    const secret = { id: '0123456789ABC', run: keys.run, epoch: 4, secret: range(7, 39) };
+    const [source, sound] = [0, 4].map(track => new FrameSealer(track ? 'audio' : 'video', 4, track, 0, baseKeyOf(secret, track)));
+    let now = start;
+    t.mock.method(performance, 'now', () => now);
+    const sendTwice = async dropped => {
+        for (let i = 0; i < 2; i++) video.send(await source.seal(plain));
+        await until(() => {
+            globalThis.onmessage({ data: { count: video.id } });
+            return video.own().at(-1).dropped === dropped;
+        });
+    };
+    await sendTwice(2);
+    assert.deepEqual(video.told('needsKeys'), [{ id: video.id, needsKeys: true }]);
+    assert.equal(video.requests.length, 1);
+    now = start + 999;
+    await sendTwice(4);
+    assert.equal(video.told('needsKeys').length, 1);
+    now = start + 1000;
+    await sendTwice(6);
+    assert.equal(video.told('needsKeys').length, 2);
+    // Audio needs them, too.
+    audio.send(await sound.seal(plain));
+    await until(() => audio.told('needsKeys').length === 1);
+    assert.deepEqual([video.passed.length, audio.passed.length, audio.requests.length], [0, 0, 0]);
+    globalThis.onmessage({ data: { keys: secret } });
+    while (video.passed.length < 2) {
+        video.send(await source.seal(plain));
+        await later(2);
+    }
+    assert.deepEqual(video.told('usesNewKeys'), [{ id: video.id, usesNewKeys: true }]);
+    video.end();
+    audio.end();
+});
+
+test('frames that no keys of the host could open ask for none', async () => {
+    sendKeys();
+    const video = receiver('video'), key = range(9, 41);
+    video.send(await new FrameSealer('video', 9, 4, 0, key).seal(plain));
+    video.send(await new FrameSealer('video', 3, 0, 5, key).seal(plain));
+    video.send(new Uint8Array());
+    await until(() => video.own().length && video.own().at(-1).dropped === 3);
+    assert.deepEqual(video.told('needsKeys'), []);
+    video.end();
+});
+
 test('keys never come out', () => {
-    for (const report of reports) assert.deepEqual(Object.keys(report), ['id', 'opened', 'dropped', 'isAnswer']);
+    const forms = [['id', 'opened', 'dropped', 'isAnswer'], ['id', 'needsKeys'], ['id', 'usesNewKeys']].map(String);
+    for (const report of reports) assert.ok(forms.includes(String(Object.keys(report))), JSON.stringify(report));
 });

@@ -43,8 +43,8 @@ globalThis.RTCPeerConnection = class {
     close() {}
 };
 
-const entries = [{ track: 0, step: 7, baseKey: range(0, 32) }];
-const seal = { isSealed: true, keys: encodeBase64URL(encodeKeys(range(0, 16), 3, entries)) };
+const entries = [{ epoch: 3, track: 0, step: 7, baseKey: range(0, 32) }];
+const seal = { isSealed: true, keys: encodeBase64URL(encodeKeys(range(0, 16), entries)) };
 const handlers = onTrack => ({ onTrack, onHostCandidates() {}, onStateChange() {}, onCheckFailure() {}, sendCandidates() {} });
 const track = kind => ({ kind, enabled: true, muted: false });
 const settled = () => new Promise(done => setTimeout(done));
@@ -72,7 +72,7 @@ test('the page has one worker, which gets the keys', () => {
     assert.throws(() => new SealedMedia({ isSealed: true, keys: 'AQ' }));
     assert.ok(new SealedMedia(seal) && new SealedMedia(seal));
     assert.deepEqual(workers.map(({ address }) => address), ['/_/seal-worker.js']);
-    assert.deepEqual(workers[0].messages[0], { keys: { run: range(0, 16), epoch: 3, keys: entries } });
+    assert.deepEqual(workers[0].messages[0], { keys: { run: range(0, 16), keys: entries } });
 });
 
 test('each receiver of a sealed connection has a transform before its track is told, and no RED', async () => {
@@ -97,6 +97,22 @@ test('each receiver of a sealed connection has a transform before its track is t
     report(receivers[1].transform.options.id, 1);
     await settled();
     assert.deepEqual(opened, ['audio']);
+});
+
+test('whoever made the sealed media is told that keys are missing, and that new ones are in use', async () => {
+    const told = [], callbacks = { onNeedsKeys: () => told.push('needed'), onUsesNewKeys: () => told.push('used') };
+    const media = new SealedMedia(seal, callbacks), peer = new PeerConnection([], handlers(() => {}), media);
+    const [{ id }, other] = [0, 1].map(index => tell(peer, index).transform.options);
+    report(id, 3);
+    for (const message of [{ id, needsKeys: true }, { id: other.id, usesNewKeys: true }, { id: 9999, needsKeys: true }]) {
+        workers[0].onmessage({ data: message });
+    }
+    assert.deepEqual(told, ['needed', 'used']);
+    // They are no counts.
+    assert.equal(peer.sealedReceivers[0].opened, 3);
+    peer.close();
+    workers[0].onmessage({ data: { id, needsKeys: true } });
+    assert.equal(told.length, 2);
 });
 
 test('a track without a transform is not told, and a browser that takes none makes no connection', () => {

@@ -5,10 +5,11 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { hexadecimal, range } from './support.mjs';
+import { baseKeyOf } from './fake-host.mjs';
 import { FrameSealer, header } from './frame-sealer.mjs';
 import { concatenate, utf8 } from '../../Sources/Peer/ViewerPage/Page/Script/bytes.js';
 import {
-    FrameOpener, KeyStore, ReplayWindow, clearPrefixLength, deriveKeyAndSalt, keyIDOf, nextBaseKey, nonceOf, readHeader,
+    FrameOpener, KeyStore, ReplayWindow, clearPrefixLength, deriveKeyAndSalt, firstBaseKey, keyIDOf, nextBaseKey, nonceOf, readHeader,
 } from '../../Sources/Peer/ViewerPage/Page/Script/sframe.js';
 
 const vectors = JSON.parse(readFileSync(new URL('sframe-vectors.json', import.meta.url), 'utf8'));
@@ -77,7 +78,7 @@ const keyFrame = concatenate(Uint8Array.of(0x10), range(1, 60)), otherFrame = co
 
 async function stage({ kind = 'video', track = 0, step = 7 } = {}) {
     const keyStore = new KeyStore();
-    await keyStore.add({ run: range(0, 16), epoch, keys: [{ track, step, baseKey }] });
+    await keyStore.add({ run: range(0, 16), keys: [{ epoch, track, step, baseKey }] });
     return { keyStore, opener: new FrameOpener(kind, keyStore), sealer: new FrameSealer(kind, epoch, track, step, baseKey) };
 }
 const resultOf = async (opener, frame) => (await opener.open(frame)).result;
@@ -88,8 +89,9 @@ test('a sealed frame is opened to what it was', async () => {
         ['video', 1, keyFrame.subarray(0, 10)],
     ]) {
         const { opener, sealer } = await stage({ kind, track });
-        const sealed = await sealer.seal(frame);
-        assert.deepEqual(await opener.open(sealed), { result: 'opened', bytes: frame });
+        for (const isFirst of [true, false]) {
+            assert.deepEqual(await opener.open(await sealer.seal(frame)), { result: 'opened', bytes: frame, isFirst });
+        }
     }
 });
 
@@ -174,36 +176,135 @@ test('what is cut off or in clear is no sealed frame', async () => {
 
 test('a receiver opens the tracks of its kind alone, and keys that it has', async () => {
     const keyStore = new KeyStore(), run = range(0, 16);
-    await keyStore.add({ run, epoch, keys: [0, 4, 6].map(track => ({ track, step: 1, baseKey })) });
+    await keyStore.add({ run, keys: [0, 4, 6].map(track => ({ epoch, track, step: 1, baseKey })) });
     const sealed = async (kind, track, of = epoch) => new FrameSealer(kind, of, track, 1, baseKey).seal(otherFrame);
     const video = new FrameOpener('video', keyStore), audio = new FrameOpener('audio', keyStore);
     assert.equal(await resultOf(video, await sealed('video', 0)), 'opened');
-    for (const track of [1, 4, 5, 6]) assert.equal(await resultOf(video, await sealed('video', track)), 'unknownKey', String(track));
+    for (const track of [4, 5, 6]) assert.equal(await resultOf(video, await sealed('video', track)), 'malformed', String(track));
+    assert.equal(await resultOf(video, await sealed('video', 1)), 'unknownKey');
     assert.equal(await resultOf(audio, await sealed('audio', 4)), 'opened');
-    for (const track of [0, 5, 6, 7]) assert.equal(await resultOf(audio, await sealed('audio', track)), 'unknownKey', String(track));
+    for (const track of [0, 6, 7]) assert.equal(await resultOf(audio, await sealed('audio', track)), 'malformed', String(track));
+    assert.equal(await resultOf(audio, await sealed('audio', 5)), 'unknownKey');
     assert.equal(await resultOf(video, await sealed('video', 0, epoch + 1)), 'unknownKey');
+    // A key ID of more than 16 bits.
+    const long = concatenate(otherFrame.subarray(0, 3), header(0x10000n | BigInt(keyIDOf(epoch + 1, 0, 1)), 0n), range(0, 40));
+    assert.equal(await resultOf(video, long), 'malformed');
 });
 
 test('keys that are handed over again lower no step, and another run begins anew', async () => {
     const { keyStore, opener, sealer } = await stage();
     await sealer.advance(9);
     assert.equal(await resultOf(opener, await sealer.seal(keyFrame)), 'opened');
-    const again = { run: range(0, 16), epoch, keys: [{ track: 0, step: 7, baseKey }] };
-    await keyStore.add(again);
+    const again = (run, of) => keyStore.add({ run, keys: [{ epoch: of, track: 0, step: 7, baseKey }] });
+    await again(range(0, 16), epoch);
     assert.equal(keyStore.find(epoch % 16, 0).newest, 16);
     // An epoch with the same bits that is older is ignored.
-    await keyStore.add({ ...again, epoch: epoch - 16 });
+    await again(range(0, 16), epoch - 16);
     assert.equal(keyStore.find(epoch % 16, 0).epoch, epoch);
-    await keyStore.add({ ...again, run: range(1, 17), epoch: 0 });
+    await again(range(1, 17), 0);
     assert.equal(keyStore.find(epoch % 16, 0), null);
     assert.equal(keyStore.find(0, 0).newest, 7);
 });
 
 test('a newcomer opens with each of the keys that it got', async () => {
     const keyStore = new KeyStore(), next = await nextBaseKey(baseKey);
-    await keyStore.add({ run: range(0, 16), epoch, keys: [{ track: 0, step: 8, baseKey: next }, { track: 0, step: 7, baseKey }] });
+    await keyStore.add({ run: range(0, 16), keys: [{ epoch, track: 0, step: 8, baseKey: next }, { epoch, track: 0, step: 7, baseKey }] });
     const opener = new FrameOpener('video', keyStore);
     for (const [step, key] of [[7, baseKey], [8, next]]) {
         assert.equal(await resultOf(opener, await new FrameSealer('video', epoch, 0, step, key).seal(keyFrame)), 'opened');
     }
+});
+
+test('the base keys of an epoch come from its secret, the broadcast, the run, the epoch and the track', async () => {
+    const secret = { id: '0000000000000', run: new Uint8Array(16).fill(7), epoch: 0, secret: new Uint8Array(32).fill(9) };
+    for (const changes of [{}, { epoch: 1 }, { epoch: 0x01020304 }, { id: '0123456789ABC' }, { run: range(0, 16) }, { secret: range(0, 32) }]) {
+        const changed = { ...secret, ...changes };
+        for (let track = 0; track < 7; track++) {
+            assert.equal(hexadecimal(await firstBaseKey(changed, track)), hexadecimal(baseKeyOf(changed, track)));
+        }
+    }
+    assert.equal(hexadecimal(await firstBaseKey(secret, 0)), '23f8fc5898aecd3498c4de23b1d92ab70825f10acbfe6389fe51442a0f092154');
+    assert.equal(hexadecimal(await firstBaseKey({ ...secret, epoch: 1 }, 4)), '8e4afb862cf4fe6d1044c4e419e58cb7905a853690196aa63047d52b13b37f6f');
+});
+
+// Epochs of one run, whose keys come from secrets, at a receiver with a clock of its own.
+async function epochStage() {
+    const run = range(0, 16), clock = { now: 5000 }, keyStore = new KeyStore(() => clock.now);
+    const secretOf = of => ({ id: '0123456789ABC', run, epoch: of, secret: range(of, of + 32) });
+    const sealerOf = (of, track = 0) => new FrameSealer(track < 4 ? 'video' : 'audio', of, track, 0, baseKeyOf(secretOf(of), track));
+    const keysOf = (of, track = 0) => ({ run, keys: [{ epoch: of, track, step: 0, baseKey: baseKeyOf(secretOf(of), track) }] });
+    const video = new FrameOpener('video', keyStore), audio = new FrameOpener('audio', keyStore);
+    const resultFrom = async source => resultOf(source.kind === 'video' ? video : audio, await source.seal(keyFrame));
+    await keyStore.add({ run, keys: [0, 4].flatMap(track => keysOf(0, track).keys) });
+    return { run, clock, keyStore, secretOf, sealerOf, keysOf, resultFrom };
+}
+
+test('the secret of a new epoch opens its frames of all tracks, and no others', async () => {
+    const { keyStore, secretOf, sealerOf, resultFrom } = await epochStage();
+    assert.equal(await resultFrom(sealerOf(1)), 'unknownKey');
+    await keyStore.addEpoch(secretOf(1));
+    for (const track of [0, 1, 2, 3, 4, 5]) assert.equal(await resultFrom(sealerOf(1, track)), 'opened', String(track));
+    const other = secretOf(2);
+    await keyStore.addEpoch({ ...other, id: '0123456789ABD' });
+    assert.equal(await resultFrom(sealerOf(2)), 'forged');
+    // Of another run, which has not handed over anything yet.
+    await keyStore.addEpoch({ ...secretOf(3), run: range(1, 17) });
+    assert.equal(await resultFrom(sealerOf(3)), 'unknownKey');
+});
+
+test('a newcomer gets keys of several epochs', async () => {
+    const { keyStore, keysOf, run, sealerOf, resultFrom } = await epochStage();
+    await keyStore.add({ run, keys: [5, 6, 7].flatMap(of => keysOf(of).keys) });
+    for (const of of [5, 6, 7]) assert.equal(await resultFrom(sealerOf(of)), 'opened', String(of));
+});
+
+test('keys of older epochs are forgotten 2 s after a frame of a newer one was opened, and not taken in again', async () => {
+    const { clock, keyStore, secretOf, sealerOf, keysOf, resultFrom } = await epochStage(), [first, second] = [sealerOf(0), sealerOf(1)];
+    await keyStore.addEpoch(secretOf(1));
+    assert.equal(await resultFrom(first), 'opened');
+    clock.now += 60000;
+    // Keys alone and forged frames are no sign that the host sends with them.
+    assert.equal(await resultFrom(first), 'opened');
+    assert.equal(await resultFrom(new FrameSealer('video', 1, 0, 0, range(9, 41))), 'forged');
+    clock.now += 60000;
+    assert.equal(await resultFrom(first), 'opened');
+    assert.equal(await resultFrom(second), 'opened');
+    clock.now += 1999;
+    assert.equal(await resultFrom(first), 'opened');
+    assert.equal(await resultFrom(second), 'opened');
+    clock.now += 1;
+    assert.equal(await resultFrom(first), 'unknownKey');
+    await keyStore.add(keysOf(0));
+    await keyStore.addEpoch(secretOf(0));
+    assert.equal(await resultFrom(first), 'unknownKey');
+    assert.equal(await resultFrom(second), 'opened');
+    // Another track has opened no frame of the newer epoch.
+    assert.equal(await resultFrom(sealerOf(0, 4)), 'opened');
+});
+
+test('epochs that follow each other soon do not keep the first one', async () => {
+    const { clock, keyStore, secretOf, sealerOf, resultFrom } = await epochStage(), sealers = [0, 1, 2, 3].map(of => sealerOf(of));
+    for (const of of [1, 2, 3]) {
+        await keyStore.addEpoch(secretOf(of));
+        assert.equal(await resultFrom(sealers[of]), 'opened');
+        clock.now += 900;
+    }
+    // 2,700, 1,800 and 900 ms after the frames.
+    assert.deepEqual([await resultFrom(sealers[0]), await resultFrom(sealers[1]), await resultFrom(sealers[2])], ['unknownKey', 'opened', 'opened']);
+    clock.now += 200;
+    assert.deepEqual([await resultFrom(sealers[1]), await resultFrom(sealers[2])], ['unknownKey', 'opened']);
+    // All are gone, also of those of which no frame comes any more.
+    clock.now += 60000;
+    assert.equal(await resultFrom(sealers[3]), 'opened');
+    assert.deepEqual([...keyStore.tracks.values()].filter(({ track }) => track === 0).map(keys => keys.epoch), [3]);
+});
+
+test('keys of a former run that open a frame late say nothing about the epochs of the next', async () => {
+    const { keyStore, secretOf, keysOf, sealerOf } = await epochStage(), former = keyStore.find(0, 0);
+    await keyStore.addEpoch(secretOf(9));
+    const late = keyStore.find(9, 0), run = range(1, 17);
+    await keyStore.add({ ...keysOf(3), run });
+    assert.deepEqual([keyStore.noteUse(late), keyStore.noteUse(former)], [false, false]);
+    await keyStore.add({ ...keysOf(4), run });
+    assert.equal(await resultOf(new FrameOpener('video', keyStore), await sealerOf(4).seal(keyFrame)), 'opened');
 });

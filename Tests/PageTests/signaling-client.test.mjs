@@ -34,6 +34,14 @@ test('an offer carries the token and the instance, and opens a session', async (
     assert.deepEqual([requests[1].path, requests[1].method, requests[1].headers['If-Match']], ['/r', 'PATCH', '"one"']);
 });
 
+test('keys are asked for with the token, and without a body', async () => {
+    const { client, requests } = clientWith(() => new Response('{"keys":"AAAA"}', { status: 200 }));
+    client.token = 'secret';
+    assert.equal((await client.askForKeys()).status, 200);
+    const [{ path, method, headers, body }] = requests;
+    assert.deepEqual([path, method, headers, body], ['/0123456789ABC/keys', 'POST', { Authorization: 'Bearer secret' }, undefined]);
+});
+
 test('candidates are repeated for a busy host, not for one that takes none', async () => {
     for (const status of [429, 503]) await assert.rejects(clientWith(() => new Response('', { status })).client.sendCandidates(''));
     for (const status of [204, 405, 412]) await clientWith(() => new Response(null, { status })).client.sendCandidates('');

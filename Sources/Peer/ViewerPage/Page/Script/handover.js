@@ -4,6 +4,7 @@
 import { concatenate, decodeBase64URL, encodeBase64URL, utf8 } from './bytes.js';
 import { isSignedBy } from './certificate.js';
 import { delay } from './delay.js';
+import { FrameKeys } from './frame-keys.js';
 import { openKeys } from './key-agreement.js';
 import { requestAdmission } from './knock.js';
 import { parseLink } from './link.js';
@@ -59,6 +60,7 @@ export class Handover {
         this.onlySince = null;
         // The session is on its way from there back to it: the host says where that is now.
         this.isReturning = false;
+        this.frameKeys = new FrameKeys(this);
     }
 
     // Follows the order of the host, which is where the session is.
@@ -110,6 +112,7 @@ export class Handover {
         const { session, home } = this;
         if (this.isBusy || !home) return;
         this.isBusy = true;
+        this.frameKeys.stop();
         for (let attempt = 1; attempt <= attempts && this.home === home && !session.isOver; attempt++) {
             if (await this.tryOnce(home.link, home)) break;
             await delay((500 + 1000 * Math.random()) * attempt);
@@ -162,8 +165,9 @@ export class Handover {
 
     // What opens the media of another server, as the host has said; null if it is not sealed.
     sealedMedia() {
-        const { seal } = this.session.admissions.current;
-        return seal.isSealed === false ? null : new SealedMedia(seal);
+        const { frameKeys } = this, { seal } = this.session.admissions.current;
+        if (seal.isSealed === false) return null;
+        return new SealedMedia(seal, { onNeedsKeys: () => frameKeys.request(), onUsesNewKeys: () => frameKeys.noteUse() });
     }
 
     changeOver(place, tracks) {
@@ -186,6 +190,7 @@ export class Handover {
         const { session, home } = this;
         if (!home || session.isOver) return false;
         this.home = null;
+        this.frameKeys.stop();
         if (this.onlySince !== null && performance.now() - this.onlySince >= stayTime) this.returns = 0;
         this.returns++;
         session.client.leave();

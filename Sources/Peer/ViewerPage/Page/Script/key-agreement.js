@@ -5,7 +5,11 @@ import { concatenate, decodeBase64URL, encodeBase64URL, equalBytes, sha256, utf8
 import { isSignedBy } from './certificate.js';
 
 const algorithm = { name: 'ECDH', namedCurve: 'P-256' };
-const entryLength = 37;
+// What a host hands over: the first byte tells the form.
+const keysForm = 2, newEpochForm = 3;
+const entryLength = 41, entryLimit = 64, lastTrack = 6;
+// In characters: the most keys, nonce and tag in base64url have fewer.
+const wrapLimit = 4096;
 
 function field(text, length) {
     const bytes = decodeBase64URL(text);
@@ -58,22 +62,46 @@ export class KeyAgreement {
     }
 }
 
-// Opens the keys that came with the admission or with an order, as bytes (see `parseKeys`). Null if they are not the host's, of this run.
-export async function openKeys(wrap, wrapKey, run) {
+// Decrypts what the host has wrapped for this viewer: the bytes, and as `parse` reads them. Null if it is not the host's, of this run.
+async function unwrap(wrap, wrapKey, run, parse) {
     try {
-        const bytes = decodeBase64URL(wrap), key = await crypto.subtle.importKey('raw', wrapKey, 'AES-GCM', false, ['decrypt']);
-        const keys = new Uint8Array(await crypto.subtle.decrypt({ name: 'AES-GCM', iv: bytes.slice(0, 12) }, key, bytes.slice(12)));
-        return equalBytes(parseKeys(keys).run, run) ? keys : null;
+        if (wrap.length > wrapLimit) return null;
+        const sealed = decodeBase64URL(wrap), key = await crypto.subtle.importKey('raw', wrapKey, 'AES-GCM', false, ['decrypt']);
+        const bytes = new Uint8Array(await crypto.subtle.decrypt({ name: 'AES-GCM', iv: sealed.slice(0, 12) }, key, sealed.slice(12)));
+        const keys = parse(bytes);
+        return equalBytes(keys.run, run) ? { bytes, keys } : null;
     } catch { return null; }
 }
 
-// Keys that a host hands over: 0x01 | run (16) | epoch (4) | count (1) | count x (track (1) | step (4) | base key (32)). Fails if they
-// are not of that form.
+// Opens the keys that came with the admission, with an order or by request, as bytes (see `parseKeys`). Null if they are not the host's,
+// of this run.
+export async function openKeys(wrap, wrapKey, run) {
+    const opened = await unwrap(wrap, wrapKey, run, parseKeys);
+    return opened && opened.bytes;
+}
+
+// Opens the keys of an event: those of a new epoch (see `parseNewEpoch`), or as of an admission (see `parseKeys`). Null as above.
+export async function openEventKeys(wrap, wrapKey, run) {
+    const opened = await unwrap(wrap, wrapKey, run, bytes => bytes[0] === newEpochForm ? parseNewEpoch(bytes) : parseKeys(bytes));
+    return opened && opened.keys;
+}
+
+// Keys that a host hands over: 0x02 | run (16) | count (1) | count x (epoch (4) | track (1) | step (4) | base key (32)). Fails if they are
+// not of that form.
 export function parseKeys(bytes) {
-    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length), count = view.getUint8(21), keys = [];
-    if (bytes[0] !== 1 || bytes.length !== 22 + entryLength * count) throw new Error('keys of another form');
-    for (let at = 22; at < bytes.length; at += entryLength) {
-        keys.push({ track: bytes[at], step: view.getUint32(at + 1), baseKey: bytes.slice(at + 5, at + entryLength) });
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length), count = view.getUint8(17), keys = [];
+    if (bytes[0] !== keysForm || count > entryLimit || bytes.length !== 18 + entryLength * count) throw new Error('keys of another form');
+    for (let at = 18; at < bytes.length; at += entryLength) {
+        const epoch = view.getUint32(at), track = bytes[at + 4], step = view.getUint32(at + 5);
+        if (track > lastTrack) throw new Error('keys of an unknown track');
+        keys.push({ epoch, track, step, baseKey: bytes.slice(at + 9, at + entryLength) });
     }
-    return { run: bytes.slice(1, 17), epoch: view.getUint32(17), keys };
+    return { run: bytes.slice(1, 17), keys };
+}
+
+// The secret of a new epoch: 0x03 | run (16) | epoch (4) | secret (32). Fails if it is not of that form.
+export function parseNewEpoch(bytes) {
+    if (bytes[0] !== newEpochForm || bytes.length !== 53) throw new Error('a new epoch of another form');
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+    return { run: bytes.slice(1, 17), epoch: view.getUint32(17), secret: bytes.slice(21) };
 }

@@ -4,7 +4,7 @@
 import { FrameOpener, KeyStore } from './sframe.js';
 
 // In milliseconds.
-const requestInterval = 300, reportInterval = 200;
+const requestInterval = 300, reportInterval = 200, keysInterval = 1000;
 
 const keyStore = new KeyStore();
 // By the ID that the page has given.
@@ -18,7 +18,7 @@ class ReceiverTransform {
         this.requestKeyFrame = requestKeyFrame;
         this.opener = new FrameOpener(kind, keyStore);
         this.opened = this.dropped = 0;
-        this.requestedAt = this.reportedAt = -Infinity;
+        this.requestedAt = this.reportedAt = this.neededKeysAt = -Infinity;
         this.timer = null;
         const transform = (frame, controller) => this.pass(frame, controller);
         // The streams end with the receiver.
@@ -26,14 +26,16 @@ class ReceiverTransform {
     }
 
     async pass(frame, controller) {
-        const { result, bytes } = await this.opener.open(new Uint8Array(frame.data)).catch(() => ({ result: 'failed' }));
+        const { result, bytes, isFirst } = await this.opener.open(new Uint8Array(frame.data)).catch(() => ({ result: 'failed' }));
         if (result === 'opened') {
             frame.data = bytes.buffer;
             this.opened++;
             controller.enqueue(frame);
+            if (isFirst) postMessage({ id: this.id, usesNewKeys: true });
             if (this.opened === 1) return this.report();
         } else {
             this.dropped++;
+            if (result === 'unknownKey') this.needKeys();
             if (this.kind === 'video' && result !== 'tooOld' && result !== 'replayed') this.wantKeyFrame();
         }
         this.reportSoon();
@@ -44,6 +46,14 @@ class ReceiverTransform {
         if (now - this.requestedAt < requestInterval) return;
         this.requestedAt = now;
         this.requestKeyFrame();
+    }
+
+    // The host has keys of newer epochs.
+    needKeys() {
+        const now = performance.now();
+        if (now - this.neededKeysAt < keysInterval) return;
+        this.neededKeysAt = now;
+        postMessage({ id: this.id, needsKeys: true });
     }
 
     reportSoon() {
@@ -75,7 +85,7 @@ self.onrtctransform = ({ transformer }) => {
 
 // Keys, or a question for the counts of now.
 self.onmessage = ({ data: { keys, count } }) => {
-    if (keys) keyStore.add(keys).catch(() => {});
+    if (keys) (keys.secret ? keyStore.addEpoch(keys) : keyStore.add(keys)).catch(() => {});
     const transform = transforms.get(count);
     if (transform) transform.report(true);
 };

@@ -17,8 +17,14 @@ function openWorker() {
     worker = new Worker('/_/seal-worker.js');
     worker.onmessage = ({ data }) => {
         const receiver = receivers.get(data.id);
-        if (receiver) receiver.note(data);
+        if (receiver) receiver.handle(data);
     };
+}
+
+// Hands keys to the worker: what `parseKeys` gives, or a new epoch's with the broadcast's ID (see `firstBaseKey`).
+export function giveKeys(keys) {
+    openWorker();
+    worker.postMessage({ keys });
 }
 
 // How many frames of video a receiver has decoded.
@@ -29,8 +35,9 @@ async function framesDecoded(receiver) {
 
 // A receiver whose frames the worker opens.
 class SealedReceiver {
-    constructor(receiver) {
+    constructor(receiver, callbacks) {
         this.receiver = receiver;
+        this.callbacks = callbacks;
         this.id = ++lastID;
         // How many frames the worker has passed on, as far as it is known.
         this.opened = 0;
@@ -39,6 +46,13 @@ class SealedReceiver {
         this.tellCounted = () => {};
         receivers.set(this.id, this);
         receiver.transform = new RTCRtpScriptTransform(worker, { id: this.id, kind: receiver.track.kind });
+    }
+
+    // A message of the worker.
+    handle(message) {
+        if (message.needsKeys) this.callbacks.onNeedsKeys();
+        else if (message.usesNewKeys) this.callbacks.onUsesNewKeys();
+        else this.note(message);
     }
 
     note({ opened, isAnswer }) {
@@ -61,13 +75,13 @@ class SealedReceiver {
 }
 
 export class SealedMedia {
-    // `seal`: of the home server's admission. Fails if it has no keys.
-    constructor(seal) {
-        const keys = parseKeys(decodeBase64URL(seal.keys));
-        openWorker();
-        worker.postMessage({ keys });
+    // `seal`: of the home server's admission. Fails if it has no keys. `onNeedsKeys()`: frames of an epoch without keys were dropped, at
+    // most once a second for a receiver. `onUsesNewKeys()`: the first frame of an epoch and track was opened.
+    constructor(seal, { onNeedsKeys = () => {}, onUsesNewKeys = () => {} } = {}) {
+        this.callbacks = { onNeedsKeys, onUsesNewKeys };
+        giveKeys(parseKeys(decodeBase64URL(seal.keys)));
     }
 
     // Sets the transform, before the receiver has got a frame.
-    attach(receiver) { return new SealedReceiver(receiver); }
+    attach(receiver) { return new SealedReceiver(receiver, this.callbacks); }
 }

@@ -281,6 +281,8 @@ export class ViewerSession {
             if (event.link === undefined) this.noting.then(() => this.moveOn()); else this.handover.follow(event);
         } else if (event.type === 'return') {
             this.handover.comeBack();
+        } else if (event.type === 'keys') {
+            this.handover.frameKeys.handle(event.keys);
         } else if (event.type === 'candidates' && typeof event.fragment === 'string') {
             if (!this.isOver) this.peer.addCandidates(event.fragment);
         }

@@ -9,8 +9,11 @@ const tagLength = 16, nonceLength = 12;
 // How far the ratchet catches up, how many steps can be told apart, and how many steps have a key.
 const stepLimit = 256, stepCount = 512, keptSteps = 4;
 const windowLength = 1024n;
+// How long keys of older epochs are kept after a frame of a newer one was opened, in milliseconds: frames may still be on the way.
+const graceTime = 2000;
 // The tracks that a receiver opens: the encodings of the video; system audio and microphone.
 const tracksOf = { video: [0, 1, 2, 3], audio: [4, 5] };
+const openedTracks = [...tracksOf.video, ...tracksOf.audio];
 
 // `length` bytes, big-endian.
 function integer(value, length) {
@@ -61,6 +64,12 @@ export async function nextBaseKey(baseKey) {
     return expand('SHA-256', await extract('SHA-256', baseKey), utf8('SFrame 1.0 Ratchet'), 32);
 }
 
+// The base key of step 0 of a track, from the secret of its epoch. `id`: of the host's broadcast, as text.
+export async function firstBaseKey({ id, run, epoch, secret }, track) {
+    const info = concatenate(utf8('share v1 sframe'), utf8(id), run, integer(epoch, 4), Uint8Array.of(track));
+    return expand('SHA-256', await extract('SHA-256', secret), info, 32);
+}
+
 // Key and salt of a base key (RFC 9605 section 4.4.2).
 export async function deriveKeyAndSalt(baseKey, keyID, { id, hash, keyLength } = suite4) {
     const secret = await extract(hash, baseKey);
@@ -107,6 +116,10 @@ export class TrackKeys {
         this.epoch = epoch;
         this.track = track;
         this.newest = -1;
+        // Whether a frame was opened with them.
+        this.isUsed = false;
+        // When they are forgotten.
+        this.expiresAt = Infinity;
         // By their steps.
         this.kept = new Map();
         // The base keys after the newest step, as far as the ratchet has made them, so forged frames make it work once.
@@ -116,7 +129,8 @@ export class TrackKeys {
 
     // Takes a key that the host has handed over.
     add(step, baseKey) {
-        return this.inTurn(async () => { if (step > this.newest - keptSteps) this.keep(await this.make(step, baseKey)); });
+        const isNeeded = () => step > this.newest - keptSteps && !this.kept.has(step);
+        return this.inTurn(async () => { if (isNeeded()) this.keep(await this.make(step, baseKey)); });
     }
 
     // The key of a frame, from 9 bits of its step; null if it is too old.
@@ -161,19 +175,35 @@ export class TrackKeys {
 
 // The keys of a broadcast, by epoch and track.
 export class KeyStore {
-    constructor() {
+    // `now`: a clock in milliseconds.
+    constructor(now = () => performance.now()) {
+        this.now = now;
         this.run = new Uint8Array();
         // By the epoch's 4 bits and the track.
         this.tracks = new Map();
+        // The newest epoch of each track of which a frame was opened.
+        this.newestUsed = new Map();
     }
 
-    // Adds keys that the host has handed over: { track, step, baseKey }. Those of another run of the host replace all. Steps never fall.
-    async add({ run, epoch, keys }) {
+    // Adds keys that the host has handed over: { epoch, track, step, baseKey }. Those of another run of the host replace all. Steps never
+    // fall, and epochs that are older than one in use are ignored.
+    async add({ run, keys }) {
         if (!equalBytes(run, this.run)) {
             this.run = run;
             this.tracks.clear();
+            this.newestUsed.clear();
         }
-        await Promise.all(keys.map(({ track, step, baseKey }) => this.trackKeys(epoch, track).add(step, baseKey)));
+        this.forgetExpired();
+        const isCurrent = ({ epoch, track }) => epoch >= (this.newestUsed.get(track) ?? 0);
+        await Promise.all(keys.filter(isCurrent).map(({ epoch, track, step, baseKey }) => this.trackKeys(epoch, track).add(step, baseKey)));
+    }
+
+    // Adds the keys of a new epoch of the run whose keys are here: see `firstBaseKey`.
+    async addEpoch(secret) {
+        const { run, epoch } = secret;
+        const keys = await Promise.all(openedTracks.map(
+            async track => ({ epoch, track, step: 0, baseKey: await firstBaseKey(secret, track) })));
+        if (equalBytes(run, this.run)) await this.add({ run, keys });
     }
 
     // Epochs only rise: a later one takes the place of that with the same bits.
@@ -185,7 +215,28 @@ export class KeyStore {
         return made;
     }
 
-    find(epochBits, track) { return this.tracks.get(epochBits << 3 | track) || null; }
+    find(epochBits, track) {
+        this.forgetExpired();
+        return this.tracks.get(epochBits << 3 | track) || null;
+    }
+
+    // A frame was opened with these keys. Those of older epochs of the track are forgotten soon. True for the first frame.
+    noteUse(trackKeys) {
+        const { epoch, track, isUsed } = trackKeys, expiresAt = this.now() + graceTime;
+        // They may have been replaced meanwhile, by those of another run, too.
+        if (isUsed || this.tracks.get(epoch % 16 << 3 | track) !== trackKeys) return false;
+        trackKeys.isUsed = true;
+        this.newestUsed.set(track, Math.max(epoch, this.newestUsed.get(track) ?? 0));
+        for (const other of this.tracks.values()) {
+            if (other.track === track && other.epoch < epoch) other.expiresAt = Math.min(other.expiresAt, expiresAt);
+        }
+        return true;
+    }
+
+    forgetExpired() {
+        const now = this.now();
+        for (const [place, { expiresAt }] of this.tracks) if (now >= expiresAt) this.tracks.delete(place);
+    }
 }
 
 // Opens the frames of one receiver. Its replay windows begin empty: another connection sends the frames since the last key frame again.
@@ -198,8 +249,9 @@ export class FrameOpener {
         this.last = Promise.resolve();
     }
 
-    // Opens one frame after the other. The result is { result: 'opened', bytes }, or says why the frame is dropped: `tooOld`,
-    // `unknownKey`, `malformed`, `forged` or `replayed`.
+    // Opens one frame after the other. The result is { result: 'opened', bytes, isFirst }, where `isFirst` tells the first frame of its
+    // epoch and track, or says why the frame is dropped: `tooOld`, `unknownKey` (there are no keys of its epoch), `malformed`, `forged` or
+    // `replayed`.
     open(frame) {
         const opening = this.last.then(() => this.openNext(frame));
         this.last = opening.catch(() => {});
@@ -210,8 +262,8 @@ export class FrameOpener {
         const prefix = clearPrefixLength(this.kind, frame), header = readHeader(frame, prefix);
         if (!header || frame.length < header.end + tagLength) return { result: 'malformed' };
         const { keyID, counter, end } = header, bits = Number(keyID), track = bits >> 9 & 7;
-        const isKnown = keyID <= 0xFFFFn && tracksOf[this.kind].includes(track);
-        const trackKeys = isKnown ? this.keyStore.find(bits >> 12, track) : null;
+        if (keyID > 0xFFFFn || !tracksOf[this.kind].includes(track)) return { result: 'malformed' };
+        const trackKeys = this.keyStore.find(bits >> 12, track);
         if (!trackKeys) return { result: 'unknownKey' };
         const key = await trackKeys.find(bits % stepCount);
         if (!key) return { result: 'tooOld' };
@@ -227,7 +279,8 @@ export class FrameOpener {
         trackKeys.keep(key);
         replayWindow.add(counter);
         this.keepWindow(trackKeys, key.step, replayWindow);
-        return { result: 'opened', bytes: concatenate(frame.subarray(0, prefix), new Uint8Array(plaintext)) };
+        const isFirst = this.keyStore.noteUse(trackKeys);
+        return { result: 'opened', bytes: concatenate(frame.subarray(0, prefix), new Uint8Array(plaintext)), isFirst };
     }
 
     replayWindow(trackKeys, step) {

@@ -86,6 +86,9 @@ export class SignalingClient {
         return answer.status === 200 ? (await answer.json()).iceServers : null;
     }
 
+    // Asks for the keys of now of the sealed media.
+    askForKeys() { return this.requestSoon(`${this.broadcast}/keys`, { method: 'POST', headers: this.bearer }); }
+
     // Whether the host answers at all; fails if not.
     ping() { return this.requestSoon(this.resource, { headers: this.bearer }); }
 
