@@ -267,12 +267,13 @@ test('a knock that gives no seal replaces nothing', async () => {
     const host = await FakeHost.make(), open = await FakeHost.make(false);
     const decide = () => json({ token: 'new', iceServers: [] });
     const withoutToken = async () => json({ keys: await host.wrap(encodeKeys(host.run, [entry(8)])) });
-    for (const stage of [
-        await knockingAt(host, decide, ({ nonce }) => ({ nonce })), await knockingAt(open, decide), await knockingAt(host, decide),
-        await knockingAt(host, withoutToken), await knockingAt({ ...host, challenge: () => ({}) }, decide),
+    for (const [stage, last] of [
+        [[host, decide, ({ nonce }) => ({ nonce })], 'GET /k'], [[open, decide], 'GET /k'], [[host, decide], 'GET /k'], [[host, withoutToken], 'GET /k'],
+        [[host, decide, () => ({})], 'DELETE /k'],
     ]) {
-        const { frameKeys, session, admissions } = stage, former = admissions.current;
+        const { frameKeys, session, admissions, requests } = await knockingAt(...stage), former = admissions.current;
         await frameKeys.request();
+        assert.equal(requests.at(-1).request, last);
         assert.deepEqual([admissions.current, given, session.endings], [former, [], []]);
     }
 });
