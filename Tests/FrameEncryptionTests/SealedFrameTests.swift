@@ -136,6 +136,22 @@ import Testing
         #expect(EpochSecret(secret.bytes + [0]) == nil && EpochSecret([2] + secret.bytes.dropFirst()) == nil)
     }
 
+    /// Made by Node's crypto, as the page derives them.
+    @Test mutating func anEpochsKeysFollowFromItsSecret() throws {
+        let expected = [
+            "23f8fc5898aecd3498c4de23b1d92ab70825f10acbfe6389fe51442a0f092154",
+            "6a7262af0a6a2cf679a05caee572cec198dd597ffda7bebf6a22cfa352c93b8a",
+            "fed40af9854fbd3112fcf0a9af1275f333066d83f61afb04035003f311623725",
+            "8e4afb862cf4fe6d1044c4e419e58cb7905a853690196aa63047d52b13b37f6f",
+        ]
+        _ = sealer.prepareEpoch(secret: [UInt8](repeating: 9, count: 32))
+        let keys = sealer.keys(now: .zero).keys.filter { [.video0, .systemAudio].contains($0.track) }
+        let found = keys.map { key in
+            key.baseKey.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        }
+        #expect(keys.map(\.epoch) == [0, 0, 1, 1] && found == expected)
+    }
+
     private mutating func beginEpoch(_ number: UInt8) -> EpochSecret {
         let secret = sealer.prepareEpoch(secret: [UInt8](repeating: number, count: 32))
         sealer.beginEpoch(now: .zero + .seconds(Int(number)))

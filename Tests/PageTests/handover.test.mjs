@@ -5,6 +5,7 @@ import { encodeKeys, encodeNewEpoch, wrapWith } from './fake-host.mjs';
 import { AdmissionStore } from '../../Sources/Peer/ViewerPage/Page/Script/admission.js';
 import { concatenate, decodeBase64URL, encodeBase64URL, utf8 } from '../../Sources/Peer/ViewerPage/Page/Script/bytes.js';
 import { Handover, redirectedLink } from '../../Sources/Peer/ViewerPage/Page/Script/handover.js';
+import { SessionEnd } from '../../Sources/Peer/ViewerPage/Page/Script/session-end.js';
 import { link, range, viewerFingerprint } from './support.mjs';
 
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256' };
@@ -283,4 +284,19 @@ test('a session that has come back three times in a row ends', async () => {
     await assert.rejects(handover.followAtOnce({ ...order, only: true }), { state: 'ended' });
     assert.equal(await handover.followAtOnce(order), false);
     assert.deepEqual(requests, []);
+});
+
+test('a host that has sealed its media is not believed to have stopped doing so', async () => {
+    for (const seal of [null, { isSealed: false }]) {
+        const { session } = await watching(() => null), handover = new Handover(session), ends = [];
+        Object.assign(session, {
+            reopenEvents() {}, peer: { close() {} }, openPeer() {}, reconnection: { resumed() {} }, end(ending) { ends.push(ending); },
+            rejoin: async () => { throw new SessionEnd('refused', 'not any more'); },
+        });
+        session.admissions.current.seal = sealed;
+        handover.admit = async () => ({ token: 'new', seal });
+        await handover.rejoin(null);
+        assert.deepEqual(ends.map(({ state }) => state), ['error']);
+        assert.equal(session.admissions.current.token, 't');
+    }
 });

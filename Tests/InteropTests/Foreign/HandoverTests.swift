@@ -235,5 +235,37 @@ extension InteropTests {
                 }
             }
         }
+
+        /// A viewer is removed, and the browser's picture goes on with the keys of the next epoch.
+        @Test(arguments: Browser.Kind.allCases)
+        func aBrowserGoesOnWithTheKeysOfTheNextEpoch(kind: Browser.Kind) async throws {
+            let folder = try TemporaryFolder()
+            let stage = try await Stage(directViewers: 0, isRelayOnly: true, in: folder)
+            try await stage.run {
+                try await Browser.with(kind) { browser in
+                    try await browser.watch(stage.link.text)
+                    try await browser.waitForState("playing", within: .seconds(20))
+                    _ = try await browser.look(until: "frames > 30")
+                    let other = try Program(
+                        Program.share(), ["join", "--headless", "--json"],
+                        environment: [
+                            "XDG_DATA_HOME": folder.path, "TMPDIR": folder.path, "SHARE_LINK": stage.link.text,
+                        ])
+                    defer { other.kill() }
+                    _ = try await other.line(.standard, within: .seconds(20)) {
+                        $0.contains("\"event\":\"first-picture\"")
+                    }
+                    let removed = try #require(await stage.host.viewers().first { $0.description.kind == "share" })
+                    _ = try await browser.evaluate(Self.recordFrames)
+                    #expect(await stage.host.remove(viewer: removed.id) == 1)
+                    _ = try await other.line(.standard, within: .seconds(20)) { $0.contains("\"code\":\"removed\"") }
+                    let seen = try await browser.look(until: "frames > 90")
+                    #expect(seen["isThere"] == true && seen["wasMarked"] == false, "\(seen.text)")
+                    let gap = try await browser.evaluate(
+                        "Math.max(...frameTimes.slice(1).map((time, i) => time - frameTimes[i]))")
+                    #expect((gap.number ?? .infinity) < 700, "\(gap.text)")
+                }
+            }
+        }
     }
 }

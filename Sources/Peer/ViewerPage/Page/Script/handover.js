@@ -10,7 +10,7 @@ import { requestAdmission } from './knock.js';
 import { parseLink } from './link.js';
 import { addTrack, holdLastFrame } from './player.js';
 import { SealedMedia } from './sealed-media.js';
-import { SessionEnd, tryLater } from './session-end.js';
+import { SessionEnd, tryLater, wrongHost } from './session-end.js';
 import { SignalingClient } from './signaling-client.js';
 import { show } from './view.js';
 
@@ -45,6 +45,12 @@ async function takeNewerKeys(seal, wrap) {
     if (!seal.isSealed || typeof wrap !== 'string') return;
     const keys = await openKeys(wrap, decodeBase64URL(seal.wrapKey), decodeBase64URL(seal.run));
     if (keys) seal.keys = encodeBase64URL(keys);
+}
+
+// A host that seals does so to its end. A server in between that strips a knock of its version 2 would make it look like one that does not.
+function requireSeal(former, next) {
+    const isSealed = admission => Boolean(admission.seal && admission.seal.isSealed);
+    if (isSealed(former) && !isSealed(next)) throw wrongHost();
 }
 
 export class Handover {
@@ -152,6 +158,7 @@ export class Handover {
         const current = await requestAdmission(client, link, session.identity.keys, session.fingerprint, session.name, true);
         client.token = current.token;
         if (home) {
+            requireSeal(home.admissions.current, current);
             home.admissions.current = { ...home.admissions.current, ...current };
             if (session.identity.isStored) home.admissions.save();
         } else {
@@ -236,10 +243,14 @@ export class Handover {
         if (!reconnect || !await this.followAtOnce(reconnect)) await session.rejoin();
     }
 
-    async admitAnew() {
+    admit() {
         const { session } = this;
-        const current = await requestAdmission(
-            session.client, session.link, session.identity.keys, session.fingerprint, session.name, true);
+        return requestAdmission(session.client, session.link, session.identity.keys, session.fingerprint, session.name, true);
+    }
+
+    async admitAnew() {
+        const { session } = this, current = await this.admit();
+        requireSeal(session.admissions.current, current);
         session.admissions.current = { ...session.admissions.current, ...current };
         session.client.token = current.token;
         return current;
