@@ -28,11 +28,20 @@ package actor AdmissionPolicy {
     private let prompt: Prompt
     private let askElsewhere: AskElsewhere?
     private let canAsk: Bool
+    /// Browsers get their page from a relay, which can change it: what it does is not what its user does.
+    private let hasPageOfRelay: Bool
+    /// The browsers that were accepted in this broadcast; the oldest is first.
+    private var acceptedBrowsers: [ViewerIdentity] = []
+    private static let acceptedLimit = 1_024
 
-    /// - Parameter askElsewhere: asks where there is no terminal; nil if that is impossible.
+    /// - Parameters:
+    ///   - hasPageOfRelay: browsers get their page from a relay. One that is known is asked about once.
+    ///   - askElsewhere: asks where there is no terminal; nil if that is impossible.
     package init(
-        _ choice: AcceptChoice, known: KnownViewers, prompt: Prompt, askElsewhere: AskElsewhere? = nil
+        _ choice: AcceptChoice, known: KnownViewers, prompt: Prompt, hasPageOfRelay: Bool = false,
+        askElsewhere: AskElsewhere? = nil
     ) {
+        self.hasPageOfRelay = hasPageOfRelay
         self.choice = choice
         self.known = known
         self.prompt = prompt
@@ -45,9 +54,26 @@ package actor AdmissionPolicy {
         if knock.wasRemoved { return await askAgain(knock) }
         if choice == .any, !knock.isFromAnnouncement { return .acceptedByRule }
         // "Always" was said to somebody who watched.
-        if isKnown(knock), !knock.records || choice == .known || !canAsk { return .remembered }
-        guard canAsk else { return .refused("the host lets in only people it knows") }
+        let isKnown = isKnown(knock)
+        if isKnown, !isDoubtful(knock), !knock.records || choice == .known || !canAsk { return .remembered }
+        guard canAsk else {
+            return .refused(
+                isKnown
+                    ? "your page is from a relay, so the host would have to be asked: use share join"
+                    : "the host lets in only people it knows")
+        }
         return await ask(knock)
+    }
+
+    /// Whether a relay's page may have knocked by itself, with the key of a browser that has visited it before.
+    private func isDoubtful(_ knock: Knock) -> Bool {
+        hasPageOfRelay && knock.identity.kind == .browser && !acceptedBrowsers.contains(knock.identity)
+    }
+
+    private func noteAccepted(_ knock: Knock) {
+        guard isDoubtful(knock) else { return }
+        if acceptedBrowsers.count >= Self.acceptedLimit { acceptedBrowsers.removeFirst() }
+        acceptedBrowsers.append(knock.identity)
     }
 
     /// Decides on a viewer that was removed from this broadcast: by a question only.
@@ -68,10 +94,13 @@ package actor AdmissionPolicy {
     }
 
     private func ask(_ knock: Knock) async -> KnockDecision {
-        let question = Prompt.Question(knock)
+        let question = Prompt.Question(knock, isPageOfRelay: hasPageOfRelay && knock.identity.kind == .browser)
         switch await askElsewhere.answer(to: question, else: prompt) {
-        case .yes: return .accepted
+        case .yes:
+            noteAccepted(knock)
+            return .accepted
         case .always:
+            noteAccepted(knock)
             // Who knocks at a relay is what the relay says.
             if !knock.isTold { known.remember(knock) }
             return .accepted
@@ -108,12 +137,19 @@ extension Prompt.Question {
     private static let alwaysOfRecorder =
         "Always: lets this person's share watch without a question; about recordings you are asked each time."
 
-    package init(_ knock: Knock) {
+    private static let alwaysOfPage =
+        "Always: asks you about this browser once in each broadcast, as its page is from the relay, which could change it."
+
+    /// - Parameter isPageOfRelay: a browser has its page from a relay.
+    package init(_ knock: Knock, isPageOfRelay: Bool = false) {
         self.init(
             id: knock.id, who: "\(UntrustedText.quote(knock.name)) (\(knock.kind), \(knock.address))",
             records: knock.records, hasLink: !knock.isFromAnnouncement, words: "\(knock.words)",
             always: knock.isTold
-                ? Self.alwaysAtRelay : knock.records ? Self.alwaysOfRecorder : knock.identity.meaningOfAlways,
+                ? Self.alwaysAtRelay
+                : isPageOfRelay
+                    ? Self.alwaysOfPage
+                    : knock.records ? Self.alwaysOfRecorder : knock.identity.meaningOfAlways,
             deadline: .now + Knock.answerTime)
     }
 }

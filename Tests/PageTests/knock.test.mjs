@@ -9,7 +9,7 @@ const challenge = () => new Response(JSON.stringify({ nonce: encodeBase64URL(ran
 const problem = (status, type) => new Response(JSON.stringify({ type: 'urn:share:' + type }), { status });
 
 // A knock whose requests get these answers in turn, and what was requested.
-async function knockWith(answers, { name = 'Marie' } = {}) {
+async function knockWith(answers, { name = 'Marie', isOverRelay = false } = {}) {
     const requests = [], answer = (method, path, body) => {
         requests.push({ method, path, body });
         return answers.shift();
@@ -25,7 +25,7 @@ async function knockWith(answers, { name = 'Marie' } = {}) {
         },
     };
     const keys = await crypto.subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, false, ['sign', 'verify']);
-    const result = requestAdmission(client, link, keys, viewerFingerprint, name);
+    const result = requestAdmission(client, { ...link, isOverRelay }, keys, viewerFingerprint, name);
     await result.catch(() => {});
     assert.equal(answers.length, 0, 'every answer was asked for');
     return { result, requests, client };
@@ -45,6 +45,14 @@ test('an accepted knock yields the token, after signature and words', async () =
     assert.equal(client.ticket, null);
     assert.equal(root.dataset.state, 'waiting');
     assert.equal(element('four').textContent, root.dataset.words);
+});
+
+test('a page that comes from a relay says so', async () => {
+    for (const isOverRelay of [true, false]) {
+        const answers = [challenge(), new Response(null, { status: 204 }), new Response('{"token":"t"}', { status: 200 })];
+        await (await knockWith(answers, { isOverRelay })).result;
+        assert.equal(element('hint').textContent.includes('This page is from the relay'), isOverRelay);
+    }
 });
 
 test('a broadcast that the browser cannot show asks nobody', async () => {

@@ -9,7 +9,7 @@ const code = 'AQABAgMEBQYHCAkKCwwNDg8gISIjJCUmJygpKissLS4vMDEyMzQ1Njc4OTo7PD0-Pw
 
 test('a link has an ID, a secret and the fingerprint of the host', () => {
     const link = parseLink('/0123456789ABC', '#' + code);
-    assert.deepEqual(link, { id: '0123456789ABC', secret: range(0, 16), hostFingerprint: range(32, 64) });
+    assert.deepEqual(link, { id: '0123456789ABC', secret: range(0, 16), hostFingerprint: range(32, 64), isOverRelay: false });
     assert.equal(parseLink('/0123456789ABC/', '#' + code).id, '0123456789ABC');
 });
 
@@ -17,14 +17,14 @@ test('a link of version 2 has flags, which the page need not follow', () => {
     for (const flags of [0, 1]) {
         const flagged = encodeBase64URL(concatenate(Uint8Array.of(2, flags), range(0, 16), range(32, 64)));
         const link = parseLink('/0123456789ABC', '#' + flagged);
-        assert.deepEqual(link, { id: '0123456789ABC', secret: range(0, 16), hostFingerprint: range(32, 64) });
+        assert.deepEqual(link, { id: '0123456789ABC', secret: range(0, 16), hostFingerprint: range(32, 64), isOverRelay: false });
     }
 });
 
 test('a link to a host behind a relay has the host\'s fingerprint before that of the relay', () => {
     const relayed = encodeBase64URL(concatenate(Uint8Array.of(2, 2), range(0, 16), range(32, 96)));
     const link = parseLink('/0123456789ABC', '#' + relayed);
-    assert.deepEqual(link, { id: '0123456789ABC', secret: range(0, 16), hostFingerprint: range(32, 64) });
+    assert.deepEqual(link, { id: '0123456789ABC', secret: range(0, 16), hostFingerprint: range(32, 64), isOverRelay: true });
     assert.throws(() => parseLink('/0123456789ABC', '#' + relayed.slice(0, 66)), { message: /44 characters are missing/ });
 });
 

@@ -86,7 +86,8 @@ extension HostCommand {
         let notifier = KnockNotifier()
         let prompt = Prompt(notify: { notifier.show($0) })
         let admission = AdmissionPolicy(
-            accept, known: KnownViewers(), prompt: prompt, askElsewhere: WindowPrompt.ofProcess.askElsewhere)
+            accept, known: KnownViewers(), prompt: prompt, hasPageOfRelay: configuration.tunnel != nil,
+            askElsewhere: WindowPrompt.ofProcess.askElsewhere)
         let broadcast: PeerBroadcast
         do throws(EndReason) {
             broadcast = try PeerBroadcast(

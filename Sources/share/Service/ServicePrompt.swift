@@ -22,6 +22,8 @@ struct ServicePrompt {
         /// It is a relay over which viewers reach this host, and which alone sends to them what is encrypted for them.
         case relay
 
+        private static let page = "Browsers have their page from it, which it could change; share join has not."
+
         var isTunnel: Bool { if case .broadcast = self { false } else { true } }
 
         var detail: String {
@@ -29,14 +31,14 @@ struct ServicePrompt {
             case .broadcast: "Everything that is shared goes to this service, and to nobody else."
             case .relay:
                 "It tells you who wants to watch, and learns their names. It gets what is shared, and sends it to those "
-                    + "that you accept; it is encrypted for them, so the relay cannot watch."
+                    + "that you accept; it is encrypted for them, so the relay cannot watch. \(Self.page)"
             case .tunnel(nil, _):
                 "It tells you who wants to watch, and learns their names. It gets nothing of what is shared."
             case .tunnel(let count?, let isSealed):
                 "It tells you who wants to watch, and learns their names. With more than \(count) "
                     + "viewer\(count == 1 ? "" : "s"), or one whom nothing else reaches, it gets what is shared, and sends it to those that you accept; "
                     + (isSealed
-                        ? "it is encrypted for them, so the relay cannot watch."
+                        ? "it is encrypted for them, so the relay cannot watch. \(Self.page)"
                         : "it can watch; --route direct prevents that.")
             }
         }

@@ -17,7 +17,8 @@ export function parseLink(path, fragment) {
     const [version, flags] = decodeBase64URL((code.slice(0, 4) + 'AAAA').slice(0, 4));
     if (version !== 1 && version !== 2) throw invalid('The link is mistyped, or made by a newer version of share.');
     if (version === 2 && flags & ~knownFlags) throw invalid('The link is made by a newer version of share.');
-    const begin = version, end = begin + fieldsLength + (version === 2 && flags & relayFlag ? 32 : 0);
+    const isOverRelay = version === 2 && (flags & relayFlag) !== 0;
+    const begin = version, end = begin + fieldsLength + (isOverRelay ? 32 : 0);
     const codeLength = Math.ceil(end * 4 / 3);
     if (code.length < codeLength) {
         const missing = codeLength - code.length;
@@ -26,5 +27,5 @@ export function parseLink(path, fragment) {
     if (code.length > codeLength) throw invalid('The link is mistyped: it is too long.');
     const bytes = decodeBase64URL(code + '=='.slice(0, (4 - codeLength % 4) % 4));
     if (bytes.length !== end || encodeBase64URL(bytes) !== code) throw invalid('The link is mistyped near its end.');
-    return { id, secret: bytes.slice(begin, begin + 16), hostFingerprint: bytes.slice(begin + 16, begin + 48) };
+    return { id, secret: bytes.slice(begin, begin + 16), hostFingerprint: bytes.slice(begin + 16, begin + 48), isOverRelay };
 }
