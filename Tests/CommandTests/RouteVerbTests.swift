@@ -112,6 +112,10 @@ struct RouteVerbTests {
         #expect(stage.host.waitUntil { $0.contains("to \"Relay\", 1 viewer, encrypted") }, "\(stage.host.screen())")
         let status = try ShareProcess(["status", "--json"], in: stage.host.hostFolder)
         #expect(status.exitCode() == 0 && status.lines.first?.contains("\"encrypted\":true") == true, "\(status.lines)")
+        let viewers = try ShareProcess(["viewers"], in: stage.host.hostFolder)
+        #expect(viewers.exitCode() == 0)
+        let ofAnn = viewers.lines.filter { $0.contains("\"Ann\"") }
+        #expect(ofAnn.count == 1 && ofAnn[0].contains("over the relay"), "\(viewers.lines)")
         // A recorder is a viewer, and its file is in clear.
         let file = stage.folder.file("a.webm")
         let recorder = try ShareProcess(
@@ -130,8 +134,11 @@ struct RouteVerbTests {
                 + ["-d", "v=0", "\(page)/whep"])
         #expect(player.exitCode(seconds: 20) == 0)
         #expect(player.text.output.hasSuffix("\n403") && player.text.output.contains("encrypted from end to end"))
+        let removal = try ShareProcess(["remove", "Ann"], in: stage.host.hostFolder)
+        #expect(removal.exitCode() == 0, "\(removal.errorText)")
+        #expect(ann.event("ended")?["code"] as? String == "removed")
         try stage.host.type("C-c")
-        #expect(ann.event("ended")?["code"] as? String == "hostEnded")
+        #expect(stage.relay.event("meeting-closed") != nil)
     }
 
     @Test func optionsThatDoNotFitAreRefused() throws {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import './fake-page.mjs';
+import { element } from './fake-page.mjs';
 import { encodeKeys, encodeNewEpoch, wrapWith } from './fake-host.mjs';
 import { AdmissionStore } from '../../Sources/Peer/ViewerPage/Page/Script/admission.js';
 import { concatenate, decodeBase64URL, encodeBase64URL, utf8 } from '../../Sources/Peer/ViewerPage/Page/Script/bytes.js';
@@ -181,7 +181,9 @@ test('media is opened at the other server until the session is at its host again
     });
     handover.changeOver({ link, client: { leave() {} }, peer: { close() {} }, admissions: { current: {} }, sealedMedia }, []);
     assert.equal(session.sealedMedia, sealedMedia);
+    assert.equal(element('live').textContent, 'Live, encrypted');
     assert.ok(handover.goHome());
+    assert.equal(element('live').textContent, 'Live');
     assert.equal(session.sealedMedia, null);
 });
 

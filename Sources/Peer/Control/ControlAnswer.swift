@@ -92,6 +92,8 @@ public struct ViewerStatus: Codable, Sendable, Equatable {
     public var kilobits: Int
     /// The viewer says that it records; nil from a host of before.
     public var records: Bool?
+    /// The relay sends to it; nil if this host does, and from a host of before.
+    public var atRelay: Bool?
 
     init(_ viewer: ViewerSessionInfo) {
         number = viewer.number
@@ -105,6 +107,7 @@ public struct ViewerStatus: Codable, Sendable, Equatable {
         path = viewer.path
         kilobits = viewer.bitrate.kilobitsPerSecond
         records = viewer.description.records
+        atRelay = viewer.isAtRelay ? true : nil
     }
 
     static func hexadecimal(_ bytes: [UInt8]) -> String {

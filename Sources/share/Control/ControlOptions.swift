@@ -101,7 +101,8 @@ extension ViewerStatus {
     var line: String {
         let time = connectedSeconds.map { ClockText.text($0) } ?? "connecting"
         let who = "\(UntrustedText.quote(UntrustedText.clean(name, fallback: "somebody"))) (\(kind), \(address))"
-        let state = interrupted ? "no packets" : RateText.text(Double(kilobits) * 1_000)
+        let rate = atRelay == true ? "" : RateText.text(Double(kilobits) * 1_000)
+        let state = interrupted ? "no packets" : rate
         let recording = records == true ? "records" : ""
         return ["\(number)", time, who, state, recording, path, String(fingerprint.prefix(16)), words].filter {
             !$0.isEmpty

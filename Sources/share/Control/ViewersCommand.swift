@@ -32,6 +32,7 @@ extension ViewerStatus {
             "words": .string(words), "fingerprint": .string(fingerprint),
             "connectedSeconds": connectedSeconds.map { .integer($0) } ?? .null,
             "interrupted": .boolean(interrupted), "path": .string(path), "kbit": .integer(kilobits),
+            "atRelay": .boolean(atRelay == true),
             "records": .boolean(records ?? false),
         ])
     }

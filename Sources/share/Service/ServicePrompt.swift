@@ -22,7 +22,7 @@ struct ServicePrompt {
         /// It is a relay over which viewers reach this host, and which alone sends to them what is encrypted for them.
         case relay
 
-        private static let page = "Browsers have their page from it, which it could change; share join has not."
+        private static let page = "Browsers load their page from it, which it could change; share join loads none."
 
         var isTunnel: Bool { if case .broadcast = self { false } else { true } }
 

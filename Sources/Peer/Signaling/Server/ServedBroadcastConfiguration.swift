@@ -19,10 +19,17 @@ public struct ServedBroadcastConfiguration: Sendable {
     /// The broadcast's name, which its page shows before the knock; nil: none.
     public var name: String?
     /// How its media reaches viewers at a relay; nil: knocks are of version 1 (``KnockChallenge``).
-    package var encryption: Encryption?
+    package var encryption: Encryption? {
+        get { if case .own(let encryption) = protection { encryption } else { nil } }
+        set { protection = newValue.map { .own($0) } ?? .none }
+    }
     /// At a relay: what it sends is encrypted for viewers whom the host sends here. Players without an admission are told
     /// so.
-    public var isEncryptedByHost = false
+    public var isEncryptedByHost: Bool {
+        get { if case .ofPublisher = protection { true } else { false } }
+        set { protection = newValue ? .ofPublisher : .none }
+    }
+    private var protection = Protection.none
     /// The codec of its video, which viewers learn before anybody is asked about them; nil: there is no video, or it is
     /// not known.
     public var videoCodec: VideoCodec?
@@ -38,6 +45,14 @@ public struct ServedBroadcastConfiguration: Sendable {
     var knockRate = RequestLimiter.Rate(burst: 60, perSecond: 20)
     var tokenLimits = TokenTable.Limits()
     var eventStreamCapacity = 256
+
+    private enum Protection: Sendable {
+        case none
+        /// Of what this host publishes to a relay.
+        case own(Encryption)
+        /// Of what a host publishes here.
+        case ofPublisher
+    }
 
     /// Of what the host publishes to a relay.
     package struct Encryption: Sendable {

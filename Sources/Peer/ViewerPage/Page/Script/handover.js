@@ -12,7 +12,7 @@ import { addTrack, holdLastFrame } from './player.js';
 import { SealedMedia } from './sealed-media.js';
 import { SessionEnd, tryLater, wrongHost } from './session-end.js';
 import { SignalingClient } from './signaling-client.js';
-import { show } from './view.js';
+import { show, showEncryption } from './view.js';
 
 const attempts = 5, returnLimit = 3;
 // Returns are counted anew after so long at the only server that sends.
@@ -184,6 +184,7 @@ export class Handover {
         this.home = this.home ? null : { link, client, admissions, sealedMedia };
         holdLastFrame();
         Object.assign(session, place, { others: [] });
+        showEncryption(session.sealedMedia !== null);
         for (const track of tracks) addTrack(...track);
         session.connectionChanged(session.peer);
         session.reopenEvents();
@@ -202,6 +203,7 @@ export class Handover {
         this.returns++;
         session.client.leave();
         Object.assign(session, home, { others: [] });
+        showEncryption(false);
         session.reopenEvents();
         this.rejoin(ending);
         return true;

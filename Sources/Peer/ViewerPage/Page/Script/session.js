@@ -20,7 +20,7 @@ import { serverFingerprint } from './server-values.js';
 import { sessionName, sha256Fingerprint, withSHA256FingerprintsOnly } from './sdp.js';
 import { SessionEnd, asSentence, askForNewLink, tryLater, wrongHost } from './session-end.js';
 import { SignalingClient, problemOf } from './signaling-client.js';
-import { markAudioAlone, markOutage, offerForm, show, showRecorderCount, showViewerCount } from './view.js';
+import { markAudioAlone, markOutage, offerForm, show, showEncryption, showRecorderCount, showViewerCount } from './view.js';
 
 export class ViewerSession {
     // `admissions`: the store of the host's admission. `mustAsk`: shows the question; null if a click has answered it, so that the host
@@ -360,6 +360,7 @@ export class ViewerSession {
         if (this.peer) this.peer.close();
         closePlayer();
         showViewerCount(null);
+        showEncryption(false);
         showRecorderCount(0);
         markOutage(false);
         markAudioAlone(false);
