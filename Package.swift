@@ -300,7 +300,8 @@ let package = Package(
         tests(
             "LoopbackTests",
             [
-                "MediaCore", "Identifiers", "SessionDescription", "MediaEngine", "PeerEngine", "SFrame", "LinuxRuntime",
+                "MediaCore", "Identifiers", "SessionDescription", "MediaEngine", "PeerEngine", "SFrame",
+                "FrameEncryption", "LinuxRuntime",
                 "EventLoop", "ICETransport", "VPXCodec", "OpusCodec", "TestSource", "Identity", "HTTP", "Admission",
                 "Signaling", "PeerConnection", "Host", "Viewer", "Service", "Relay", "Control", "Wording",
                 "ClusterSupport", "TestSupport", "Logging", "HummingbirdCore", "NIOCore", "HTTPTypes",

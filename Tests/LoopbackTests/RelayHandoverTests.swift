@@ -254,6 +254,12 @@ struct RelayHandoverTests {
         #expect(gap < 300, "\(gap) ms")
         let names = await stage.host.viewers().map(\.description.name)
         #expect(names.contains("Bob") && !names.contains("Ann"))
+        // What was granted it before gives no keys, whoever asks with it, and makes it no member again.
+        let former = Viewer(
+            knock: .random(), name: "Ann", kind: "share", address: "192.0.2.1", fingerprint: ann.fingerprint,
+            identity: ann.identity)
+        #expect(await stage.host.signaling.frameKeys(asMember: former) == nil)
+        #expect(await stage.host.viewers().allSatisfy { $0.description.name != "Ann" })
         // It is asked about again.
         let again = try Watching(stage.link, name: "Ann")
         #expect(await again.seesMore())

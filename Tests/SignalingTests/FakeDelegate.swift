@@ -56,7 +56,7 @@ final class FakeDelegate: SignalingServerDelegate {
         return await decision(knock)
     }
 
-    func frameKeys() async -> [UInt8]? { keys.withLock { $0 } }
+    func frameKeys(asMember viewer: Viewer?) async -> [UInt8]? { keys.withLock { $0 } }
 
     func knockWithdrawn(_ knock: KnockID, because reason: KnockWithdrawal) async {
         seenState.withLock { $0.withdrawn.append(reason) }

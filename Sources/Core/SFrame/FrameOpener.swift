@@ -64,6 +64,8 @@ public struct FrameOpener<Cipher: SFrameCipher>: Sendable {
     private var chains: [UInt64: Chain] = [:]
     /// The newest epoch of which a frame was opened.
     public private(set) var openedEpoch: UInt32 = 0
+    /// The newest epoch whose secret was handed over before it began.
+    public private(set) var announcedEpoch: UInt32 = 0
     private var oldestEpoch: UInt32 = 0
 
     /// So many keys of a track are kept.
@@ -79,7 +81,7 @@ public struct FrameOpener<Cipher: SFrameCipher>: Sendable {
     /// Takes in keys that are newer than those that it has. Keys of another run of the host replace them all.
     public mutating func add(_ keys: FrameKeys) {
         if keys.run != run {
-            (run, openedEpoch, oldestEpoch) = (keys.run, 0, 0)
+            (run, openedEpoch, announcedEpoch, oldestEpoch) = (keys.run, 0, 0, 0)
             chains = [:]
         }
         for key in keys.keys.sorted(by: { ($0.epoch, $0.step) < ($1.epoch, $1.step) }) { add(key) }
@@ -89,6 +91,7 @@ public struct FrameOpener<Cipher: SFrameCipher>: Sendable {
     /// - Parameter broadcast: its identifier as text.
     public mutating func add(_ secret: EpochSecret, of broadcast: String) {
         guard secret.run == run else { return }
+        announcedEpoch = max(announcedEpoch, secret.epoch)
         for key in secret.keys(of: broadcast, Cipher.self) { add(key) }
     }
 

@@ -30,6 +30,9 @@ public struct KnockOrigin: Sendable, Equatable {
         self.init(nonce: nonce, instant: instant)
     }
 
+    /// Whether the knock came before this instant.
+    package func isBefore(_ other: ContinuousClock.Instant) -> Bool { instant < other }
+
     /// The nonce in base64url.
     package var text: String { Base64URL.encode(nonce) }
 

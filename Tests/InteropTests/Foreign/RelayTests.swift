@@ -171,7 +171,8 @@ extension InteropTests {
                     let titles = "[...document.querySelectorAll('.title')].map((title) => title.textContent).join()"
                     try await browser.wait(until: "\(titles) === '<b>Keynote</b>'")
                     let facts = try await browser.evaluate("document.querySelector('.facts').textContent")
-                    #expect(facts.string?.contains("Budget · eu-west · just now") == true, "\(facts.text)")
+                    let expected = "Budget · eu-west · end-to-end encrypted · just now"
+                    #expect(facts.string?.contains(expected) == true, "\(facts.text)")
                     for (search, count) in [("asia", 0), ("keynote west", 1)] {
                         let found = try await browser.evaluate(
                             """

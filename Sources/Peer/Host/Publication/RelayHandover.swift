@@ -140,6 +140,7 @@ final class RelayHandover: BroadcastDelegate, Sendable {
             core: core, service: endpoint, paired: relay, admission: signaling.knocks, isOnly: false,
             isSealed: encryption != nil,
             onEvent: emit, report: { [weak self] in self?.take($0) },
+            onArrival: { [members] in members.noteArrival(of: $0) },
             moved: { [weak self] paired in
                 self?.handle(.moved(to: paired.link))
                 self?.moved(paired)
@@ -184,9 +185,9 @@ final class RelayHandover: BroadcastDelegate, Sendable {
     private func redirect(of viewer: Viewer, to link: Link) -> SignedRedirect? {
         guard let identity = viewer.identity, var redirect = signer.redirect(of: viewer, to: link, now: .now)
         else { return nil }
+        guard members.add(viewer) else { return nil }
         // Those of its admission may be too old by now.
         if let encryption { redirect.keys = viewer.keyWrap?.text(encryption.keys) }
-        members.add(viewer)
         redirect.only = signaling.gate == nil ? nil : true
         signaling.knocks.noteRedirect(
             of: identity, records: viewer.records, isAdmittedByRule: viewer.isAdmittedByRule)

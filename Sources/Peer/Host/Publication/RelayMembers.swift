@@ -13,10 +13,15 @@ import Synchronization
 final class RelayMembers: Sendable {
     private struct Member {
         let id = SessionID.random()
-        let viewer: Viewer
+        /// Of the newest knock, whose keys it has.
+        var viewer: Viewer
         /// Nil for a moment.
         var number: Int?
         let since = MonotonicClock.now
+        /// When it was given keys last.
+        var renewed = MonotonicClock.now
+        /// It has come to the relay.
+        var hasArrived: Bool
         /// In which they came.
         let order: Int
     }
@@ -24,7 +29,68 @@ final class RelayMembers: Sendable {
     private struct Table {
         /// By their certificates.
         var members: [[UInt8]: Member] = [:]
+        /// Those that have left as the relay says. They may ask for keys again, and be removed.
+        var departed: [[UInt8]: Member] = [:]
         var count = 0
+        /// When viewers were removed, by their certificates. What was granted them before gives no keys any more.
+        var removals: [[UInt8]: ContinuousClock.Instant] = [:]
+
+        /// Whether the host's user has removed a viewer since it knocked.
+        func hasRemoved(_ viewer: Viewer) -> Bool {
+            guard let time = removals[viewer.fingerprint] else { return false }
+            return viewer.origin?.isBefore(time) ?? true
+        }
+
+        /// - Returns: whether the viewer is a new member.
+        mutating func add(_ viewer: Viewer, hasArrived: Bool) -> Bool {
+            let known = members[viewer.fingerprint] ?? departed.removeValue(forKey: viewer.fingerprint)
+            guard var member = known else {
+                makeRoom()
+                count += 1
+                members[viewer.fingerprint] = Member(viewer: viewer, hasArrived: hasArrived, order: count)
+                return true
+            }
+            // It opens what is encrypted for its newest knock alone.
+            (member.viewer, member.renewed) = (viewer, MonotonicClock.now)
+            member.hasArrived = member.hasArrived || hasArrived
+            members[viewer.fingerprint] = member
+            return false
+        }
+
+        /// The oldest of those who have not come to the relay goes first, and then the oldest. It asks for keys.
+        private mutating func makeRoom() {
+            guard members.count >= RelayMembers.limit else { return }
+            let first = members.min { one, other in
+                (one.value.hasArrived ? 1 : 0, one.value.order) < (other.value.hasArrived ? 1 : 0, other.value.order)
+            }
+            if let first { members[first.key] = nil }
+        }
+
+        mutating func depart(_ fingerprint: [UInt8], now: MediaInstant) {
+            guard var member = members[fingerprint] else { return }
+            guard now - member.renewed >= RelayMembers.arrivalTime else {
+                // It has just been sent there again, and what has ended may be its former session.
+                member.hasArrived = false
+                members[fingerprint] = member
+                return
+            }
+            members[fingerprint] = nil
+            if departed.count >= RelayMembers.removalLimit,
+                let oldest = departed.min(by: { $0.value.renewed < $1.value.renewed })
+            {
+                departed[oldest.key] = nil
+            }
+            departed[fingerprint] = member
+        }
+
+        /// - Returns: whether somebody was sent to the relay and has not come there.
+        mutating func forgetAbsent(now: MediaInstant) -> Bool {
+            let absent = members.filter {
+                !$0.value.hasArrived && now - $0.value.renewed >= RelayMembers.absenceTime
+            }
+            for fingerprint in absent.keys { depart(fingerprint, now: now) }
+            return !absent.isEmpty
+        }
     }
 
     private let core: LoopBound<Broadcast>
@@ -34,8 +100,11 @@ final class RelayMembers: Sendable {
     private let table = Mutex(Table())
     private let logic: StateMachineRunner<KeyRotationState>
 
-    /// The oldest goes first; it asks for keys when it lacks some.
     private static let limit = 8_192
+    /// A viewer that is sent to the relay is there by then, if it comes.
+    private static let arrivalTime = MediaDuration.seconds(10)
+    private static let absenceTime = MediaDuration.seconds(60)
+    private static let removalLimit = 1_024
 
     /// - Parameter deliver: has the relay pass keys on to its viewers, and returns when it has.
     init(
@@ -50,27 +119,34 @@ final class RelayMembers: Sendable {
 
     /// Nobody has the keys of what is published from now on.
     func beginAnew() {
-        table.withLock { $0.members = [:] }
+        table.withLock { ($0.members, $0.departed) = ([:], [:]) }
         guard let encryption else { return }
         _ = encryption.prepareEpoch()
         encryption.beginEpoch()
     }
 
-    /// A viewer is given the keys of now.
-    func add(_ viewer: Viewer) {
-        guard viewer.identity != nil else { return }
-        let isNew = table.withLock { table in
-            guard table.members[viewer.fingerprint] == nil else { return false }
-            if table.members.count >= Self.limit,
-                let oldest = table.members.min(by: { $0.value.order < $1.value.order })
-            {
-                table.members[oldest.key] = nil
-            }
-            table.count += 1
-            table.members[viewer.fingerprint] = Member(viewer: viewer, order: table.count)
-            return true
-        }
-        guard isNew else { return }
+    /// A viewer is about to get the keys of now. It gets those of the next epoch, too, whenever that is prepared.
+    /// - Parameter hasArrived: it watches at the relay.
+    /// - Returns: false for one that was removed since it knocked: it gets none.
+    func add(_ viewer: Viewer, hasArrived: Bool = false) -> Bool {
+        guard viewer.identity != nil else { return false }
+        forgetAbsent()
+        let isNew: Bool? = table.withLock { $0.hasRemoved(viewer) ? nil : $0.add(viewer, hasArrived: hasArrived) }
+        guard let isNew else { return false }
+        if isNew { takeNumber(of: viewer) }
+        return true
+    }
+
+    /// A viewer has come to the relay.
+    func noteArrival(of fingerprint: [UInt8]) {
+        table.withLock { $0.members[fingerprint]?.hasArrived = true }
+    }
+
+    private func forgetAbsent() {
+        if table.withLock({ $0.forgetAbsent(now: MonotonicClock.now) }) { handle(.left) }
+    }
+
+    private func takeNumber(of viewer: Viewer) {
         core.perform { [weak self] broadcast in
             let number = broadcast.takeNumber()
             self?.table.withLock { $0.members[viewer.fingerprint]?.number = number }
@@ -82,22 +158,33 @@ final class RelayMembers: Sendable {
 
     /// The relay says that a viewer has left.
     func noteLeft(_ fingerprint: [UInt8]) {
-        table.withLock { _ = $0.members.removeValue(forKey: fingerprint) }
+        table.withLock { $0.depart(fingerprint, now: MonotonicClock.now) }
         handle(.left)
     }
 
     /// The host's user has removed a viewer, who may have keys without being a member.
     func noteRemoved(_ fingerprint: [UInt8]) {
-        table.withLock { _ = $0.members.removeValue(forKey: fingerprint) }
+        table.withLock { table in
+            (table.members[fingerprint], table.departed[fingerprint]) = (nil, nil)
+            if table.removals.count >= Self.removalLimit,
+                let oldest = table.removals.min(by: { $0.value < $1.value })
+            {
+                table.removals[oldest.key] = nil
+            }
+            table.removals[fingerprint] = .now
+        }
         handle(.removed)
     }
 
     func viewer(_ id: SessionID) -> Viewer? {
-        table.withLock { table in table.members.values.first { $0.id == id }?.viewer }
+        table.withLock { table in
+            (table.members.values.first { $0.id == id } ?? table.departed.values.first { $0.id == id })?.viewer
+        }
     }
 
     /// Those at the relay, as sessions, in the order in which they came.
     var sessions: [ViewerSessionInfo] {
+        forgetAbsent()
         let (members, now) = (table.withLock { Array($0.members.values) }, MonotonicClock.now)
         return members.compactMap { member in
             member.number.map { number in

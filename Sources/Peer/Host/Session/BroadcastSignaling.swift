@@ -97,19 +97,22 @@ package final class BroadcastSignaling: SignalingServerDelegate, BroadcastDelega
 
     package func decide(_ knock: Knock) async -> KnockDecision {
         let decision = await knocks.decide(knock)
-        guard let gate, decision.isAdmission, !(await gate.pass(within: Self.gateTime)) else { return decision }
-        return .busy("the broadcast is not at its relay at the moment")
+        guard let gate, decision.isAdmission else { return decision }
+        guard await gate.pass(within: Self.gateTime) else {
+            return .busy("the broadcast is not at its relay at the moment")
+        }
+        // Meanwhile the host's user may have removed a viewer who came back.
+        return knocks.hasRemoved(knock.identity) ? .refused("the host removed you") : decision
     }
 
     package func knockWithdrawn(_ knock: KnockID, because reason: KnockWithdrawal) async {
         knocks.knockWithdrawn(knock, because: reason)
     }
 
-    package func frameKeys() async -> [UInt8]? {
-        await core.ifRunning { $0.encryption?.keys } ?? nil
+    package func frameKeys(asMember viewer: Viewer?) async -> [UInt8]? {
+        if let viewer, members.withLock({ $0 })?.add(viewer, hasArrived: true) == false { return nil }
+        return await core.ifRunning { $0.encryption?.keys } ?? nil
     }
-
-    package func noteKeys(of viewer: Viewer) async { members.withLock { $0 }?.add(viewer) }
 
     package func openSession(offer: String, viewer: Viewer) async throws(OfferRefusal) -> OpenedSession {
         guard gate == nil else {

@@ -38,6 +38,9 @@ package final class KnockHandler: Sendable {
         }
     }
 
+    /// Whether the host's user has removed a viewer and not accepted it since.
+    func hasRemoved(_ identity: ViewerIdentity) -> Bool { removed.withLock { $0.contains(identity) } }
+
     /// Accepts the viewer's later knocks without a question, until it is removed.
     func noteRedirect(of identity: ViewerIdentity, records: Bool, isAdmittedByRule: Bool = false) {
         redirected.withLock { redirected in
@@ -51,7 +54,7 @@ package final class KnockHandler: Sendable {
     /// did not then; nil: there is none.
     private func formerDecision(on knock: Knock) -> KnockDecision? {
         // It may have been sent there by what had begun before it was removed.
-        guard !removed.withLock({ $0.contains(knock.identity) }) else { return nil }
+        guard !hasRemoved(knock.identity) else { return nil }
         let known = redirected.withLock { redirected in
             redirected.first { $0.identity == knock.identity && ($0.records || !knock.records) }
         }
@@ -61,7 +64,7 @@ package final class KnockHandler: Sendable {
     func decide(_ knock: Knock) async -> KnockDecision {
         if let decision = formerDecision(on: knock) { return decision }
         var knock = knock
-        knock.wasRemoved = removed.withLock { $0.contains(knock.identity) }
+        knock.wasRemoved = hasRemoved(knock.identity)
         let who = ViewerDescription(knock)
         pending.withLock { $0[knock.id] = who }
         emit(.knock(who))

@@ -238,11 +238,14 @@ extension BroadcastRoutes {
         switch outcome {
         case .granted(let token):
             let viewer = registry.admission(token: token)?.1.viewer
+            let keys = await frameKeys(for: viewer)
+            // It may have been removed meanwhile, and what follows its removal is not for it.
+            guard viewer == nil || registry.admission(token: token) != nil else { return .unknownKnock }
             return RouteResponse(
                 .ok,
                 json: AdmissionDocument(
                     token: token, iceServers: issuedServers(to: TokenHash(of: token)), pass: pass(ofToken: token),
-                    reconnect: viewer.flatMap(broadcast.redirect), keys: await frameKeys(for: viewer)))
+                    reconnect: viewer.flatMap(broadcast.redirect), keys: keys))
         case .refused(let reason): return refused(reason, Int(configuration.knockLimits.refusal / .seconds(1)))
         case .busy(let reason):
             return RouteResponse(problem: .busy, .serviceUnavailable, reason ?? "no viewer is taken at present")
@@ -267,15 +270,15 @@ extension BroadcastRoutes {
     /// Handles POST /ID/keys: a viewer that watches at a relay lacks the keys of what comes.
     func keys(_ call: RouteRequest) async throws(Refusal) -> RouteResponse {
         let viewer = try await authorize(call).1.viewer
-        guard let viewer, let keys = await frameKeys(for: viewer) else { return .notFound }
-        await broadcast.delegate.noteKeys(of: viewer)
+        guard let viewer, let keys = await frameKeys(for: viewer, asMember: true) else { return .notFound }
         return RouteResponse(.ok, json: ViewerKeysDocument(keys: keys))
     }
 
     /// base64url of the keys of the broadcast's frames, which only this viewer reads; nil: it needs none.
-    private func frameKeys(for viewer: Viewer?) async -> String? {
+    /// - Parameter asMember: it watches at a relay.
+    private func frameKeys(for viewer: Viewer?, asMember: Bool = false) async -> String? {
         guard configuration.encryption?.isSealed == true, let wrap = viewer?.keyWrap,
-            let keys = await broadcast.delegate.frameKeys()
+            let keys = await broadcast.delegate.frameKeys(asMember: asMember ? viewer : nil)
         else { return nil }
         return wrap.text(keys)
     }

@@ -81,7 +81,7 @@ public struct ServedBroadcastConfiguration: Sendable {
     public mutating func admitViewersOfRelay() {
         (tokenLimits.all, tokenLimits.ofAddress) = (8_192, 1_024)
         knockLimits.questions.all = max(knockLimits.questions.all, 256)
-        knockRate = RequestLimiter.Rate(burst: 600, perSecond: 200)
+        knockRate = RequestLimiter.Rate(burst: 500, perSecond: 200)
     }
 
     public init(id: BroadcastID = .random(), secret: [UInt8] = Link.randomSecret(), fixedToken: String? = nil) {

@@ -18,10 +18,8 @@ public protocol SignalingServerDelegate: SessionDelegate {
     func openSession(offer: String, viewer: Viewer) async throws(OfferRefusal) -> OpenedSession
 
     /// What an admitted viewer needs to open frames that come over a relay; nil: nothing.
-    func frameKeys() async -> [UInt8]?
-
-    /// A viewer has asked for these keys, as it watches at a relay.
-    func noteKeys(of viewer: Viewer) async
+    /// - Parameter viewer: one that watches at a relay, and asks for these keys; nil: it is being admitted.
+    func frameKeys(asMember viewer: Viewer?) async -> [UInt8]?
 
     /// Limits the video layers that a session gets, or lifts the limit.
     /// - Throws: `.unprocessable` if there is no such layer.
@@ -29,7 +27,5 @@ public protocol SignalingServerDelegate: SessionDelegate {
 }
 
 extension SignalingServerDelegate {
-    public func frameKeys() async -> [UInt8]? { nil }
-
-    public func noteKeys(of viewer: Viewer) async {}
+    public func frameKeys(asMember viewer: Viewer?) async -> [UInt8]? { nil }
 }

@@ -22,6 +22,13 @@ enum HandedKeys: Sendable {
         }
     }
 
+    var newestEpoch: UInt32 {
+        switch self {
+        case .keys(let keys): keys.keys.map(\.epoch).max() ?? 0
+        case .epoch(let secret): secret.epoch
+        }
+    }
+
     var run: [UInt8] {
         switch self {
         case .keys(let keys): keys.run
@@ -112,9 +119,12 @@ struct FrameDecryption {
     /// The number of the keys that it has (`BroadcastKeys`).
     private var seen: Int
     private var steps: Int
-    /// The newest epoch of which a frame was opened, and when; nil: there has been one since the begin.
-    private var newEpoch: (number: UInt32, since: MediaInstant)?
-    private var epoch: UInt32
+    /// The newest epoch of which a frame was opened; nil before the first frame.
+    private var epoch: UInt32?
+    /// The newest epoch that the host has announced; nil before the first frame.
+    private var announced: UInt32?
+    /// When the epochs before these numbers are over.
+    private var ends: [(epoch: UInt32, at: MediaInstant)] = []
     private var lastKeyRequest: MediaInstant?
     /// Frames can be decoded after a key frame alone.
     private var waitsForKeyframe = true
@@ -131,17 +141,19 @@ struct FrameDecryption {
     private static let keyRequestInterval = MediaDuration.seconds(1)
     /// Frames of the former epoch may come for so long. Later, nobody who has its keys alone can make one.
     private static let formerEpochTime = MediaDuration.seconds(2)
+    /// The same from its announcement on, half a second after which it begins.
+    private static let announcedEpochTime = MediaDuration.seconds(4)
 
     init(_ keys: BroadcastKeys) {
         self.keys = keys
         (opener, seen) = keys.fresh
-        (steps, epoch) = (opener.stepCount, opener.openedEpoch)
+        steps = opener.stepCount
     }
 
     /// Frames of the newest keys may come once more.
     mutating func beginSession() {
         (opener, seen) = keys.fresh
-        (steps, epoch) = (opener.stepCount, opener.openedEpoch)
+        (steps, epoch, ends) = (opener.stepCount, nil, [])
         waitsForKeyframe = true
     }
 
@@ -190,11 +202,16 @@ struct FrameDecryption {
         if keys.update(&opener, seen: &seen) { lacksKeys = false }
         if opener.openedEpoch != epoch {
             epoch = opener.openedEpoch
-            newEpoch = (epoch, now)
+            ends.append((opener.openedEpoch, now + Self.formerEpochTime))
         }
-        guard let begun = newEpoch, now - begun.since >= Self.formerEpochTime else { return }
-        newEpoch = nil
-        opener.forgetEpochs(before: begun.number)
+        // A relay that holds its frames back, too, does not make the former one last.
+        if opener.announcedEpoch != announced {
+            announced = opener.announcedEpoch
+            ends.append((opener.announcedEpoch, now + Self.announcedEpochTime))
+        }
+        guard let over = ends.lazy.filter({ $0.at <= now }).map(\.epoch).max() else { return }
+        ends.removeAll { $0.at <= now }
+        opener.forgetEpochs(before: over)
         keys.take(opener, seen: seen)
     }
 
@@ -207,7 +224,10 @@ struct FrameDecryption {
     /// Three of these in five seconds are no accident.
     private mutating func note(_ failure: BroadcastOpener.Failure, _ now: MediaInstant) {
         guard failure != .tooOld, failure != .replayed else { return }
-        if failure == .unknownKey { lacksKeys = true }
+        guard failure != .unknownKey else {
+            // The host gives its keys to those whom it admits, and nobody else.
+            return lacksKeys = true
+        }
         refusals.refill(now)
         guard refusals.has() else { return isTampered = true }
         refusals.take()

@@ -15,6 +15,8 @@ struct ViewerEncryption: Sendable {
     /// Nil before the link's own host has admitted this viewer.
     var home: HomeAdmission?
     var requests = KeyRequestLimiter()
+    /// Whose keys were handed over.
+    var newestEpoch: UInt32 = 0
 }
 
 /// What the host has granted this viewer, and what it has agreed on with it.
@@ -40,9 +42,9 @@ struct KeyRequestLimiter {
         return true
     }
 
-    mutating func ended(_ now: MediaInstant) {
-        // They have helped if none is needed for a while.
-        if let next, now - next >= Self.longestPause { pause = Self.shortestPause }
+    /// - Parameter hasHelped: keys of an epoch have come that were not known.
+    mutating func ended(_ now: MediaInstant, hasHelped: Bool) {
+        if hasHelped { pause = Self.shortestPause }
         (isRunning, next) = (false, now + pause)
         pause = min(pause + pause, Self.longestPause)
     }
@@ -69,6 +71,7 @@ extension ViewerSession {
     private func take(_ bytes: [UInt8], from encryption: HostEncryption?) -> Bool {
         guard let handed = HandedKeys(bytes), handed.run == encryption?.run else { return false }
         self.encryption.withLock { state in
+            state.newestEpoch = max(state.newestEpoch, handed.newestEpoch)
             if let known = state.keys {
                 known.add(handed)
             } else if case .keys(let keys) = handed {
@@ -82,8 +85,9 @@ extension ViewerSession {
     func askForKeys() {
         guard encryption.withLock({ $0.requests.begin(MonotonicClock.now) }) else { return }
         Task {
+            let known = encryption.withLock { $0.newestEpoch }
             await fetchKeys()
-            encryption.withLock { $0.requests.ended(MonotonicClock.now) }
+            encryption.withLock { $0.requests.ended(MonotonicClock.now, hasHelped: $0.newestEpoch != known) }
         }
     }
 
@@ -98,13 +102,17 @@ extension ViewerSession {
                 // The token is not valid any more. The host knows this viewer, and asks nobody.
                 let ticket = try await client.knock(
                     name: settings.name, identity: settings.identity, records: settings.records)
-                if case .accepted(let token, _) = try await client.waitForAnswer(ticket) {
+                switch try await client.waitForAnswer(ticket) {
+                case .accepted(let token, _):
                     let renewed = HomeAdmission(token: token, encryption: await client.encryption)
                     try note(renewed, keys: await client.frameKeys)
+                case .refused(let reason): leave(EndReason(.refused, reason))
+                case .unanswered: leave(EndReason(.refused, "nobody answered within 60 s"))
                 }
             }
         } catch {
-            // It is asked again while frames cannot be opened.
+            // The host does not want this viewer any more. After anything else it is asked again.
+            if error.code == .refused { leave(EndReason(.refused, error.description)) }
         }
         await client.close()
     }

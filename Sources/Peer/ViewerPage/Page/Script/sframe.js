@@ -11,6 +11,8 @@ const stepLimit = 256, stepCount = 512, keptSteps = 4;
 const windowLength = 1024n;
 // How long keys of older epochs are kept after a frame of a newer one was opened, in milliseconds: frames may still be on the way.
 const graceTime = 2000;
+// The same from the announcement of the newer one on, half a second after which it begins.
+const announcedTime = 4000;
 // The tracks that a receiver opens: the encodings of the video; system audio and microphone.
 const tracksOf = { video: [0, 1, 2, 3], audio: [4, 5] };
 const openedTracks = [...tracksOf.video, ...tracksOf.audio];
@@ -181,8 +183,8 @@ export class KeyStore {
         this.run = new Uint8Array();
         // By the epoch's 4 bits and the track.
         this.tracks = new Map();
-        // The newest epoch of each track of which a frame was opened.
-        this.newestUsed = new Map();
+        // The newest epoch of which a frame was opened.
+        this.newestUsed = 0;
     }
 
     // Adds keys that the host has handed over: { epoch, track, step, baseKey }. Those of another run of the host replace all. Steps never
@@ -191,10 +193,10 @@ export class KeyStore {
         if (!equalBytes(run, this.run)) {
             this.run = run;
             this.tracks.clear();
-            this.newestUsed.clear();
+            this.newestUsed = 0;
         }
         this.forgetExpired();
-        const isCurrent = ({ epoch, track }) => epoch >= (this.newestUsed.get(track) ?? 0);
+        const isCurrent = ({ epoch }) => epoch >= this.newestUsed;
         await Promise.all(keys.filter(isCurrent).map(({ epoch, track, step, baseKey }) => this.trackKeys(epoch, track).add(step, baseKey)));
     }
 
@@ -203,7 +205,10 @@ export class KeyStore {
         const { run, epoch } = secret;
         const keys = await Promise.all(openedTracks.map(
             async track => ({ epoch, track, step: 0, baseKey: await firstBaseKey(secret, track) })));
-        if (equalBytes(run, this.run)) await this.add({ run, keys });
+        if (!equalBytes(run, this.run)) return;
+        await this.add({ run, keys });
+        // A server that holds its frames back, too, does not make the former one last.
+        this.expireBefore(epoch, announcedTime);
     }
 
     // Epochs only rise: a later one takes the place of that with the same bits.
@@ -220,17 +225,20 @@ export class KeyStore {
         return this.tracks.get(epochBits << 3 | track) || null;
     }
 
-    // A frame was opened with these keys. Those of older epochs of the track are forgotten soon. True for the first frame.
+    // A frame was opened with these keys. Those of older epochs, of all tracks, are forgotten soon. True for the first frame.
     noteUse(trackKeys) {
-        const { epoch, track, isUsed } = trackKeys, expiresAt = this.now() + graceTime;
+        const { epoch, track, isUsed } = trackKeys;
         // They may have been replaced meanwhile, by those of another run, too.
         if (isUsed || this.tracks.get(epoch % 16 << 3 | track) !== trackKeys) return false;
         trackKeys.isUsed = true;
-        this.newestUsed.set(track, Math.max(epoch, this.newestUsed.get(track) ?? 0));
-        for (const other of this.tracks.values()) {
-            if (other.track === track && other.epoch < epoch) other.expiresAt = Math.min(other.expiresAt, expiresAt);
-        }
+        this.newestUsed = Math.max(epoch, this.newestUsed);
+        this.expireBefore(epoch, graceTime);
         return true;
+    }
+
+    expireBefore(epoch, milliseconds) {
+        const expiresAt = this.now() + milliseconds;
+        for (const keys of this.tracks.values()) if (keys.epoch < epoch) keys.expiresAt = Math.min(keys.expiresAt, expiresAt);
     }
 
     forgetExpired() {
