@@ -18,8 +18,8 @@ final class RelayMembers: Sendable {
         /// Nil for a moment.
         var number: Int?
         let since = MonotonicClock.now
-        /// When it was given keys last.
-        var renewed = MonotonicClock.now
+        /// When it was given keys for another knock last; nil: it has knocked once.
+        var renewed: MediaInstant?
         /// It has come to the relay.
         var hasArrived: Bool
         /// In which they came.
@@ -68,7 +68,7 @@ final class RelayMembers: Sendable {
 
         mutating func depart(_ fingerprint: [UInt8], now: MediaInstant) {
             guard var member = members[fingerprint] else { return }
-            guard now - member.renewed >= RelayMembers.arrivalTime else {
+            guard member.renewed.map({ now - $0 >= RelayMembers.arrivalTime }) ?? true else {
                 // It has just been sent there again, and what has ended may be its former session.
                 member.hasArrived = false
                 members[fingerprint] = member
@@ -76,7 +76,7 @@ final class RelayMembers: Sendable {
             }
             members[fingerprint] = nil
             if departed.count >= RelayMembers.removalLimit,
-                let oldest = departed.min(by: { $0.value.renewed < $1.value.renewed })
+                let oldest = departed.min(by: { $0.value.order < $1.value.order })
             {
                 departed[oldest.key] = nil
             }
@@ -86,7 +86,7 @@ final class RelayMembers: Sendable {
         /// - Returns: whether somebody was sent to the relay and has not come there.
         mutating func forgetAbsent(now: MediaInstant) -> Bool {
             let absent = members.filter {
-                !$0.value.hasArrived && now - $0.value.renewed >= RelayMembers.absenceTime
+                !$0.value.hasArrived && now - ($0.value.renewed ?? $0.value.since) >= RelayMembers.absenceTime
             }
             for fingerprint in absent.keys { depart(fingerprint, now: now) }
             return !absent.isEmpty

@@ -4,6 +4,7 @@ import Identifiers
 import Identity
 import LinuxRuntime
 import MediaCore
+import PeerConnection
 import SFrame
 import Signaling
 import Synchronization
