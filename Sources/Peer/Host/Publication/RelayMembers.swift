@@ -32,6 +32,8 @@ final class RelayMembers: Sendable {
         /// Those that have left as the relay says. They may ask for keys again, and be removed.
         var departed: [[UInt8]: Member] = [:]
         var count = 0
+        /// For members who have not come to the relay.
+        private var lastLook: MediaInstant?
         /// When viewers were removed, by their certificates. What was granted them before gives no keys any more.
         var removals: [[UInt8]: ContinuousClock.Instant] = [:]
 
@@ -83,8 +85,11 @@ final class RelayMembers: Sendable {
             departed[fingerprint] = member
         }
 
+        /// Looks once in some seconds, as there may be thousands.
         /// - Returns: whether somebody was sent to the relay and has not come there.
         mutating func forgetAbsent(now: MediaInstant) -> Bool {
+            guard lastLook.map({ now - $0 >= RelayMembers.lookInterval }) ?? true else { return false }
+            lastLook = now
             let absent = members.filter {
                 !$0.value.hasArrived && now - ($0.value.renewed ?? $0.value.since) >= RelayMembers.absenceTime
             }
@@ -104,6 +109,7 @@ final class RelayMembers: Sendable {
     /// A viewer that is sent to the relay is there by then, if it comes.
     private static let arrivalTime = MediaDuration.seconds(10)
     private static let absenceTime = MediaDuration.seconds(60)
+    private static let lookInterval = MediaDuration.seconds(5)
     private static let removalLimit = 1_024
 
     /// - Parameter deliver: has the relay pass keys on to its viewers, and returns when it has.
