@@ -71,7 +71,7 @@ struct WindowTests {
         let viewer = try join(host.link)
         _ = try #require(viewer.event("first-picture"), "\(viewer.errorText)")
         viewer.interrupt()
-        #expect(viewer.exitCode() == 0)
+        #expect(viewer.exitCode() == 0, "\(viewer.errorText)")
         #expect(viewer.errorText.contains("on the display that is being shared"))
         // On another display the window shows the screen.
         let other = try VirtualDisplay(width: 640, height: 480)
