@@ -65,9 +65,11 @@ package actor AdmissionPolicy {
         return await ask(knock)
     }
 
+    private func isOfRelaysPage(_ knock: Knock) -> Bool { hasPageOfRelay && knock.identity.kind == .browser }
+
     /// Whether a relay's page may have knocked by itself, with the key of a browser that has visited it before.
     private func isDoubtful(_ knock: Knock) -> Bool {
-        hasPageOfRelay && knock.identity.kind == .browser && !acceptedBrowsers.contains(knock.identity)
+        isOfRelaysPage(knock) && !acceptedBrowsers.contains(knock.identity)
     }
 
     private func noteAccepted(_ knock: Knock) {
@@ -94,7 +96,7 @@ package actor AdmissionPolicy {
     }
 
     private func ask(_ knock: Knock) async -> KnockDecision {
-        let question = Prompt.Question(knock, isPageOfRelay: hasPageOfRelay && knock.identity.kind == .browser)
+        let question = Prompt.Question(knock, isPageOfRelay: isOfRelaysPage(knock))
         switch await askElsewhere.answer(to: question, else: prompt) {
         case .yes:
             noteAccepted(knock)

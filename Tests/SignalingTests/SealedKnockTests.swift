@@ -42,11 +42,7 @@ import Testing
     @Test func aViewerAsksForTheKeysOfNow() async throws {
         try await with(isSealed: true) { stage in
             try await stage.client { client in
-                let ticket = try await client.knock(name: "Ann", identity: try .ephemeral())
-                guard case .accepted(let token, _) = try await client.waitForAnswer(ticket) else {
-                    Issue.record("not admitted")
-                    return
-                }
+                let token = try await client.admissionToken(for: .ephemeral())
                 stage.delegate.keys.withLock { $0 = [4, 5] }
                 let text = try await client.fetchKeys(token: token)
                 #expect(await client.encryption?.wrap.open(text: text) == [4, 5])
@@ -55,11 +51,7 @@ import Testing
         }
         try await with(isSealed: false) { stage in
             try await stage.client { client in
-                let ticket = try await client.knock(name: "Ann", identity: try .ephemeral())
-                guard case .accepted(let token, _) = try await client.waitForAnswer(ticket) else {
-                    Issue.record("not admitted")
-                    return
-                }
+                let token = try await client.admissionToken(for: .ephemeral())
                 await #expect { _ = try await client.fetchKeys(token: token) } throws: {
                     ($0 as? SignalingError)?.code == .gone
                 }
@@ -70,11 +62,7 @@ import Testing
     @Test func aBroadcastInClearHasNoKeys() async throws {
         try await with(isSealed: false) { stage in
             try await stage.client { client in
-                let ticket = try await client.knock(name: "Ann", identity: try .ephemeral())
-                guard case .accepted = try await client.waitForAnswer(ticket) else {
-                    Issue.record("not admitted")
-                    return
-                }
+                _ = try await client.admissionToken(for: .ephemeral())
                 #expect(await client.frameKeys == nil)
                 #expect(await client.encryption?.isSealed == false)
             }

@@ -75,15 +75,15 @@ extension RelayStreams: ServiceDelegate {
     }
 
     func notePause(_ isPaused: Bool, by sessions: [SessionID]) async -> Bool {
-        let known = sessions.filter(service.has)
-        for session in known { broadcast(of: session)?.setPaused(isPaused) }
-        return !known.isEmpty
+        tellBroadcasts(of: sessions) { $0.setPaused(isPaused) }
     }
 
     func pass(_ keys: [MemberKeys], by sessions: [SessionID]) async -> Bool {
-        let known = sessions.filter(service.has)
-        for session in known { broadcast(of: session)?.pass(keys) }
-        return !known.isEmpty
+        tellBroadcasts(of: sessions) { $0.pass(keys) }
+    }
+
+    func returnViewers(by sessions: [SessionID]) async -> Bool {
+        tellBroadcasts(of: sessions) { $0.send(.returnToHost) }
     }
 
     func remove(viewer: [UInt8], by sessions: [SessionID]) async -> Bool {
@@ -93,9 +93,10 @@ extension RelayStreams: ServiceDelegate {
         return false
     }
 
-    func returnViewers(by sessions: [SessionID]) async -> Bool {
+    /// - Returns: false if a publisher with these sessions has none.
+    private func tellBroadcasts(of sessions: [SessionID], _ body: (RelayedBroadcast) -> Void) -> Bool {
         let known = sessions.filter(service.has)
-        for session in known { broadcast(of: session)?.send(.returnToHost) }
+        for session in known { broadcast(of: session).map(body) }
         return !known.isEmpty
     }
 }

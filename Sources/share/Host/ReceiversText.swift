@@ -4,7 +4,8 @@ import MediaCore
 import PeerConnection
 
 /// Who receives a broadcast, in words: "3 viewers", "to "Relay", 3 viewers, encrypted" where the relay cannot watch, or
-/// "to "Conference"" where the service does not tell how many watch, with the likes that it tells. The status line, `share status` and the tray use it.
+/// "to "Conference"" where the service does not tell how many watch, with the likes that it tells. The status line,
+/// `share status` and the tray use it.
 enum ReceiversText {
     static func text(viewers: Int, _ destination: BroadcastReceiver?) -> String {
         let count = "\(viewers) viewer\(viewers == 1 ? "" : "s")"

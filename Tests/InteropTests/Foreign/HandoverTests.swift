@@ -65,6 +65,14 @@ extension InteropTests {
                 link = try await host.start()
             }
 
+            /// Another viewer, beside the browser.
+            /// - Parameter person: the name of the folder of its identity.
+            func join(in folder: String, as person: String = "") throws -> Program {
+                try Program(
+                    Program.share(), ["join", "--headless", "--json"],
+                    environment: ["XDG_DATA_HOME": folder + person, "TMPDIR": folder, "SHARE_LINK": link.text])
+            }
+
             /// Those to whom the host itself sends.
             func served() async -> [ViewerSessionInfo] { await host.viewers().filter { !$0.isAtRelay } }
 
@@ -107,11 +115,7 @@ extension InteropTests {
                     try await browser.waitForState("playing", within: .seconds(20))
                     _ = try await browser.look(until: "frames > 30")
                     _ = try await browser.evaluate(Self.recordFrames)
-                    let other = try Program(
-                        Program.share(), ["join", "--headless", "--json"],
-                        environment: [
-                            "XDG_DATA_HOME": folder.path, "TMPDIR": folder.path, "SHARE_LINK": stage.link.text,
-                        ])
+                    let other = try stage.join(in: folder.path)
                     defer { other.kill() }
                     // Both have left the host, which sends to the relay alone.
                     _ = try await stage.relay.line(.standard, within: .seconds(20)) {
@@ -144,12 +148,7 @@ extension InteropTests {
                     try await browser.waitForState("playing", within: .seconds(20))
                     // Two people: one who knocks twice at once takes the place of the first knock.
                     let others = try (0..<2).map { number in
-                        try Program(
-                            Program.share(), ["join", "--headless", "--json"],
-                            environment: [
-                                "XDG_DATA_HOME": folder.path + "/viewer-\(number)", "TMPDIR": folder.path,
-                                "SHARE_LINK": stage.link.text,
-                            ])
+                        try stage.join(in: folder.path, as: "/viewer-\(number)")
                     }
                     defer { for other in others { other.kill() } }
                     _ = try await stage.relay.line(.standard, within: .seconds(20)) {
@@ -182,9 +181,7 @@ extension InteropTests {
             let folder = try TemporaryFolder()
             let stage = try await Stage(directViewers: 0, in: folder)
             try await stage.run {
-                let first = try Program(
-                    Program.share(), ["join", "--headless", "--json"],
-                    environment: ["XDG_DATA_HOME": folder.path, "TMPDIR": folder.path, "SHARE_LINK": stage.link.text])
+                let first = try stage.join(in: folder.path)
                 defer { first.kill() }
                 #expect(stage.haveLeft(1))
                 try await Browser.with(kind) { browser in
@@ -246,11 +243,7 @@ extension InteropTests {
                     try await browser.watch(stage.link.text)
                     try await browser.waitForState("playing", within: .seconds(20))
                     _ = try await browser.look(until: "frames > 30")
-                    let other = try Program(
-                        Program.share(), ["join", "--headless", "--json"],
-                        environment: [
-                            "XDG_DATA_HOME": folder.path, "TMPDIR": folder.path, "SHARE_LINK": stage.link.text,
-                        ])
+                    let other = try stage.join(in: folder.path)
                     defer { other.kill() }
                     _ = try await other.line(.standard, within: .seconds(20)) {
                         $0.contains("\"event\":\"first-picture\"")

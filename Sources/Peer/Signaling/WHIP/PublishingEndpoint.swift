@@ -59,13 +59,11 @@ extension PublishingEndpoint {
     public func list() async throws(SignalingError) {}
     public func tell(isPaused: Bool) async throws(SignalingError) {}
     public func tell(application: ApplicationInfo) async throws(SignalingError) {}
-    public func pass(_ keys: [MemberKeys]) async throws(SignalingError) {
-        throw SignalingError(.gone, "\(name) has no viewers that this host has sent there")
-    }
+    public func pass(_ keys: [MemberKeys]) async throws(SignalingError) { throw hasNoViewers }
+    public func remove(viewer: [UInt8]) async throws(SignalingError) { throw hasNoViewers }
+    public func returnViewers() async throws(SignalingError) { throw hasNoViewers }
 
-    public func remove(viewer: [UInt8]) async throws(SignalingError) { try await pass([]) }
-
-    public func returnViewers() async throws(SignalingError) {
-        throw SignalingError(.gone, "\(name) has no viewers that this host has sent there")
+    private var hasNoViewers: SignalingError {
+        SignalingError(.gone, "\(name) has no viewers that this host has sent there")
     }
 }

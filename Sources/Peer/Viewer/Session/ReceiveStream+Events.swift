@@ -29,17 +29,18 @@ extension ReceiveStream: PeerConnectionDelegate {
 
     private func pass(_ frame: EncodedFrameBytes, _ info: ReceivedFrame) {
         guard decryption != nil else { return passOpened(frame, info) }
-        let outcome = decryption?.open(video: frame, isKeyframe: info.isKeyframe, now: MonotonicClock.now)
+        let now = MonotonicClock.now
+        let outcome = decryption?.open(video: frame, isKeyframe: info.isKeyframe, now: now)
         switch outcome {
         case .opened(let bytes): bytes.withUnsafeBytes { passOpened(EncodedFrameBytes($0), info) }
         case .keyframeNeeded: requestKeyframe()
         case .dropped, nil: break
         }
-        tellOfDecryption()
+        tellOfDecryption(now)
     }
 
-    private func tellOfDecryption() {
-        if decryption?.takesKeyRequest(MonotonicClock.now) == true { report(.keysNeeded) }
+    private func tellOfDecryption(_ now: MediaInstant) {
+        if decryption?.takesKeyRequest(now) == true { report(.keysNeeded) }
         guard decryption?.isTampered == true, !hasToldTampered else { return }
         hasToldTampered = true
         report(.notice(.viewing(.framesRefused)))
@@ -56,8 +57,9 @@ extension ReceiveStream: PeerConnectionDelegate {
 
     private func pass(_ packet: UnsafeRawBufferPointer?, _ info: ReceivedAudio) {
         guard decryption != nil, let packet else { return passOpened(packet, info) }
-        let opened = decryption?.open(audio: packet, isPeek: info.isLost, now: MonotonicClock.now)
-        tellOfDecryption()
+        let now = MonotonicClock.now
+        let opened = decryption?.open(audio: packet, isPeek: info.isLost, now: now)
+        tellOfDecryption(now)
         guard let opened else { return passOpened(nil, info) }
         opened.withUnsafeBytes { passOpened($0, info) }
     }

@@ -55,10 +55,10 @@ export function showNotice(sentence, detail) {
     element('since').textContent = detail || '';
 }
 
-// Null where nothing is known.
 // Whether what is shown was encrypted by the host for this viewer, so that the relay that sends it cannot watch.
 export function showEncryption(isEncrypted) { element('live').textContent = isEncrypted ? 'Live, encrypted' : 'Live'; }
 
+// Null where nothing is known.
 export function showViewerCount(count) {
     if (count === null) {
         delete root.dataset.viewers;
