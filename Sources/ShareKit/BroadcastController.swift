@@ -143,7 +143,8 @@ public final class BroadcastController: Sendable {
                     switch event {
                     case .broadcastURL(let url): state.url = url
                     case .serviceInfo(let info): state.info.update(with: ServiceInfo(info))
-                    case .candidates, .viewer, .viewerWithdrawn, .viewerLeft, .alternates, .slowestBitrate, .reconnect,
+                    case .candidates, .viewer, .viewerWithdrawn, .viewerJoined, .viewerLeft, .alternates,
+                        .slowestBitrate, .reconnect,
                         .finished:
                         break
                     }
@@ -270,7 +271,8 @@ extension BroadcastController.Event {
         switch event {
         case .serviceInfo(let info): self = .serviceInfo(BroadcastController.ServiceInfo(info))
         case .broadcastURL(let url): self = .broadcastURL(url)
-        case .candidates, .viewer, .viewerWithdrawn, .viewerLeft, .alternates, .slowestBitrate, .reconnect, .finished:
+        case .candidates, .viewer, .viewerWithdrawn, .viewerJoined, .viewerLeft, .alternates, .slowestBitrate,
+            .reconnect, .finished:
             return nil
         }
     }

@@ -143,7 +143,8 @@ open class PublishingHandler: SampleHandler, @unchecked Sendable {
         switch event {
         case .serviceInfo(let info): updateServiceInfo(BroadcastController.ServiceInfo(info))
         case .broadcastURL(let url): updateBroadcast(url: url)
-        case .viewer, .viewerWithdrawn, .viewerLeft, .alternates, .slowestBitrate, .reconnect, .finished, .candidates:
+        case .viewer, .viewerWithdrawn, .viewerJoined, .viewerLeft, .alternates, .slowestBitrate, .reconnect, .finished,
+            .candidates:
             break
         }
     }

@@ -23,7 +23,7 @@ import Wording
 /// A host that is met at a relay sends to its first viewers itself, and over the relay when there are more.
 @Suite(.serialized, .timeLimit(.minutes(2)))
 struct RelayHandoverTests {
-    private struct Stage {
+    struct Stage {
         let relay: RelaySession
         let relayEvents = Monitor<[RelayEvent]>([])
         let host: HostSession
@@ -36,17 +36,18 @@ struct RelayHandoverTests {
 
         init(
             directViewers: Int, isRelayOnly: Bool = false, calmTime: MediaDuration = HandoverPolicy.calmTime,
-            audio: [AudioInput] = [],
+            audio: [AudioInput] = [], cluster: ClusterSettings? = nil,
             viewerFlows: (@Sendable (Broadcast) -> [SharedBottleneckDetector.Flow])? = nil
         ) async throws {
             let description = try ServiceDescription(
                 id: try #require(ServiceID("io.sharekit.relay")), name: "Relay", fields: [])
             let (relayEvents, hostEvents, asked) = (relayEvents, hostEvents, asked)
+            var ofRelay = RelaySession.Configuration(
+                service: .init(
+                    listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1", service: .init(description)))
+            ofRelay.cluster = cluster
             relay = RelaySession(
-                configuration: .init(
-                    service: .init(
-                        listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1", service: .init(description))),
-                identity: try .ephemeral(), decide: { _ in .accepted }, admit: { _ in .refused("not here") },
+                configuration: ofRelay, identity: try .ephemeral(), decide: { _ in .accepted }, admit: { _ in .refused("not here") },
                 emit: { event in relayEvents.change { $0.append(event) } })
             identity = try .ephemeral()
             let paired = try await ServicePairing(
@@ -82,6 +83,12 @@ struct RelayHandoverTests {
         /// Those to whom the host itself sends.
         func served() async -> [ViewerSessionInfo] { await host.viewers().filter { !$0.isAtRelay } }
 
+        /// The newest epoch whose keys a newcomer gets.
+        func epoch() throws -> UInt32 {
+            let encryption = try #require(host.state.with { $0.encryption })
+            return try #require(FrameKeys(encryption.keys)).keys.map(\.epoch).max() ?? 0
+        }
+
         /// The link of the broadcast at the relay.
         func publishedLink() async throws -> Link {
             try #require(
@@ -96,7 +103,7 @@ struct RelayHandoverTests {
         }
     }
 
-    private final class Watching: Sendable {
+    final class Watching: Sendable {
         let seen = RecordedOutput()
         let events = Monitor<[ViewerSessionEvent]>([])
         let session: ViewerSession
@@ -228,12 +235,6 @@ struct RelayHandoverTests {
         for viewer in [ann, bob] { #expect(await viewer.end.value.code == .hostEnded) }
     }
 
-    /// The newest epoch whose keys a newcomer gets.
-    private func epoch(_ stage: Stage) throws -> UInt32 {
-        let encryption = try #require(stage.host.state.with { $0.encryption })
-        return try #require(FrameKeys(encryption.keys)).keys.map(\.epoch).max() ?? 0
-    }
-
     /// Viewers at the relay are listed and removed one by one. The keys change, and the picture goes on for the others.
     @Test func aViewerAtTheRelayIsRemovedWithItsKeys() async throws {
         let stage = try await Stage(directViewers: 0, isRelayOnly: true)
@@ -244,12 +245,12 @@ struct RelayHandoverTests {
         #expect(listed.allSatisfy { $0.isAtRelay && $0.path == "over the relay" })
         #expect(Set(listed.map(\.number)).count == 2)
         let ann = try #require(listed.first { $0.description.name == "Ann" })
-        let (before, known) = (try epoch(stage), viewers[1].seen.state.times.count)
+        let (before, known) = (try stage.epoch(), viewers[1].seen.state.times.count)
         #expect(await stage.host.remove(viewer: ann.id) == 1)
         let reason = await viewers[0].end.value
         #expect(reason.code == .removed && reason.sentence.contains("removed you"), "\(reason)")
         #expect(await viewers[1].seesMore(60))
-        #expect(try epoch(stage) == before + 1)
+        #expect(try stage.epoch() == before + 1)
         let gap = viewers[1].longestGap(from: known)
         #expect(gap < 300, "\(gap) ms")
         let names = await stage.host.viewers().map(\.description.name)

@@ -22,7 +22,8 @@ import Testing
         init(
             _ name: String, _ local: LocalBus,
             decide: @escaping @Sendable (BroadcastID, Knock) async -> KnockDecision = { _, _ in .unanswered },
-            noteSlowest: @escaping @Sendable (Bitrate?, BroadcastID, String) -> Void = { _, _, _ in }
+            noteSlowest: @escaping @Sendable (Bitrate?, BroadcastID, String) -> Void = { _, _, _ in },
+            noteViewer: @escaping @Sendable (ClusterMember.ViewerNotice, BroadcastID, String) -> Void = { _, _, _ in }
         ) {
             bus = local.connect()
             directory = DirectoryTable(DirectorySettings())
@@ -33,7 +34,8 @@ import Testing
                     name: name, host: "\(name).example", port: 443,
                     fingerprint: [UInt8](repeating: name.utf8.first ?? 0, count: 32), isWebPKI: false, region: nil),
                 bus: bus, directory: directory,
-                handlers: .init(decide: decide, noteSlowest: noteSlowest, emit: { news.yield($0) }))
+                handlers: .init(
+                    decide: decide, noteSlowest: noteSlowest, noteViewer: noteViewer, emit: { news.yield($0) }))
             member.start()
         }
 
@@ -173,6 +175,44 @@ import Testing
             if report.kilobits == nil { break }
         }
         #expect(found == [700, nil])
+    }
+
+    /// Keys and removals come from the publisher's relay alone, departures from relays that have the broadcast.
+    @Test func relaysTellEachOtherOfViewers() async throws {
+        let (told, tell) = AsyncStream.makeStream(of: (relay: String, notice: ClusterMember.ViewerNotice).self)
+        func make(_ name: String) -> Relay { Relay(name, bus, noteViewer: { notice, _, _ in tell.yield((name, notice)) }) }
+        let (a, b, c, d) = (make("a"), make("b"), make("c"), make("d"))
+        for (relay, path) in [(a, ["a"]), (b, ["a", "b"]), (c, ["a", "b", "c"])] {
+            var copy = try broadcast(id, at: relay.member.name)
+            copy.path = path
+            relay.member.announce(id, copy)
+        }
+        for relay in [a, b, c, d] {
+            await relay.until { ["a", "b", "c", "d"].allSatisfy { $0 == relay.member.name || relay.member.knows($0) } }
+        }
+        await a.until { a.member.viewers(of: id) == 0 && a.member.fetchers(of: id) == ["b"] }
+        let viewer = [UInt8](repeating: 5, count: 32)
+        let keys = [MemberKeys(viewer: viewer, keys: Base64URL.encode([1, 2, 3]))]
+        // Whoever has not got the broadcast from its publisher.
+        for relay in [b, c, d] { relay.member.tell(.keys(keys), of: id, to: "c") }
+        d.member.tell(.left(viewer), of: id, to: "a")
+        for text in ["{}", #"{"node":"a","broadcast":"\#(id.text)","notice":{"removed":{"_0":"AQ"}}}"#] {
+            a.bus.publish(Array(text.utf8), to: "share.1.viewer-notice.c", reply: nil)
+        }
+        #expect(!d.member.tell(.removed(viewer), of: id))
+        #expect(a.member.tell(.keys(keys), of: id))
+        #expect(a.member.tell(.removed(viewer), of: id))
+        c.member.tell(.joined(viewer), of: id, to: "a")
+        c.member.tell(.left(viewer), of: id, to: "a")
+        var found: [String: [ClusterMember.ViewerNotice]] = [:]
+        for await (relay, notice) in told {
+            found[relay, default: []].append(notice)
+            if found.values.map(\.count).reduce(0, +) == 6 { break }
+        }
+        #expect(
+            found == [
+                "b": [.keys(keys), .removed(viewer)], "c": [.keys(keys), .removed(viewer)], "a": [.joined(viewer), .left(viewer)],
+            ])
     }
 
     @Test func certificatesOfRelaysAreKnown() async throws {

@@ -103,6 +103,10 @@ import Testing
             (.candidates(fragment: "x"), #"{"type":"candidates","fragment":"x"}"#), (.viewer(knock), viewerJSON),
             (.viewerWithdrawn(knock.id), "{\"type\":\"viewer-withdrawn\",\"id\":\"\(knock.id.text)\"}"),
             (
+                .viewerJoined([UInt8](repeating: 0, count: 32)),
+                "{\"type\":\"viewer-joined\",\"viewer\":\"\(String(repeating: "A", count: 43))\"}"
+            ),
+            (
                 .viewerLeft([UInt8](repeating: 0, count: 32)),
                 "{\"type\":\"viewer-left\",\"viewer\":\"\(String(repeating: "A", count: 43))\"}"
             ),
@@ -113,7 +117,7 @@ import Testing
             (.finished(reason: "x", nextStep: nil), #"{"type":"finished","reason":"x","nextStep":null}"#),
             (.finished(reason: "x", nextStep: "y"), #"{"type":"finished","reason":"x","nextStep":"y"}"#),
         ]
-        try check(events, final: ["finished"], notLasting: ["viewer", "viewer-withdrawn", "viewer-left"])
+        try check(events, final: ["finished"], notLasting: ["viewer", "viewer-withdrawn", "viewer-joined", "viewer-left"])
         let info = ServiceInfo(likes: 1, comment: .init(name: "Ann", text: "hi"))
         #expect(ServiceEvent.serviceInfo(info).lasting == .serviceInfo(ServiceInfo(likes: 1)))
     }

@@ -62,7 +62,7 @@ public final class RelaySession: Sendable {
     private let identity: Identity
     let session: ServiceSession
     private let directory: RelayDirectory
-    private let streams: RelayStreams
+    let streams: RelayStreams
     /// Emptied by `stop`, as the service and the streams refer to each other.
     private let reference: Monitor<RelayStreams?>
 

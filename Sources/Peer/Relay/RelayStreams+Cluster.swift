@@ -135,6 +135,7 @@ extension RelayStreams: BroadcastFetcher {
                 decide: { [weak self] in await self?.ask($1, about: $0) ?? .unanswered },
                 // From a relay that fetches the broadcast here.
                 noteSlowest: { [weak self] in self?[$1]?.media.note(slowest: $0, at: $2) },
+                noteViewer: { [weak self] in self?.handle($0, of: $1, from: $2) },
                 emit: { [weak self] in self?.handle($0) }))
         state.withLock { $0.member = member }
         member.start()
@@ -146,6 +147,7 @@ extension RelayStreams: BroadcastFetcher {
             tellAlternates()
             emit(.cluster(.joined(node)))
         case .left(let node):
+            forgetViewers(of: node)
             relayHasGone(node)
             tellAlternates()
             emit(.cluster(.left(node)))

@@ -79,7 +79,10 @@ extension RelayStreams: ServiceDelegate {
     }
 
     func pass(_ keys: [MemberKeys], by sessions: [SessionID]) async -> Bool {
-        tellBroadcasts(of: sessions) { $0.pass(keys) }
+        tellBroadcasts(of: sessions) { broadcast in
+            broadcast.pass(keys)
+            _ = member?.tell(.keys(keys), of: broadcast.id)
+        }
     }
 
     func returnViewers(by sessions: [SessionID]) async -> Bool {
@@ -87,10 +90,12 @@ extension RelayStreams: ServiceDelegate {
     }
 
     func remove(viewer: [UInt8], by sessions: [SessionID]) async -> Bool {
-        for session in sessions.filter(service.has) {
-            if await broadcast(of: session)?.remove(viewer: viewer) == true { return true }
+        var isFound = false
+        for broadcast in sessions.filter(service.has).compactMap({ self.broadcast(of: $0) }) {
+            let isElsewhere = member?.tell(.removed(viewer), of: broadcast.id) == true
+            isFound = await broadcast.remove(viewer: viewer) || isElsewhere || isFound
         }
-        return false
+        return isFound
     }
 
     /// - Returns: false if a publisher with these sessions has none.

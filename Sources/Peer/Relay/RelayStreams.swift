@@ -256,11 +256,6 @@ final class RelayStreams: Sendable {
         return await questions.ask(knock, of: session)
     }
 
-    /// Tells the publisher that a viewer whom it has sent here does not watch any more.
-    func noteLeft(_ viewer: Viewer, of id: BroadcastID) {
-        if let session = self[id]?.session { service.send(.viewerLeft(viewer.fingerprint), to: session) }
-    }
-
     /// Takes note of an event of a broadcast's viewers.
     func handle(_ event: BroadcastEvent, of id: BroadcastID) {
         if let session = self[id]?.session { emit(.broadcast(session, event)) }

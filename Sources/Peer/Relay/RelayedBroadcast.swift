@@ -73,6 +73,8 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
     /// The publisher and the other relays learn how many watch.
     let audience: Throttle<Int>
     let state = Mutex(State())
+    /// Of those whom the publisher has sent to this relay, if it is published here.
+    let viewerRelays = Mutex(ViewerRelays())
     /// The number of the session that has the broadcast.
     private let feed = Atomic(0)
 
@@ -192,7 +194,7 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
         let emit: @Sendable (BroadcastEvent) -> Void = { streams.handle($0, of: id) }
         let knocks = KnockHandler(decideKnock: { await streams.decide($0, about: id) }, emit: emit)
         let signaling = BroadcastSignaling(core: core, knocks: knocks, onEvent: emit) {
-            streams.noteLeft($0, of: id)
+            streams.note($0, isHere: $1, of: id)
         }
         do throws(SignalingServerError) {
             var configuration = configuration

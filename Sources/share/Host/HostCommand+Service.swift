@@ -209,7 +209,8 @@ enum ServiceEventReporter {
                     ? "share: watch at \(url)"
                     : "share: give the link above to whoever may watch; it replaces any earlier one")
         // The host's own admission reports what becomes of viewers.
-        case .viewer, .viewerWithdrawn, .viewerLeft, .finished, .candidates, .alternates, .slowestBitrate, .reconnect:
+        case .viewer, .viewerWithdrawn, .viewerJoined, .viewerLeft, .finished, .candidates, .alternates,
+            .slowestBitrate, .reconnect:
             break
         }
     }

@@ -13,7 +13,7 @@ extension PublicationState {
 
     private mutating func follow(_ event: ServiceEvent, _ present: Connection, _ now: MediaInstant) -> [Action] {
         switch event {
-        case .serviceInfo, .slowestBitrate, .candidates, .viewerLeft: return []
+        case .serviceInfo, .slowestBitrate, .candidates, .viewerJoined, .viewerLeft: return []
         case .broadcastURL(let text):
             if let link = try? Link(parsing: text) { broadcast = link.id }
             return [.list(present.number)] + moveIfAsked(now)

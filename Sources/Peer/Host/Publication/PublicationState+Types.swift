@@ -148,7 +148,7 @@ extension PublicationState {
         /// questions about viewers. The services that are reached over it have neither.
         func believes(_ event: ServiceEvent) -> Bool {
             switch event {
-            case .alternates, .reconnect, .viewer, .viewerWithdrawn, .viewerLeft, .slowestBitrate:
+            case .alternates, .reconnect, .viewer, .viewerWithdrawn, .viewerJoined, .viewerLeft, .slowestBitrate:
                 !endpoint.isOverRelay
             case .serviceInfo, .broadcastURL, .finished, .candidates: true
             }

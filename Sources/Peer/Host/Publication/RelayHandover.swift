@@ -140,7 +140,6 @@ final class RelayHandover: BroadcastDelegate, Sendable {
             core: core, service: endpoint, paired: relay, admission: signaling.knocks, isOnly: false,
             isSealed: encryption != nil,
             onEvent: emit, report: { [weak self] in self?.take($0) },
-            onArrival: { [members] in members.noteArrival(of: $0) },
             moved: { [weak self] paired in
                 self?.handle(.moved(to: paired.link))
                 self?.moved(paired)
@@ -162,6 +161,7 @@ final class RelayHandover: BroadcastDelegate, Sendable {
         switch event {
         case .broadcastURL(let text): if let link = try? Link(parsing: text) { handle(.published(link)) }
         case .serviceInfo(let info): if let count = info.viewers { handle(.relayViewers(count)) }
+        case .viewerJoined(let fingerprint): members.noteArrival(of: fingerprint)
         case .viewerLeft(let fingerprint): members.noteLeft(fingerprint)
         default: break
         }

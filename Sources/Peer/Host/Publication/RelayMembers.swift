@@ -68,6 +68,14 @@ final class RelayMembers: Sendable {
             if let first { members[first.key] = nil }
         }
 
+        mutating func arrive(_ fingerprint: [UInt8]) {
+            if let member = departed.removeValue(forKey: fingerprint) {
+                makeRoom()
+                members[fingerprint] = member
+            }
+            members[fingerprint]?.hasArrived = true
+        }
+
         mutating func depart(_ fingerprint: [UInt8], now: MediaInstant) {
             guard var member = members[fingerprint] else { return }
             guard member.renewed.map({ now - $0 >= RelayMembers.arrivalTime }) ?? true else {
@@ -143,10 +151,8 @@ final class RelayMembers: Sendable {
         return true
     }
 
-    /// A viewer has come to the relay.
-    func noteArrival(of fingerprint: [UInt8]) {
-        table.withLock { $0.members[fingerprint]?.hasArrived = true }
-    }
+    /// A viewer has come to the relay, or to another one of its cluster.
+    func noteArrival(of fingerprint: [UInt8]) { table.withLock { $0.arrive(fingerprint) } }
 
     private func forgetAbsent() {
         if table.withLock({ $0.forgetAbsent(now: MonotonicClock.now) }) { handle(.left) }

@@ -23,7 +23,6 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
     private let onEvent: @Sendable (BroadcastEvent) -> Void
     private let report: @Sendable (ServiceEvent) -> Void
     private let moved: @Sendable (PairedService) -> Void
-    private let onArrival: @Sendable ([UInt8]) -> Void
     let logic: StateMachineRunner<State>
     /// The last endpoint. Its pairing lets other relays take the broadcast; nil: none does.
     private let place: Mutex<(name: String, pairing: PairedService?)>
@@ -41,7 +40,6 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
     ///   - shown: the application that is shown; nil: nothing is told of it.
     ///   - isOnly: the broadcast has no viewers of its own, and reports to this publication.
     ///   - report: called with the service's events.
-    ///   - onArrival: called with the certificate's hash of each viewer whom the relay has asked about, and admits.
     ///   - moved: called when the publication goes on at another relay.
     init(
         core: LoopBound<Broadcast>, service: any PublishingEndpoint, paired: PairedService? = nil,
@@ -49,10 +47,8 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
         shown: Monitor<ApplicationInfo?> = Monitor(nil),
         onEvent: @escaping @Sendable (BroadcastEvent) -> Void,
         report: @escaping @Sendable (ServiceEvent) -> Void,
-        onArrival: @escaping @Sendable ([UInt8]) -> Void = { _ in },
         moved: @escaping @Sendable (PairedService) -> Void = { _ in }
     ) {
-        self.onArrival = onArrival
         (self.core, self.admission, self.isSealed, self.shown) = (core, admission, isSealed, shown)
         (self.onEvent, self.report, self.moved) = (onEvent, report, moved)
         let first = PublicationConnection(
@@ -253,7 +249,6 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
     private func ask(_ question: Int, _ knock: Knock, _ connection: PublicationConnection?) {
         connection?.ask(question) { [weak self, admission, isSealed] in
             let decision = await admission?.decide(atRelay: knock, isSealed: isSealed) ?? .refused(nil)
-            if decision.isAdmission { self?.onArrival(knock.fingerprint) }
             self?.handle(.decided(question, knock.id, decision))
             connection?.forget(question)
         }

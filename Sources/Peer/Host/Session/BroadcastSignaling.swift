@@ -22,8 +22,8 @@ package final class BroadcastSignaling: SignalingServerDelegate, BroadcastDelega
     private static let gateTime = Duration.seconds(15)
     /// Tells the viewers how many they are.
     private let audience: Throttle<Audience>
-    /// Called when the last session of a viewer is over.
-    private let onLeft: @Sendable (Viewer) -> Void
+    /// Called when a viewer has opened a session (true), and when its last one is over.
+    private let onPresence: @Sendable (Viewer, Bool) -> Void
     /// Those who have keys of what this host publishes to a relay; nil: nobody has.
     private let members = Mutex<RelayMembers?>(nil)
     /// Viewers watch at a relay alone, and pass it while the broadcast is there; nil: this host sends to them.
@@ -32,9 +32,10 @@ package final class BroadcastSignaling: SignalingServerDelegate, BroadcastDelega
     package init(
         core: LoopBound<Broadcast>, knocks: KnockHandler,
         viewersElsewhere: Monitor<RelayViewerCount> = Monitor(.init()), gate: AdmissionGate? = nil,
-        onEvent: @escaping @Sendable (BroadcastEvent) -> Void, onLeft: @escaping @Sendable (Viewer) -> Void = { _ in }
+        onEvent: @escaping @Sendable (BroadcastEvent) -> Void,
+        onPresence: @escaping @Sendable (Viewer, Bool) -> Void = { _, _ in }
     ) {
-        (self.core, self.onLeft) = (core, onLeft)
+        (self.core, self.onPresence) = (core, onPresence)
         self.viewersElsewhere = viewersElsewhere
         (self.knocks, self.gate) = (knocks, gate)
         self.onEvent = onEvent
@@ -173,7 +174,9 @@ package final class BroadcastSignaling: SignalingServerDelegate, BroadcastDelega
         tell(audience)
     }
 
-    package func broadcast(left viewer: Viewer) { onLeft(viewer) }
+    package func broadcast(opened session: SessionID, for viewer: Viewer) { onPresence(viewer, true) }
+
+    package func broadcast(left viewer: Viewer) { onPresence(viewer, false) }
 
     package func broadcast(changed audience: Audience) {
         tell(audience)

@@ -28,15 +28,19 @@ public final class ClusterMember: Sendable {
         /// Another relay, which fetches a broadcast from this one, tells what its slowest viewer can get; nil: as much
         /// as its others. The text is its name.
         public var noteSlowest: @Sendable (Bitrate?, BroadcastID, String) -> Void
+        /// Another relay tells something of a broadcast's viewers. The text is its name.
+        public var noteViewer: @Sendable (ViewerNotice, BroadcastID, String) -> Void
         public var emit: @Sendable (Event) -> Void
 
         public init(
             decide: @escaping @Sendable (BroadcastID, Knock) async -> KnockDecision,
             noteSlowest: @escaping @Sendable (Bitrate?, BroadcastID, String) -> Void = { _, _, _ in },
+            noteViewer: @escaping @Sendable (ViewerNotice, BroadcastID, String) -> Void = { _, _, _ in },
             emit: @escaping @Sendable (Event) -> Void
         ) {
             self.decide = decide
             self.noteSlowest = noteSlowest
+            self.noteViewer = noteViewer
             self.emit = emit
         }
     }
@@ -105,6 +109,7 @@ public final class ClusterMember: Sendable {
         bus.subscribe(to: Self.subject("viewer", of: name)) { [weak self] in self?.receiveQuestion($0) }
         bus.subscribe(to: Self.subject("viewer-withdrawn", of: name)) { [weak self] in self?.withdrawQuestion($0) }
         bus.subscribe(to: Self.subject("slowest-bitrate", of: name)) { [weak self] in self?.receiveSlowest($0) }
+        bus.subscribe(to: Self.subject(Self.viewerNotices, of: name)) { [weak self] in self?.receiveViewerNotice($0) }
         let task = Task { [weak self] in
             while let self, !Task.isCancelled {
                 tick()
@@ -164,26 +169,6 @@ public final class ClusterMember: Sendable {
     public func drain() {
         state.withLock { $0.own.isDraining = true }
         tick()
-    }
-
-    // MARK: What the others have
-
-    // MARK: The slowest viewer
-
-    /// Tells the relay that a broadcast is fetched from what the slowest viewer here can get; nil: as much as the
-    /// others. It forgets that after 10 s.
-    public func report(slowest: Bitrate?, of id: BroadcastID, to node: String) {
-        let report = SlowestBitrateDocument(node: name, broadcast: id.text, bitrate: slowest?.bitsPerSecond)
-        bus.publish(ClusterJSON.encode(report), to: Self.subject("slowest-bitrate", of: node), reply: nil)
-    }
-
-    /// Of a relay alone that fetches the broadcast from this one.
-    func receiveSlowest(_ message: BusMessage) {
-        guard let report = ClusterJSON.decode(SlowestBitrateDocument.self, message.bytes),
-            let id = BroadcastID(report.broadcast), report.bitrate.map({ $0 > 0 }) ?? true,
-            state.withLock({ $0.cluster.nodes[report.node]?.fetches(id.text, from: name) }) == true
-        else { return }
-        handlers.noteSlowest(report.bitrate.map { Bitrate(unverified: $0) }, id, report.node)
     }
 
     // MARK: Requests

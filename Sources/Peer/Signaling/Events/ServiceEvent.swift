@@ -39,7 +39,9 @@ public enum ServiceEvent: StreamEvent, TabulatedEvent, Equatable {
     case viewer(Knock)
     /// The relay does not wait for the decision about this viewer any more.
     case viewerWithdrawn(KnockID)
-    /// A viewer whom the host has sent to this relay does not watch there any more: SHA-256 of its certificate.
+    /// A viewer whom the host has sent to this relay, or to its cluster, watches there: SHA-256 of its certificate.
+    case viewerJoined([UInt8])
+    /// Such a viewer does not watch there any more.
     case viewerLeft([UInt8])
     /// The links of other relays to which the host can publish if this one goes.
     case alternates([String])
@@ -73,9 +75,13 @@ public enum ServiceEvent: StreamEvent, TabulatedEvent, Equatable {
             { if case .viewerWithdrawn(let id) = $0 { WithdrawnData(id: id.text) } else { nil } },
             { KnockID(Substring($0.id)).map { .viewerWithdrawn($0) } }),
         EventRow(
+            "viewer-joined", isLasting: false,
+            { if case .viewerJoined(let hash) = $0 { PresenceData(hash) } else { nil } },
+            { $0.fingerprint.map { .viewerJoined($0) } }),
+        EventRow(
             "viewer-left", isLasting: false,
-            { if case .viewerLeft(let hash) = $0 { LeftData(viewer: Base64URL.encode(hash)) } else { nil } },
-            { Base64URL.decode($0.viewer).flatMap { $0.count == 32 ? .viewerLeft($0) : nil } }),
+            { if case .viewerLeft(let hash) = $0 { PresenceData(hash) } else { nil } },
+            { $0.fingerprint.map { .viewerLeft($0) } }),
         EventRow(
             "alternates", { if case .alternates(let links) = $0 { EventLinks(links: links) } else { nil } },
             { .alternates($0.links) }),
@@ -136,8 +142,12 @@ public enum ServiceEvent: StreamEvent, TabulatedEvent, Equatable {
         var id: String
     }
 
-    private struct LeftData: Codable {
-        var viewer: String
+    private struct PresenceData: Codable {
+        private var viewer: String
+
+        init(_ fingerprint: [UInt8]) { viewer = Base64URL.encode(fingerprint) }
+
+        var fingerprint: [UInt8]? { Base64URL.decode(viewer).flatMap { $0.count == 32 ? $0 : nil } }
     }
 
     private struct BitrateData: Codable {

@@ -10,23 +10,23 @@ public struct MemberKeys: Sendable, Equatable {
     package init(viewer: [UInt8], keys: String) { (self.viewer, self.keys) = (viewer, keys) }
 }
 
-/// The JSON of `PUT /services/ID/keys`.
-struct MemberKeysDocument: Codable {
+/// The JSON of `PUT /services/ID/keys`, and of what relays of a cluster pass on to each other.
+package struct MemberKeysDocument: Codable {
     /// The keys by base64url of the certificate's hash.
-    var wraps: [String: String]
+    private var wraps: [String: String]
 
     /// In one request.
     static let countLimit = 300
-    static let sizeLimit = 65_536
+    package static let sizeLimit = 65_536
     private static let textLimit = 4_096
 
-    init(_ keys: some Sequence<MemberKeys>) {
+    package init(_ keys: some Sequence<MemberKeys>) {
         wraps = [:]
         for entry in keys { wraps[Base64URL.encode(entry.viewer)] = entry.keys }
     }
 
     /// Nil if it has too many entries, or one that is none.
-    var keys: [MemberKeys]? {
+    package var keys: [MemberKeys]? {
         guard wraps.count <= Self.countLimit else { return nil }
         var result: [MemberKeys] = []
         for (name, text) in wraps {

@@ -1,0 +1,116 @@
+public import Identifiers
+public import MediaCore
+public import Signaling
+import Synchronization
+
+/// What relays tell each other of the viewers of a broadcast.
+extension ClusterMember {
+    /// Tells the relay that a broadcast is fetched from what the slowest viewer here can get; nil: as much as the
+    /// others. It forgets that after 10 s.
+    public func report(slowest: Bitrate?, of id: BroadcastID, to node: String) {
+        let report = SlowestBitrateDocument(node: name, broadcast: id.text, bitrate: slowest?.bitsPerSecond)
+        bus.publish(ClusterJSON.encode(report), to: Self.subject("slowest-bitrate", of: node), reply: nil)
+    }
+
+    /// Of a relay alone that fetches the broadcast from this one.
+    func receiveSlowest(_ message: BusMessage) {
+        guard let report = ClusterJSON.decode(SlowestBitrateDocument.self, message.bytes),
+            let id = BroadcastID(report.broadcast), report.bitrate.map({ $0 > 0 }) ?? true,
+            state.withLock({ $0.cluster.nodes[report.node]?.fetches(id.text, from: name) }) == true
+        else { return }
+        handlers.noteSlowest(report.bitrate.map { Bitrate(unverified: $0) }, id, report.node)
+    }
+
+    /// A message about viewers of an encrypted broadcast at another relay. Viewers are SHA-256 of their certificates, 32 bytes.
+    public enum ViewerNotice: Sendable, Equatable {
+        /// Of the publisher's relay: keys that the publisher has encrypted for viewers.
+        case keys([MemberKeys])
+        /// Of the publisher's relay: the publisher has removed this viewer.
+        case removed([UInt8])
+        /// To the publisher's relay: this viewer watches at the relay that tells it.
+        case joined([UInt8])
+        /// To the publisher's relay: this viewer does not watch there any more.
+        case left([UInt8])
+    }
+
+    static let viewerNotices = "viewer-notice"
+
+    /// Tells the relays that have a broadcast of this one.
+    /// - Returns: false if there are none.
+    func tell(_ notice: ViewerNotice, of id: BroadcastID) -> Bool {
+        let nodes = state.withLock { state in
+            state.cluster.nodes.values.filter { $0.hasCopy(of: id.text, publishedAt: name) }.map(\.node.name)
+        }
+        for node in nodes { tell(notice, of: id, to: node) }
+        return !nodes.isEmpty
+    }
+
+    /// Tells the relay that a broadcast is published to.
+    func tell(_ notice: ViewerNotice, of id: BroadcastID, to node: String) {
+        let document = ViewerNoticeDocument(node: name, broadcast: id.text, notice: .init(notice))
+        bus.publish(ClusterJSON.encode(document), to: Self.subject(Self.viewerNotices, of: node), reply: nil)
+    }
+
+    /// Keys and removals are taken of the publisher's relay alone, and who watches of relays that have the broadcast.
+    func receiveViewerNotice(_ message: BusMessage) {
+        guard message.bytes.count <= ViewerNoticeDocument.sizeLimit,
+            let document = ClusterJSON.decode(ViewerNoticeDocument.self, message.bytes),
+            let id = BroadcastID(document.broadcast), let notice = document.notice.value
+        else { return }
+        let isAllowed = state.withLock { state in
+            guard let node = state.cluster.nodes[document.node] else { return false }
+            return switch notice {
+            case .joined, .left: node.hasCopy(of: id.text, publishedAt: name)
+            case .keys, .removed: node.broadcasts[id.text]?.path == [document.node]
+            }
+        }
+        if isAllowed { handlers.noteViewer(notice, id, document.node) }
+    }
+}
+
+extension ClusterState.Node {
+    /// Whether it has a broadcast that is published to another relay, from that one or through others.
+    fileprivate func hasCopy(of id: String, publishedAt relay: String) -> Bool {
+        guard let path = broadcasts[id]?.path, path.count > 1 else { return false }
+        return path[0] == relay
+    }
+}
+
+/// The JSON of a ``ClusterMember/ViewerNotice``.
+private struct ViewerNoticeDocument: Codable {
+    enum Notice: Codable {
+        case keys(MemberKeysDocument)
+        case removed(String)
+        case joined(String)
+        case left(String)
+
+        init(_ notice: ClusterMember.ViewerNotice) {
+            switch notice {
+            case .keys(let keys): self = .keys(MemberKeysDocument(keys))
+            case .removed(let viewer): self = .removed(Base64URL.encode(viewer))
+            case .joined(let viewer): self = .joined(Base64URL.encode(viewer))
+            case .left(let viewer): self = .left(Base64URL.encode(viewer))
+            }
+        }
+
+        /// Nil if something in it is none.
+        var value: ClusterMember.ViewerNotice? {
+            switch self {
+            case .keys(let document): document.keys.map { .keys($0) }
+            case .removed(let text): Self.viewer(text).map { .removed($0) }
+            case .joined(let text): Self.viewer(text).map { .joined($0) }
+            case .left(let text): Self.viewer(text).map { .left($0) }
+            }
+        }
+
+        private static func viewer(_ text: String) -> [UInt8]? {
+            Base64URL.decode(text).flatMap { $0.count == 32 ? $0 : nil }
+        }
+    }
+
+    var node: String
+    var broadcast: String
+    var notice: Notice
+
+    static let sizeLimit = MemberKeysDocument.sizeLimit + 1_024
+}
