@@ -47,7 +47,8 @@ struct RelayHandoverTests {
                     listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1", service: .init(description)))
             ofRelay.cluster = cluster
             relay = RelaySession(
-                configuration: ofRelay, identity: try .ephemeral(), decide: { _ in .accepted }, admit: { _ in .refused("not here") },
+                configuration: ofRelay, identity: try .ephemeral(), decide: { _ in .accepted },
+                admit: { _ in .refused("not here") },
                 emit: { event in relayEvents.change { $0.append(event) } })
             identity = try .ephemeral()
             let paired = try await ServicePairing(

@@ -180,7 +180,9 @@ import Testing
     /// Keys and removals come from the publisher's relay alone, departures from relays that have the broadcast.
     @Test func relaysTellEachOtherOfViewers() async throws {
         let (told, tell) = AsyncStream.makeStream(of: (relay: String, notice: ClusterMember.ViewerNotice).self)
-        func make(_ name: String) -> Relay { Relay(name, bus, noteViewer: { notice, _, _ in tell.yield((name, notice)) }) }
+        func make(_ name: String) -> Relay {
+            Relay(name, bus, noteViewer: { notice, _, _ in tell.yield((name, notice)) })
+        }
         let (a, b, c, d) = (make("a"), make("b"), make("c"), make("d"))
         for (relay, path) in [(a, ["a"]), (b, ["a", "b"]), (c, ["a", "b", "c"])] {
             var copy = try broadcast(id, at: relay.member.name)
@@ -211,7 +213,8 @@ import Testing
         }
         #expect(
             found == [
-                "b": [.keys(keys), .removed(viewer)], "c": [.keys(keys), .removed(viewer)], "a": [.joined(viewer), .left(viewer)],
+                "b": [.keys(keys), .removed(viewer)], "c": [.keys(keys), .removed(viewer)],
+                "a": [.joined(viewer), .left(viewer)],
             ])
     }
 

@@ -117,7 +117,8 @@ import Testing
             (.finished(reason: "x", nextStep: nil), #"{"type":"finished","reason":"x","nextStep":null}"#),
             (.finished(reason: "x", nextStep: "y"), #"{"type":"finished","reason":"x","nextStep":"y"}"#),
         ]
-        try check(events, final: ["finished"], notLasting: ["viewer", "viewer-withdrawn", "viewer-joined", "viewer-left"])
+        try check(
+            events, final: ["finished"], notLasting: ["viewer", "viewer-withdrawn", "viewer-joined", "viewer-left"])
         let info = ServiceInfo(likes: 1, comment: .init(name: "Ann", text: "hi"))
         #expect(ServiceEvent.serviceInfo(info).lasting == .serviceInfo(ServiceInfo(likes: 1)))
     }
