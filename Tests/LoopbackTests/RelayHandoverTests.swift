@@ -36,7 +36,7 @@ struct RelayHandoverTests {
 
         init(
             directViewers: Int, isRelayOnly: Bool = false, calmTime: MediaDuration = HandoverPolicy.calmTime,
-            audio: [AudioInput] = [], cluster: ClusterSettings? = nil,
+            audio: [AudioInput] = [], cluster: ClusterSettings? = nil, identity: Identity? = nil,
             viewerFlows: (@Sendable (Broadcast) -> [SharedBottleneckDetector.Flow])? = nil
         ) async throws {
             let description = try ServiceDescription(
@@ -50,10 +50,10 @@ struct RelayHandoverTests {
                 configuration: ofRelay, identity: try .ephemeral(), decide: { _ in .accepted },
                 admit: { _ in .refused("not here") },
                 emit: { event in relayEvents.change { $0.append(event) } })
-            identity = try .ephemeral()
+            self.identity = try identity ?? .ephemeral()
             let paired = try await ServicePairing(
                 link: try await relay.start(), application: ApplicationInfo(id: "com.example.budget", name: "Budget"),
-                identity: identity
+                identity: self.identity
             ).run { _ in [:] }
             var configuration = HostSession.Configuration(
                 listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1", fixedToken: nil, framesPerSecond: 60,
@@ -64,7 +64,7 @@ struct RelayHandoverTests {
             configuration.handover.calmTime = calmTime
             if let viewerFlows { configuration.handover.viewerFlows = viewerFlows }
             host = try HostSession(
-                configuration: configuration, identity: identity, source: TestVideoSource(framesPerSecond: 30),
+                configuration: configuration, identity: self.identity, source: TestVideoSource(framesPerSecond: 30),
                 encoder: VP8Encoder(), audio: audio,
                 decide: { knock in
                     asked.change { $0.append(knock.name) }
@@ -91,10 +91,11 @@ struct RelayHandoverTests {
         }
 
         /// The link of the broadcast at the relay.
-        func publishedLink() async throws -> Link {
+        func publishedLink(not known: [Link] = []) async throws -> Link {
             try #require(
                 await waiting(relayEvents) { events in
-                    events.lazy.compactMap { if case .live(_, _, let link) = $0 { link } else { nil } }.first
+                    events.lazy.compactMap { if case .live(_, _, let link) = $0 { link } else { nil } }
+                        .first { !known.contains($0) }
                 })
         }
 

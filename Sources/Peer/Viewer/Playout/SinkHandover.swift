@@ -11,6 +11,8 @@ package final class SinkHandover: Sendable {
         var count = 0
         /// The input whose media the sink gets.
         var active = 1
+        /// The sink has got a frame of it, or of one before.
+        var hasFrame = false
         /// The sink is closed: no other input gets it.
         var isClosed = false
     }
@@ -40,7 +42,12 @@ package final class SinkHandover: Sendable {
         }
     }
 
-    fileprivate func begin(_ number: Int) { state.withLock { $0.active = number } }
+    fileprivate func begin(_ number: Int) { state.withLock { ($0.active, $0.hasFrame) = (number, true) } }
+
+    fileprivate func noteFrame() { state.withLock { $0.hasFrame = true } }
+
+    /// Whether there is a picture that goes on until the next session has one.
+    fileprivate var hasFrame: Bool { state.withLock { $0.hasFrame } }
 
     /// Closes the sink, if this input's media goes there.
     fileprivate func close(_ number: Int, _ done: @escaping @Sendable () -> Void) {
@@ -75,6 +82,8 @@ package final class SinkInput: EncodedMediaSink, @unchecked Sendable {
     /// A key frame and what follows it, while the sink has the media of the former session.
     private var frames: [Frame] = []
     private var hasFailed = false
+    /// The sink has got a frame of this input.
+    private var hasPassed = false
 
     /// Frames that a relay sends at once are this much apart, in 1/90,000 s.
     private static let replayInterval: UInt32 = 90
@@ -108,7 +117,10 @@ package final class SinkInput: EncodedMediaSink, @unchecked Sendable {
 
     package func receive(_ frame: EncodedVideoFrame) {
         switch handover.turn(of: number) {
-        case .active: handover.target.receive(frame)
+        case .active:
+            if !hasPassed { handover.noteFrame() }
+            hasPassed = true
+            handover.target.receive(frame)
         case .waiting: collect(frame)
         case .over: break
         }
@@ -126,7 +138,8 @@ package final class SinkInput: EncodedMediaSink, @unchecked Sendable {
         bytes.withUnsafeMutableBytes { _ = frame.bytes.copy(to: $0) }
         frames.append(Frame(bytes: bytes, frame: frame))
         let isLive = last.map { frame.rtpTimestamp &- $0 > Self.replayInterval } ?? false
-        if isLive || frames.count >= ForwardedVideo.replayedFrames { return takeOver() }
+        // Whoever sees nothing yet waits for nothing more than the key frame.
+        if isLive || frames.count >= ForwardedVideo.replayedFrames || !handover.hasFrame { return takeOver() }
         timer.set(MonotonicClock.now + Self.quietTime)
     }
 
