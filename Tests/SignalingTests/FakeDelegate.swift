@@ -25,6 +25,8 @@ final class FakeDelegate: SignalingServerDelegate {
     private let answer: @Sendable (Viewer) async throws(OfferRefusal) -> String
     /// What admitted viewers get.
     let keys = Mutex<[UInt8]?>(nil)
+    /// Of a broadcast that is at a relay alone.
+    let isAtRelay = Atomic(true)
     let onWithdrawal = OneShot<KnockWithdrawal>()
     let onClose = OneShot<SessionID>()
     /// The sessions of each stream of events that was opened.
@@ -57,6 +59,8 @@ final class FakeDelegate: SignalingServerDelegate {
     }
 
     func frameKeys(asMember viewer: Viewer?) async -> [UInt8]? { keys.withLock { $0 } }
+
+    func hasPlace() async -> Bool { isAtRelay.load(ordering: .relaxed) }
 
     func knockWithdrawn(_ knock: KnockID, because reason: KnockWithdrawal) async {
         seenState.withLock { $0.withdrawn.append(reason) }

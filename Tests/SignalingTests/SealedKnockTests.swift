@@ -38,6 +38,25 @@ import Testing
         }
     }
 
+    /// The relay has lost the broadcast since the decision: a viewer is not admitted to nothing, and may knock again.
+    @Test func nobodyIsAdmittedWhileThereIsNoPlaceToWatchAt() async throws {
+        try await with(isSealed: true) { stage in
+            stage.delegate.isAtRelay.store(false, ordering: .relaxed)
+            try await stage.client { client in
+                let ticket = try await client.knock(name: "Ann", identity: try .ephemeral())
+                await #expect { try await client.waitForAnswer(ticket) } throws: {
+                    ($0 as? SignalingError)?.code == .busy
+                }
+                stage.delegate.isAtRelay.store(true, ordering: .relaxed)
+                let again = try await client.knock(name: "Ann", identity: try .ephemeral())
+                guard case .accepted = try await client.waitForAnswer(again) else {
+                    Issue.record("not admitted")
+                    return
+                }
+            }
+        }
+    }
+
     /// With its token, until that has ended.
     @Test func aViewerAsksForTheKeysOfNow() async throws {
         try await with(isSealed: true) { stage in

@@ -98,13 +98,15 @@ package final class BroadcastSignaling: SignalingServerDelegate, BroadcastDelega
 
     package func decide(_ knock: Knock) async -> KnockDecision {
         let decision = await knocks.decide(knock)
-        guard let gate, decision.isAdmission else { return decision }
-        guard await gate.pass(within: Self.gateTime) else {
+        guard gate != nil, decision.isAdmission else { return decision }
+        guard await hasPlace() else {
             return .busy("the broadcast is not at its relay at the moment")
         }
         // Meanwhile the host's user may have removed a viewer who came back.
         return knocks.hasRemoved(knock.identity) ? .refused("the host removed you") : decision
     }
+
+    package func hasPlace() async -> Bool { await gate?.pass(within: Self.gateTime) ?? true }
 
     package func knockWithdrawn(_ knock: KnockID, because reason: KnockWithdrawal) async {
         knocks.knockWithdrawn(knock, because: reason)

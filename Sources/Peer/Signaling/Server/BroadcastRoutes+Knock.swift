@@ -237,6 +237,10 @@ extension BroadcastRoutes {
     func response(to outcome: KnockTable.Outcome) async -> RouteResponse {
         switch outcome {
         case .granted(let token):
+            guard await broadcast.delegate.hasPlace() else {
+                return RouteResponse(
+                    problem: .busy, .serviceUnavailable, "the broadcast is not at its relay at the moment")
+            }
             let viewer = registry.admission(token: token)?.1.viewer
             let keys = await frameKeys(for: viewer)
             // It may have been removed meanwhile, and what follows its removal is not for it.

@@ -21,6 +21,11 @@ public protocol SignalingServerDelegate: SessionDelegate {
     /// - Parameter viewer: one that watches at a relay, and asks for these keys; nil: it is being admitted.
     func frameKeys(asMember viewer: Viewer?) async -> [UInt8]?
 
+    /// Waits until there is a place for a viewer who is about to learn of its admission, as the broadcast may have lost
+    /// that since the decision.
+    /// - Returns: false if there is none after some seconds.
+    func hasPlace() async -> Bool
+
     /// Limits the video layers that a session gets, or lifts the limit.
     /// - Throws: `.unprocessable` if there is no such layer.
     func select(_ layers: LayerSelection, for session: SessionID) async throws(OfferRefusal)
@@ -28,4 +33,5 @@ public protocol SignalingServerDelegate: SessionDelegate {
 
 extension SignalingServerDelegate {
     public func frameKeys(asMember viewer: Viewer?) async -> [UInt8]? { nil }
+    public func hasPlace() async -> Bool { true }
 }
