@@ -57,6 +57,35 @@ import Testing
         }
     }
 
+    /// A relay lists a host of its own in the place of another's, and knocks there as the viewer that has chosen it. The
+    /// secret of a listed broadcast is public, so the words are what tells.
+    @Test func anEntryThatTheDirectorySwapsGivesOtherWords() async throws {
+        try await with(isSealed: true) { host in
+            try await with(isSealed: true) { attacker in
+                func knock(at stage: SignalingFixture, _ link: Link? = nil) async throws -> ShortAuthenticationString {
+                    let words = Mutex<ShortAuthenticationString?>(nil)
+                    try await stage.client(link ?? stage.link) { client in
+                        let ticket = try await client.knock(name: "Ann", identity: try .ephemeral())
+                        words.withLock { $0 = ticket.words }
+                    }
+                    let found = words.withLock { $0 }
+                    return try #require(found)
+                }
+                let (ann, passedOn) = (try await knock(at: attacker), try await knock(at: host))
+                let asked = try #require(await host.delegate.knocks(1).first)
+                #expect(asked.name == "Ann" && asked.words == passedOn && asked.words != ann)
+                // The other way: what the host has signed is not taken for the words of the entry's host.
+                let swapped = Link(
+                    host: host.link.host, port: host.link.port, id: host.link.id, secret: host.link.secret,
+                    fingerprint: attacker.link.fingerprint)
+                await #expect(throws: SignalingError.self) {
+                    _ = try await knock(at: host, swapped)
+                }
+                #expect(await host.delegate.knocks(1).count == 1)
+            }
+        }
+    }
+
     /// With its token, until that has ended.
     @Test func aViewerAsksForTheKeysOfNow() async throws {
         try await with(isSealed: true) { stage in
