@@ -4,8 +4,8 @@ import LinuxRuntime
 import MediaCore
 import MediaEngine
 import OpusCodec
-import TestSource
 import Synchronization
+import TestSource
 import Testing
 
 @testable import Host

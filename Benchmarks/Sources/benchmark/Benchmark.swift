@@ -5,7 +5,7 @@ import Foundation
 struct Benchmark {
     static let usage = """
         usage: benchmark SHARE [--seconds N] [--scene still|stamp|typing|scrolling|video|stamp60|film] [--joins N] [--soak SECONDS]
-                         [--only scenes|service|recordings|lipsync|viewers|packets|allocations|memory|leaks|owners|networks|pages|links|losses|endurance]
+                         [--only scenes|service|recordings|lipsync|viewers|packets|allocations|encryption|memory|leaks|owners|networks|pages|links|losses|endurance]
                          [--against SHARE] [--still SECONDS (60)] [--minutes N (10)] [--without-chromium] [--without-gstreamer]
                benchmark SHARE --only legibility [--against SHARE] [--kilobits N] [--with-video] [--save FOLDER]
                benchmark SHARE --plot RESULTS
@@ -100,6 +100,9 @@ struct Benchmark {
                     contenders: contenders, kilobits: kilobits.map { [$0] } ?? Legibility.links, hasVideo: hasVideo,
                     seconds: seconds, output: pictures
                 ).measure()
+            }
+            if only == "encryption" {
+                try Encryption(binary: binary, rounds: rounds, seconds: seconds).measure()
             }
             if only == "owners" { try findOwners(binary: binary) }
             if only == "leaks" { try findLeaks(binary: binary) }
