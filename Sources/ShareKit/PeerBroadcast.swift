@@ -148,8 +148,7 @@ extension PeerBroadcast.Event {
         switch event {
         case .connected(let viewer, _): self = .viewerConnected(name: viewer.name)
         case .viewerLeft(let viewer, _, let viewers): self = .viewerLeft(name: viewer.name, remaining: viewers)
-        case .broadcastPaused: self = .paused
-        case .broadcastResumed: self = .resumed
+        case .holdChanged(let change) where change.hold == .pause: self = change.hasBegun ? .paused : .resumed
         case .notice(let notice): self = .warning(notice.words.sentence)
         case .ended(let reason): self = .ended(reason.code == .stopped ? nil : ShareKitError(reason))
         default: return nil

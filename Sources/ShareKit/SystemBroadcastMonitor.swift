@@ -115,7 +115,7 @@ package final class SystemBroadcastMonitor: Sendable {
         var state = State(isBroadcasting: true, isCaptured: true)
         guard let status else { return state }
         state.isPaused = status.paused
-        state.isCaptured = !status.paused
+        state.isCaptured = !status.paused && status.holds?.isEmpty != false
         state.viewers = status.viewers
         state.service = status.service ?? ""
         return state
@@ -189,7 +189,7 @@ extension SystemBroadcastMonitor.State {
     fileprivate init(_ broadcast: BroadcastObject.State) {
         isBroadcasting = broadcast.isBroadcasting
         isCaptured = broadcast.isCaptured
-        isPaused = broadcast.isPaused
+        isPaused = broadcast.holds.contains(.pause)
         viewers = broadcast.viewers
         service = broadcast.service
     }

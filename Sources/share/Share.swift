@@ -23,8 +23,9 @@ struct Share: ParsableCommand {
             share record   saves one to a file (share recordings shows and repairs files)
             share service  takes broadcasts in; hosts pair with it (share extension, pair)
             share relay    takes broadcasts in, and serves them to viewers
-            share status   shows the host of this machine; stop, pause, resume, mute,
-                           unmute, viewers and remove control it
+            share status   shows the host of this machine; stop, pause, resume, blank,
+                           unblank, freeze, unfreeze, mute, unmute, viewers and
+                           remove control it
 
             stdout has data for programs, stderr has messages. Exit codes:
               0  success                   1  doctor found a problem
@@ -44,7 +45,8 @@ struct Share: ParsableCommand {
             RelayCommand.self, ListCommand.self, SourcesCommand.self,
             DoctorCommand.self, KnownCommand.self, ServiceCommand.self, ExtensionCommand.self, ServicesCommand.self,
             PairCommand.self, StatusCommand.self,
-            StopCommand.self, PauseCommand.self, ResumeCommand.self, MuteCommand.self,
+            StopCommand.self, PauseCommand.self, ResumeCommand.self, BlankCommand.self, UnblankCommand.self,
+            FreezeCommand.self, UnfreezeCommand.self, MuteCommand.self,
             UnmuteCommand.self, CameraCommand.self, ViewersCommand.self, RemoveCommand.self,
             UploadCommand.self, QuestionCommand.self, ControllerCommand.self,
         ])

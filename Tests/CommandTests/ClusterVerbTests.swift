@@ -261,6 +261,14 @@ struct ClusterVerbTests {
         // Whoever comes during the pause is told, too.
         let carl = try watch(try link(at: b))
         #expect(carl.event("paused") != nil, "\(carl.errorText)")
+        // A blank frame is media like any other, and the last word of the host counts.
+        try control("blank")
+        for viewer in [ann, bob, carl] {
+            #expect(viewer.event("paused") { $0["hold"] as? String == "blank" } != nil, "\(viewer.errorText)")
+        }
+        let dora = try watch(try link(at: b))
+        #expect(dora.event("first-picture") != nil, "\(dora.errorText)")
+        try control("unblank")
         try control("resume")
         for viewer in [ann, bob, carl] {
             #expect(viewer.event("resumed") != nil, "\(viewer.errorText)")

@@ -32,7 +32,8 @@ struct ControlVerbTests {
     // MARK: One broadcast
 
     @Test(arguments: [
-        ["status"], ["status", "--json"], ["stop"], ["pause"], ["resume"], ["mute"], ["unmute", "--mic"], ["viewers"],
+        ["status"], ["status", "--json"], ["stop"], ["pause"], ["resume"], ["blank"], ["unblank"], ["freeze"],
+        ["unfreeze"], ["mute"], ["unmute", "--mic"], ["viewers"],
         ["remove", "Ann"],
     ])
     func withoutABroadcastEachVerbSaysSo(_ arguments: [String]) throws {
@@ -74,6 +75,29 @@ struct ControlVerbTests {
         #expect(host.process.event("ended")?["reason"] as? String == "ended by share stop")
         #expect(sockets(of: host.folder).isEmpty)
         #expect(try run(["status"], in: host.folder).code == 72)
+    }
+
+    @Test func aBroadcastIsBlankedFromAnotherProcessAlsoWhilePaused() throws {
+        let host = try HostedScreen(["--source", "test"])
+        let viewer = try host.join(["--name", "Ann"])
+        _ = try #require(viewer.event("first-picture"), "\(viewer.errorText)")
+        #expect(try run(["freeze"], in: host.folder).words.contains("share: frozen; share unfreeze continues"))
+        #expect(viewer.event("paused")?["hold"] as? String == "freeze")
+        #expect(viewer.waitForError("the host has frozen the picture"))
+        #expect(try run(["pause"], in: host.folder).code == 0)
+        #expect(try run(["blank"], in: host.folder).code == 0)
+        #expect(host.process.event("blanked") != nil && viewer.waitForError("the host has hidden the picture"))
+        #expect(try run(["blank"], in: host.folder).words.contains("it is blanked already"))
+        let status = try run(["status"], in: host.folder)
+        #expect(status.lines.first?.contains("  blanked  ") == true, "\(status.lines)")
+        let json = try object(try run(["status", "--json"], in: host.folder).lines.first)
+        #expect(json["holds"] as? [String] == ["pause", "freeze", "blank"] && json["paused"] as? Bool == true)
+        // Each ends by itself: a resumption shows nothing.
+        #expect(try run(["resume"], in: host.folder).words.contains("share: resumed, and still blanked"))
+        #expect(try run(["unblank"], in: host.folder).words.contains("share: unblanked, and still frozen"))
+        #expect(host.process.event("unblanked")?["blankedMs"] is Double)
+        #expect(try run(["unfreeze"], in: host.folder).code == 0)
+        #expect(viewer.event("resumed") != nil)
     }
 
     @Test func audioIsMutedByTrack() throws {

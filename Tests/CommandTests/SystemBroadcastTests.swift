@@ -1,6 +1,7 @@
 import BusSupport
 import Foundation
 import Host
+import MediaCore
 import SessionBus
 import TestSupport
 import Testing
@@ -194,25 +195,32 @@ extension Terminal {
 @Suite struct BroadcastIndicatorTests {
     @Test func theMenuOffersWhatCanBeDone() {
         var content = BroadcastIndicator.content(
-            isPaused: false, connected: 2, viewers: 2, isMicrophoneMuted: nil, service: "")
+            holds: [], connected: 2, viewers: 2, isMicrophoneMuted: nil, service: "")
         #expect(content.toolTip == "Your screen is broadcast to 2 viewers" && content.isLive)
-        #expect(content.menu.map(\.label) == [content.toolTip, "Pause", "Stop the broadcast"])
-        #expect(content.menu.map(\.isEnabled) == [false, true, true])
+        #expect(content.menu.map(\.label) == [content.toolTip, "Hide the picture", "Pause", "Stop the broadcast"])
+        #expect(content.menu.map(\.isEnabled) == [false, true, true, true])
         content = BroadcastIndicator.content(
-            isPaused: true, connected: 2, viewers: 2, isMicrophoneMuted: true, service: "")
+            holds: [.pause], connected: 2, viewers: 2, isMicrophoneMuted: true, service: "")
         #expect(content.toolTip == "The broadcast of your screen is paused" && !content.isLive)
-        #expect(content.menu.dropFirst().map(\.label) == ["Resume", "Unmute the microphone", "Stop the broadcast"])
+        #expect(
+            content.menu.dropFirst().map(\.label) == [
+                "Hide the picture", "Resume", "Unmute the microphone", "Stop the broadcast",
+            ])
         content = BroadcastIndicator.content(
-            isPaused: false, connected: 1, viewers: 0, isMicrophoneMuted: false,
+            holds: [.pause, .blank], connected: 2, viewers: 2, isMicrophoneMuted: nil, service: "")
+        #expect(content.toolTip == "The broadcast of your screen is blanked" && !content.isLive)
+        #expect(content.menu.dropFirst().map(\.label) == ["Show the picture again", "Resume", "Stop the broadcast"])
+        content = BroadcastIndicator.content(
+            holds: [], connected: 1, viewers: 0, isMicrophoneMuted: false,
             service: "com.example.conference My Conference")
         #expect(content.toolTip == "Your screen is broadcast to \"My Conference\"")
         #expect(content.menu.map(\.label).contains("Mute the microphone"))
         content = BroadcastIndicator.content(
-            isPaused: false, connected: 1, viewers: 3, isMicrophoneMuted: nil, service: "io.sharekit.relay Relay",
+            holds: [], connected: 1, viewers: 3, isMicrophoneMuted: nil, service: "io.sharekit.relay Relay",
             destination: BroadcastReceiver(name: "Relay", countsViewers: true))
         #expect(content.toolTip == "Your screen is broadcast to \"Relay\", 3 viewers")
         content = BroadcastIndicator.content(
-            isPaused: false, connected: 0, viewers: 0, isMicrophoneMuted: nil, service: "")
+            holds: [], connected: 0, viewers: 0, isMicrophoneMuted: nil, service: "")
         #expect(content.toolTip == "Your screen waits for viewers" && !content.isLive)
     }
 }

@@ -10,7 +10,9 @@ import Testing
 @Suite struct ControlRequestTests {
     @Test(
         arguments: [
-            .status, .stop, .pause, .resume, .viewers, .setMuted(nil, true), .setMuted([.microphone], false),
+            .status, .stop, .hold(.pause, true), .hold(.pause, false), .hold(.blank, true), .hold(.blank, false),
+            .hold(.freeze, true), .hold(.freeze, false), .viewers, .setMuted(nil, true),
+            .setMuted([.microphone], false),
             .setMuted([.microphone, .system], true), .remove("Ann \"the\" \u{1F600}"),
         ] as [ControlRequest.Command])
     func requestsSurviveTheirText(_ command: ControlRequest.Command) throws {

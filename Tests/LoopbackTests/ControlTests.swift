@@ -57,8 +57,9 @@ struct ControlTests {
         let hostEvents = Monitor<[String]>([])
         let (host, link) = try await host(decide: { _ in .accepted }) { event in
             switch event {
-            case .broadcastPaused: hostEvents.change { $0.append("paused") }
-            case .broadcastResumed(let pause): hostEvents.change { $0.append(pause > .zero ? "resumed" : "at once") }
+            case .holdChanged(let change):
+                let isLong = change.duration.map { $0 > .zero } ?? true
+                hostEvents.change { $0.append(change.hasBegun ? "paused" : isLong ? "resumed" : "at once") }
             case .interrupted: hostEvents.change { $0.append("interrupted") }
             default: break
             }
@@ -67,7 +68,7 @@ struct ControlTests {
         let events = Monitor<[String]>([])
         let viewer = try viewer(link, seen) { event in
             switch event {
-            case .broadcastPaused: events.change { $0.append("paused") }
+            case .broadcastHeld(.pause): events.change { $0.append("paused") }
             case .broadcastResumed: events.change { $0.append("resumed") }
             case .interrupted: events.change { $0.append("interrupted") }
             default: break
@@ -122,7 +123,7 @@ struct ControlTests {
         let events = Monitor<[String]>([])
         let viewer = try viewer(link, seen) { event in
             switch event {
-            case .broadcastPaused: events.change { $0.append("paused") }
+            case .broadcastHeld(.pause): events.change { $0.append("paused") }
             case .broadcastResumed: events.change { $0.append("resumed") }
             case .connected: events.change { $0.append("connected") }
             default: break
@@ -251,7 +252,7 @@ struct ControlTests {
         let control = control(host, link)
         #expect(ControlAnswer(parsing: await control.answer(ControlRequest(.status).text))?.broadcast?.viewers == 0)
         await host.stop(EndReason(.stopped, "done"))
-        for command: ControlRequest.Command in [.status, .pause, .viewers] {
+        for command: ControlRequest.Command in [.status, .hold(.pause, true), .viewers] {
             #expect(ControlAnswer(parsing: await control.answer(ControlRequest(command).text))?.error == .ended)
         }
     }

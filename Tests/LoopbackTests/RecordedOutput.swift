@@ -20,6 +20,8 @@ final class RecordedOutput: VideoSink, AudioSink {
         var counters: [Int] = []
         /// When each of the frames was shown.
         var times: [MediaInstant] = []
+        /// When frames of the one colour of a blanked broadcast were shown.
+        var blanks: [MediaInstant] = []
         /// The number of audible samples of one channel.
         var samples = 0
     }
@@ -33,9 +35,20 @@ final class RecordedOutput: VideoSink, AudioSink {
         let number = pattern.frameNumber(in: frame)
         let now = MonotonicClock.now
         monitor.change { state in
-            guard let number else { return }
+            guard let number else {
+                if Self.isBlank(frame) { state.blanks.append(now) }
+                return
+            }
             state.counters.append(number)
             state.times.append(now)
+        }
+    }
+
+    private static func isBlank(_ frame: I420Frame) -> Bool {
+        stride(from: 0, to: frame.size.height, by: 16).allSatisfy { row in
+            stride(from: 0, to: frame.size.width, by: 16).allSatisfy { column in
+                abs(Int(frame.y[row * frame.strideY + column]) - 52) <= 8
+            }
         }
     }
 

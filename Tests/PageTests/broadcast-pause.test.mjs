@@ -13,7 +13,7 @@ function listening(state) {
     root.dataset.state = state;
     element('said').textContent = element('status').textContent = '';
     const session = Object.create(ViewerSession.prototype);
-    Object.assign(session, { isOver: false, isPaused: false, isInactive: false, endings: [] });
+    Object.assign(session, { isOver: false, hold: '', isInactive: false, endings: [] });
     session.end = ending => session.endings.push(ending);
     session.reconnection = new Reconnection(session);
     session.reopenEvents = () => {};
@@ -30,6 +30,21 @@ test('a pause is a notice over the last frame until it ends', () => {
     session.handle({ type: 'resumed' });
     assert.ok(element('notice').hidden && !('paused' in root.dataset));
     assert.deepEqual(session.endings, []);
+});
+
+test('a blanked and a frozen picture say so, and the newest word counts', () => {
+    const session = listening('playing');
+    session.handle({ type: 'paused', hold: 'blank' });
+    assert.equal(element('said').textContent, 'The host has hidden the picture.');
+    session.handle({ type: 'paused', hold: 'freeze' });
+    assert.equal(element('said').textContent, 'The host has frozen the picture.');
+    assert.ok(session.isStill && 'paused' in root.dataset);
+    for (const hold of ['toString', 7, null, undefined, 'later']) {
+        session.handle({ type: 'paused', hold });
+        assert.equal(element('said').textContent, words);
+    }
+    session.handle({ type: 'resumed' });
+    assert.ok(element('notice').hidden && !session.isStill);
 });
 
 test('before the first frame a pause is what the viewer waits for', () => {
@@ -112,7 +127,7 @@ test('a broadcast of audio alone says so, under pauses and outages', () => {
     assert.ok(!element('notice').hidden && element('said').textContent === sentence);
     session.playing(true);
     assert.ok(!('audioAlone' in root.dataset));
-    showPause(false);
+    showPause('');
     assert.ok(element('notice').hidden);
 });
 
@@ -124,5 +139,5 @@ test('a removed viewer reads so, and may ask again', () => {
     assert.deepEqual([ending.state, ending.button], ['refused', 'Ask again']);
     session.handle({ type: 'removed' });
     assert.equal(session.endings[1].message, 'The host removed you.');
-    showPause(false);
+    showPause('');
 });

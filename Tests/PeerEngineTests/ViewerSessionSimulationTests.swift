@@ -91,9 +91,10 @@ import Testing
             age += Int.random(in: -1...2, using: &random)
             let words: [State.HostWord] = [
                 .alternates([anyLink(), anyLink()]), .stopping, .redirect(.init(link: anyLink(), age: age)),
-                .redirect(.init(link: anyLink(), age: age)), .returnToHost, .returnToHost, .paused(chance(50)),
-                .publisherInterrupted(chance(50)), chance(10) ? .ended(TestFailure(.hostEnded)) : .paused(true),
-                chance(5) ? .ended(TestFailure(.removed)) : .paused(false),
+                .redirect(.init(link: anyLink(), age: age)), .returnToHost, .returnToHost,
+                .held(chance(50) ? .blank : nil),
+                .publisherInterrupted(chance(50)), chance(10) ? .ended(TestFailure(.hostEnded)) : .held(.pause),
+                chance(5) ? .ended(TestFailure(.removed)) : .held(nil),
             ]
             // Of a connection that has ended, too.
             let number = chance(80) ? session.present : Int.random(in: 0...session.present, using: &random)

@@ -120,8 +120,10 @@ import Testing
     @Test func onlyChangesOfTheBroadcastAreTold() {
         var session = live()
         let told = session.reports.count
-        for isPaused in [false, true, true, false] { session.handle(.told(session.present, .paused(isPaused))) }
-        #expect(session.reports.count == told + 2)
+        for hold in [nil, .pause, .pause, .blank, nil] as [BroadcastHold?] {
+            session.handle(.told(session.present, .held(hold)))
+        }
+        #expect(session.reports.count == told + 3)
     }
 
     @Test func anAttemptToReconnectIsNoted() {

@@ -1,4 +1,5 @@
 import Foundation
+import MediaCore
 import Synchronization
 import TestSupport
 import Testing
@@ -68,7 +69,9 @@ struct BroadcastObjectTests {
         #expect(try property("Service") == "variant com.example.conference")
         #expect(try property("Elapsed").hasPrefix("variant uint32 "))
         let all = try call("org.freedesktop.DBus.Properties.GetAll", "string:io.sharekit.Broadcast1")
-        for name in ["Captured", "Broadcasting", "Paused", "Elapsed", "Viewers", "Microphone", "Service"] {
+        for name in [
+            "Captured", "Broadcasting", "Paused", "Blanked", "Frozen", "Elapsed", "Viewers", "Microphone", "Service",
+        ] {
             #expect(all.contains(name), "\(all)")
         }
         #expect(try call("org.freedesktop.DBus.Introspectable.Introspect").contains("SetMicrophone"))
@@ -84,7 +87,7 @@ struct BroadcastObjectTests {
         var state = BroadcastObject.State()
         let object = try object(state)
         object.update(state)
-        state.isPaused = true
+        state.holds = [.pause]
         state.viewers = 3
         object.update(state)
         let last = monitor.line(seconds: 20) { $0.contains("uint32 3") ? $0 : nil }
@@ -102,11 +105,18 @@ struct BroadcastObjectTests {
             commands.add(command)
             return command == .setMicrophone(true) ? "this broadcast has no microphone" : nil
         }
-        for method in ["Pause", "Resume", "Stop"] { #expect(try call("io.sharekit.Broadcast1.\(method)") == "") }
+        for method in ["Pause", "Resume", "Blank", "Unblank", "Freeze", "Unfreeze", "Stop"] {
+            #expect(try call("io.sharekit.Broadcast1.\(method)") == "")
+        }
         #expect(try call("io.sharekit.Broadcast1.SetMicrophone", "boolean:false") == "")
         let refused = try call("io.sharekit.Broadcast1.SetMicrophone", "boolean:true")
         #expect(refused.contains("io.sharekit.Error.Failed") && refused.contains("this broadcast has no microphone"))
-        #expect(commands.all == [.pause, .resume, .stop, .setMicrophone(false), .setMicrophone(true)])
+        #expect(try call("io.sharekit.Broadcast1.Blank", "boolean:true").contains("InvalidArgs"))
+        #expect(
+            commands.all == [
+                .hold(.pause, true), .hold(.pause, false), .hold(.blank, true), .hold(.blank, false),
+                .hold(.freeze, true), .hold(.freeze, false), .stop, .setMicrophone(false), .setMicrophone(true),
+            ])
         object.close()
     }
 
@@ -164,7 +174,7 @@ struct BroadcastObjectTests {
         daemon.kill()
         _ = daemon.exitCode(seconds: 10)
         var state = BroadcastObject.State()
-        state.isPaused = true
+        state.holds = [.pause]
         object.update(state)
         object.close()
     }

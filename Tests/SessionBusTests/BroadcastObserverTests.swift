@@ -57,7 +57,7 @@ struct BroadcastObserverTests {
         object.update(live)
         #expect(told.first(3).last == live)
         var paused = live
-        (paused.isPaused, paused.isCaptured, paused.viewers) = (true, false, 2)
+        (paused.holds, paused.isCaptured, paused.viewers) = ([.pause, .blank], false, 2)
         object.update(paused)
         #expect(told.first(4).last == paused)
         object.close()

@@ -1,6 +1,7 @@
 import BusSupport
 import ControlSocket
 import Foundation
+import MediaCore
 import SessionBus
 import TestSupport
 import Testing
@@ -12,7 +13,7 @@ import Testing
 struct CaptureStatusTests {
     private static func state(captured: Bool, paused: Bool = false) -> BroadcastObject.State {
         var state = BroadcastObject.State()
-        (state.isBroadcasting, state.isCaptured, state.isPaused) = (true, captured, paused)
+        (state.isBroadcasting, state.isCaptured, state.holds) = (true, captured, paused ? [.pause] : [])
         return state
     }
 

@@ -1,4 +1,5 @@
 import Foundation
+import MediaCore
 import NIOCore
 import NIOHTTP1
 import Testing
@@ -269,7 +270,10 @@ struct DirectoryRouteTests {
                 #expect(stage.delegate.seen.pauses.isEmpty)
                 #expect(try await wire.ask(.PUT, place, [token]).status == 204)
                 #expect(try await wire.ask(.DELETE, place, [token]).status == 204)
-                #expect(stage.delegate.seen.pauses == [true, false])
+                #expect(stage.delegate.seen.pauses == [.pause, nil])
+                let bodies = [#"{"hold":"blank"}"#, "{}", #"{"hold":"later"}"#, #"{"hold":7}"#, "["]
+                for body in bodies { #expect(try await wire.ask(.PUT, place, [token], body: body).status == 204) }
+                #expect(stage.delegate.seen.pauses.dropFirst(2) == [.blank, .pause, .pause, .pause, .pause])
             }
         }
     }

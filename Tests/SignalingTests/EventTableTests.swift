@@ -67,7 +67,8 @@ import Testing
             (.active, "{}"), (.inactive, "{}"), (.layers(layers), #"{"1":[{"temporalLayerId":0,"bitrate":9}]}"#),
             (.viewerCount(3), #"{"type":"viewercount","viewercount":3}"#),
             (.recorderCount(1), #"{"type":"recordercount","recordercount":1}"#),
-            (.paused, #"{"type":"paused"}"#), (.resumed, #"{"type":"resumed"}"#),
+            (.held(.pause), #"{"type":"paused"}"#), (.held(.blank), #"{"type":"paused","hold":"blank"}"#),
+            (.resumed, #"{"type":"resumed"}"#),
             (.alternates(alternates), alternatesJSON), (.reconnect(nil), #"{"type":"reconnect"}"#),
             (.reconnect(redirect), redirectJSON), (.returnToHost, #"{"type":"return"}"#),
             (.candidates(fragment: "a=x\r\n"), #"{"type":"candidates","fragment":"a=x\r\n"}"#),
@@ -82,7 +83,7 @@ import Testing
                 "reconnect", "return", "candidates", "keys", "removed", "ended",
             ])
         #expect(HostEvent.active.lastingKey == HostEvent.inactive.lastingKey)
-        #expect(HostEvent.paused.lastingKey == HostEvent.resumed.lastingKey)
+        #expect(HostEvent.held(.blank).lastingKey == HostEvent.resumed.lastingKey)
         let other = HostEvent(name: "news", data: "[1]")
         #expect(other == .other(name: "news", json: "[1]") && other?.name == "news" && other?.json == "[1]")
         #expect(other?.lasting == nil && other?.isFinal == false)

@@ -1,4 +1,5 @@
 import LinuxRuntime
+import MediaCore
 import NIOHTTP1
 import Testing
 
@@ -113,10 +114,10 @@ import Testing
             let ann = try Identity.ephemeral()
             try await stage.client { client in
                 var first = try await events(client, ann).makeAsyncIterator()
-                stage.broadcast.send(.paused)
-                #expect(try await first.next() == .paused)
+                stage.broadcast.send(.held(.pause))
+                #expect(try await first.next() == .held(.pause))
                 var second = try await client.events().makeAsyncIterator()
-                #expect(try await second.next() == .paused)
+                #expect(try await second.next() == .held(.pause))
                 stage.broadcast.send(.resumed)
                 #expect(try await first.next() == .resumed)
                 #expect(try await second.next() == .resumed)
@@ -127,7 +128,8 @@ import Testing
     }
 
     @Test(arguments: [
-        HostEvent.paused, .resumed, .returnToHost, .removed(reason: "the \"host\" removed you"), .ended(reason: "x"),
+        HostEvent.held(.pause), .resumed, .returnToHost, .removed(reason: "the \"host\" removed you"),
+        .ended(reason: "x"),
     ])
     func eventsSurviveTheirText(_ event: HostEvent) throws {
         var found: [HostEvent] = []

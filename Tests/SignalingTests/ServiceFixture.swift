@@ -1,5 +1,6 @@
 import Foundation
 import LinuxRuntime
+import MediaCore
 import NIOHTTP1
 import SessionDescription
 import Synchronization
@@ -22,7 +23,7 @@ final class FakeService: ServiceDelegate {
         var closed: [SessionID] = []
         var tunnels: [TunnelID] = []
         var listings: [Listing] = []
-        var pauses: [Bool] = []
+        var pauses: [BroadcastHold?] = []
         var passed: [MemberKeys] = []
         var removed: [[UInt8]] = []
         var returns = 0
@@ -99,8 +100,8 @@ final class FakeService: ServiceDelegate {
         return .listed
     }
 
-    func notePause(_ isPaused: Bool, by sessions: [SessionID]) async -> Bool {
-        state.withLock { $0.pauses.append(isPaused) }
+    func note(_ hold: BroadcastHold?, by sessions: [SessionID]) async -> Bool {
+        state.withLock { $0.pauses.append(hold) }
         return true
     }
 

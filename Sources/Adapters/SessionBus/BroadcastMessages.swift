@@ -1,4 +1,5 @@
 import CGIO
+import MediaCore
 import Synchronization
 
 /// Answers the messages to a ``BroadcastObject``. Called on GIO's thread.
@@ -61,7 +62,9 @@ final class BroadcastMessages: Sendable {
         return [
             .init(name: "Captured", value: .boolean(state.isCaptured)),
             .init(name: "Broadcasting", value: .boolean(state.isBroadcasting)),
-            .init(name: "Paused", value: .boolean(state.isPaused)),
+            .init(name: "Paused", value: .boolean(state.holds.contains(.pause))),
+            .init(name: "Blanked", value: .boolean(state.holds.contains(.blank))),
+            .init(name: "Frozen", value: .boolean(state.holds.contains(.freeze))),
             .init(name: "Elapsed", value: .number(elapsed)),
             .init(name: "Viewers", value: .number(state.viewers)),
             .init(name: "Microphone", value: .boolean(state.hasMicrophone)),
@@ -116,12 +119,12 @@ final class BroadcastMessages: Sendable {
         let command: BroadcastObject.Command
         switch (member, signature) {
         case ("Stop", ""): command = .stop
-        case ("Pause", ""): command = .pause
-        case ("Resume", ""): command = .resume
         case ("SetMicrophone", "b"): command = .setMicrophone(Self.boolean(of: message))
-        case ("Stop", _), ("Pause", _), ("Resume", _), ("SetMicrophone", _):
-            return _ = refuse(message, .wrongArguments)
-        default: return _ = refuse(message, .unknownMethod)
+        case ("Stop", _), ("SetMicrophone", _): return _ = refuse(message, .wrongArguments)
+        default:
+            guard let hold = Self.hold(member) else { return _ = refuse(message, .unknownMethod) }
+            guard signature == "" else { return _ = refuse(message, .wrongArguments) }
+            command = hold
         }
         guard takeAllowance() else { return _ = refuse(message, .tooMany) }
         let call = PendingCall(message)
@@ -136,6 +139,17 @@ final class BroadcastMessages: Sendable {
             }
         }
     }
+
+    /// The command of `Pause`, `Resume`, `Blank` and so on.
+    private static func hold(_ member: String) -> BroadcastObject.Command? {
+        for hold in BroadcastHold.allCases {
+            if member == capitalized(hold.rawValue) { return .hold(hold, true) }
+            if member == capitalized(hold.ending) { return .hold(hold, false) }
+        }
+        return nil
+    }
+
+    private static func capitalized(_ verb: String) -> String { verb.prefix(1).uppercased() + verb.dropFirst() }
 
     private func takeAllowance() -> Bool {
         shared.withLock { shared in
@@ -195,10 +209,13 @@ final class BroadcastMessages: Sendable {
     private static let introspection = """
         <node><interface name="io.sharekit.Broadcast1">
         <method name="Stop"/><method name="Pause"/><method name="Resume"/>
+        <method name="Blank"/><method name="Unblank"/><method name="Freeze"/><method name="Unfreeze"/>
         <method name="SetMicrophone"><arg name="on" type="b" direction="in"/></method>
         <property name="Captured" type="b" access="read"/>
         <property name="Broadcasting" type="b" access="read"/>
         <property name="Paused" type="b" access="read"/>
+        <property name="Blanked" type="b" access="read"/>
+        <property name="Frozen" type="b" access="read"/>
         <property name="Elapsed" type="u" access="read">
         <annotation name="org.freedesktop.DBus.Property.EmitsChangedSignal" value="false"/></property>
         <property name="Viewers" type="u" access="read"/>

@@ -1,10 +1,12 @@
 import CGIO
+public import MediaCore
 import Synchronization
 
 /// The broadcast on a session bus: the object `/io/sharekit/Broadcast1` with the interface `io.sharekit.Broadcast1`.
 ///
-/// Properties: `Captured`, `Broadcasting`, `Paused`, `Microphone` (b), `Elapsed` (seconds), `Viewers` (u), `Service`
-/// (s). Methods: `Stop`, `Pause`, `Resume`, `SetMicrophone(b)`. Messages are handled on GIO's thread, and commands on
+/// Properties: `Captured`, `Broadcasting`, `Paused`, `Blanked`, `Frozen`, `Microphone` (b), `Elapsed` (seconds), `Viewers` (u), `Service`
+/// (s). Methods: `Stop`, `Pause`, `Resume`, `Blank`, `Unblank`, `Freeze`, `Unfreeze`,
+/// `SetMicrophone(b)`. Messages are handled on GIO's thread, and commands on
 /// Swift's pool, at most 50 a second. `init`, `update` and `close` block; use one thread for them.
 public final class BroadcastObject: Sendable {
     /// The values of the properties; `Elapsed` is counted here.
@@ -12,7 +14,8 @@ public final class BroadcastObject: Sendable {
         /// The screen may be captured now.
         public var isCaptured = false
         public var isBroadcasting = false
-        public var isPaused = false
+        /// What the host's user holds back.
+        public var holds: Set<BroadcastHold> = []
         public var viewers = 0
         /// The microphone is shared and not muted.
         public var hasMicrophone = false
@@ -24,8 +27,8 @@ public final class BroadcastObject: Sendable {
 
     public enum Command: Sendable, Equatable {
         case stop
-        case pause
-        case resume
+        /// Begins a hold, or ends it.
+        case hold(BroadcastHold, Bool)
         case setMicrophone(Bool)
     }
 

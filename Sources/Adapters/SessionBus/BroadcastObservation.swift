@@ -1,3 +1,4 @@
+import MediaCore
 import Synchronization
 
 /// The state of the broadcast as the messages of the bus tell it.
@@ -97,7 +98,10 @@ final class BroadcastObservation: Sendable {
         var state = shared.state ?? BroadcastObject.State()
         state.isCaptured = properties["Captured"]?.isTrue ?? state.isCaptured
         state.isBroadcasting = properties["Broadcasting"]?.isTrue ?? state.isBroadcasting
-        state.isPaused = properties["Paused"]?.isTrue ?? state.isPaused
+        for (hold, name) in [(BroadcastHold.pause, "Paused"), (.blank, "Blanked"), (.freeze, "Frozen")] {
+            guard let isOn = properties[name]?.isTrue else { continue }
+            if isOn { state.holds.insert(hold) } else { state.holds.remove(hold) }
+        }
         state.hasMicrophone = properties["Microphone"]?.isTrue ?? state.hasMicrophone
         state.viewers = properties["Viewers"]?.number ?? state.viewers
         state.service = properties["Service"]?.text ?? state.service

@@ -32,6 +32,14 @@ public final class I420Buffer {
 
     deinit { memory.deallocate() }
 
+    /// Fills the frame with one colour of BT.601 in video range.
+    public func fill(luma: UInt8, cb: UInt8, cr: UInt8) {
+        let paddedHeight = (size.height + 15) & ~15
+        y.update(repeating: luma, count: strideY * paddedHeight)
+        u.update(repeating: cb, count: strideC * paddedHeight / 2)
+        v.update(repeating: cr, count: strideC * paddedHeight / 2)
+    }
+
     /// A borrowed view of the frame; valid while the buffer lives.
     public var frame: I420Frame {
         I420Frame(

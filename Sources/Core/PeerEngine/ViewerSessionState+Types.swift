@@ -98,7 +98,8 @@ extension ViewerSessionState {
         case stopping
         case redirect(Redirect)
         case returnToHost
-        case paused(Bool)
+        /// The host holds the broadcast back, or does not any more (nil).
+        case held(BroadcastHold?)
         case publisherInterrupted(Bool)
     }
 
@@ -121,7 +122,7 @@ extension ViewerSessionState {
         case redirectFailed(to: Link?, Failure)
         case redirected(to: Link?)
         case connected(path: String)
-        case broadcastPaused(Bool)
+        case broadcastHeld(BroadcastHold?)
         case publisherInterrupted(Bool)
     }
 

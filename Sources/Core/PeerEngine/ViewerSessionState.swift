@@ -52,7 +52,7 @@ public struct ViewerSessionState<Failure: ViewerSessionFailure, Event: Sendable>
     var pass: String?
     /// Why this side ends the session; nil: it does not.
     var leaving: Failure?
-    private var isPaused = false
+    private var hold: BroadcastHold?
     private var isPublisherInterrupted = false
     private var lastNumber = 0
 
@@ -157,9 +157,9 @@ public struct ViewerSessionState<Failure: ViewerSessionFailure, Event: Sendable>
         case .returnToHost:
             guard rules.handsSinkOver else { return [.returnViewers] }
             return link == home ? [] : redirectViewer(to: home, limit: Redirection.attempts, now)
-        case .paused(let isPaused):
-            defer { self.isPaused = isPaused }
-            if isPaused != self.isPaused { return [.tell(.broadcastPaused(isPaused))] }
+        case .held(let hold):
+            defer { self.hold = hold }
+            if hold != self.hold { return [.tell(.broadcastHeld(hold))] }
         case .publisherInterrupted(let isInterrupted):
             defer { isPublisherInterrupted = isInterrupted }
             if isInterrupted != isPublisherInterrupted { return [.tell(.publisherInterrupted(isInterrupted))] }

@@ -71,8 +71,7 @@ public final class BroadcastControl: Sendable {
         case .stop:
             stop(EndReason(.stopped, "ended by share stop"))
             answer.changed = true
-        case .pause: answer.changed = await broadcast.pause()
-        case .resume: answer.changed = await broadcast.resume()
+        case .hold(let hold, let isOn): answer.changed = await broadcast.set(hold, isOn)
         case .setMuted(let tracks, let isMuted): answer.changed = try setMuted(tracks, isMuted)
         case .viewers: answer.viewers = await broadcast.viewers().map { ViewerStatus($0) }
         case .remove(let viewer): answer = try await remove(viewer)
@@ -100,7 +99,8 @@ public final class BroadcastControl: Sendable {
         return BroadcastStatus(
             id: description.id.text, process: Int(getpid()), name: description.name, source: description.source,
             service: description.service, link: description.link,
-            paused: statistics.isPaused, asking: statistics.isAsking ? true : nil,
+            paused: statistics.isPaused, holds: BroadcastHold.allCases.filter(statistics.holds.contains),
+            asking: statistics.isAsking ? true : nil,
             elapsedSeconds: Int((ContinuousClock.now - begin) / .seconds(1)),
             viewers: statistics.viewers, connected: statistics.connected, destination: statistics.destination,
             audio: statistics.audio.compactMap { state in

@@ -1,4 +1,5 @@
 import FoundationEssentials
+public import MediaCore
 
 /// A request to a running broadcast, from a program of the same user: one line of JSON at its control socket.
 ///
@@ -7,8 +8,8 @@ public struct ControlRequest: Sendable, Equatable {
     public enum Command: Sendable, Equatable {
         case status
         case stop
-        case pause
-        case resume
+        /// Begins a hold, or ends it.
+        case hold(BroadcastHold, Bool)
         /// Mutes audio tracks, or ends that; nil for all.
         case setMuted([AudioTrackName]?, Bool)
         case viewers
@@ -44,8 +45,7 @@ public struct ControlRequest: Sendable, Equatable {
         switch command {
         case .status: document.command = "status"
         case .stop: document.command = "stop"
-        case .pause: document.command = "pause"
-        case .resume: document.command = "resume"
+        case .hold(let hold, let isOn): document.command = isOn ? hold.rawValue : hold.ending
         case .setMuted(let tracks, let isMuted):
             document.command = isMuted ? "mute" : "unmute"
             document.tracks = tracks
@@ -74,8 +74,6 @@ public struct ControlRequest: Sendable, Equatable {
         switch document.command {
         case "status": command = .status
         case "stop": command = .stop
-        case "pause": command = .pause
-        case "resume": command = .resume
         case "mute": command = .setMuted(document.tracks, true)
         case "unmute": command = .setMuted(document.tracks, false)
         case "viewers": command = .viewers
@@ -90,7 +88,14 @@ public struct ControlRequest: Sendable, Equatable {
                 throw ControlError(.malformed, "the request names no absolute path, or no length of a clip")
             }
             command = .clip(clip)
-        default: throw ControlError(.unknownCommand, "this host knows no such command")
+        default:
+            if let hold = BroadcastHold(rawValue: document.command) {
+                command = .hold(hold, true)
+            } else if let hold = BroadcastHold.allCases.first(where: { $0.ending == document.command }) {
+                command = .hold(hold, false)
+            } else {
+                throw ControlError(.unknownCommand, "this host knows no such command")
+            }
         }
     }
 }

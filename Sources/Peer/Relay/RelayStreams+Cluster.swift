@@ -99,8 +99,8 @@ extension RelayStreams: BroadcastFetcher {
         case .resumed: change(.source, false)
         case .publisherInterrupted: change(.publisher, true)
         case .publisherResumed: change(.publisher, false)
-        case .broadcastPaused: broadcast.setPaused(true)
-        case .broadcastResumed: broadcast.setPaused(false)
+        case .broadcastHeld(let hold): broadcast.tell(hold: hold)
+        case .broadcastResumed: broadcast.tell(hold: nil)
         default: break
         }
     }

@@ -2,6 +2,7 @@ import Admission
 import HTTP
 import Identifiers
 import LinuxRuntime
+import MediaCore
 import Service
 import Signaling
 
@@ -74,8 +75,8 @@ extension RelayStreams: ServiceDelegate {
         if isOpen { questions.askAgain(sessions) }
     }
 
-    func notePause(_ isPaused: Bool, by sessions: [SessionID]) async -> Bool {
-        tellBroadcasts(of: sessions) { $0.setPaused(isPaused) }
+    func note(_ hold: BroadcastHold?, by sessions: [SessionID]) async -> Bool {
+        tellBroadcasts(of: sessions) { $0.tell(hold: hold) }
     }
 
     func pass(_ keys: [MemberKeys], by sessions: [SessionID]) async -> Bool {

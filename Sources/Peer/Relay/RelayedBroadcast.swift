@@ -56,8 +56,8 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
         var isForwarding = false
         var served: Served?
         var link: Link?
-        /// The publisher has paused it.
-        var isPaused = false
+        /// What the publisher holds back of it.
+        var hold: BroadcastHold?
         /// The connection to the publisher, or to the relay that it is fetched from, is not interrupted.
         var isActive = true
         /// Of relays that fetch it here.
@@ -114,13 +114,14 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
         send(.alternates(alternates))
     }
 
-    /// Tells the viewers, also those who come later, that the publisher has paused the broadcast, or goes on with it.
-    func setPaused(_ isPaused: Bool) {
+    /// Tells the viewers, also those who come later, that the publisher holds the broadcast back, or goes on
+    /// with it (nil).
+    func tell(hold: BroadcastHold?) {
         state.withLock { state in
-            guard state.isPaused != isPaused else { return }
-            state.isPaused = isPaused
+            guard state.hold != hold else { return }
+            state.hold = hold
             // In the order of the changes.
-            state.served?.signaling.send(isPaused ? .paused : .resumed)
+            state.served?.signaling.send(HostEvent(hold: hold))
         }
     }
 
@@ -171,7 +172,7 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
         _ format: EncodedMediaFormat, requestKeyframe: @escaping @Sendable (KeyframeRequest) -> Void
     ) throws(MediaSinkFailure) {
         // A session that begins paused says so.
-        setPaused(false)
+        tell(hold: nil)
         let isFirst = state.withLock { state in
             state.requestKeyframe = requestKeyframe
             state.clock = RelayClock()

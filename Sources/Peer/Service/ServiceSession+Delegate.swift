@@ -4,7 +4,7 @@ import Host
 public import Identifiers
 import Identity
 import LinuxRuntime
-import MediaCore
+public import MediaCore
 import PeerConnection
 import SessionDescription
 public import Signaling
@@ -161,7 +161,7 @@ extension ServiceSession: ServiceDelegate {
         return !known.isEmpty
     }
 
-    public func notePause(_ isPaused: Bool, by sessions: [SessionID]) async -> Bool { sessions.contains(where: has) }
+    public func note(_ hold: BroadcastHold?, by sessions: [SessionID]) async -> Bool { sessions.contains(where: has) }
 
     public func closeSession(_ session: SessionID) async {
         state.with { $0.broadcasts[session] }?.end(EndReason(.hostEnded, "the host ended the broadcast"))

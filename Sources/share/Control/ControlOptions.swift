@@ -84,12 +84,15 @@ extension BroadcastStatus {
         let muted = audio.filter(\.muted).map { "\($0.track == .system ? "system audio" : "microphone") muted" }
         let parts =
             [
-                id, asking == true ? "asking" : paused ? "paused" : connected > 0 ? "live" : "waiting",
+                id, asking == true ? "asking" : hold?.participle ?? (connected > 0 ? "live" : "waiting"),
                 ClockText.text(elapsedSeconds),
                 receivers, source,
             ] + (name.map { [UntrustedText.quote($0)] } ?? []) + muted
         return parts.joined(separator: "  ")
     }
+
+    /// What decides what viewers get.
+    private var hold: BroadcastHold? { holds.map { Set($0).effective } ?? (paused ? .pause : nil) }
 
     private var receivers: String {
         ReceiversText.text(viewers: viewers, destination ?? service.map { .init(name: $0, countsViewers: false) })

@@ -5,6 +5,7 @@ import Foundation
 import Host
 import Identifiers
 import Identity
+import MediaCore
 
 struct StatusCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -55,6 +56,7 @@ extension BroadcastStatus {
         .object([
             "id": .string(id), "process": .integer(process), "name": name.map { .string($0) } ?? .null,
             "source": .string(source), "service": service.map { .string($0) } ?? .null, "paused": .boolean(paused),
+            "holds": .list((holds ?? (paused ? [.pause] : [])).map { .string($0.rawValue) }),
             "asking": .boolean(asking == true),
             "elapsedSeconds": .integer(elapsedSeconds),
             "viewers": .integer(viewers), "connected": .integer(connected),

@@ -152,8 +152,7 @@ final class BroadcastBus: Sendable {
         guard let broadcast else { return "the broadcast has not begun" }
         switch command {
         case .stop: break
-        case .pause: await broadcast.pause()
-        case .resume: await broadcast.resume()
+        case .hold(let hold, let isOn): await broadcast.set(hold, isOn)
         case .setMicrophone(true): return "the microphone is unmuted by share unmute, or in the tray"
         case .setMicrophone(let isOn):
             guard broadcast.setAudioMuted(.microphoneAudio, !isOn) else { return "this broadcast has no microphone" }
@@ -166,8 +165,8 @@ extension BroadcastObject.State {
     fileprivate init(_ statistics: HostStatistics, service: String) {
         self.init()
         isBroadcasting = true
-        isPaused = statistics.isPaused
-        isCaptured = !statistics.isPaused
+        holds = statistics.holds
+        isCaptured = holds.isEmpty
         viewers = statistics.viewers
         hasMicrophone = statistics.audio.contains { $0.kind == .microphoneAudio && $0.isCaptured && !$0.isMuted }
         self.service = service

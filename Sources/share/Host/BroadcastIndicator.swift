@@ -12,6 +12,8 @@ final class BroadcastIndicator {
         case state = 1
         case pause
         case resume
+        case blank
+        case unblank
         case muteMicrophone
         case unmuteMicrophone
         case stop
@@ -54,6 +56,8 @@ final class BroadcastIndicator {
             switch Choice(rawValue: number) {
             case .pause: _ = blocking { await broadcast.pause() }
             case .resume: _ = blocking { await broadcast.resume() }
+            case .blank: _ = blocking { await broadcast.set(.blank, true) }
+            case .unblank: _ = blocking { await broadcast.set(.blank, false) }
             case .muteMicrophone: broadcast.setAudioMuted(.microphoneAudio, true)
             case .unmuteMicrophone: broadcast.setAudioMuted(.microphoneAudio, false)
             case .stop: stop(EndReason(.stopped, "ended in the tray"))
@@ -64,7 +68,7 @@ final class BroadcastIndicator {
 
     func show(_ statistics: HostStatistics, service: String) {
         let content = Self.content(
-            isPaused: statistics.isPaused, connected: statistics.connected, viewers: statistics.viewers,
+            holds: statistics.holds, connected: statistics.connected, viewers: statistics.viewers,
             isMicrophoneMuted: statistics.audio.first { $0.kind == .microphoneAudio }?.isMuted, service: service,
             destination: statistics.destination)
         item?.update(content)
@@ -89,28 +93,30 @@ final class BroadcastIndicator {
     ///   - connected: the sessions with media flowing, also that of a relay or a service.
     ///   - isMicrophoneMuted: nil if the microphone is not shared.
     static func content(
-        isPaused: Bool, connected: Int, viewers: Int, isMicrophoneMuted: Bool?, service: String,
+        holds: Set<BroadcastHold>, connected: Int, viewers: Int, isMicrophoneMuted: Bool?, service: String,
         destination: BroadcastReceiver? = nil
     ) -> StatusNotifierItem.Content {
         let name = service.split(separator: " ", maxSplits: 1).last.map { UntrustedText.quote(String($0)) }
         let told = ReceiversText.text(viewers: viewers, destination)
         let receivers = destination != nil ? told : "to " + (name ?? told)
         let isRecording = destination == .file
+        let hold = holds.effective
         let state =
             isRecording
-            ? (isPaused ? "The recording of your screen is paused" : "Your screen is recorded")
-            : isPaused
-                ? "The broadcast of your screen is paused"
-                : connected > 0 ? "Your screen is broadcast \(receivers)" : "Your screen waits for \(name ?? "viewers")"
+            ? (hold.map { "The recording of your screen is \($0.participle)" } ?? "Your screen is recorded")
+            : hold.map { "The broadcast of your screen is \($0.participle)" }
+                ?? (connected > 0
+                    ? "Your screen is broadcast \(receivers)" : "Your screen waits for \(name ?? "viewers")")
         var menu = [StatusNotifierItem.Content.MenuItem(id: Choice.state.rawValue, label: state, isEnabled: false)]
         if let comment = ReceiversText.comment(destination) {
             menu.append(.init(id: Choice.comment.rawValue, label: comment, isEnabled: false))
         }
         func add(_ choice: Choice, _ label: String) { menu.append(.init(id: choice.rawValue, label: label)) }
-        if isPaused { add(.resume, "Resume") } else { add(.pause, "Pause") }
+        if holds.contains(.blank) { add(.unblank, "Show the picture again") } else { add(.blank, "Hide the picture") }
+        if holds.contains(.pause) { add(.resume, "Resume") } else { add(.pause, "Pause") }
         if isMicrophoneMuted == true { add(.unmuteMicrophone, "Unmute the microphone") }
         if isMicrophoneMuted == false { add(.muteMicrophone, "Mute the microphone") }
         add(.stop, isRecording ? "Stop the recording" : "Stop the broadcast")
-        return .init(title: "share", toolTip: state, isLive: connected > 0 && !isPaused, menu: menu)
+        return .init(title: "share", toolTip: state, isLive: connected > 0 && hold == nil, menu: menu)
     }
 }

@@ -44,18 +44,30 @@ enum HostReporter {
                 isOverRelay
                     ? "share: \(relay) sends to the viewers from now on, \(sight)"
                     : "share: this machine sends to each viewer again")
-        case .broadcastPaused:
-            output.event("paused")
-            ErrorOutput.writeLine("share: paused: nothing is captured; share resume continues")
-        case .broadcastResumed(let pause):
-            output.event("resumed", ["pausedMs": .init(milliseconds: pause.inMilliseconds)])
-            ErrorOutput.writeLine("share: resumed")
+        case .holdChanged(let change): report(change, output)
         case .audioMuted(let kind, let isMuted):
             output.event(isMuted ? "muted" : "unmuted", ["track": .string(kind.rawValue)])
             ErrorOutput.writeLine("share: the \(kind.audioName) is \(isMuted ? "muted" : "on again")")
         case .notice(let notice): output.notice(notice)
         case .ended: break
         }
+    }
+
+    private static func report(_ change: BroadcastHoldChange, _ output: DataOutput) {
+        let hold = change.hold
+        guard let duration = change.duration else {
+            output.event(hold.participle)
+            let meaning =
+                switch hold {
+                case .pause: "nothing is captured"
+                case .freeze: "the viewers keep the last frame, and hear what goes on"
+                case .blank: "the viewers see a grey picture, and nothing is captured"
+                }
+            return ErrorOutput.writeLine("share: \(hold.participle): \(meaning); share \(hold.ending) continues")
+        }
+        output.event(hold.endingParticiple, [hold.participle + "Ms": .init(milliseconds: duration.inMilliseconds)])
+        let rest = change.effective.map { ", and still \($0.participle)" } ?? ""
+        ErrorOutput.writeLine("share: \(hold.endingParticiple)\(rest)")
     }
 
     /// Prints an event of one viewer's session.
@@ -118,6 +130,7 @@ enum HostReporter {
                 "destination": statistics.destination.map { .string($0.name) } ?? .null,
                 "encrypted": statistics.destination.map { .boolean($0.isEncrypted == true) } ?? .null,
                 "paused": .boolean(statistics.isPaused),
+                "holds": .list(BroadcastHold.allCases.filter(statistics.holds.contains).map { .string($0.rawValue) }),
                 "muted": .list(statistics.audio.filter(\.isMuted).map { .string($0.kind.rawValue) }),
                 "levels": .list(
                     statistics.audio.map { track in

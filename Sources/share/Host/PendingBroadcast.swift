@@ -9,9 +9,8 @@ final class PendingBroadcast: ControllableBroadcast {
 
     init(service: String) { summary = "nothing yet: asks whether to broadcast to \(service)" }
 
-    func pause() async -> Bool { false }
-    func resume() async -> Bool { false }
-    func isPaused() async -> Bool { false }
+    func set(_ hold: BroadcastHold, _ isOn: Bool) async -> Bool { false }
+    func holds() async -> Set<BroadcastHold> { [] }
     var audioTracks: [AudioTrackState] { [] }
     func setAudioMuted(_ kind: MediaTrackKind, _ isMuted: Bool) -> Bool { false }
     func viewers() async -> [ViewerSessionInfo] { [] }

@@ -14,10 +14,11 @@ struct StatusLine {
         let frames = statistics.video.frames
         let bytes = statistics.sent.bytes
         defer { last = (frames, bytes, elapsed) }
-        let isLive = statistics.connected > 0 && !statistics.isPaused
+        let hold = statistics.holds.effective
+        let isLive = statistics.connected > 0 && hold == nil
         let isRecording = statistics.destination == .file
         var parts = [
-            (statistics.isPaused ? "PAUSED " : isRecording ? "REC " : isLive ? "LIVE " : "waiting ")
+            (hold.map { $0.participle.uppercased() + " " } ?? (isRecording ? "REC " : isLive ? "LIVE " : "waiting "))
                 + ClockText.text(Int(elapsed)),
             ReceiversText.text(viewers: statistics.viewers, statistics.destination),
         ]

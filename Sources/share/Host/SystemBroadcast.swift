@@ -5,6 +5,7 @@ import Foundation
 import Host
 import Identifiers
 import LinuxRuntime
+import MediaCore
 import PeerConnection
 import SessionBus
 import ShareKit
@@ -88,7 +89,9 @@ final class SystemBroadcast: Sendable {
     /// Takes note of an event of the broadcast. Does not block.
     func handle(_ event: BroadcastEvent) {
         bus.update()
-        if case .broadcastResumed = event { pause.with { $0 }?.resumed() }
+        if case .holdChanged(let change) = event, change.hold == .pause, !change.hasBegun {
+            pause.with { $0 }?.resumed()
+        }
     }
 
     /// Leaves the bus and releases the lock. Blocks until that is done, for a second at most.

@@ -13,8 +13,8 @@ import WindowPlayout
 final class ViewerReporter: Sendable {
     /// What the window says for as long as it holds.
     private struct Standing {
-        /// The host has paused the broadcast.
-        var isPaused = false
+        /// What the host holds back.
+        var hold: BroadcastHold?
         /// The connection between the host and the relay is interrupted.
         var isPublisherInterrupted = false
         /// Audio is played, and no video comes.
@@ -98,7 +98,9 @@ final class ViewerReporter: Sendable {
                     reports || window != nil ? 1 : .infinity, duration.map { max($0 - elapsed, 0.01) } ?? .infinity)
                 if waitForEnd(result, seconds: next) != nil { return }
                 // A frame that was still on its way has removed the sentence.
-                if standing.with({ $0.isPaused && !$0.isInterrupted }) { window?.setStatus(Self.pauseSentence) }
+                if let hold = standing.with({ $0.isInterrupted ? nil : $0.hold }) {
+                    window?.setStatus(Self.sentence(of: hold))
+                }
                 guard reports || showsStatistics.with({ $0 }), let statistics = blocking({ await viewer.statistics() })
                 else { continue }
                 let played = playback.takeStatistics()
@@ -111,13 +113,16 @@ final class ViewerReporter: Sendable {
         }
     }
 
-    private static let pauseSentence = "The host has paused the broadcast"
+    private static func sentence(of hold: BroadcastHold) -> String {
+        let text = hold.sentenceForViewers
+        return text.prefix(1).uppercased() + text.dropFirst()
+    }
 
     /// The window's status while the connection is well.
     private func standingStatus(_ isMirror: Bool) -> String? {
         if isMirror { return Self.mirrorWarning }
         let standing = standing.with { $0 }
-        if standing.isPaused { return Self.pauseSentence }
+        if let hold = standing.hold { return Self.sentence(of: hold) }
         if standing.isPublisherInterrupted { return Self.interruptionSentence }
         return standing.hasAudioAlone ? Self.audioAloneSentence : nil
     }
@@ -180,11 +185,11 @@ final class ViewerReporter: Sendable {
         case .publisherResumed:
             standing.with { $0.isPublisherInterrupted = false }
             window?.setStatus(statusAfterPause(isMirror))
-        case .broadcastPaused:
-            standing.with { $0.isPaused = true }
+        case .broadcastHeld(let hold):
+            standing.with { $0.hold = hold }
             window?.setStatus(standingStatus(isMirror))
         case .broadcastResumed:
-            standing.with { $0.isPaused = false }
+            standing.with { $0.hold = nil }
             window?.setStatus(statusAfterPause(isMirror))
         case .notice(let notice): output.notice(notice)
         }

@@ -45,10 +45,21 @@ extension ViewerSessionEvent {
         case .publisherInterrupted:
             EventLine("publisher-interrupted", ViewerReporter.interruptionSentence)
         case .publisherResumed: EventLine("publisher-resumed", "the host sends to the relay again")
-        case .broadcastPaused: EventLine("paused", "the host has paused the broadcast")
+        case .broadcastHeld(let hold):
+            EventLine("paused", ["hold": .string(hold.rawValue)], hold.sentenceForViewers)
         case .broadcastResumed: EventLine("resumed", "the host has resumed the broadcast")
         case .hostEvent(let event): event.line
         case .named, .waiting, .notice: nil
+        }
+    }
+}
+
+extension BroadcastHold {
+    var sentenceForViewers: String {
+        switch self {
+        case .pause: "the host has paused the broadcast"
+        case .freeze: "the host has frozen the picture"
+        case .blank: "the host has hidden the picture"
         }
     }
 }
@@ -63,7 +74,7 @@ extension HostEvent {
                 "recorders", ["recorders": .integer(count)],
                 count > 0 ? "a viewer records this session" : "no viewer records any more")
         case .layers(let found): EventLine("layers", ["layers": .list(found.layers.map(\.json))])
-        case .ended, .removed, .active, .inactive, .paused, .resumed, .candidates, .alternates, .reconnect,
+        case .ended, .removed, .active, .inactive, .held, .resumed, .candidates, .alternates, .reconnect,
             .returnToHost, .keys, .other:
             nil
         }

@@ -17,10 +17,13 @@ public struct FrameInfo: Sendable {
     public let changedSince: MediaInstant?
     /// The frame's use of long-term references.
     public let references: FrameReferences
+    /// It shows nothing of the screen, which the host's user has blanked.
+    public let isBlank: Bool
 
     public init(
         of frame: UnsafeRawBufferPointer, isKeyframe: Bool, encoding: EncodingID = .main, layer: UInt8 = 0,
-        captured: MediaInstant, changedSince: MediaInstant? = nil, references: FrameReferences = FrameReferences()
+        captured: MediaInstant, changedSince: MediaInstant? = nil, references: FrameReferences = FrameReferences(),
+        isBlank: Bool = false
     ) {
         let header = isKeyframe ? try? VP8FrameHeader(frame) : nil
         self.isKeyframe = isKeyframe
@@ -31,5 +34,6 @@ public struct FrameInfo: Sendable {
         self.captured = captured
         self.changedSince = changedSince
         self.references = references
+        self.isBlank = isBlank
     }
 }

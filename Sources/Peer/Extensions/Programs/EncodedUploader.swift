@@ -30,7 +30,7 @@ final class EncodedUploader: SampleUploader {
         }
     }
 
-    func setPaused(_ isPaused: Bool) { encoding.setPaused(isPaused) }
+    func set(_ hold: BroadcastHold?) { encoding.set(hold) }
     func requestKeyframe() { encoding.requestKeyframe() }
     func setBitrate(_ bitrate: Bitrate?) { encoding.setBitrate(bitrate) }
     var statistics: VideoPipelineStatistics { encoding.statistics }

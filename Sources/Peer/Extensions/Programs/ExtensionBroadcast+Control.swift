@@ -5,39 +5,28 @@ import LinuxRuntime
 public import MediaCore
 
 extension ExtensionBroadcast: ControllableBroadcast {
-    // MARK: Pause
+    // MARK: Holds
 
-    /// Stops capturing; the program is told.
+    /// The program is told of pauses. A blank frame is a frame to it.
     @discardableResult
-    public func pause() async -> Bool {
-        guard
-            let (uploader, process) = pipeline(
-                where: { $0.pausedSince == nil }, { $0.pausedSince = MonotonicClock.now })
-        else { return false }
-        uploader.setPaused(true)
-        process.send(.paused)
-        emit(.broadcastPaused)
+    public func set(_ hold: BroadcastHold, _ isOn: Bool) async -> Bool {
+        let change = state.with { state -> BroadcastHoldChange? in
+            guard state.reason == nil, let uploader = state.uploader, let process = state.process else { return nil }
+            let former = state.holding.effective
+            guard let change = state.holding.set(hold, isOn, now: MonotonicClock.now) else { return nil }
+            // In the order of the changes.
+            uploader.set(change.effective)
+            if (former == .pause) != (change.effective == .pause) {
+                process.send(change.effective == .pause ? .paused : .resumed)
+            }
+            return change
+        }
+        guard let change else { return false }
+        emit(.holdChanged(change))
         return true
     }
 
-    @discardableResult
-    public func resume() async -> Bool {
-        var pause = MediaDuration.zero
-        guard
-            let (uploader, process) = pipeline(
-                where: { $0.pausedSince != nil },
-                { state in
-                    if let since = state.pausedSince { pause = MonotonicClock.now - since }
-                    state.pausedSince = nil
-                })
-        else { return false }
-        uploader.setPaused(false)
-        process.send(.resumed)
-        emit(.broadcastResumed(after: pause))
-        return true
-    }
-
-    public func isPaused() async -> Bool { state.with { $0.pausedSince != nil && $0.reason == nil } }
+    public func holds() async -> Set<BroadcastHold> { state.with { $0.reason == nil ? $0.holding.holds : [] } }
 
     // MARK: Audio
 
@@ -85,7 +74,7 @@ extension ExtensionBroadcast: ControllableBroadcast {
     }
 
     public func statistics() async -> HostStatistics? {
-        let (uploader, isPaused) = state.with { ($0.reason == nil ? $0.uploader : nil, $0.pausedSince != nil) }
+        let (uploader, holds) = state.with { ($0.reason == nil ? $0.uploader : nil, $0.holding.holds) }
         guard let uploader else { return nil }
         var statistics = HostStatistics(video: uploader.statistics)
         let viewers = state.with { $0.viewers }
@@ -95,7 +84,7 @@ extension ExtensionBroadcast: ControllableBroadcast {
         statistics.connected = 1
         // Nothing for raw frames.
         statistics.sent.bytes = statistics.video.bytes
-        statistics.isPaused = isPaused
+        statistics.holds = holds
         statistics.audio = uploader.audioTracks
         return statistics
     }

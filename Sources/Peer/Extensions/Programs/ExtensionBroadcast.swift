@@ -32,8 +32,7 @@ public final class ExtensionBroadcast: Sendable {
         var sources: SampleSources?
         var process: ExtensionProcess?
         var uploader: (any SampleUploader)?
-        /// When it was paused.
-        var pausedSince: MediaInstant?
+        var holding = BroadcastHoldState()
         /// The reason of the end; nil before it.
         var reason: EndReason?
         var isStopping = false

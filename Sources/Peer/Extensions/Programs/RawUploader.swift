@@ -10,7 +10,8 @@ import Synchronization
 // SAFETY: the screen and the canvas are used by the video thread alone; the rest is in Monitors.
 final class RawUploader: SampleUploader, @unchecked Sendable {
     private struct Control {
-        var isPaused = false
+        /// What the host's user holds back.
+        var hold: BroadcastHold?
         var isStopped = false
         var statistics = VideoPipelineStatistics()
         /// In the order of `audio`.
@@ -64,7 +65,9 @@ final class RawUploader: SampleUploader, @unchecked Sendable {
                 control.with { $0.tracks[index].isCaptured = true }
                 try input.source.start(
                     handler: { [process, control] samples, time in
-                        let (isWanted, tap) = control.with { (!$0.isPaused && !$0.tracks[index].isMuted, $0.tap) }
+                        let (isWanted, tap) = control.with {
+                            ($0.hold?.includesAudio != true && !$0.tracks[index].isMuted, $0.tap)
+                        }
                         guard isWanted else { return }
                         let bytes = UnsafeRawBufferPointer(samples)
                         process.send(
@@ -85,8 +88,8 @@ final class RawUploader: SampleUploader, @unchecked Sendable {
         }
     }
 
-    func setPaused(_ isPaused: Bool) {
-        control.change { $0.isPaused = isPaused }
+    func set(_ hold: BroadcastHold?) {
+        control.change { $0.hold = hold }
         screen.wake()
     }
 
@@ -183,14 +186,12 @@ final class RawUploader: SampleUploader, @unchecked Sendable {
         while true {
             let control = control.with { $0 }
             if control.isStopped { return }
-            if control.isPaused {
+            if control.hold != nil {
                 screen.suspend()
-                while self.control.with({ $0.isPaused && !$0.isStopped }) {
-                    if try screen.waitSuspended() { continue }
-                    self.control.wait { $0.isStopped || !$0.isPaused ? () : nil }
-                }
+                // Whatever the program shows now is replaced.
+                if try hold(canvas.size) { changed.fill() }
                 screen.resume()
-                needsRead = true
+                (needsRead, current) = (true, nil)
                 continue
             }
             if let tap = control.tap, tap !== current, !needsRead {
@@ -201,7 +202,7 @@ final class RawUploader: SampleUploader, @unchecked Sendable {
                 let now = MonotonicClock.now
                 if now < due {
                     // Further damage needs no wake-up.
-                    _ = self.control.wait(until: due) { $0.isStopped || $0.isPaused ? () : nil }
+                    _ = self.control.wait(until: due) { $0.isStopped || $0.hold != nil ? () : nil }
                     continue
                 }
                 if screen.size == canvas.size {
@@ -228,6 +229,27 @@ final class RawUploader: SampleUploader, @unchecked Sendable {
                 changed = BlockMap(canvas.size)
                 screen.damageEverything()
                 needsRead = true
+            }
+        }
+    }
+
+    /// Waits while the host's user holds the broadcast back, and sends a blank frame if it is blanked.
+    /// - Returns: whether a blank frame was sent.
+    private func hold(_ size: PixelSize) throws(SourceFailure) -> Bool {
+        var (hasSentBlank, isBlank) = (false, false)
+        while true {
+            let control = control.with { $0 }
+            guard let hold = control.hold, !control.isStopped else { return hasSentBlank }
+            if hold == .blank, !isBlank {
+                let (frame, now) = (I420Buffer(size), MonotonicClock.now)
+                frame.fillWithBlank()
+                isBlank = send(frame, now)
+                hasSentBlank = hasSentBlank || isBlank
+                if isBlank { control.tap?.screen.push(frame, changed: nil, now) }
+                // The program has all slots.
+                if !isBlank { _ = self.control.wait(until: now + interval) { $0.hold != hold ? () : nil } }
+            } else if try !screen.waitSuspended() {
+                self.control.wait { $0.isStopped || $0.hold != hold ? () : nil }
             }
         }
     }

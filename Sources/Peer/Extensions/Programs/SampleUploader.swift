@@ -5,7 +5,8 @@ import PeerConnection
 /// Captures and passes samples to a program.
 protocol SampleUploader: Sendable {
     func start(_ emit: @escaping @Sendable (BroadcastEvent) -> Void)
-    func setPaused(_ isPaused: Bool)
+    /// - Parameter hold: nil: everything is captured.
+    func set(_ hold: BroadcastHold?)
     func requestKeyframe()
     /// - Parameter bitrate: nil: no frame is to be made now.
     func setBitrate(_ bitrate: Bitrate?)

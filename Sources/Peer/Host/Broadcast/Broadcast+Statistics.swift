@@ -24,7 +24,7 @@ extension Broadcast {
         var result = HostStatistics(video: video)
         result.viewers = viewers.count
         result.sent = viewers.totals(now: MonotonicClock.now)
-        result.isPaused = isPaused
+        result.holds = holds
         for viewer in viewers.all where viewer.isConnected {
             result.connected += 1
             result.lowViewers += viewer.frames.encodingSelector.encoding == .low ? 1 : 0

@@ -91,7 +91,7 @@ package final class Broadcast {
     var receivers: [LocalReceiver] = []
     /// Sessions that this host has offered and that wait for their answer.
     var offers: [SessionID: PendingPeer] = [:]
-    var pausing = BroadcastPause()
+    var holding = BroadcastHoldState()
     private(set) var isEnded = false
     private var congestionTimer: LoopTimer?
     private(set) var policy: EncoderPolicy
@@ -212,7 +212,7 @@ package final class Broadcast {
     /// - Returns: false if there was no frame.
     private func deliver(_ encoding: EncodingID, _ now: MediaInstant) -> Bool {
         source.frames[encoding].pop { bytes, info in
-            guard !pausing.withholdsFrame(captured: info.captured) else { return }
+            guard !holding.withholds(info) else { return }
             policy.note(frameOf: encoding, bytes: bytes.count, now: now)
             layerReporter.note(bytes, info, now: now)
             let base = policy.decision?[encoding]?.layering?.baseBitrate
@@ -225,7 +225,7 @@ package final class Broadcast {
     package func audioPacketsQueued() {
         let now = MonotonicClock.now
         while source.packets.pop({ bytes, info in
-            guard !pausing.withholds(captured: info.captured) else { return }
+            guard !holding.withholdsAudio(captured: info.captured) else { return }
             for viewer in viewers.all {
                 viewer.sendAudio(bytes, track: info.track, captured: info.captured, now: now)
             }

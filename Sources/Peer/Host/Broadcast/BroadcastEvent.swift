@@ -23,9 +23,8 @@ public enum BroadcastEvent: Sendable {
     /// Viewers are sent to over a relay from now on, which cannot watch if the broadcast is sealed, or by this host
     /// again.
     case routeChanged(isOverRelay: Bool, relay: String, isSealed: Bool)
-    /// The host's user has paused the broadcast: nothing is captured or sent.
-    case broadcastPaused
-    case broadcastResumed(after: MediaDuration)
+    /// The host's user holds something back, or does not any more.
+    case holdChanged(BroadcastHoldChange)
     /// The host's user has muted a track, or ended that.
     case audioMuted(MediaTrackKind, isMuted: Bool)
     case notice(Notice)

@@ -15,8 +15,8 @@ public struct HostStatistics: Sendable {
     public var video: VideoPipelineStatistics
     /// The host's user has not agreed yet to broadcast.
     public private(set) var isAsking = false
-    /// The host's user has paused the broadcast.
-    public var isPaused = false
+    /// What the host's user holds back.
+    public var holds: Set<BroadcastHold> = []
     /// The audio tracks, in their order.
     public var audio: [AudioTrackState] = []
     /// What all viewers have got so far.
@@ -28,6 +28,9 @@ public struct HostStatistics: Sendable {
     public var layers: [ViewerLayer] = []
 
     package init(video: VideoPipelineStatistics) { self.video = video }
+
+    /// The host's user has paused the broadcast.
+    public var isPaused: Bool { holds.contains(.pause) }
 
     /// Those of a broadcast that has not begun, because its user has not agreed yet.
     public static var asking: HostStatistics {

@@ -15,10 +15,10 @@ package final class AudioPipeline: @unchecked Sendable {
         /// A viewer receives the track.
         var isWanted = false
         var isMuted = false
-        /// The broadcast is paused.
-        var isPaused = false
+        /// The host's user holds the broadcast's audio back.
+        var isHeld = false
 
-        var isEncoding: Bool { isWanted && !isMuted && !isPaused }
+        var isEncoding: Bool { isWanted && !isMuted && !isHeld }
     }
 
     private struct EncoderSettings {
@@ -152,7 +152,7 @@ package final class AudioPipeline: @unchecked Sendable {
         }
     }
 
-    func setPaused(_ paused: Bool) { activity.with { $0.isPaused = paused } }
+    func setHeld(_ held: Bool) { activity.with { $0.isHeld = held } }
 
     package var state: AudioTrackState {
         let level = meter.withLock { $0.decibels(at: MonotonicClock.now) }
@@ -166,7 +166,7 @@ package final class AudioPipeline: @unchecked Sendable {
     private func take(_ samples: UnsafeBufferPointer<Int16>, _ captured: MediaInstant) {
         let activity = activity.with { $0 }
         // A muted microphone shows its level, too: its owner may speak without knowing that it is muted.
-        if !activity.isPaused { meter.withLock { $0.add(samples, at: MonotonicClock.now) } }
+        if !activity.isHeld { meter.withLock { $0.add(samples, at: MonotonicClock.now) } }
         guard activity.isEncoding else {
             pending.filled = 0
             return

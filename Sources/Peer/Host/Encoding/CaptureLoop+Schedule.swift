@@ -20,15 +20,15 @@ extension CaptureLoop {
         let recovery = isKeyframe ? nil : recoveryIsDue(encoding, control, now)
         let isRefinement = !encoding.hasChanges && !isKeyframe && recovery == nil
         stage.encode(
-            canvas, encoding, control,
+            blank ?? canvas, encoding, control,
             .init(
                 isKeyframe: isKeyframe, isRefinement: isRefinement, recoveryReference: recovery,
-                captured: isRefinement ? now : captured), now)
+                captured: isRefinement || blank != nil ? now : captured, isBlank: blank != nil), now)
     }
 
     /// When the encoding's next frame is due; nil if only new damage or a new request makes one due.
     func nextWork(_ encoding: VideoEncoding, _ control: EncoderControl) -> MediaInstant? {
-        guard control.isWanted, !control.target.isBlocked else { return nil }
+        guard control.isWanted, !control.target.isBlocked || isUrgent(encoding) else { return nil }
         let next = encoding.schedule.earliest
         if needsRead || encoding.hasChanges { return next }
         if control.isKeyframeWanted {
@@ -43,6 +43,9 @@ extension CaptureLoop {
         if encoding.encoder.hasUncodedChanges { return rest }
         return encoding.encoder.unrefined == nil ? nil : max(rest, lastChange + restBeforeRefinement)
     }
+
+    /// The first blank frame waits for nothing: it replaces what viewers see now, and is small.
+    private func isUrgent(_ encoding: VideoEncoding) -> Bool { blank != nil && encoding.lastKeyframe == nil }
 
     private var restBeforeRefinement: MediaDuration { .milliseconds(120) }
 

@@ -6,20 +6,23 @@ import MediaEngine
 /// damage, not by a timer; damage that arrives during encoding is combined into the next frame. Confined to the video
 /// thread.
 final class CaptureLoop {
-    private let source: any ScreenSource
+    let source: any ScreenSource
     private let framesPerSecond: Int
-    private let clock: @Sendable () -> MediaInstant
+    let clock: @Sendable () -> MediaInstant
     let controls: Monitor<EncoderControls>
     private let counters: Monitor<VideoPipelineStatistics>
     let stage: EncodingStage
     private(set) var canvas: I420Buffer
-    private let main: VideoEncoding
-    private var low: VideoEncoding?
+    let main: VideoEncoding
+    private(set) var low: VideoEncoding?
+    /// What viewers get while the host's user has blanked the broadcast.
+    var blank: I420Buffer?
     /// The blocks that one read changed; used while there are two encodings.
     private var fresh = BlockMap(PixelSize(width: 0, height: 0))
     private(set) var needsRead = true
     /// The first damage that was not read yet.
     private var damagedSince: MediaInstant?
+    /// Of the canvas; zero: nothing was read yet.
     private(set) var captured = MediaInstant(nanoseconds: 0)
     private(set) var lastChange = MediaInstant(nanoseconds: 0)
 
@@ -46,17 +49,16 @@ final class CaptureLoop {
                 let control = controls.with { $0 }
                 if control.isStopped { break }
                 if !control.isCapturing {
-                    if !isSuspended { source.suspend() }
+                    if !isSuspended { suspend() }
                     isSuspended = true
-                    // Nobody watches, but the display may go meanwhile.
-                    if try !source.waitSuspended() { controls.wait { $0.isStopped || $0.isCapturing ? () : nil } }
+                    try hold(control)
                     continue
                 }
                 if isSuspended {
+                    show(control.hold)
                     source.resume()
                     isSuspended = false
                     needsRead = true
-                    forgetWaitingChanges()
                 }
                 try step(control)
             }
@@ -66,8 +68,10 @@ final class CaptureLoop {
         source.close()
     }
 
-    /// Nobody waited for the changes from before a pause, so they count as no freeze.
-    private func forgetWaitingChanges() {
+    private func suspend() {
+        source.suspend()
+        needsRead = false
+        // Nobody waited for the changes from before a pause, so they count as no freeze.
         damagedSince = nil
         main.changedSince = nil
         low?.changedSince = nil
@@ -75,14 +79,8 @@ final class CaptureLoop {
 
     private func step(_ control: EncoderControls) throws(SourceFailure) {
         var now = clock()
-        if control.low.isWanted, low == nil {
-            low = VideoEncoding(
-                .low, main.encoder.makeAnother(), canvas.size, framesPerSecond: framesPerSecond)
-        } else if !control.low.isWanted {
-            low = nil
-        }
-        let due = earlier(nextWork(main, control.main), low.flatMap { nextWork($0, control.low) })
-        guard let due else { return try sleep(until: .distantFuture, control) }
+        updateLow(control)
+        guard let due = nextWork(control) else { return try sleep(until: .distantFuture, control) }
         if due > now { return try sleep(until: due, control) }
         if !hasNews(main, control.main), !(low.map { hasNews($0, control.low) } ?? false) {
             // New changes take precedence over a refinement, which is due as soon as a slow encoding has ended.
@@ -103,6 +101,21 @@ final class CaptureLoop {
         }
         work(main, control.main, now)
         if let low { work(low, control.low, clock()) }
+    }
+
+    /// Makes the encoding of a low bitrate as it is wanted.
+    func updateLow(_ control: EncoderControls) {
+        if control.low.isWanted, low == nil {
+            low = VideoEncoding(
+                .low, main.encoder.makeAnother(), canvas.size, framesPerSecond: framesPerSecond)
+        } else if !control.low.isWanted {
+            low = nil
+        }
+    }
+
+    /// When the next frame is due; nil if only new damage or a new request makes one due.
+    func nextWork(_ control: EncoderControls) -> MediaInstant? {
+        earlier(nextWork(main, control.main), low.flatMap { nextWork($0, control.low) })
     }
 
     /// Brings the canvas up to date.
@@ -142,6 +155,7 @@ final class CaptureLoop {
 
     private func adoptSize() {
         canvas = I420Buffer(source.size)
+        captured = MediaInstant(nanoseconds: 0)
         main.restart(source.size)
         low?.restart(source.size)
         source.damageEverything()

@@ -28,14 +28,15 @@ package protocol EncodedMediaSource: Sendable {
     /// Sets which long-term references are of use.
     func setReferences(_ policy: LongTermReferencePolicy, of encoding: EncodingID)
 
-    /// Stops or continues capturing and encoding. The broadcast itself drops what is captured while it is paused.
-    func setPaused(_ isPaused: Bool)
+    /// Stops or continues capturing and encoding. The broadcast itself drops what is captured meanwhile.
+    /// - Parameter hold: nil: everything is captured.
+    func set(_ hold: BroadcastHold?)
 }
 
 extension EncodedMediaSource {
     package var forwarded: LoopBound<ForwardedMedia>? { nil }
 
-    package func setPaused(_ isPaused: Bool) {}
+    package func set(_ hold: BroadcastHold?) {}
 }
 
 /// What accompanies an audio packet on its way to the viewers.

@@ -38,8 +38,8 @@ struct EncoderControls: Sendable {
     /// For viewers that are much slower than others.
     var low: EncoderControl
     var isStopped = false
-    /// The host's user has paused the broadcast: nothing is captured.
-    var isPaused = false
+    /// What the host's user holds back; nil: the screen is captured.
+    var hold: BroadcastHold?
     /// Counts the changes, so that the video thread misses none.
     var generation = 0
 
@@ -50,7 +50,7 @@ struct EncoderControls: Sendable {
 
     var hasViewers: Bool { main.isWanted || low.isWanted }
     /// Whether the screen is captured.
-    var isCapturing: Bool { hasViewers && !isPaused }
+    var isCapturing: Bool { hasViewers && hold == nil }
 
     subscript(encoding: EncodingID) -> EncoderControl {
         get { encoding == .main ? main : low }

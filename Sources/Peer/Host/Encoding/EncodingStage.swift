@@ -12,6 +12,8 @@ final class EncodingStage {
         /// The long-term reference to recover from.
         var recoveryReference: UInt32?
         var captured: MediaInstant
+        /// The canvas shows nothing of the screen.
+        var isBlank = false
     }
 
     private let frames: FrameQueues
@@ -48,7 +50,8 @@ final class EncodingStage {
         guard encodeOne(canvas, encoding, control, work, now), encoding.encoder.continuesAtOnce else { return }
         // Files count milliseconds.
         let next = max(clock(), now + .milliseconds(1))
-        _ = encodeOne(canvas, encoding, control, Work(isRefinement: true, captured: next), next)
+        let rest = Work(isRefinement: true, captured: next, isBlank: work.isBlank)
+        _ = encodeOne(canvas, encoding, control, rest, next)
     }
 
     /// - Returns: whether there is a frame, and the viewers get it.
@@ -76,7 +79,7 @@ final class EncodingStage {
         counters.with {
             $0.note(frame, of: encoding.id, isRefinement: work.isRefinement && !isRest, spent: spent, size: size)
         }
-        return queue(frame, encoding, work.captured)
+        return queue(frame, encoding, work)
     }
 
     private func request(
@@ -115,11 +118,11 @@ final class EncodingStage {
     }
 
     /// - Returns: false if the queue is full.
-    private func queue(_ frame: EncodedFrame, _ encoding: VideoEncoding, _ captured: MediaInstant) -> Bool {
+    private func queue(_ frame: EncodedFrame, _ encoding: VideoEncoding, _ work: Work) -> Bool {
         let info = FrameInfo(
             of: frame.bytes, isKeyframe: frame.isKeyframe, encoding: encoding.id, layer: frame.layer,
-            captured: captured,
-            changedSince: encoding.changedSince, references: frame.references)
+            captured: work.captured, changedSince: encoding.changedSince, references: frame.references,
+            isBlank: work.isBlank)
         guard frames[encoding.id].push(frame.bytes, info) else {
             counters.with { $0.skipped += 1 }
             // The next frame would refer to a frame that no viewer received.

@@ -89,9 +89,10 @@ public final class LocalEncoding: Sendable {
 
     // MARK: Control
 
-    public func setPaused(_ isPaused: Bool) {
-        pipelines.setPaused(isPaused)
-        if !isPaused { requestKeyframe() }
+    /// - Parameter hold: nil: everything is captured, and a key frame follows.
+    public func set(_ hold: BroadcastHold?) {
+        pipelines.set(hold)
+        if hold == nil { requestKeyframe() }
     }
 
     public func requestKeyframe() { pipelines.requestKeyframe(.main, isFirst: false) }

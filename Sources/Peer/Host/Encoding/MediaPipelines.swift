@@ -1,6 +1,6 @@
 import EventLoop
 package import LinuxRuntime
-import MediaCore
+package import MediaCore
 package import MediaEngine
 
 /// The threads that capture and encode for a broadcast, and the queues that they fill for the network loop.
@@ -107,9 +107,9 @@ package struct MediaPipelines: EncodedMediaSource {
     }
 
     /// Stops or continues capturing and encoding. May be called from any thread.
-    package func setPaused(_ isPaused: Bool) {
-        video.setPaused(isPaused)
-        for track in audio { track.setPaused(isPaused) }
+    package func set(_ hold: BroadcastHold?) {
+        video.set(hold)
+        for track in audio { track.setHeld(hold?.includesAudio == true) }
     }
 
     /// Takes effect with the next frame. From any thread.

@@ -9,7 +9,7 @@ import Synchronization
 /// It is controlled like a broadcast: other programs of the user see, pause and end it.
 public final class ScreenRecording: ControllableBroadcast {
     private struct State {
-        var pausedSince: MediaInstant?
+        var holding = BroadcastHoldState()
         /// Why it ends.
         var reason: EndReason?
         var hasStarted = false
@@ -48,31 +48,21 @@ public final class ScreenRecording: ControllableBroadcast {
     // MARK: Control
 
     @discardableResult
-    public func pause() async -> Bool {
-        let isPaused = state.withLock { state in
-            guard state.reason == nil, state.pausedSince == nil else { return false }
-            state.pausedSince = MonotonicClock.now
-            return true
+    public func set(_ hold: BroadcastHold, _ isOn: Bool) async -> Bool {
+        let change = state.withLock { state -> BroadcastHoldChange? in
+            guard state.reason == nil, let change = state.holding.set(hold, isOn, now: MonotonicClock.now) else {
+                return nil
+            }
+            // In the order of the changes.
+            encoding.set(change.effective)
+            return change
         }
-        guard isPaused else { return false }
-        encoding.setPaused(true)
-        emit(.broadcastPaused)
+        guard let change else { return false }
+        emit(.holdChanged(change))
         return true
     }
 
-    @discardableResult
-    public func resume() async -> Bool {
-        let since = state.withLock { state in
-            defer { if state.reason == nil { state.pausedSince = nil } }
-            return state.reason == nil ? state.pausedSince : nil
-        }
-        guard let since else { return false }
-        encoding.setPaused(false)
-        emit(.broadcastResumed(after: MonotonicClock.now - since))
-        return true
-    }
-
-    public func isPaused() async -> Bool { state.withLock { $0.pausedSince != nil && $0.reason == nil } }
+    public func holds() async -> Set<BroadcastHold> { state.withLock { $0.reason == nil ? $0.holding.holds : [] } }
 
     public var audioTracks: [AudioTrackState] { encoding.audioTracks }
 
@@ -105,13 +95,13 @@ public final class ScreenRecording: ControllableBroadcast {
     }
 
     public func statistics() async -> HostStatistics? {
-        let (isRunning, isPaused) = state.withLock { ($0.reason == nil, $0.pausedSince != nil) }
+        let (isRunning, holds) = state.withLock { ($0.reason == nil, $0.holding.holds) }
         guard isRunning else { return nil }
         var statistics = HostStatistics(video: encoding.statistics)
         statistics.destination = .file
         statistics.connected = 1
         statistics.sent.bytes = statistics.video.bytes
-        statistics.isPaused = isPaused
+        statistics.holds = holds
         statistics.audio = encoding.audioTracks
         return statistics
     }

@@ -24,7 +24,7 @@ final class VideoEncoding {
         changed = BlockMap(size, filled: true)
     }
 
-    /// Marks all blocks as changed, for a new size.
+    /// Marks all blocks as changed, for a new size or another canvas.
     func restart(_ size: PixelSize) {
         changed = BlockMap(size, filled: true)
         hasChanges = true

@@ -56,7 +56,7 @@ package final class VideoPipeline: @unchecked Sendable {
     }
 
     /// Stops or continues capturing. A frame that is being captured now is still queued. May be called from any thread.
-    func setPaused(_ isPaused: Bool) { change { $0.isPaused = isPaused } }
+    func set(_ hold: BroadcastHold?) { change { $0.hold = hold } }
 
     func requestStop() { change { $0.isStopped = true } }
 

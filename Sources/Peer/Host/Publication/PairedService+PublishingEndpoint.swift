@@ -2,6 +2,7 @@ public import Admission
 public import HTTP
 public import Identifiers
 import Identity
+public import MediaCore
 public import Signaling
 
 extension PairedService: PublishingEndpoint {
@@ -29,7 +30,7 @@ extension PairedService: PublishingEndpoint {
 
     public func remove(viewer: [UInt8]) async throws(SignalingError) { try await client.remove(viewer: viewer) }
 
-    public func tell(isPaused: Bool) async throws(SignalingError) { try await client.tell(isPaused: isPaused) }
+    public func tell(hold: BroadcastHold?) async throws(SignalingError) { try await client.tell(hold: hold) }
 
     public func tell(application: ApplicationInfo) async throws(SignalingError) {
         try await client.tell(application: application)

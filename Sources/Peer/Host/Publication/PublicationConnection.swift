@@ -32,8 +32,8 @@ final class PublicationConnection: Sendable {
     private let questions = Mutex<[Int: Task<Void, Never>]>([:])
     /// Has the broadcast listed.
     let listing: CoalescedAction
-    /// Tells whether the broadcast is paused.
-    let pause: CoalescedAction
+    /// Tells what the broadcast's user holds back.
+    let hold: CoalescedAction
     /// Tells which application is shown.
     let application: CoalescedAction
 
@@ -70,13 +70,13 @@ final class PublicationConnection: Sendable {
             try? await Task.sleep(for: Self.listingInterval)
         }
         // Without a word the service takes the broadcast as running.
-        let wasPaused = Mutex(false)
-        pause = CoalescedAction {
-            let isPaused = await core.ifRunning { $0.isPaused } ?? false
-            guard isPaused != wasPaused.withLock({ $0 }) else { return }
+        let toldHold = Mutex<BroadcastHold?>(nil)
+        hold = CoalescedAction {
+            let hold = await core.ifRunning { $0.holds.effective } ?? nil
+            guard hold != toldHold.withLock({ $0 }) else { return }
             // A service that cannot be told, or has gone, shows the last frame.
-            try? await service.tell(isPaused: isPaused)
-            wasPaused.withLock { $0 = isPaused }
+            try? await service.tell(hold: hold)
+            toldHold.withLock { $0 = hold }
         }
         let told = Mutex<ApplicationInfo?>(nil)
         application = CoalescedAction {
@@ -210,7 +210,7 @@ final class PublicationConnection: Sendable {
 
     /// - Parameter isGone: the session ends first; else the endpoint is told first.
     func close(_ session: SessionID?, isGone: Bool) async {
-        for action in [listing, pause, application] { action.stop() }
+        for action in [listing, hold, application] { action.stop() }
         listening.withLock { $0 }?.cancel()
         for question in questions.withLock({ $0.values }) { question.cancel() }
         if isGone { discard(session) }

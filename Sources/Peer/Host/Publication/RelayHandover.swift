@@ -206,7 +206,7 @@ final class RelayHandover: BroadcastDelegate, Sendable {
         signaling.broadcast(emitted: event)
         switch event {
         case .viewerJoined(_, let viewers): handle(.joined(viewers: viewers))
-        case .broadcastPaused, .broadcastResumed: current?.notePause()
+        case .holdChanged: current?.noteHold()
         default: break
         }
     }

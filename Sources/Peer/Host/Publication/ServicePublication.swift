@@ -107,8 +107,8 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
     /// Has the relay end the sessions of a viewer.
     func remove(viewer: [UInt8]) async { try? await present?.service.remove(viewer: viewer) }
 
-    /// Tells the service whether the broadcast is paused: its newest state.
-    func notePause() { present?.pause.request() }
+    /// Tells the service what the broadcast's user holds back: the newest state.
+    func noteHold() { present?.hold.request() }
 
     /// Tells the service the newest application, once in some seconds at most.
     func noteApplication() { present?.application.request() }
@@ -122,7 +122,7 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
         default: onEvent(event)
         }
         switch event {
-        case .broadcastPaused, .broadcastResumed: notePause()
+        case .holdChanged: noteHold()
         case .connected: handle(.media(.connected))
         case .interrupted: handle(.media(.interrupted))
         case .resumed: handle(.media(.resumed))
@@ -156,7 +156,7 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
         case .begin(let number):
             opened.fulfil(nil)
             listen(number)
-            connection(number)?.pause.request()
+            connection(number)?.hold.request()
             connection(number)?.application.request()
         case .listen(let number): listen(number)
         case .close(let number, let session, let isGone):

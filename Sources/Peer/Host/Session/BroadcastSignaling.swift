@@ -158,10 +158,8 @@ package final class BroadcastSignaling: SignalingServerDelegate, BroadcastDelega
     // MARK: The broadcast's reports
 
     package func broadcast(emitted event: BroadcastEvent) {
-        switch event {
-        case .broadcastPaused: served.with { $0 }?.send(.paused)
-        case .broadcastResumed: served.with { $0 }?.send(.resumed)
-        default: break
+        if case .holdChanged(let change) = event {
+            served.with { $0 }?.send(HostEvent(hold: change.effective))
         }
         onEvent(event)
     }

@@ -6,11 +6,11 @@ public import PeerConnection
 /// A running broadcast as its user controls it, whoever receives it. From any thread; after the end everything returns
 /// nil, false or nothing.
 public protocol ControllableBroadcast: AnyObject, Sendable {
-    /// - Returns: false if it is paused already, or has ended.
-    @discardableResult func pause() async -> Bool
-    /// - Returns: false if it is not paused, or has ended.
-    @discardableResult func resume() async -> Bool
-    func isPaused() async -> Bool
+    /// Begins to hold something back, or ends that. Who receives the broadcast is told.
+    /// - Returns: false if that is so already, or the broadcast has ended.
+    @discardableResult func set(_ hold: BroadcastHold, _ isOn: Bool) async -> Bool
+    /// What is held back; nothing after the end.
+    func holds() async -> Set<BroadcastHold>
 
     /// The audio tracks, in their order.
     var audioTracks: [AudioTrackState] { get }
@@ -45,5 +45,16 @@ public protocol ControllableBroadcast: AnyObject, Sendable {
 extension HostSession: ControllableBroadcast {}
 
 extension ControllableBroadcast {
+    /// Stops capturing and encoding: nothing that is captured from now on is sent. The viewers keep the last frame,
+    /// their sessions and their reports.
+    /// - Returns: false if it is paused already, or has ended.
+    @discardableResult public func pause() async -> Bool { await set(.pause, true) }
+
+    /// The viewers get the next change of the screen, or a key frame.
+    /// - Returns: false if it is not paused, or has ended.
+    @discardableResult public func resume() async -> Bool { await set(.pause, false) }
+
+    public func isPaused() async -> Bool { await holds().contains(.pause) }
+
     public func annotate(_ application: ApplicationInfo) async {}
 }

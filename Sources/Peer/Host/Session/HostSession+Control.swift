@@ -5,20 +5,14 @@ public import MediaCore
 
 /// Control of a running broadcast by its user. From any thread; after the end everything returns nil, false or nothing.
 extension HostSession {
-    // MARK: Pause
+    // MARK: Holds
 
-    /// Pauses the broadcast: capturing and encoding stop, and nothing that is captured from now on is sent. The viewers
-    /// are told. They keep the last frame, their sessions and their reports.
-    /// - Returns: false if it is paused already, or has ended.
     @discardableResult
-    public func pause() async -> Bool { await core.ifRunning { $0.pause() } ?? false }
+    public func set(_ hold: BroadcastHold, _ isOn: Bool) async -> Bool {
+        await core.ifRunning { $0.set(hold, isOn) } ?? false
+    }
 
-    /// Resumes a paused broadcast. The viewers get the next change of the screen, or a key frame.
-    /// - Returns: false if it is not paused, or has ended.
-    @discardableResult
-    public func resume() async -> Bool { await core.ifRunning { $0.resume() } ?? false }
-
-    public func isPaused() async -> Bool { await core.ifRunning { $0.isPaused } ?? false }
+    public func holds() async -> Set<BroadcastHold> { await core.ifRunning { $0.holds } ?? [] }
 
     // MARK: Audio
 

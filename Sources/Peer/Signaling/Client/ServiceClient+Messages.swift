@@ -1,6 +1,7 @@
 public import Admission
 public import HTTP
 import Identifiers
+public import MediaCore
 import NIOHTTP1
 
 extension ServiceClient {
@@ -18,10 +19,11 @@ extension ServiceClient {
         try done(await send(application, .PUT, path("/application"), timeout: Self.timeout))
     }
 
-    /// Says that the broadcast is paused, or goes on, so that a relay's viewers are told.
+    /// Says that the broadcast is held back, or goes on (nil), so that a relay's viewers are told.
     /// - Throws: `.gone` if there is no broadcast, or the service takes no pauses; `.timedOut` after 5 s.
-    public func tell(isPaused: Bool) async throws(SignalingError) {
-        try done(await http.ask(isPaused ? .PUT : .DELETE, path("/pause"), timeout: Self.timeout))
+    public func tell(hold: BroadcastHold?) async throws(SignalingError) {
+        guard let hold else { return try done(await http.ask(.DELETE, path("/pause"), timeout: Self.timeout)) }
+        try done(await send(HoldDocument(hold), .PUT, path("/pause"), timeout: Self.timeout))
     }
 
     /// Has a relay tell its viewers that those whom this host has sent there go back to it.

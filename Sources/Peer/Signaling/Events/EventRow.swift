@@ -49,10 +49,10 @@ package struct EventRow<Event: StreamEvent>: Sendable {
     ///   - fallback: what malformed data stands for; nil: nothing.
     init<Payload: Codable & SendableMetatype>(
         _ name: String, type: TypeMember = .required, isFinal: Bool = false, isLasting: Bool = true,
-        fallback: Event? = nil, _ payload: @escaping @Sendable (Event) -> Payload?,
+        key: String? = nil, fallback: Event? = nil, _ payload: @escaping @Sendable (Event) -> Payload?,
         _ make: @escaping @Sendable (Payload) -> Event?
     ) {
-        (self.name, self.isFinal, self.isLasting, key) = (name, isFinal, isLasting, name)
+        (self.name, self.isFinal, self.isLasting, self.key) = (name, isFinal, isLasting, key ?? name)
         isOf = { payload($0) != nil }
         json = { event in
             let text = payload(event).map { Event.json($0) } ?? "{}"

@@ -1,7 +1,7 @@
 public import Admission
 public import HTTP
 public import Identity
-import MediaCore
+public import MediaCore
 
 /// An event that a host sends to its viewers.
 public enum HostEvent: StreamEvent, TabulatedEvent, Equatable {
@@ -14,9 +14,9 @@ public enum HostEvent: StreamEvent, TabulatedEvent, Equatable {
     case active
     /// The connection between the publisher and this relay is interrupted.
     case inactive
-    /// The host has paused the broadcast; the viewers keep the last frame.
-    case paused
-    /// The host has resumed the broadcast.
+    /// The host holds the broadcast back.
+    case held(BroadcastHold)
+    /// The host holds nothing back any more.
     case resumed
     /// For one viewer: the host removed it. No event follows on its streams, and its token is not valid any more.
     case removed(reason: String)
@@ -49,7 +49,9 @@ public enum HostEvent: StreamEvent, TabulatedEvent, Equatable {
             "recordercount",
             { if case .recorderCount(let count) = $0 { RecorderCount(recordercount: count) } else { nil } },
             { .recorderCount(believable($0.recordercount)) }),
-        EventRow("paused", key: "pause", .paused),
+        EventRow(
+            "paused", type: .written, key: "pause", fallback: .held(.pause),
+            { if case .held(let hold) = $0 { HoldDocument(hold) } else { nil } }, { .held($0.known) }),
         EventRow("resumed", key: "pause", .resumed),
         EventRow(
             "alternates", type: .written, { if case .alternates(let alternates) = $0 { alternates } else { nil } },
@@ -76,6 +78,8 @@ public enum HostEvent: StreamEvent, TabulatedEvent, Equatable {
 
     /// The names of the events that a server may send, as the WHEP extension announces them.
     static let names = table.map(\.name)
+
+    public init(hold: BroadcastHold?) { self = hold.map { .held($0) } ?? .resumed }
 
     private struct ViewerCount: Codable {
         var viewercount: Int

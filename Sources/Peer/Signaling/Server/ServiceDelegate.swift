@@ -1,5 +1,6 @@
 public import Admission
 public import Identifiers
+public import MediaCore
 
 /// The host or program that publishes a session to a service.
 public struct Publisher: Sendable {
@@ -83,10 +84,10 @@ public protocol ServiceDelegate: SessionDelegate {
     /// - Returns: false if it has none.
     func annotate(_ application: ApplicationInfo, by sessions: [SessionID]) async -> Bool
 
-    /// Takes note that the broadcast of a publisher is paused, or goes on.
+    /// Takes note that the broadcast of a publisher is held back, or goes on (nil).
     /// - Parameter sessions: of the publisher.
     /// - Returns: false if it has none.
-    func notePause(_ isPaused: Bool, by sessions: [SessionID]) async -> Bool
+    func note(_ hold: BroadcastHold?, by sessions: [SessionID]) async -> Bool
 
     /// Tells the viewers of a publisher's broadcast that those whom it has sent here go back to it.
     /// - Parameter sessions: of the publisher.
@@ -134,7 +135,7 @@ extension ServiceDelegate {
 
     public func unlist(_ sessions: [SessionID]) async {}
 
-    public func notePause(_ isPaused: Bool, by sessions: [SessionID]) async -> Bool { false }
+    public func note(_ hold: BroadcastHold?, by sessions: [SessionID]) async -> Bool { false }
 
     public func returnViewers(by sessions: [SessionID]) async -> Bool { false }
 

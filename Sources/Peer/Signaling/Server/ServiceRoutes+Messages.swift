@@ -2,17 +2,20 @@ import Admission
 import HTTP
 import HTTPTypes
 import Identifiers
+import MediaCore
 
 /// Messages of a publisher at a relay, with the token of its pairing.
 extension ServiceRoutes {
     /// In bytes: an icon in Base64, and the texts.
     private static let applicationLimit = 32_768
 
-    /// Handles `PUT pause` and `DELETE pause`: the broadcast is paused, or goes on.
+    /// Handles `PUT pause` and `DELETE pause`: the broadcast is held back, or goes on.
     func pause(_ call: RouteRequest) async throws(Refusal) -> RouteResponse {
         guard call.method == .put || call.method == .delete else { return .methodNotAllowed("PUT, DELETE") }
-        let isPaused = call.method == .put
-        return try await tell(call) { await service.delegate.notePause(isPaused, by: $0) }
+        // Without a body, as of hosts of before, it is a pause.
+        let hold =
+            call.method == .put ? server.document(HoldDocument.self, of: call, limit: 256)?.known ?? .pause : nil
+        return try await tell(call) { await service.delegate.note(hold, by: $0) }
     }
 
     /// Handles `PUT return`: the viewers whom the host has sent here go back to it.

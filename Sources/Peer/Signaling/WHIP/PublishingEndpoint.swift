@@ -1,6 +1,7 @@
 public import Admission
 public import HTTP
 public import Identifiers
+public import MediaCore
 
 /// A service peer, or another WHIP endpoint (RFC 9725), to which a broadcast is published. One session at a time.
 public protocol PublishingEndpoint: Sendable {
@@ -34,8 +35,8 @@ public protocol PublishingEndpoint: Sendable {
     func decide(_ decision: KnockDecision, about knock: KnockID) async
     /// Has the broadcast listed, if its host wants that. Called when it can be watched.
     func list() async throws(SignalingError)
-    /// Says that the broadcast is paused, or goes on. Endpoints that cannot be told are not.
-    func tell(isPaused: Bool) async throws(SignalingError)
+    /// Says that the broadcast is held back, or goes on (nil). Endpoints that cannot be told are not.
+    func tell(hold: BroadcastHold?) async throws(SignalingError)
     /// Says which application the broadcast shows now. Endpoints that cannot be told are not.
     func tell(application: ApplicationInfo) async throws(SignalingError)
     /// Has the endpoint's viewers go back to the host, if it has sent them there.
@@ -57,7 +58,7 @@ extension PublishingEndpoint {
 
     public func decide(_ decision: KnockDecision, about knock: KnockID) async {}
     public func list() async throws(SignalingError) {}
-    public func tell(isPaused: Bool) async throws(SignalingError) {}
+    public func tell(hold: BroadcastHold?) async throws(SignalingError) {}
     public func tell(application: ApplicationInfo) async throws(SignalingError) {}
     public func pass(_ keys: [MemberKeys]) async throws(SignalingError) { throw hasNoViewers }
     public func remove(viewer: [UInt8]) async throws(SignalingError) { throw hasNoViewers }

@@ -43,7 +43,7 @@ extension ViewerSession {
         case .redirected(let link):
             .notice(.viewing(.redirected(relay: link?.authority, isEncrypted: encryption.withLock { $0.keys != nil })))
         case .connected(let path): .connected(path: path)
-        case .broadcastPaused(let isPaused): isPaused ? .broadcastPaused : .broadcastResumed
+        case .broadcastHeld(let hold): hold.map { .broadcastHeld($0) } ?? .broadcastResumed
         case .publisherInterrupted(let isInterrupted): isInterrupted ? .publisherInterrupted : .publisherResumed
         }
     }
@@ -65,8 +65,8 @@ extension ViewerSession {
         case .removed(let reason): tell(.ended(ViewerFailure(EndReason(.removed, reason))))
         case .active: tell(.publisherInterrupted(false))
         case .inactive: tell(.publisherInterrupted(true))
-        case .paused: tell(.paused(true))
-        case .resumed: tell(.paused(false))
+        case .held(let hold): tell(.held(hold))
+        case .resumed: tell(.held(nil))
         case .candidates(let text): await connection.addCandidates(text)
         case .alternates(let alternates): tell(.alternates(alternates.links(of: connection.link)))
         case .reconnect(let redirect?):

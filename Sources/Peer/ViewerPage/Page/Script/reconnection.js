@@ -64,7 +64,7 @@ export class Reconnection {
         this.isInterrupted = false;
         markOutage(false);
         showNotice('');
-        showPause(this.session.isPaused, this.session.isInactive);
+        showPause(this.session.hold, this.session.isInactive);
         // The event stream may be dead without knowing it.
         this.session.reopenEvents();
     }

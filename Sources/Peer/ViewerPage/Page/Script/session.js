@@ -1,7 +1,7 @@
 // One session of this viewer, from the first request to its end.
 
 import { makeProof } from './authentication.js';
-import { showPause } from './broadcast-pause.js';
+import { holdOf, showPause } from './broadcast-pause.js';
 import { encodeBase64URL, equalBytes, utf8 } from './bytes.js';
 import { describeFailure } from './connection-failure.js';
 import { showControls } from './controls.js';
@@ -36,7 +36,9 @@ export class ViewerSession {
         this.reconnection = new Reconnection(this);
         this.handover = new Handover(this);
         this.renewal = new ICEServerRenewal(this);
-        this.isOver = this.hasPlayed = this.isPaused = this.isInactive = false;
+        this.isOver = this.hasPlayed = this.isInactive = false;
+        // What the host holds back of the broadcast: 'pause', 'freeze' or 'blank'.
+        this.hold = '';
         this.identity = this.fingerprint = this.peer = this.events = null;
         // While the session is at a server that has sealed media alone.
         this.sealedMedia = null;
@@ -90,11 +92,11 @@ export class ViewerSession {
         show('playing', 'Playing');
         showControls();
         markAudioAlone(!hasPicture);
-        if (this.isStill || !hasPicture) showPause(this.isPaused, this.isInactive);
+        if (this.isStill || !hasPicture) showPause(this.hold, this.isInactive);
     }
 
     // No new frame comes, and the session lives.
-    get isStill() { return this.isPaused || this.isInactive; }
+    get isStill() { return Boolean(this.hold) || this.isInactive; }
 
     // Replaces the session's connection.
     openPeer() {
@@ -268,9 +270,9 @@ export class ViewerSession {
         } else if (event.type === 'removed') {
             this.end(new SessionEnd('refused', asSentence(event.reason, 'The host removed you.'), 'You can ask again.', 'Ask again'));
         } else if (event.type === 'paused' || event.type === 'resumed') {
-            this.setStill(event.type === 'paused', this.isInactive);
+            this.setStill(event.type === 'paused' ? holdOf(event) : '', this.isInactive);
         } else if (event.type === 'inactive' || event.type === 'active') {
-            this.setStill(this.isPaused, event.type === 'inactive');
+            this.setStill(this.hold, event.type === 'inactive');
         } else if (event.type === 'viewercount') {
             showViewerCount(Number(event.count ?? event.viewercount ?? event.viewerCount) || 0);
         } else if (event.type === 'recordercount') {
@@ -307,10 +309,10 @@ export class ViewerSession {
     }
 
     // In an outage the notice is about the outage.
-    setStill(isPaused, isInactive) {
-        if (this.isOver || this.isPaused === isPaused && this.isInactive === isInactive) return;
-        [this.isPaused, this.isInactive] = [isPaused, isInactive];
-        if (!this.reconnection.isInterrupted) showPause(isPaused, isInactive);
+    setStill(hold, isInactive) {
+        if (this.isOver || this.hold === hold && this.isInactive === isInactive) return;
+        [this.hold, this.isInactive] = [hold, isInactive];
+        if (!this.reconnection.isInterrupted) showPause(hold, isInactive);
     }
 
     connectionChanged(peer) {
