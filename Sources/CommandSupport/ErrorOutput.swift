@@ -51,6 +51,13 @@ package enum ErrorOutput {
         return true
     }
 
+    /// Has the terminal copy a link.
+    /// - Returns: a sentence that says so.
+    package static func copied(_ link: String) -> String {
+        copyToClipboard(link)
+            ? "the terminal was asked to copy the link" : "there is no terminal that could copy the link"
+    }
+
     /// Writes to stdout. Where that is the terminal of stderr, too, the bottom lines make room and follow.
     /// - Returns: why it cannot be written, as in `errno`; nil if all was written.
     static func writeData(_ text: String) -> Int32? {

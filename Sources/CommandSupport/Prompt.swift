@@ -48,6 +48,13 @@ package final class Prompt: Sendable {
         }
     }
 
+    /// What reaches the terminal while no question is asked.
+    package enum FreeInput: Sendable, Equatable {
+        case key(KeyPress)
+        /// A question is asked from now on.
+        case question
+    }
+
     private struct Entry {
         let question: Question
         let continuation: CheckedContinuation<Answer?, Never>
@@ -61,6 +68,9 @@ package final class Prompt: Sendable {
         var isAskedAgain = false
         var isTicking = false
         var lastBell: ContinuousClock.Instant?
+        /// When the last question ended.
+        var ended: ContinuousClock.Instant?
+        var freeInput: (@Sendable (FreeInput) -> Void)?
     }
 
     /// How long keys are ignored after a question is shown.
@@ -89,6 +99,24 @@ package final class Prompt: Sendable {
             TerminalMode.restore()
         } resumed: { [self] in
             resumed()
+        }
+    }
+
+    /// Sets who gets the keys that are pressed while no question is asked, and was not in the last second.
+    /// - Parameter handler: called on any thread, in the order of the keys. Must not block, nor call this prompt.
+    package func onFreeInput(_ handler: (@Sendable (FreeInput) -> Void)?) { state.withLock { $0.freeInput = handler } }
+
+    /// Shows a line in which something is typed, in the place of a question; a question takes its place.
+    package func showInput(_ line: String) {
+        state.withLock { state in
+            if state.entries.isEmpty { ErrorOutput.ask([line]) }
+        }
+    }
+
+    /// Takes the line of `showInput` away.
+    package func endInput() {
+        state.withLock { state in
+            if state.entries.isEmpty { ErrorOutput.answered(nil) }
         }
     }
 
@@ -129,6 +157,9 @@ package final class Prompt: Sendable {
     /// Handles a key. Called on the thread `terminal`.
     package func pressed(_ key: KeyPress, at instant: ContinuousClock.Instant) {
         let answered: (Entry, Answer)? = state.withLock { state in
+            if state.entries.isEmpty, state.ended.map({ instant >= $0 + Self.quietTime }) ?? true {
+                state.freeInput?(.key(key))
+            }
             guard let entry = state.entries.first, let shown = state.shown, shown.id == entry.question.id,
                 instant >= shown.since + Self.quietTime
             else { return nil }
@@ -170,12 +201,14 @@ package final class Prompt: Sendable {
     private func show(_ state: inout State) {
         guard let question = state.entries.first?.question else {
             notify(nil)
+            state.ended = .now
             return
         }
         let now = ContinuousClock.now
         var rings = false
         if state.shown?.id != question.id {
             TerminalMode.enter()
+            if state.shown == nil { state.freeInput?(.question) }
             state.shown = (question.id, now)
             state.isAskedAgain = false
             rings = state.lastBell.map { now - $0 > .seconds(3) } ?? true

@@ -1,6 +1,7 @@
 import Foundation
 import MediaCore
 import Signaling
+import Synchronization
 import Testing
 
 @testable import Admission
@@ -50,6 +51,24 @@ struct PromptKeyTests {
         prompt.pressed(.key(UInt8(ascii: "y")), at: before + .milliseconds(999))
         prompt.pressed(.key(UInt8(ascii: "n")), at: after + .seconds(1))
         #expect(await carol.value == .no)
+    }
+
+    @Test func keysAreFreeWhileNoQuestionIsAskedAndASecondAfterIt() async {
+        let free = Mutex<[Prompt.FreeInput]>([])
+        prompt.onFreeInput { input in free.withLock { $0.append(input) } }
+        let key = KeyPress.key(UInt8(ascii: "b"))
+        prompt.pressed(key, at: .now)
+        #expect(free.withLock { $0 } == [.key(key)])
+        let bob = await ask("Bob")
+        prompt.pressed(key, at: .now)
+        prompt.pressed(key, at: .now + .seconds(1))
+        #expect(free.withLock { $0 } == [.key(key), .question])
+        prompt.pressed(.key(UInt8(ascii: "n")), at: .now + .seconds(1))
+        #expect(await bob.value == .no)
+        prompt.pressed(key, at: .now)
+        #expect(free.withLock { $0.count } == 2)
+        prompt.pressed(key, at: .now + .seconds(1))
+        #expect(free.withLock { $0 } == [.key(key), .question, .key(key)])
     }
 
     @Test func keyReadBeforeTheQuestionIsNoAnswerToIt() async {

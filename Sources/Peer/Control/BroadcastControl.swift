@@ -64,7 +64,8 @@ public final class BroadcastControl: Sendable {
         }
     }
 
-    func answer(_ request: ControlRequest) async throws(ControlError) -> ControlAnswer {
+    /// Answers a request of this process.
+    public func answer(_ request: ControlRequest) async throws(ControlError) -> ControlAnswer {
         var answer = ControlAnswer()
         switch request.command {
         case .status: break

@@ -100,17 +100,28 @@ extension BroadcastStatus {
 }
 
 extension ViewerStatus {
+    /// The quoted name, the program and the address.
+    var title: String {
+        "\(UntrustedText.quote(UntrustedText.clean(name, fallback: "somebody"))) (\(kind), \(address))"
+    }
+
     /// "1  00:12:31  "Ann" (share, 192.0.2.31)  1.4 Mbit/s  direct, ...  a1a1a1a1a1a1a1a1  poem hotel river saddle"
     var line: String {
+        (parts + [path, String(fingerprint.prefix(16)), words]).filter { !$0.isEmpty }.joined(separator: "  ")
+    }
+
+    /// "1  00:12:31  "Ann" (share, 192.0.2.31)  1.4 Mbit/s  direct"
+    var shortLine: String {
+        let route = atRelay == true ? "at the relay" : String(path.prefix { $0 != "," })
+        return (parts + [route]).filter { !$0.isEmpty }.joined(separator: "  ")
+    }
+
+    /// What both lines begin with; some may be empty.
+    private var parts: [String] {
         let time = connectedSeconds.map { ClockText.text($0) } ?? "connecting"
-        let who = "\(UntrustedText.quote(UntrustedText.clean(name, fallback: "somebody"))) (\(kind), \(address))"
         let rate = atRelay == true ? "" : RateText.text(Double(kilobits) * 1_000)
         let state = interrupted ? "no packets" : rate
-        let recording = records == true ? "records" : ""
-        return ["\(number)", time, who, state, recording, path, String(fingerprint.prefix(16)), words].filter {
-            !$0.isEmpty
-        }
-        .joined(separator: "  ")
+        return ["\(number)", time, title, state, records == true ? "records" : ""]
     }
 }
 

@@ -29,11 +29,19 @@ extension HostCommand {
         run.system.with { $0 = system }
     }
 
+    /// The keys of the terminal; nil without a terminal, and for a program that reads stdout.
+    func keyboard(
+        _ broadcast: any ControllableBroadcast, _ control: BroadcastControl, _ prompt: Prompt, _ link: Link?
+    ) -> HostKeyboard? {
+        guard !json, HostKeyboard.isPossible else { return nil }
+        return HostKeyboard(broadcast, control, prompt: prompt, link: link?.text)
+    }
+
     /// Opens the control socket. Without one the broadcast goes on, and a sentence says so.
     func makeControl(
         _ broadcast: any ControllableBroadcast, id: BroadcastID, source: String, service: String?, link: Link? = nil,
         clips: ClipControl?, camera: CameraControl?, stop: @escaping @Sendable (EndReason) -> Void
-    ) -> ControlSocketServer? {
+    ) -> (control: BroadcastControl, server: ControlSocketServer?) {
         let asks = accept != .any && isatty(STDIN_FILENO) == 1
         let control = BroadcastControl(
             broadcast,
@@ -45,12 +53,13 @@ extension HostCommand {
                 clips: clips, camera: camera),
             stop: stop)
         do throws(ControlSocketFailure) {
-            return try ControlSocketServer(
+            let server = try ControlSocketServer(
                 name: id.text, in: ControlSocketFolder(environment: ProcessInfo.processInfo.environment)
             ) { await control.answer($0) }
+            return (control, server)
         } catch {
             ErrorOutput.writeLine("share: share status and its like will not find this broadcast: \(error.message)")
-            return nil
+            return (control, nil)
         }
     }
 

@@ -131,7 +131,8 @@ extension HostCommand {
             broadcast, id: id, source: summary, service: service?.name, link: link, clips: run.kept.control,
             camera: run.camera.map { CameraControl($0) },
             stop: { run.stop($0) })
-        defer { if let control { blocking { await control.close() } } }
+        let server = control.server
+        defer { if let server { blocking { await server.close() } } }
         blocking { await run.kept.record(broadcast) }
         let button = run.kept.watchButton(keep)
         defer { button?.close() }
@@ -141,6 +142,9 @@ extension HostCommand {
             blocking { await broadcast.stop(EndReason(.stopped, "the link cannot be written")) }
             throw error
         }
+        let keyboard = keyboard(broadcast, control.control, prompt, link)
+        keyboard?.start()
+        defer { keyboard?.close() }
         run.system.with { $0 }?.begin(broadcast, service: service, prompt: prompt, run.output)
         let teller =
             tellApplication && chosenSource.isOfDesktop
@@ -199,18 +203,13 @@ extension HostCommand {
     private func printLink(_ link: Link, _ output: DataOutput) throws {
         try output.link(link.text)
         ErrorOutput.writeLine("share: give the link above to whoever may watch; Ctrl-C ends it")
-        if copy { ErrorOutput.writeLine(Self.copied(ErrorOutput.copyToClipboard(link.text))) }
+        if copy { ErrorOutput.writeLine("share: \(ErrorOutput.copied(link.text))") }
         // The link above, and questions below stay in sight.
         if !json, !noQR { LinkCode(link.text)?.show(leaving: 12) }
         if let words = LinkAdvice(link, asks: accept != .any).text { ErrorOutput.writeLine("share: \(words)") }
         if let (_, source) = fixedToken {
             ErrorOutput.writeLine("share: players with the token from \(source) join without a question")
         }
-    }
-
-    private static func copied(_ isAsked: Bool) -> String {
-        isAsked
-            ? "share: the terminal was asked to copy the link" : "share: there is no terminal that could copy the link"
     }
 
     /// Reports the statistics each second until the broadcast or the time is over.

@@ -99,7 +99,8 @@ extension HostCommand {
         let asking = PendingBroadcast(service: manifest.id.text)
         let control = makeControl(
             asking, id: .random(), source: asking.summary, service: manifest.id.text, clips: nil, camera: nil,
-            stop: { run.stop($0) })
+            stop: { run.stop($0) }
+        ).server
         defer { if let control { blocking { await control.close() } } }
         let service: [(String, JSONValue)] = [("service", .string(manifest.id.text))]
         run.output.event("pairing", service)

@@ -25,10 +25,13 @@ struct LinkCode {
 
     /// Writes it to stderr if that is a terminal with room for it.
     /// - Parameter rest: the lines that have to fit, too; nil: it may be higher than the terminal.
-    func show(leaving rest: Int? = nil) {
+    /// - Returns: whether it was written.
+    @discardableResult
+    func show(leaving rest: Int? = nil) -> Bool {
         guard ErrorOutput.isTerminal, TerminalStyle.current.isUTF8, ErrorOutput.columns >= columns,
             rest.map({ ErrorOutput.lines >= lines.count + $0 }) ?? true
-        else { return }
+        else { return false }
         for line in lines { ErrorOutput.writeLine(line) }
+        return true
     }
 }

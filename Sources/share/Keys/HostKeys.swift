@@ -1,0 +1,143 @@
+import CommandSupport
+import MediaCore
+
+/// What the keys in a host's terminal do while no question is asked there. A value: it says what is to be done, and the
+/// caller does it.
+struct HostKeys {
+    enum Event: Equatable {
+        case key(KeyPress)
+        /// The viewers that `list` was for, as they were shown.
+        case listed([ListedViewer])
+        /// A question has taken the terminal, or nobody has typed for a while.
+        case interrupted
+    }
+
+    struct ListedViewer: Equatable {
+        var number: Int
+        /// The quoted name, the program and the address.
+        var title: String
+    }
+
+    enum Action: Equatable {
+        case showKeys
+        /// Begins the hold, or ends it.
+        case toggle(BroadcastHold)
+        case toggleAudio
+        case copyLink
+        case showCode
+        /// Shows the viewers; `listed` follows if there are any.
+        case list
+        /// Shows a line in which something is typed.
+        case prompt(String)
+        /// Takes that line away.
+        case endPrompt
+        case say(String)
+        case remove(Int)
+    }
+
+    /// A key, and its meaning in the line and in the list of keys.
+    struct Binding {
+        let key: Character
+        let name: String
+        let meaning: String
+        let action: Action
+    }
+
+    /// What the broadcast has.
+    struct Abilities {
+        var hasViewers = true
+        var hasLink = true
+        var hasAudio = true
+    }
+
+    private enum Mode: Equatable {
+        case idle
+        /// The number of a viewer is typed.
+        case choosing(String)
+        case confirming(ListedViewer)
+    }
+
+    let bindings: [Binding]
+    private var mode = Mode.idle
+    private var listed: [ListedViewer] = []
+
+    private static let (escape, backspace, delete) = (UInt8(27), UInt8(8), UInt8(127))
+    private static let lineEnds: Set<UInt8> = [10, 13]
+    /// Session numbers of a broadcast stay far below.
+    private static let digitLimit = 9
+
+    init(_ abilities: Abilities) {
+        var bindings: [Binding] = []
+        func add(_ key: Character, _ name: String, _ meaning: String, _ action: Action, if isPossible: Bool = true) {
+            if isPossible { bindings.append(Binding(key: key, name: name, meaning: meaning, action: action)) }
+        }
+        add("v", "viewers", "list the viewers, and remove one", .list, if: abilities.hasViewers)
+        add("p", "pause", "pause: nothing is captured, the last frame stays; again: resume", .toggle(.pause))
+        add("b", "blank", "blank: a grey picture at once, and nothing is captured; again: show it", .toggle(.blank))
+        add("f", "freeze", "freeze: the picture stands, audio goes on; again: go on", .toggle(.freeze))
+        add("m", "mute", "mute all audio; again: unmute it", .toggleAudio, if: abilities.hasAudio)
+        add("l", "copy the link", "have the terminal copy the link (OSC 52)", .copyLink, if: abilities.hasLink)
+        add("q", "QR code", "show the QR code of the link", .showCode, if: abilities.hasLink)
+        add("?", "all keys", "show these keys", .showKeys)
+        self.bindings = bindings
+    }
+
+    /// "keys: v viewers, p pause, ...".
+    var summary: String { "keys: " + bindings.map { "\($0.key) \($0.name)" }.joined(separator: ", ") }
+
+    mutating func handle(_ event: Event) -> [Action] {
+        switch event {
+        case .interrupted:
+            defer { mode = .idle }
+            return mode == .idle ? [] : [.endPrompt]
+        case .listed(let viewers):
+            guard mode == .idle, !viewers.isEmpty else { return [] }
+            listed = viewers
+            mode = .choosing("")
+            return [.prompt(Self.line(""))]
+        case .key(let key):
+            guard case .key(let byte) = key else { return [] }
+            switch mode {
+            case .idle: return bindings.first { $0.key.asciiValue == byte }.map { [$0.action] } ?? []
+            case .choosing(let digits): return choose(byte, digits)
+            case .confirming(let viewer): return confirm(byte, viewer)
+            }
+        }
+    }
+
+    private mutating func choose(_ byte: UInt8, _ digits: String) -> [Action] {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9") where digits.count < Self.digitLimit:
+            return type(digits + String(UnicodeScalar(byte)))
+        case Self.backspace, Self.delete: return type(String(digits.dropLast()))
+        case let end where Self.lineEnds.contains(end) && !digits.isEmpty:
+            guard let viewer = listed.first(where: { String($0.number) == digits }) else {
+                return [.say("no viewer of the list has the number \(digits)")] + type("")
+            }
+            mode = .confirming(viewer)
+            return [.prompt("  Remove \(viewer.title)? [y]es, [n]o: ")]
+        case let end where Self.lineEnds.contains(end) || end == Self.escape: return leave()
+        default: return []
+        }
+    }
+
+    private mutating func type(_ digits: String) -> [Action] {
+        mode = .choosing(digits)
+        return [.prompt(Self.line(digits))]
+    }
+
+    private mutating func confirm(_ byte: UInt8, _ viewer: ListedViewer) -> [Action] {
+        switch byte {
+        case UInt8(ascii: "y"), UInt8(ascii: "Y"): return leave() + [.remove(viewer.number)]
+        case UInt8(ascii: "n"), UInt8(ascii: "N"), Self.escape: return leave()
+        default: return []
+        }
+    }
+
+    private mutating func leave() -> [Action] {
+        mode = .idle
+        return [.endPrompt]
+    }
+
+    private static func line(_ digits: String) -> String { "  Remove which number? (Enter alone: none) " + digits }
+}
