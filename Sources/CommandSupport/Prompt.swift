@@ -168,13 +168,37 @@ package final class Prompt: Sendable {
                 show(&state)
                 return nil
             }
-            state.entries.removeFirst()
-            state.shown = nil
-            ErrorOutput.answered(letter)
-            show(&state)
+            end(&state, letter)
             return (entry, answer)
         }
         if let (entry, answer) = answered { entry.continuation.resume(returning: answer) }
+    }
+
+    /// Answers the question that is shown, from elsewhere than the terminal. The first answer counts.
+    /// - Parameters:
+    ///   - place: "in the notification"; the terminal shows it with the answer.
+    ///   - instant: when it was given. As for keys, it has to be a second after the question was shown.
+    /// - Returns: false if the answer does not count.
+    package func answer(
+        _ id: KnockID, _ answer: Answer, _ place: String, at instant: ContinuousClock.Instant
+    ) -> Bool {
+        let entry: Entry? = state.withLock { state in
+            guard let entry = state.entries.first, entry.question.id == id, let shown = state.shown, shown.id == id,
+                instant >= shown.since + Self.quietTime
+            else { return nil }
+            end(&state, "\(answer) (\(place))")
+            return entry
+        }
+        entry?.continuation.resume(returning: answer)
+        return entry != nil
+    }
+
+    /// Takes the first question away, and shows the next one.
+    private func end(_ state: inout State, _ text: String) {
+        state.entries.removeFirst()
+        state.shown = nil
+        ErrorOutput.answered(text)
+        show(&state)
     }
 
     /// The sequences of arrow keys end in capital letters, so a capital A is not an answer.

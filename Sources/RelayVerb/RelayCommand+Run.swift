@@ -58,8 +58,7 @@ extension RelayCommand {
         _ configuration: RelaySession.Configuration, _ identity: Identity, hasTerminal: Bool, _ ending: RelayEnding,
         _ reporter: RelayReporter
     ) -> RelaySession {
-        let notifier = KnockNotifier()
-        let prompt = Prompt(notify: { notifier.show($0) })
+        let prompt = Prompt.withNotifications()
         // Without a terminal nobody could answer.
         let policy = PairingPolicy(
             accept == .ask && !hasTerminal ? .known : accept, known: KnownViewers(file: "known-hosts"), prompt: prompt)

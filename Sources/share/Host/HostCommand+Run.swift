@@ -83,8 +83,7 @@ extension HostCommand {
     ) throws {
         try claimSystemBroadcast(run)
         let media = try makeMedia(run)
-        let notifier = KnockNotifier()
-        let prompt = Prompt(notify: { notifier.show($0) })
+        let prompt = Prompt.withNotifications()
         let admission = AdmissionPolicy(
             accept, known: KnownViewers(), prompt: prompt, hasPageOfRelay: configuration.tunnel != nil,
             askElsewhere: WindowPrompt.ofProcess.askElsewhere)

@@ -29,8 +29,7 @@ extension HostCommand {
         try claimSystemBroadcast(run)
         let media = try makeMedia(run)
         let output = run.output
-        let notifier = KnockNotifier()
-        let prompt = Prompt(notify: { notifier.show($0) })
+        let prompt = Prompt.withNotifications()
         let admission = AdmissionPolicy(
             accept, known: KnownViewers(), prompt: prompt, askElsewhere: WindowPrompt.ofProcess.askElsewhere)
         let controller: BroadcastController

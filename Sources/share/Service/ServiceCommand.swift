@@ -122,8 +122,7 @@ struct ServiceCommand: ParsableCommand {
         configuration.iceServers = try serverOptions.servers()
         configuration.sessionCapacity = headless ? Self.headlessCapacity : 1
         let identity = try makeIdentity()
-        let notifier = KnockNotifier()
-        let prompt = Prompt(notify: { notifier.show($0) })
+        let prompt = Prompt.withNotifications()
         let policy = PairingPolicy(
             accept, known: KnownViewers(file: "known-hosts"), prompt: prompt,
             askElsewhere: hasTerminal ? nil : WindowPrompt.ofProcess.askElsewhere)
