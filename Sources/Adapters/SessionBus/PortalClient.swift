@@ -29,10 +29,16 @@ final class PortalClient: Sendable {
     private let bus: BusConnection
     private let shared = Monitor(Shared())
     private let onEnd: @Sendable () -> Void
+    private let onSignal: @Sendable (BusMessage) -> Void
 
     /// Connects, and has the bus start the portal unless it runs.
-    /// - Parameter onEnd: called on GIO's thread when the session or the portal has ended.
-    init(address: String, onEnd: @escaping @Sendable () -> Void) throws(SourceFailure) {
+    /// - Parameters:
+    ///   - onEnd: called on GIO's thread when the session or the portal has ended.
+    ///   - onSignal: called on GIO's thread with the portal's signals.
+    init(
+        address: String, onEnd: @escaping @Sendable () -> Void,
+        onSignal: @escaping @Sendable (BusMessage) -> Void = { _ in }
+    ) throws(SourceFailure) {
         guard let bus = BusConnection(address: address) else {
             throw SourceFailure(
                 .noDisplay, "no session bus answers, through which a Wayland desktop shares its screen",
@@ -40,6 +46,7 @@ final class PortalClient: Sendable {
         }
         self.bus = bus
         self.onEnd = onEnd
+        self.onSignal = onSignal
         bus.listen { [weak self] in self?.take($0) ?? false }
         for (interface, member) in [("Request", "Response"), ("Session", "Closed")] {
             bus.match(
@@ -81,6 +88,11 @@ final class PortalClient: Sendable {
     }
 
     var isSessionEnded: Bool { shared.with { $0.isSessionEnded } }
+
+    /// Asks the bus for a signal of the portal.
+    func match(_ interface: String, _ member: String) {
+        bus.match("type='signal',sender='\(Self.name)',interface='\(interface)',member='\(member)'")
+    }
 
     func follow(session: String) { shared.with { $0.session = session } }
 
@@ -204,6 +216,8 @@ final class PortalClient: Sendable {
             return false
         }
         if hasEnded { onEnd() }
+        let owner = shared.with { $0.owner }
+        if message.kind == .signal, !owner.isEmpty, message.sender == owner { onSignal(message) }
         return false
     }
 

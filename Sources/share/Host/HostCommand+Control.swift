@@ -7,6 +7,7 @@ import Identifiers
 import LinuxRuntime
 import MediaCore
 import PeerConnection
+import SessionBus
 
 /// What a host offers to other programs of its user, and the countdown before it.
 extension HostCommand {
@@ -35,6 +36,15 @@ extension HostCommand {
     ) -> HostKeyboard? {
         guard !json, HostKeyboard.isPossible else { return nil }
         return HostKeyboard(broadcast, control, prompt: prompt, link: link?.text)
+    }
+
+    /// The desktop's key that blanks; nil unless this is the screen of a Wayland session.
+    func blankShortcut(_ broadcast: any ControllableBroadcast) -> BlankShortcut? {
+        let environment = ProcessInfo.processInfo.environment
+        guard isOfSession, display == nil, PortalSource.isWayland(environment),
+            let address = SessionBusAddress.running(in: environment)
+        else { return nil }
+        return BlankShortcut(broadcast, address: address)
     }
 
     /// Opens the control socket. Without one the broadcast goes on, and a sentence says so.

@@ -144,6 +144,8 @@ extension HostCommand {
         let keyboard = keyboard(broadcast, control.control, prompt, link)
         keyboard?.start()
         defer { keyboard?.close() }
+        let shortcut = blankShortcut(broadcast)
+        defer { shortcut?.close() }
         run.system.with { $0 }?.begin(broadcast, service: service, prompt: prompt, run.output)
         let teller =
             tellApplication && chosenSource.isOfDesktop
