@@ -99,6 +99,25 @@ struct ExtensionBroadcastTests {
         await setting.broadcast.stop(EndReason(.stopped, "enough"))
     }
 
+    /// The program gets a blank frame, and then the screen's again, although that has not changed.
+    @Test(arguments: ["record", "encoded"]) func aStillPictureIsBlankedAndShownAgain(_ behaviour: String) async throws {
+        let setting = try Setting(behaviour, framesPerSecond: 0)
+        @Sendable func frames(_ log: [String]) -> Int { log.count { $0.hasPrefix("v") } }
+        try await setting.broadcast.start()
+        #expect(await setting.waitUntil { frames($0) > 0 && Self.count($0, "pcm") + Self.count($0, "opus") > 3 })
+        let shown = frames(setting.log)
+        #expect(await setting.broadcast.set(.blank, true))
+        #expect(await setting.waitUntil { frames($0) > shown })
+        #expect(await setting.broadcast.holds() == [.blank])
+        #expect(await setting.broadcast.pause())
+        #expect(await setting.broadcast.resume())
+        #expect(!setting.log.contains("paused"))
+        let blank = frames(setting.log)
+        #expect(await setting.broadcast.set(.blank, false))
+        #expect(await setting.waitUntil { frames($0) > blank })
+        await setting.broadcast.stop(EndReason(.stopped, "enough"))
+    }
+
     @Test func encodedSamplesBeginWithAKeyframeAndAnotherComesWhenItIsAskedFor() async throws {
         let setting = try Setting("encoded")
         try await setting.broadcast.start()
