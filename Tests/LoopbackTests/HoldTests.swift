@@ -75,7 +75,8 @@ struct HoldTests {
         #expect(await late.wait { $0.counters.count >= 5 && $0.samples > 0 })
         #expect(await waiting(told) { $0 == [.blank, nil] ? true : nil } == true)
         let counters = seen.state.counters
-        #expect(zip(counters, counters.dropFirst()).allSatisfy { $0 < $1 }, "frames came twice or out of order")
+        // A frame whose rest is coded after it is shown twice.
+        #expect(zip(counters, counters.dropFirst()).allSatisfy { $0 <= $1 }, "out of order: \(counters)")
         #expect(await host.statistics()?.sent.keyframeRequests == 0)
         for viewer in [first, second] { viewer.leave() }
         _ = await (watching.value, alsoWatching.value)

@@ -48,6 +48,23 @@ struct VideoPipelineTests {
         #expect(frame.made - since > .milliseconds(290))
     }
 
+    /// Also while all viewers have a backlog, and although a key frame was made a moment ago.
+    @Test(arguments: [false, true]) func theBlankFrameIsTheNextFrame(isBlocked: Bool) async throws {
+        let stage = ClockworkStage { stage, count in
+            guard count == 3 else { return }
+            stage.pipeline?.change { $0.main.target.isBlocked = isBlocked }
+            stage.pipeline?.set(.blank)
+        }
+        stage.start()
+        let frames = stage.frames.wait { $0.count > 3 ? $0 : nil }
+        await stage.stop()
+        #expect(frames[..<3].allSatisfy { !$0.info.isBlank } && frames[3].info.isBlank && frames[3].info.isKeyframe)
+        // At 60 frames a second, in a clock that advances as it is read.
+        #expect(
+            frames[3].made - frames[2].made < .milliseconds(25),
+            "\((frames[3].made - frames[2].made).inMilliseconds) ms")
+    }
+
     /// On a slow machine a refinement is due as soon as a frame is made. The screen, which changes all the time, takes
     /// precedence.
     @Test func aChangeGoesBeforeARefinement() async throws {
