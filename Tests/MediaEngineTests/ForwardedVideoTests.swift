@@ -73,7 +73,7 @@ import Testing
     @Test func nothingIsSentBeforeAKeyFrame() throws {
         let source = ForwardedVideo(.vp8, capacity: 16)
         for sequence in 10..<14 as Range<Int64> { try insert(sequence, into: source) }
-        #expect(source.end == 0 && source.keyframeStart == nil)
+        #expect(source.end == 0 && source.group.start == nil)
         try insert(14, into: source, isKeyframe: true)
         #expect(sequences(source) == [14])
     }
@@ -83,7 +83,7 @@ import Testing
         try insert(0, into: source, isKeyframe: true)
         try insert(2, into: source)
         try insert(4, into: source, isKeyframe: true)
-        #expect(source.end == 5 && source.keyframeStart == 4 && source.framesSinceKeyframe == 1)
+        #expect(source.end == 5 && source.group.start == 4 && source.group.frames == 1)
         // The lost packet comes too late.
         try insert(1, into: source)
         #expect(source.end == 5 && source.packet(1) == nil)
@@ -151,8 +151,8 @@ import Testing
             try insert(Int64(index), into: source, [unit], isMarked: isMarked, frame: index < 3 ? 0 : 1)
         }
         let starts = (0..<source.end).compactMap { source.packet($0)?.isFrameStart }
-        #expect(starts == [true, false, false, true] && source.keyframeStart == 0)
-        #expect(source.framesSinceKeyframe == 2)
+        #expect(starts == [true, false, false, true] && source.group.start == 0)
+        #expect(source.group.frames == 2)
     }
 
     /// The payloads of a key frame whose parameter sets do not come first, one packet each, and of the frame before it.
@@ -214,7 +214,7 @@ import Testing
     func aReceiverBeginsWithAKeyFrameWhoseParameterSetsDoNotComeFirst(_ stream: LateParameterSets) throws {
         let source = ForwardedVideo(stream.codec, capacity: 64)
         let next = try insertFrames(stream, into: source, from: 100)
-        #expect(source.framesSinceKeyframe == 2)
+        #expect(source.group.frames == 2)
         // It joins between two frames, and takes each packet as it comes.
         var late = sender(source)
         var sent: [[UInt8]] = []

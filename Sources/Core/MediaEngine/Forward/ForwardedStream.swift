@@ -93,11 +93,11 @@ struct ForwardedStream {
     /// Goes back to the first packet of the newest key frame, if what came since is little.
     /// - Returns: false if it is not; a key frame has to be requested then.
     mutating func rewind() -> Bool {
-        guard let start = source.keyframeStart, source.packet(start) != nil, lastTimestamp == nil,
-            source.bytesSinceKeyframe <= Self.replayLimit.bytes, source.framesSinceKeyframe <= Self.replayLimit.frames
+        guard let start = source.group.start, source.packet(start) != nil, lastTimestamp == nil,
+            source.group.bytes <= Self.replayLimit.bytes, source.group.frames <= Self.replayLimit.frames
         else { return false }
         next = start
-        framesBehind = source.framesSinceKeyframe
+        framesBehind = source.group.frames
         return true
     }
 

@@ -38,27 +38,41 @@ public final class ForwardedVideo {
         var colorSpace: ColorSpace?
     }
 
+    /// Which packets can be sent.
+    private struct Order {
+        /// The position of sequence number 0 in the stream's first round.
+        var shift: Int64?
+        var highest: Int64 = -1
+        /// The position of the next packet; those before it can be sent.
+        var end: Int64 = 0
+        /// The key frame after the last gap that was given up; nothing before it is sent any more.
+        var resumption: Int64 = 0
+        /// Nothing is sent before the next key frame.
+        var waitsForKeyframe = true
+    }
+
+    /// The frame of which packets come.
+    private struct OpenFrame {
+        var isOpen = false
+        /// It is a key frame, and its packets so far hold nothing of its picture.
+        var isHeader = false
+    }
+
+    /// What came from the newest key frame on.
+    struct Group {
+        /// The first packet of the key frame; nil before the first one.
+        var start: Int64?
+        var bytes = 0
+        var frames = 0
+    }
+
     public let codec: VideoCodec
     private let slab: PacketSlab
     private var packets: [Packet]
     private let mask: Int64
-    /// The position of sequence number 0 in the stream's first round.
-    private var shift: Int64?
-    private var highest: Int64 = -1
-    /// The position of the next packet; those before it can be sent.
-    private(set) var end: Int64 = 0
-    /// The key frame after the last gap that was given up; nothing before it is sent any more.
-    private(set) var resumption: Int64 = 0
-    /// Nothing is sent before the next key frame.
-    private var waitsForKeyframe = true
-    private var isFrameOpen = false
-    /// The open frame is a key frame, and its packets so far hold nothing of its picture.
-    private var isOpenHeader = false
-    /// The first packet of the newest key frame; nil before the first one.
-    private(set) var keyframeStart: Int64?
-    /// Bytes of the packets from `keyframeStart` on, and how many frames they are.
-    private(set) var bytesSinceKeyframe = 0
-    private(set) var framesSinceKeyframe = 0
+    private var order = Order()
+    private var frame = OpenFrame()
+    private(set) var group = Group()
     private var layerMeter = LayerMeter()
     /// The bitrate of the base layer's payloads over the last second, as of the newest frame of another layer.
     private(set) var baseBitrate = Bitrate(bitsPerSecond: 0)
@@ -94,6 +108,9 @@ public final class ForwardedVideo {
         mask = Int64(capacity - 1)
     }
 
+    var end: Int64 { order.end }
+    var resumption: Int64 { order.resumption }
+
     // MARK: The source
 
     /// Takes in a packet.
@@ -108,36 +125,35 @@ public final class ForwardedVideo {
         _ sequence: Int64, _ packet: RTPPacketView, _ part: DepacketizedVideo, colorSpace: ColorSpace? = nil,
         now: MediaInstant
     ) -> Bool {
-        let shift = shift ?? highest &+ 1 &- sequence
-        self.shift = shift
+        let shift = order.shift ?? order.highest &+ 1 &- sequence
+        order.shift = shift
         let position = sequence &+ shift
-        guard position >= end, packets[Int(position & mask)].position < position else { return true }
+        guard position >= order.end, packets[Int(position & mask)].position < position else { return true }
         guard packet.payload.count <= Self.largestPayload else {
-            waitsForKeyframe = true
+            order.waitsForKeyframe = true
             return false
         }
         store(position, packet, part, colorSpace)
-        if position &- end >= Int64(packets.count) { waitsForKeyframe = true }
-        if part.isKeyframe, waitsForKeyframe || position > end { resume(at: firstPacket(before: position)) }
-        guard !waitsForKeyframe, packets[Int(end & mask)].position == end else { return true }
+        if position &- order.end >= Int64(packets.count) { order.waitsForKeyframe = true }
+        if part.isKeyframe, order.waitsForKeyframe || position > order.end { resume(at: firstPacket(before: position)) }
+        guard !order.waitsForKeyframe, packets[Int(order.end & mask)].position == order.end else { return true }
         if advance(now) { onPackets?() }
         return true
     }
 
     /// Goes on with a key frame, unless nothing is missing before it.
     private func resume(at start: Int64) {
-        guard waitsForKeyframe || start > end else { return }
-        end = start
-        resumption = start
-        waitsForKeyframe = false
-        isFrameOpen = false
+        guard order.waitsForKeyframe || start > order.end else { return }
+        (order.end, order.resumption) = (start, start)
+        order.waitsForKeyframe = false
+        frame.isOpen = false
     }
 
     /// The first packet of the frame of parameter sets at this position.
     private func firstPacket(before position: Int64) -> Int64 {
         let timestamp = packets[Int(position & mask)].timestamp
         var first = position
-        for _ in 0..<Self.mostPacketsBefore where first > end {
+        for _ in 0..<Self.mostPacketsBefore where first > order.end {
             let packet = packets[Int((first &- 1) & mask)]
             guard packet.position == first &- 1, packet.isNonVCL, packet.timestamp == timestamp, !packet.isMarked else {
                 break
@@ -155,9 +171,9 @@ public final class ForwardedVideo {
 
     /// The source's sequence numbers and picture IDs begin anew, with a key frame.
     func restart() {
-        shift = nil
-        waitsForKeyframe = true
-        end = highest &+ 1
+        order.shift = nil
+        order.waitsForKeyframe = true
+        order.end = order.highest &+ 1
     }
 
     private func store(
@@ -171,7 +187,7 @@ public final class ForwardedVideo {
             isNonVCL: part.isNonVCL, layer: part.layer, layerSwitch: part.layerSwitch,
             isNonReference: part.isNonReference, colorSpace: colorSpace)
         (packets[index].pictureIDOffset, packets[index].isPictureIDLong) = pictureID(packet.payload)
-        highest = max(highest, position)
+        order.highest = max(order.highest, position)
     }
 
     /// Where the picture ID lies: RFC 7741 section 4.2, RFC 9628 section 4.2.
@@ -188,12 +204,12 @@ public final class ForwardedVideo {
     /// it is a key frame.
     /// - Returns: false if there are none.
     private func advance(_ now: MediaInstant) -> Bool {
-        let first = end
-        while packets[Int(end & mask)].position == end {
-            let index = Int(end & mask)
+        let first = order.end
+        while packets[Int(order.end & mask)].position == order.end {
+            let index = Int(order.end & mask)
             let packet = packets[index]
             guard packet.length > 0 else {
-                end &+= 1
+                order.end &+= 1
                 continue
             }
             let isStart = isFrameStart(packet)
@@ -207,15 +223,15 @@ public final class ForwardedVideo {
             packets[index].isFrameStart = isStart
             packets[index].isKeyframe = isKeyframe
             note(packets[index], now)
-            end &+= 1
+            order.end &+= 1
         }
-        return end > first
+        return order.end > first
     }
 
     /// Not all codecs mark the first packet of a frame, and not all senders the last one.
     private func isFrameStart(_ packet: Packet) -> Bool {
-        packet.isFrameStart || !isFrameOpen || packet.timestamp != lastTimestamp
-            || packet.isKeyframe && !isOpenHeader
+        packet.isFrameStart || !frame.isOpen || packet.timestamp != lastTimestamp
+            || packet.isKeyframe && !frame.isHeader
     }
 
     /// Whether a frame that begins with this packet is a key frame: whatever stands before its parameter sets.
@@ -234,18 +250,16 @@ public final class ForwardedVideo {
     }
 
     private func note(_ packet: Packet, _ now: MediaInstant) {
-        isFrameOpen = !packet.isMarked
-        isOpenHeader = packet.isNonVCL && (packet.isFrameStart ? packet.isKeyframe : isOpenHeader)
+        frame.isOpen = !packet.isMarked
+        frame.isHeader = packet.isNonVCL && (packet.isFrameStart ? packet.isKeyframe : frame.isHeader)
         if packet.isKeyframe {
-            keyframeStart = packet.position
-            bytesSinceKeyframe = 0
-            framesSinceKeyframe = 0
+            group = Group(start: packet.position)
         }
         if packet.isFrameStart {
-            framesSinceKeyframe &+= 1
+            group.frames &+= 1
             lastTimestamp = packet.timestamp
         }
-        bytesSinceKeyframe &+= packet.length
+        group.bytes &+= packet.length
         layerMeter.note(bytes: packet.length, layer: packet.layer, isFrameStart: packet.isFrameStart, now: now)
         if packet.layer > 0, packet.isFrameStart { baseBitrate = layerMeter.baseBitrate(now: now) }
     }

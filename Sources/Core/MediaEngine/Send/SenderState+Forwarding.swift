@@ -63,7 +63,7 @@ extension SenderState {
     private mutating func skipToKeyframe(_ source: ForwardedVideo) -> Int64 {
         video.forwarded?.reset()
         keyframeRequests.noteRefused()
-        let start = source.keyframeStart.flatMap { source.packet($0) != nil ? $0 : nil }
+        let start = source.group.start.flatMap { source.packet($0) != nil ? $0 : nil }
         let next = max(start ?? source.end, video.forwarded?.next ?? 0)
         video.forwarded?.next = source.packet(next) != nil ? next : source.end
         return video.forwarded?.next ?? source.end
