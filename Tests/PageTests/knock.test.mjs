@@ -9,7 +9,7 @@ const challenge = () => new Response(JSON.stringify({ nonce: encodeBase64URL(ran
 const problem = (status, type) => new Response(JSON.stringify({ type: 'urn:share:' + type }), { status });
 
 // A knock whose requests get these answers in turn, and what was requested.
-async function knockWith(answers, { name = 'Marie', isOverRelay = false } = {}) {
+async function knockWith(answers, { name = 'Marie', isOverRelay = false, base = '' } = {}) {
     const requests = [], answer = (method, path, body) => {
         requests.push({ method, path, body });
         return answers.shift();
@@ -25,7 +25,7 @@ async function knockWith(answers, { name = 'Marie', isOverRelay = false } = {}) 
         },
     };
     const keys = await crypto.subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, false, ['sign', 'verify']);
-    const result = requestAdmission(client, { ...link, isOverRelay }, keys, viewerFingerprint, name);
+    const result = requestAdmission(client, { ...link, isOverRelay, base }, keys, viewerFingerprint, name);
     await result.catch(() => {});
     assert.equal(answers.length, 0, 'every answer was asked for');
     return { result, requests, client };
@@ -53,6 +53,12 @@ test('a page that comes from a relay says so', async () => {
         await (await knockWith(answers, { isOverRelay })).result;
         assert.equal(element('hint').textContent.includes('This page is from the relay'), isOverRelay);
     }
+});
+
+test('the page of share join --browser does not', async () => {
+    const answers = [challenge(), new Response(null, { status: 204 }), new Response('{"token":"t"}', { status: 200 })];
+    await (await knockWith(answers, { isOverRelay: true, base: '/secret' })).result;
+    assert.doesNotMatch(element('hint').textContent, /relay/);
 });
 
 test('a broadcast that the browser cannot show asks nobody', async () => {

@@ -46,7 +46,8 @@ public struct SignedRedirect: Codable, Sendable, Equatable {
         certificate = Base64URL.encode(host.certificateDER)
         signature = Base64URL.encode(
             try host.signature(
-                over: Self.signedBytes(link.text, broadcast, host: host.fingerprint, viewer: viewer, knock, age)))
+                over: Self.signedBytes(
+                    link.text, broadcast, host: host.fingerprint, viewer: viewer, nonce: knock.nonce, age)))
     }
 
     /// Returns where the viewer is to watch; nil if the host of `known` has not signed that for this viewer a short
@@ -60,11 +61,18 @@ public struct SignedRedirect: Codable, Sendable, Equatable {
         from known: Link, viewer: [UInt8], knock: KnockOrigin, after last: Int? = nil,
         now: ContinuousClock.Instant
     ) -> Link? {
-        guard link.utf8.count <= Self.lengthLimit, isCurrent(knock, after: last, now),
-            let certificate = Base64URL.decode(certificate), let signature = Base64URL.decode(signature),
+        isCurrent(knock, after: last, now) ? signedLink(from: known, viewer: viewer, nonce: knock.nonce) : nil
+    }
+
+    /// Returns where the order sends a viewer, however old it is; nil if the host of `known` has not signed it for that
+    /// viewer.
+    /// - Parameter nonce: of the viewer's knock.
+    package func signedLink(from known: Link, viewer: [UInt8], nonce: [UInt8]) -> Link? {
+        guard link.utf8.count <= Self.lengthLimit, let certificate = Base64URL.decode(certificate),
+            let signature = Base64URL.decode(signature),
             CertificateSignature.isValid(
                 signature,
-                over: Self.signedBytes(link, known.id, host: known.fingerprint, viewer: viewer, knock, age),
+                over: Self.signedBytes(link, known.id, host: known.fingerprint, viewer: viewer, nonce: nonce, age),
                 certificate: certificate, fingerprint: known.fingerprint)
         else { return nil }
         return try? Link(parsing: link)
@@ -77,10 +85,10 @@ public struct SignedRedirect: Codable, Sendable, Equatable {
     }
 
     private static func signedBytes(
-        _ link: String, _ id: BroadcastID, host: [UInt8], viewer: [UInt8], _ knock: KnockOrigin, _ age: Int
+        _ link: String, _ id: BroadcastID, host: [UInt8], viewer: [UInt8], nonce: [UInt8], _ age: Int
     ) -> [UInt8] {
         var bytes = Array("share v1 redirect".utf8)
-        bytes += Array(id.text.utf8) + host + viewer + knock.nonce
+        bytes += Array(id.text.utf8) + host + viewer + nonce
         return bytes + Array("\(age) \(link)".utf8)
     }
 }

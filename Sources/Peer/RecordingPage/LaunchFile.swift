@@ -13,8 +13,8 @@ public struct LaunchFile: Sendable {
 
     /// - Parameters:
     ///   - folder: where the folder is made.
-    ///   - address: without characters that HTML escapes.
-    init(in folder: String, forwardingTo address: String) throws(Failure) {
+    ///   - address: without characters that HTML escapes, like `title`.
+    package init(in folder: String, forwardingTo address: String, title: String = "Recordings") throws(Failure) {
         var template = Array((folder + "/share-XXXXXX").utf8CString)
         guard mkdtemp(&template) != nil else { throw Failure(code: errno) }
         let made = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
@@ -28,7 +28,7 @@ public struct LaunchFile: Sendable {
         }
         defer { close(file) }
         let page = """
-            <!DOCTYPE html><meta charset="utf-8"><meta name="referrer" content="no-referrer"><title>Recordings</title>
+            <!DOCTYPE html><meta charset="utf-8"><meta name="referrer" content="no-referrer"><title>\(title)</title>
             <meta http-equiv="refresh" content="0; url=\(address)">
 
             """
@@ -40,7 +40,7 @@ public struct LaunchFile: Sendable {
         }
     }
 
-    func remove() {
+    package func remove() {
         unlink(path)
         rmdir(folder)
     }

@@ -27,6 +27,16 @@ struct JoinCommand: ParsableCommand {
     @Argument(help: "The link that 'share host' printed, or - for stdin.")
     var link: String?
 
+    @Flag(
+        help: ArgumentHelp(
+            "Watch in the browser, with the page from this program.",
+            discussion: """
+                A relay that serves the page could change it. Here the page comes from this program, which also \
+                checks the host's certificate. It is served to this machine alone, until the page is closed, or \
+                until Ctrl-C, which ends the session.
+                """))
+    var browser = false
+
     @Flag(help: "Open no window. --snapshot still saves the last frame.")
     var headless = false
 
@@ -89,6 +99,7 @@ struct JoinCommand: ParsableCommand {
         guard maxLayer.map({ (0...7).contains($0) }) ?? true else {
             throw ValidationError("--max-layer is 0 to 7")
         }
+        try validateBrowser()
     }
 
     private func join() throws {
@@ -97,6 +108,7 @@ struct JoinCommand: ParsableCommand {
         FileDescriptors.raiseLimit()
         let output = DataOutput(isJSON: json)
         let link = try LinkArgument.read(link, command: "join")
+        if browser { return try showInBrowser(link) }
         let servers = try serverOptions.servers()
         if let snapshot { try OutputFile.check(snapshot) }
         let kept = try RecordingOutputs(keep, name: nil, output)

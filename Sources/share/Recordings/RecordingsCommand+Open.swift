@@ -36,27 +36,13 @@ struct OpenRecordingsCommand: ParsableCommand {
             }
             DataOutput(isJSON: false).line(server.makeAddress())
             ErrorOutput.writeLine("share: the page is at the address above, for one browser; Ctrl-C ends it")
-            if !noBrowser, let browser = ExecutablePath.find("xdg-open") {
-                do throws(LaunchFile.Failure) {
-                    let file = try server.makeLaunchFile(in: Self.launchFolder)
-                    ForegroundProgram.open(browser, [file.path])
-                } catch {
-                    ErrorOutput.writeLine(
-                        "share: the browser cannot be started: \(String(cString: strerror(error.code)))")
-                }
+            if !noBrowser {
+                DesktopBrowser.open { (folder) throws(LaunchFile.Failure) in try server.makeLaunchFile(in: folder) }
             }
             _ = waitForEnd(ending, seconds: .infinity)
             blocking { await server.stop() }
             ErrorOutput.writeLine("share: \(ending.with { $0?.sentence } ?? "ended")")
         }
-    }
-}
-
-extension OpenRecordingsCommand {
-    /// The user's folder for sockets and the like, or that for temporary files.
-    fileprivate static var launchFolder: String {
-        let folder = ProcessInfo.processInfo.environment["XDG_RUNTIME_DIR"] ?? ""
-        return folder.hasPrefix("/") && access(folder, W_OK) == 0 ? folder : NSTemporaryDirectory()
     }
 }
 

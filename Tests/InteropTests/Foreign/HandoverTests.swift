@@ -233,6 +233,50 @@ extension InteropTests {
             }
         }
 
+        /// `share join --browser`: the page and all its requests are this machine's, also those to the relay that alone
+        /// sends. When the program ends, so does the session.
+        @Test(arguments: Browser.Kind.allCases)
+        func aBrowserWatchesWithThePageOfItsOwnMachine(kind: Browser.Kind) async throws {
+            let folder = try TemporaryFolder()
+            let stage = try await Stage(directViewers: 0, isRelayOnly: true, in: folder)
+            try await stage.run {
+                let program = try Program(
+                    Program.share(), ["join", "--browser", "--json", "--name", "Ann"],
+                    environment: [
+                        "XDG_DATA_HOME": folder.path, "TMPDIR": folder.path, "SHARE_LINK": stage.link.text,
+                        "PATH": folder.path,
+                    ])
+                defer { program.kill() }
+                let line = try await program.line(.standard, within: .seconds(20)) { $0.contains("\"event\":\"link\"") }
+                let address = try #require(try JSON(parsing: line)["link"].string)
+                try await Browser.with(kind) { browser in
+                    try await browser.watch(address)
+                    try await browser.waitForState("playing", within: .seconds(20))
+                    let seen = try await browser.look(until: "frames > 30")
+                    #expect(seen["isThere"] == true, "\(seen.text)")
+                    #expect(
+                        try await browser.evaluate("document.getElementById('live').textContent") == "Live, encrypted")
+                    #expect(try await browser.evaluate("document.getElementById('name').value") == "Ann")
+                    #expect(await stage.served().map(\.description.kind) == ["service"])
+                    #expect(stage.asked.with { $0 } == 1)
+                    let others = try await browser.evaluate(
+                        """
+                        performance.getEntriesByType("resource").map(entry => entry.name)
+                            .filter(name => !name.startsWith(location.origin + "/")).join()
+                        """)
+                    #expect(others == "" && address.hasPrefix("http://127.0.0.1:"))
+                    program.interrupt()
+                    let ended = try await browser.waitForState("ended", within: .seconds(20))
+                    #expect(ended.sentence == "The program share has ended on this computer.", "\(ended)")
+                    #expect(try await browser.evaluate("location.hash") == "")
+                    _ = try await stage.relay.line(.standard, within: .seconds(20)) {
+                        $0.contains("\"event\":\"viewers\"") && $0.contains("\"viewers\":0")
+                    }
+                }
+                #expect(await program.exitCode() == 0)
+            }
+        }
+
         /// A viewer is removed, and the browser's picture goes on with the keys of the next epoch.
         @Test(arguments: Browser.Kind.allCases)
         func aBrowserGoesOnWithTheKeysOfTheNextEpoch(kind: Browser.Kind) async throws {

@@ -1,5 +1,5 @@
 import FoundationEssentials
-import NIOCore
+package import NIOCore
 package import NIOHTTP1
 
 extension HTTPHeaders {
@@ -13,7 +13,7 @@ extension HTTPHeaders {
 package struct HTTPAnswer: Sendable {
     package var status: Int
     package var headers: HTTPHeaders
-    var body: ByteBuffer
+    package var body: ByteBuffer
 
     package var text: String { String(buffer: body) }
 

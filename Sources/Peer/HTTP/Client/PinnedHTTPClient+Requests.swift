@@ -51,7 +51,8 @@ extension PinnedHTTPClient {
     func requestHead(
         _ method: HTTPMethod, _ path: String, _ type: String?, _ length: Int?, _ extra: [(String, String)]
     ) -> HTTPRequestHead {
-        var headers = HTTPHeaders([("Host", server.authority), ("User-Agent", "share/1")] + extra)
+        var headers = HTTPHeaders([("Host", server.authority)] + extra)
+        if !headers.contains(name: "User-Agent") { headers.add(name: "User-Agent", value: "share/1") }
         if let type { headers.add(name: "Content-Type", value: type) }
         if let length, length > 0 || method == .POST { headers.add(name: "Content-Length", value: String(length)) }
         if let token { headers.add(name: "Authorization", value: "Bearer \(token)") }

@@ -16,8 +16,29 @@ enum PageFiles {
     /// - Parameter name: of the broadcast, which a publisher has chosen; nil if it is unknown.
     static func viewer(of name: String?) -> String {
         let name = escaped(UntrustedText.clean(name ?? "", fallback: ""))
-        return filled(viewerTemplate, ["title": name.isEmpty ? "share" : name + " - share", "name": name])
+        return filled(
+            viewerTemplate,
+            ["title": name.isEmpty ? "share" : name + " - share", "name": name, "base": "", "viewer": ""])
     }
+
+    /// Served by a ``LocalPageServer``; `text/html`.
+    /// - Parameters:
+    ///   - base: what all its paths begin with.
+    ///   - viewer: the name that is proposed.
+    static func localViewer(base: String, viewer: String) -> String {
+        let viewer = escaped(UntrustedText.clean(viewer, fallback: ""))
+        return filled(localTemplate, ["title": "share", "name": "", "viewer": viewer, "base": base])
+    }
+
+    private static let localTemplate = ["/_/", "/favicon.ico"].reduce(viewerTemplate) {
+        $0.replacing("=\"\($1)", with: "=\"{{base}}\($1)")
+    }
+
+    /// Of all pages: their own script and style alone, and no framing.
+    static let contentSecurityPolicy = """
+        default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; media-src 'self' blob:; \
+        img-src 'self' data:; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'
+        """
 
     private static let viewerTemplate = String(cString: viewerPageDocument())
 

@@ -4,12 +4,6 @@ import HummingbirdCore
 import NIOCore
 
 extension SignalingServerState {
-    /// The content security policy: only the host's own script and style, and no framing.
-    private static let policy = """
-        default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; media-src 'self' blob:; \
-        img-src 'self' data:; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'
-        """
-
     func icon(_ call: RouteRequest) -> RouteResponse {
         get(call) { RouteResponse(.ok, type: "image/svg+xml", PageFiles.icon) }
     }
@@ -33,7 +27,7 @@ extension SignalingServerState {
 
     private func page(_ status: HTTPResponse.Status, _ html: String) -> RouteResponse {
         RouteResponse(status, type: "text/html; charset=utf-8", html)
-            .with(.contentSecurityPolicy, Self.policy).with(Header.openerPolicy, "same-origin")
+            .with(.contentSecurityPolicy, PageFiles.contentSecurityPolicy).with(Header.openerPolicy, "same-origin")
     }
 
     private var touchIcon: RouteResponse {

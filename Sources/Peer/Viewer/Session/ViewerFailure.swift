@@ -1,5 +1,5 @@
-import HTTP
-import PeerConnection
+package import HTTP
+package import PeerConnection
 import PeerEngine
 
 /// Why a step of a session failed, or why the session ended.
@@ -43,7 +43,7 @@ struct ViewerFailure: ViewerSessionFailure, Error {
 }
 
 extension EndReason {
-    init(_ error: SignalingError) {
+    package init(_ error: SignalingError) {
         let code: Code =
             switch error.code {
             case .connectionRefused, .unreachable, .timedOut, .unknownHost, .oldLink: .unreachable

@@ -8,6 +8,7 @@ import { FrameKeys } from './frame-keys.js';
 import { openKeys } from './key-agreement.js';
 import { requestAdmission } from './knock.js';
 import { parseLink } from './link.js';
+import { openRedirectPlace, pageBase } from './local-page.js';
 import { addTrack, holdLastFrame } from './player.js';
 import { SealedMedia } from './sealed-media.js';
 import { SessionEnd, tryLater, wrongHost } from './session-end.js';
@@ -105,6 +106,10 @@ export class Handover {
         const { link, fingerprint, admissions, identity } = this.session, { current } = admissions;
         if (!current.seal) return null;
         const found = await redirectedLink(redirect, link, fingerprint, current.knock);
+        if (found && pageBase()) {
+            found.base = await openRedirectPlace(redirect, fingerprint, current.knock.nonce);
+            if (!found.base) return null;
+        }
         if (found) {
             await takeNewerKeys(current.seal, redirect.keys);
             current.knock.followed = redirect.age;

@@ -60,10 +60,11 @@ async function storedIdentity() {
 
 let current = null;
 
-// The stored identity. Where the browser stores nothing, as in private windows, it is this page's alone.
-export async function ownIdentity() {
+// The stored identity. Where the browser stores nothing, as in private windows, it is this page's alone, and so it is without `isStored`.
+export async function ownIdentity(isStored) {
     if (isUsable(current)) return current;
     try {
+        if (!isStored) throw new Error('nothing is stored');
         const timeout = delay(3000).then(() => { throw new Error('the database does not answer'); });
         current = await Promise.race([timeout, storedIdentity()]);
     } catch { current = { ...await makeIdentity(), isStored: false }; }

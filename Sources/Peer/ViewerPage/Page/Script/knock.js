@@ -82,7 +82,7 @@ export async function requestAdmission(client, link, keys, fingerprint, name, is
     }
     if (answer.status === 404) throw new SessionEnd('ended', ...oldLinkMessage, '');
     if (answer.status !== 204) throw await refusalOf(answer);
-    tell('waiting', 'Waiting for the host to accept ...', 'The host sees your name and the same four words.' + (link.isOverRelay
+    tell('waiting', 'Waiting for the host to accept ...', 'The host sees your name and the same four words.' + (link.isOverRelay && !link.base
         ? ' This page is from the relay, which could change it; the program share does not depend on that.' : ''));
     if (!isQuiet) showWords(reply.words);
     const decision = await waitForDecision(client, ticket);

@@ -7,9 +7,9 @@ import { SessionEnd } from './session-end.js';
 
 const fieldsLength = 48, knownFlags = 0x03, relayFlag = 0x02;
 
-// Throws `SessionEnd` with what is wrong. In the ID, O is 0, and I and L are 1.
+// Throws `SessionEnd` with what is wrong. In the ID, which ends the path, O is 0, and I and L are 1.
 export function parseLink(path, fragment) {
-    const id = path.split('/')[1].toUpperCase().replace(/O/g, '0').replace(/[IL]/g, '1');
+    const id = (path.split('/').filter(Boolean).pop() || '').toUpperCase().replace(/O/g, '0').replace(/[IL]/g, '1');
     const code = fragment.slice(1);
     const invalid = sentence => new SessionEnd('error', sentence, 'Ask the host for the link, or copy it again.');
     if (!code) throw invalid('The link is incomplete: the part after # is missing.');

@@ -4,9 +4,11 @@ import { AdmissionStore } from './admission.js';
 import { setUpControls } from './controls.js';
 import { element, hasTouchAlone } from './elements.js';
 import { parseLink } from './link.js';
+import { pageBase, waitForProgramEnd } from './local-page.js';
 import { isMove, moveOf } from './other-relays.js';
 import { setUpPlayer } from './player.js';
 import { ViewerSession } from './session.js';
+import { SessionEnd } from './session-end.js';
 import { canRunShare, shareSchemeLink } from './share-scheme.js';
 import { toggleStatistics } from './statistics-panel.js';
 import { offerForm, show, stopFormTimer } from './view.js';
@@ -14,7 +16,7 @@ import { offerForm, show, stopFormTimer } from './view.js';
 let link = null, admissions = null, session = null;
 
 function storedName() { try { return localStorage.getItem('name') || ''; } catch { return ''; } }
-function storeName(name) { try { localStorage.setItem('name', name); } catch { /* It is asked for again. */ } }
+function storeName(name) { try { if (!pageBase()) localStorage.setItem('name', name); } catch { /* It is asked for again. */ } }
 
 function ask() {
     const { name } = element('stage').dataset;
@@ -60,9 +62,26 @@ window.addEventListener('pagehide', () => { if (session) session.client.leave();
 window.addEventListener('pageshow', event => { if (event.persisted) location.reload(); });
 window.addEventListener('hashchange', () => location.reload());
 
-element('name').value = storedName();
+// The program of this computer that passes the requests on has ended.
+function endWithProgram() {
+    // Another user's program may get the port, and a page that is loaded again would tell it the link.
+    history.replaceState(null, '', location.pathname);
+    const ending = new SessionEnd('ended', 'The program share has ended on this computer.', 'Start share join --browser again.', '');
+    if (session) {
+        // The program has closed it.
+        session.client.forgetSession();
+        session.end(ending);
+    } else {
+        show(ending.state, ending.message, ending.hint);
+    }
+    offerForm('');
+}
+
+element('name').value = storedName() || element('stage').dataset.viewer || '';
+if (pageBase()) waitForProgramEnd().then(endWithProgram);
 try {
     link = parseLink(location.pathname, location.hash);
+    link.base = pageBase();
     admissions = new AdmissionStore(link.id, sessionStorage);
     const move = moveOf(location.search);
     // A reload is no move.

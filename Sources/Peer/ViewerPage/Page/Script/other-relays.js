@@ -43,7 +43,7 @@ export function moveOf(search) {
 export async function isMove(mark, link, request = (...options) => fetch(...options)) {
     if (!mark) return false;
     try {
-        const answer = await request(`/${link.id}/moved`, {
+        const answer = await request(`${link.base || ''}/${link.id}/moved`, {
             method: 'POST', cache: 'no-store', redirect: 'error', signal: AbortSignal.timeout(5000),
             headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ mark }),
         });

@@ -4,6 +4,7 @@
 import { decodeBase64URL } from './bytes.js';
 import { delay } from './delay.js';
 import { parseKeys } from './key-agreement.js';
+import { pageBase } from './local-page.js';
 
 // How long the worker may take to tell a count, in milliseconds.
 const countLimit = 2000;
@@ -14,7 +15,7 @@ const receivers = new Map();
 
 function openWorker() {
     if (worker) return;
-    worker = new Worker('/_/seal-worker.js');
+    worker = new Worker(`${pageBase()}/_/seal-worker.js`);
     worker.onmessage = ({ data }) => {
         const receiver = receivers.get(data.id);
         if (receiver) receiver.handle(data);

@@ -11,6 +11,7 @@ import { Handover } from './handover.js';
 import { ICEServerRenewal, validServers } from './ice-server-renewal.js';
 import { ownIdentity } from './identity.js';
 import { requestAdmission } from './knock.js';
+import { openRelayPlace, pageBase } from './local-page.js';
 import { addressOfMove, otherLinks } from './other-relays.js';
 import { PeerConnection } from './peer-connection.js';
 import { addTrack, closePlayer, holdLastFrame, openPlayer } from './player.js';
@@ -45,7 +46,8 @@ export class ViewerSession {
         // Where the broadcast can be watched, too.
         this.others = [];
         this.noting = Promise.resolve();
-        this.moveMark = null;
+        // The event that has named them.
+        this.alternates = null;
     }
 
     async run() {
@@ -53,7 +55,7 @@ export class ViewerSession {
         try {
             this.requireBrowserFeatures();
             show('connecting', 'Contacting the host ...');
-            this.identity = await ownIdentity();
+            this.identity = await ownIdentity(!pageBase());
             // The host's token is for this certificate alone, so all connections of the session have it.
             this.fingerprint = sha256Fingerprint(await this.openPeer().draftOffer());
             if (!this.fingerprint) {
@@ -294,7 +296,7 @@ export class ViewerSession {
     noteOthers(event) {
         const { link } = this;
         this.noting = otherLinks(event, link, serverFingerprint).then(others => {
-            if (this.link === link) [this.others, this.moveMark] = [others, event.mark];
+            if (this.link === link) [this.others, this.alternates] = [others, event];
         });
     }
 
@@ -304,8 +306,22 @@ export class ViewerSession {
         const next = this.others[Math.floor(Math.random() * this.others.length)];
         this.close();
         show('connecting', 'Going on at another relay ...', next.host);
-        location.replace(addressOfMove(next, this.name, this.moveMark));
+        this.openPage(next);
         return true;
+    }
+
+    // Loads the page of another relay, or this one again if the program of this computer serves it.
+    async openPage(url) {
+        let address = url;
+        if (pageBase()) {
+            const base = await openRelayPlace(this.alternates, url);
+            if (!base) {
+                show('ended', 'The other relay cannot be used.', tryLater);
+                return offerForm('Try again', 0, true);
+            }
+            address = new URL(`${base}${url.pathname}${url.hash}`, location.href);
+        }
+        location.replace(addressOfMove(address, this.name, this.alternates.mark));
     }
 
     // In an outage the notice is about the outage.

@@ -8,8 +8,9 @@ export async function problemOf(answer) { return parseProblem(await answer.text(
 
 export class SignalingClient {
     // `instance` tells this page from another one with the same certificate. `signal` aborts all that waits.
+    // `link.base`: what the paths begin with, on the page of `share join --browser`.
     constructor(link, instance, signal) {
-        this.broadcast = '/' + link.id;
+        this.broadcast = `${link.base || ''}/${link.id}`;
         this.instance = instance;
         this.signal = signal;
         this.bearer = null;
@@ -108,6 +109,9 @@ export class SignalingClient {
 
     // Closes a session that another one has replaced.
     closeFormer(resource) { this.requestSoon(resource, { method: 'DELETE', headers: this.bearer }).catch(() => {}); }
+
+    // Nobody takes requests any more.
+    forgetSession() { this.ticket = this.resource = null; }
 
     // Withdraws a knock, also while the page is unloaded.
     withdraw() {

@@ -1,0 +1,20 @@
+import ICETransport
+public import Identifiers
+import PeerConnection
+public import Signaling
+
+extension LocalPageServer {
+    /// Serves the page of a link. Servers that its host names may have the addresses that they may have for a
+    /// ``ViewerSession``.
+    /// - Parameters:
+    ///   - viewer: the name that the page proposes.
+    ///   - report: called on any thread.
+    /// - Throws: `SignalingError`; another error if no port can be opened.
+    public static func start(
+        for link: Link, viewer: String, report: @escaping @Sendable (Event) -> Void
+    ) async throws -> LocalPageServer {
+        let place = CandidatePolicy.place(of: link.host, own: ICEAgent.localInterfaceAddresses())
+        let rule = ServerAddressRule(namedAt: [place])
+        return try await LocalPageServer(link, viewer: viewer, permits: rule.permits, report: report)
+    }
+}
