@@ -28,8 +28,8 @@ extension JoinCommand {
         let output = DataOutput(isJSON: json)
         let ending = Monitor<EndReason?>(nil)
         let end: @Sendable (EndReason) -> Void = { reason in ending.change { $0 = $0 ?? reason } }
-        Signals.handle { end(EndReason(.stopped, "ended by \($0)")) }
         try requireServer(of: link)
+        Signals.handle { end(EndReason(.stopped, "ended by \($0)")) }
         let launch = Monitor<LaunchFile?>(nil)
         let failures = FailureLines()
         let server = try start(link) { event in

@@ -240,15 +240,9 @@ extension InteropTests {
             let folder = try TemporaryFolder()
             let stage = try await Stage(directViewers: 0, isRelayOnly: true, in: folder)
             try await stage.run {
-                let program = try Program(
-                    Program.share(), ["join", "--browser", "--json", "--name", "Ann"],
-                    environment: [
-                        "XDG_DATA_HOME": folder.path, "TMPDIR": folder.path, "SHARE_LINK": stage.link.text,
-                        "PATH": folder.path,
-                    ])
+                let program = try Program.joiningInBrowser(stage.link, in: folder)
                 defer { program.kill() }
-                let line = try await program.line(.standard, within: .seconds(20)) { $0.contains("\"event\":\"link\"") }
-                let address = try #require(try JSON(parsing: line)["link"].string)
+                let address = try await program.printedLink()
                 try await Browser.with(kind) { browser in
                     try await browser.watch(address)
                     try await browser.waitForState("playing", within: .seconds(20))

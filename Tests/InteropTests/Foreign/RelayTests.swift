@@ -62,7 +62,13 @@ extension InteropTests {
             await withEachBrowser { try await goOnAtAnotherRelay($0, signal) }
         }
 
-        private func goOnAtAnotherRelay(_ kind: Browser.Kind, _ signal: CInt) async throws {
+        /// The page of `share join --browser` does so, too, and stays that of this machine.
+        @Test func thePageOfThisMachineGoesOnAtAnotherRelay() async throws {
+            try await goOnAtAnotherRelay(.chromium, SIGTERM, isLocal: true)
+        }
+
+        /// - Parameter isLocal: the page is that of `share join --browser`.
+        private func goOnAtAnotherRelay(_ kind: Browser.Kind, _ signal: CInt, isLocal: Bool = false) async throws {
             let (folder, otherFolder) = (try TemporaryFolder(), try TemporaryFolder())
             let server = try NATSServer()
             defer { server.kill() }
@@ -85,6 +91,9 @@ extension InteropTests {
             let live = try Link(parsing: try #require(try await event("live", of: relay)["link"].string))
             let link = Link(
                 host: place.host, port: place.port, id: live.id, secret: live.secret, fingerprint: place.fingerprint)
+            let joining = isLocal ? try Program.joiningInBrowser(link, in: folder) : nil
+            defer { joining?.kill() }
+            let address = try await joining?.printedLink() ?? link.text
             try await Browser.with(kind) { browser in
                 try await browser.preload(
                     """
@@ -97,14 +106,19 @@ extension InteropTests {
                         return isRight;
                     };
                     """)
-                try await browser.watch(link.text)
+                try await browser.watch(address)
                 try await browser.waitForState("playing", within: .seconds(20))
                 try await browser.wait(until: "window.knowsOthers")
-                #expect(try await browser.evaluate("location.port").string == "\(place.port)")
+                let first = isLocal ? URL(string: address)?.port : place.port
+                #expect(try await browser.evaluate("Number(location.port)").number == first.map { Double($0) })
                 if signal == SIGKILL { other.kill() } else { other.requestEnd() }
-                try await browser.waitForPage("location.port === '\(live.port)'")
+                try await browser.waitForPage(
+                    isLocal ? "location.pathname.endsWith('/1/\(link.id.text)')" : "location.port === '\(live.port)'")
                 try await browser.waitForState("playing", within: .seconds(20))
                 #expect(try await browser.evaluate("location.search").string?.isEmpty == true)
+                if isLocal {
+                    #expect(try await browser.evaluate("location.origin").string.map(address.hasPrefix) == true)
+                }
             }
         }
 

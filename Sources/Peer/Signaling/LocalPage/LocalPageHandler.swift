@@ -12,7 +12,7 @@ final class LocalPageHandler: ChannelInboundHandler, @unchecked Sendable {
     private var head: HTTPRequestHead?
     private var decision = LocalPageRules.Decision.refuse(.notFound)
     private var body = ByteBuffer()
-    /// Of the request that is being answered.
+    /// Of the request that is being answered, if that is nothing when nobody waits for it: a poll, or a stream of events.
     private var task: Task<Void, Never>?
     private var strangerLimit: Scheduled<Void>?
     /// The page's presence, which ends with the connection.
@@ -79,7 +79,7 @@ final class LocalPageHandler: ChannelInboundHandler, @unchecked Sendable {
             _ = write(ByteBuffer(string: ":\n\n"), context)
         case .addPlace(let place):
             let body = body
-            perform(context) { connection in
+            perform(head, context) { connection in
                 let answer = await server.addPlace(body, from: place)
                 connection.execute { $0.send(answer, $1, isLast: isLast) }
             }
@@ -94,7 +94,7 @@ final class LocalPageHandler: ChannelInboundHandler, @unchecked Sendable {
         _ context: ChannelHandlerContext
     ) {
         let (body, isLast) = (body, !head.isKeepAlive)
-        perform(context) { connection in
+        perform(head, context) { connection in
             do {
                 let reply = try await LocalPageForwarder(places: server.places)
                     .forward(head, body: body, place: place, path: path, base: server.rules.base(of: place))
@@ -138,10 +138,14 @@ final class LocalPageHandler: ChannelInboundHandler, @unchecked Sendable {
         }
     }
 
-    private func perform(_ context: ChannelHandlerContext, _ body: @escaping @Sendable (Connection) async -> Void) {
+    private func perform(
+        _ head: HTTPRequestHead, _ context: ChannelHandlerContext,
+        _ body: @escaping @Sendable (Connection) async -> Void
+    ) {
         let connection = Connection(
             loop: context.eventLoop, bound: NIOLoopBound((self, context), eventLoop: context.eventLoop))
-        task = Task { await body(connection) }
+        let task = Task { await body(connection) }
+        self.task = head.method == .GET ? task : nil
     }
 
     // MARK: Writing
