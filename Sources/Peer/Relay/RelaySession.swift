@@ -55,6 +55,7 @@ public final class RelaySession: Sendable {
             self.service = service
             self.service.videoCodecs = Set(VideoCodec.allCases)
             self.service.forwardsPackets = true
+            self.service.service.description.isRelay = true
         }
     }
 

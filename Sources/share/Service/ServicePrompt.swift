@@ -22,11 +22,17 @@ struct ServicePrompt {
         /// It is a relay over which viewers reach this host, and which alone sends to them what is encrypted for them.
         case relay
 
+        /// - Parameter service: what it says of itself.
+        func detail(of service: ServiceDescription) -> String {
+            guard case .broadcast = self, service.isRelay else { return detail }
+            return "It is a relay: it gets what is shared, can watch it, and sends it to viewers."
+        }
+
         private static let page = "Browsers load their page from it, which it could change; share join loads none."
 
         var isTunnel: Bool { if case .broadcast = self { false } else { true } }
 
-        var detail: String {
+        private var detail: String {
             switch self {
             case .broadcast: "Everything that is shared goes to this service, and to nobody else."
             case .relay:
@@ -67,7 +73,7 @@ struct ServicePrompt {
             "\(UntrustedText.quote(application.name)) wants to \(purpose.isTunnel ? "be reached over" : "broadcast to") "
             + place + "."
         let details =
-            [purpose.detail]
+            [purpose.detail(of: service)]
             + (isOverRelay
                 ? ["The relay only passes on what you and the service say to each other; it cannot watch."] : [])
         return isTerminal ? askInTerminal(service, sentence, details) : askInWindow(service, sentence, details)
@@ -89,7 +95,7 @@ struct ServicePrompt {
     private func announce(_ service: ServiceDescription, at place: String) {
         ErrorOutput.showStatus("")
         ErrorOutput.writeLine("share: \(purpose.isTunnel ? "to be reached over" : "broadcasting to") \(place)")
-        ErrorOutput.writeLine("  " + purpose.detail)
+        ErrorOutput.writeLine("  " + purpose.detail(of: service))
         writeTerms(of: service)
     }
 

@@ -20,6 +20,9 @@ public struct ServiceDescription: Hashable, Sendable {
     /// The terms that the host's user has to agree to: lines of cleaned text, at most 16 KiB.
     public let terms: String?
     public let icon: PNGIcon?
+    /// The service is a relay: it decodes nothing, and sends what hosts publish on to viewers. Not verified, as all that
+    /// a service says of itself.
+    public var isRelay = false
 
     /// Cleans the name and the terms.
     /// - Throws: if something is over its limit, or if two fields have the same name.
@@ -121,7 +124,9 @@ public enum SetupError: Error, Hashable, CustomStringConvertible {
 }
 
 extension ServiceDescription: Codable {
-    private enum CodingKeys: CodingKey { case id, name, fields, terms, iconData }
+    private enum CodingKeys: CodingKey { case id, name, fields, terms, iconData, kind }
+
+    private static let relayKind = "relay"
 
     public init(from decoder: any Decoder) throws {
         let values = try decoder.container(keyedBy: CodingKeys.self)
@@ -130,6 +135,7 @@ extension ServiceDescription: Codable {
             fields: values.decodeIfPresent([SetupField].self, forKey: .fields) ?? [],
             terms: values.decodeIfPresent(String.self, forKey: .terms),
             icon: values.decodeIfPresent(Data.self, forKey: .iconData).map { try PNGIcon(Array($0)) })
+        isRelay = try values.decodeIfPresent(String.self, forKey: .kind) == Self.relayKind
     }
 
     public func encode(to encoder: any Encoder) throws {
@@ -139,6 +145,7 @@ extension ServiceDescription: Codable {
         try values.encode(fields, forKey: .fields)
         try values.encodeIfPresent(terms, forKey: .terms)
         try values.encodeIfPresent(icon.map { Data($0.bytes) }, forKey: .iconData)
+        if isRelay { try values.encode(Self.relayKind, forKey: .kind) }
     }
 }
 
