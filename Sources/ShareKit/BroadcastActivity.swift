@@ -21,6 +21,9 @@ public enum BroadcastActivity {
         /// A PNG file, at most 256 x 256 pixels and 16 KiB; nil if the service has none. Not verified, and not decoded
         /// yet.
         public let icon: [UInt8]?
+        /// It is a relay, which sends what it gets on to viewers; the app needs ``PeerBroadcast/Relay`` to encrypt it for
+        /// them. As the service says; not verified.
+        public let isRelay: Bool
     }
 
     /// What the alert shows. It names the one service, and the setup asks for what the service needs.
@@ -56,16 +59,19 @@ public enum BroadcastActivity {
     ///   - source: what is broadcast.
     ///   - choose: shows the services, of which there is at least one, and returns one of them; nil if the user does
     ///     not want to broadcast.
-    ///   - applicationID: as for `load(preferredExtension:source:applicationID:confirm:)`, with what is returned and
-    ///     thrown.
+    ///   - applicationID: as for `load(preferredExtension:source:applicationID:relayMayWatch:confirm:)`, with what is
+    ///     returned and thrown.
+    ///   - relayMayWatch: a relay is taken, too; it gets the broadcast in clear.
     ///   - confirm: shows the alert and the setup.
     /// - Throws: also `.unknownService` if no service is installed, `.declined` if none was chosen.
     public static func load(
-        source: ApplicationSource, applicationID: String,
+        source: ApplicationSource, applicationID: String, relayMayWatch: Bool = false,
         choose: @escaping @Sendable ([Service]) async -> Service?, confirm: @escaping Confirmation
     ) async throws(ShareKitError) -> BroadcastController {
         let manifest = try await manifest(in: ExtensionStore(), choose)
-        return try await load(manifest, source: source, applicationID: applicationID, confirm: confirm)
+        return try await load(
+            manifest, source: source, applicationID: applicationID, identity: try .ofUser(),
+            relayMayWatch: relayMayWatch, confirm: confirm)
     }
 
     /// The extension that the user chooses.
@@ -96,37 +102,36 @@ public enum BroadcastActivity {
     ///   - id: the service's identifier; nil: the user's own preference (`share pair ID`).
     ///   - source: what is broadcast.
     ///   - applicationID: the app's identifier, in reverse-DNS notation; the service sees it with the source's name.
+    ///   - relayMayWatch: a relay is taken, too. It gets the broadcast in clear, so whoever runs it can watch, and it
+    ///     decides who else may. ``PeerBroadcast/init(_:over:options:accept:)`` encrypts for viewers instead.
     ///   - confirm: shows the alert and the setup.
     /// - Returns: the controller of the broadcast. `startBroadcast` has to follow within 10 s.
-    /// - Throws: `.unknownService`, `.declined`, `.refused`, `.unanswered`, `.busy`, `.untrusted`, `.unreachable`.
+    /// - Throws: `.unknownService`, `.declined`, `.refused`, `.unanswered`, `.busy`, `.untrusted`, `.unreachable`;
+    ///   `.relayCouldWatch` for a relay, of which the user is not asked.
     public static func load(
-        preferredExtension id: String?, source: ApplicationSource, applicationID: String,
-        confirm: @escaping Confirmation
-    ) async throws(ShareKitError) -> BroadcastController {
-        let manifest = try manifest(of: id)
-        return try await load(manifest, source: source, applicationID: applicationID, confirm: confirm)
-    }
-
-    private static func load(
-        _ manifest: ExtensionManifest, source: ApplicationSource, applicationID: String,
+        preferredExtension id: String?, source: ApplicationSource, applicationID: String, relayMayWatch: Bool = false,
         confirm: @escaping Confirmation
     ) async throws(ShareKitError) -> BroadcastController {
         try await load(
-            manifest, source: source, applicationID: applicationID, identity: try .ofUser(), confirm: confirm)
+            try manifest(of: id), source: source, applicationID: applicationID, identity: try .ofUser(),
+            relayMayWatch: relayMayWatch, confirm: confirm)
     }
 
     static func load(
         _ manifest: ExtensionManifest, source: ApplicationSource, applicationID: String, identity: Identity,
-        lock: SessionLock = .shared, windows: OwnWindows = .shared, confirm: @escaping Confirmation
+        relayMayWatch: Bool = false, lock: SessionLock = .shared, windows: OwnWindows = .shared,
+        confirm: @escaping Confirmation
     ) async throws(ShareKitError) -> BroadcastController {
         let application = ApplicationInfo(id: applicationID, name: source.name, icon: source.icon)
         let destination: BroadcastDestination
+        let relay = RefusedRelay(isRefused: !relayMayWatch)
         do throws(BroadcastRefusal) {
             destination = try await pair(with: manifest, application: application, identity: identity) { question in
-                await confirm(Alert(question, address: manifest.destination, application))
+                if relay.refuses(question.service) { return nil }
+                return await confirm(Alert(question, address: manifest.destination, application))
             }
         } catch {
-            throw ShareKitError(error)
+            throw relay.error ?? ShareKitError(error)
         }
         do throws(EndReason) {
             return try BroadcastController(
@@ -155,7 +160,7 @@ extension BroadcastActivity.Service {
     init(_ manifest: ExtensionManifest) {
         self.init(
             id: manifest.id.text, name: manifest.name, address: manifest.destination,
-            icon: manifest.description.icon?.bytes)
+            icon: manifest.description.icon?.bytes, isRelay: manifest.description.isRelay)
     }
 }
 
@@ -166,7 +171,7 @@ extension BroadcastActivity.Alert {
             application: application.name,
             service: .init(
                 id: description.id.text, name: description.name, address: address,
-                icon: description.icon?.bytes),
+                icon: description.icon?.bytes, isRelay: description.isRelay),
             fields: description.fields.map { ($0.name, $0.label) }, terms: description.terms,
             problem: question.refused?.error.description)
     }

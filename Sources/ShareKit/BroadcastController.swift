@@ -10,6 +10,8 @@ internal import Wording
 /// One broadcast of an app to the service that it is paired with: the counterpart of ReplayKit's
 /// `RPBroadcastController`.
 ///
+/// The service gets what it can decode; a relay does so only if the app allows it. ``PeerBroadcast`` encrypts for viewers.
+///
 /// ``BroadcastActivity`` makes it. Call ``startBroadcast(countdown:)`` once, within 10 s, and ``finishBroadcast()`` at
 /// the end.
 public final class BroadcastController: Sendable {
@@ -124,7 +126,7 @@ public final class BroadcastController: Sendable {
         let state = Monitor(State(url: destination.broadcastURL))
         service = BroadcastActivity.Service(
             id: destination.id.text, name: destination.name, address: destination.address,
-            icon: destination.description.icon?.bytes)
+            icon: destination.description.icon?.bytes, isRelay: destination.description.isRelay)
         self.events = events
         self.state = state
         self.feed = feed

@@ -3,6 +3,8 @@ package import Extensions
 package import Host
 package import Identifiers
 package import Identity
+internal import LinuxRuntime
+internal import MediaCore
 package import PeerConnection
 
 /// Where a broadcast goes after its user has agreed: to that service and to nobody else.
@@ -50,6 +52,32 @@ package enum BroadcastRefusal: Error, Sendable {
     case pairing(PairingFailure)
     /// The setup program of the extension cannot be used.
     case setup(EndReason)
+}
+
+/// Refuses relays, which would get a broadcast in clear. A controller has one receiver, which is told everything, and asks
+/// nobody about viewers: it can have no encryption for them.
+struct RefusedRelay: Sendable {
+    private let isRefused: Bool
+    private let name = Monitor<String?>(nil)
+
+    /// - Parameter isRefused: false: relays are taken, too.
+    init(isRefused: Bool) { self.isRefused = isRefused }
+
+    /// Called with what a service says of itself, before anybody is asked.
+    func refuses(_ service: ServiceDescription) -> Bool {
+        guard isRefused, service.isRelay else { return false }
+        name.with { $0 = service.name }
+        return true
+    }
+
+    /// Nil: none was refused.
+    var error: ShareKitError? {
+        name.with { $0 }.map { name in
+            ShareKitError(
+                .relayCouldWatch, "\(UntrustedText.quote(name)) is a relay, which would get the broadcast in clear",
+                remedy: "Choose another service, or share over the relay by a link, encrypted for the viewers.")
+        }
+    }
 }
 
 extension BroadcastActivity {

@@ -13,12 +13,14 @@ extension PeerBroadcast {
         public let name: String
         /// "share", "Firefox", ...; not verified.
         public let program: String
-        /// The IP address from which the viewer asked, without port.
+        /// The IP address from which the viewer asked, without port. Over a relay it is what the relay says.
         public let address: String
         /// Four words that the viewer's screen showed when it was let in.
         public let words: String
         /// Whether it says that it records.
         public let records: Bool
+        /// The relay sends to it, and not the app.
+        public let isAtRelay: Bool
         /// How long it receives the frames; nil before that.
         public let watchedFor: Duration?
         let session: SessionID
@@ -45,8 +47,11 @@ extension PeerBroadcast {
     /// Whether the app's audio is muted; false without audio.
     public var isAudioMuted: Bool { control.audioTracks.first { $0.kind == .applicationAudio }?.isMuted ?? false }
 
-    /// The viewers, in the order in which they came.
-    public func viewers() async -> [Viewer] { await control.viewers().map { Viewer($0) } }
+    /// The viewers, in the order in which they came; those at a relay as far as the relay tells.
+    public func viewers() async -> [Viewer] {
+        // The relay itself is none.
+        await control.viewers().filter { !$0.description.isPublication }.map { Viewer($0) }
+    }
 
     /// Removes a viewer: tells it so and ends its sessions. If it asks again, `accept` decides anew.
     /// - Returns: false if there is no such viewer any more.
@@ -59,6 +64,6 @@ extension PeerBroadcast.Viewer {
         self.init(
             id: viewer.number, name: viewer.description.name, program: viewer.description.kind,
             address: viewer.description.address, words: viewer.description.words, records: viewer.description.records,
-            watchedFor: viewer.connectedFor.map { Duration($0) }, session: viewer.id)
+            isAtRelay: viewer.isAtRelay, watchedFor: viewer.connectedFor.map { Duration($0) }, session: viewer.id)
     }
 }

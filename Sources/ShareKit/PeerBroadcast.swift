@@ -12,6 +12,8 @@ internal import Wording
 /// Publishes an app's own frames to other peers, by a link: browsers, `share join`, or other instances of the app
 /// (``PeerViewer``). Each viewer is asked about.
 ///
+/// The app sends to each viewer itself, or over a relay (``Relay``), which gets what is encrypted for the viewers.
+///
 /// Call ``start()`` once and ``finish()`` at the end.
 public final class PeerBroadcast: Sendable {
     /// The limits of a broadcast, and where it listens.
@@ -39,7 +41,7 @@ public final class PeerBroadcast: Sendable {
         public let name: String
         /// "share", "Firefox", ...; not verified.
         public let program: String
-        /// The IP address from which the viewer asks, without port.
+        /// The IP address from which the viewer asks, without port. Over a relay it is what the relay says.
         public let address: String
         /// Four words that the viewer's screen shows, too.
         public let words: String
@@ -51,6 +53,12 @@ public final class PeerBroadcast: Sendable {
         case viewerConnected(name: String)
         /// A viewer has left, was removed, or was not heard for 30 s. `remaining` is the number of the others.
         case viewerLeft(name: String, remaining: Int)
+        /// So many watch now, those at the relay among them. Only over a relay, which names nobody who comes or leaves
+        /// there; ``PeerBroadcast/viewers()`` does.
+        case viewersChanged(count: Int)
+        /// The relay sends to the viewers from now on, or the app itself does again. `isEncrypted`: the relay cannot
+        /// watch.
+        case routeChanged(isOverRelay: Bool, isEncrypted: Bool)
         /// Nothing is captured; the viewers keep the last frame.
         case paused
         /// Frames are captured again, after `paused`.
@@ -63,7 +71,10 @@ public final class PeerBroadcast: Sendable {
 
     /// The events, in their order. One reader; the oldest are dropped beyond 256.
     public let events: AsyncStream<Event>
+    /// Nobody but the viewers can open what is sent. False over a relay that may watch (``Relay/mayWatch``).
+    public let isEncrypted: Bool
     private let session: HostSession
+    private let relay: PairedService?
     private let isStarted = Mutex(false)
 
     /// Makes a broadcast with the identity of this user. It listens from ``start()`` on.
@@ -83,9 +94,16 @@ public final class PeerBroadcast: Sendable {
         _ source: ApplicationSource, options: Options, identity: Identity,
         accept: @escaping @Sendable (ViewerRequest) async -> Bool
     ) throws(ShareKitError) {
+        try self.init(source, .init(options, name: source.name), identity: identity, accept: accept)
+    }
+
+    convenience init(
+        _ source: ApplicationSource, _ configuration: HostSession.Configuration, identity: Identity,
+        accept: @escaping @Sendable (ViewerRequest) async -> Bool
+    ) throws(ShareKitError) {
         do throws(EndReason) {
             try self.init(
-                CapturedMedia(source), .init(options, name: source.name), identity: identity,
+                CapturedMedia(source), configuration, identity: identity,
                 decide: { await accept(ViewerRequest($0)) ? .accepted : .refused(nil) })
         } catch {
             throw ShareKitError(error)
@@ -101,6 +119,8 @@ public final class PeerBroadcast: Sendable {
     ) throws(EndReason) {
         let (events, feed) = AsyncStream.makeStream(of: Event.self, bufferingPolicy: .bufferingNewest(256))
         self.events = events
+        relay = configuration.tunnel
+        isEncrypted = relay == nil || configuration.handover.isEndToEnd
         session = try HostSession(
             configuration, identity, media, decide: decide,
             emit: { event in
@@ -118,7 +138,8 @@ public final class PeerBroadcast: Sendable {
 
     /// Starts the broadcast.
     /// - Returns: the link for viewers. It is secret: who has it may ask to watch.
-    /// - Throws: `.alreadyStarted` at a second call, also after the end; `.portUnavailable`; `.failed`.
+    /// - Throws: `.alreadyStarted` at a second call, also after the end; `.portUnavailable`; `.failed`; over a relay
+    ///   also why it does not take the broadcast. The broadcast has ended then.
     public func start() async throws(ShareKitError) -> String {
         let isFirst = isStarted.withLock { isStarted in
             defer { isStarted = true }
@@ -128,12 +149,18 @@ public final class PeerBroadcast: Sendable {
         do throws(EndReason) {
             return try await open().text
         } catch {
+            await end(error)
             throw ShareKitError(error)
         }
     }
 
-    /// Ends the broadcast for all viewers. May be called more than once.
-    public func finish() async { await session.stop(EndReason(.stopped, "the app ended the broadcast")) }
+    /// Ends the broadcast for all viewers, and gives the pairing with a relay up. May be called more than once.
+    public func finish() async { await end(EndReason(.stopped, "the app ended the broadcast")) }
+
+    private func end(_ reason: EndReason) async {
+        await session.stop(reason)
+        await relay?.close()
+    }
 }
 
 extension PeerBroadcast.ViewerRequest {
@@ -149,6 +176,9 @@ extension PeerBroadcast.Event {
         case .connected(let viewer, _): self = .viewerConnected(name: viewer.name)
         case .viewerLeft(let viewer, _, let viewers): self = .viewerLeft(name: viewer.name, remaining: viewers)
         case .holdChanged(let change) where change.hold == .pause: self = change.hasBegun ? .paused : .resumed
+        case .viewerCount(let count): self = .viewersChanged(count: count)
+        case .routeChanged(let isOverRelay, _, let isSealed):
+            self = .routeChanged(isOverRelay: isOverRelay, isEncrypted: isSealed || !isOverRelay)
         case .notice(let notice): self = .warning(notice.words.sentence)
         case .ended(let reason): self = .ended(reason.code == .stopped ? nil : ShareKitError(reason))
         default: return nil
@@ -178,7 +208,7 @@ extension Identity {
 }
 
 extension HostSession.Configuration {
-    fileprivate init(_ options: PeerBroadcast.Options, name: String) {
+    init(_ options: PeerBroadcast.Options, name: String) {
         let place = LocalAddresses.place(of: options.listenAddress)
         self.init(
             listenHost: place.host, listenPort: options.port, linkHost: options.linkHost ?? place.link,

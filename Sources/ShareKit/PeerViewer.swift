@@ -41,12 +41,23 @@ public final class PeerViewer: Sendable {
         }
     }
 
+    /// Which server sends what this viewer gets.
+    public struct Route: Sendable, Equatable {
+        /// `HOST:PORT` of the relay to which the host has sent this viewer; nil: the peer of the link sends itself.
+        public let relay: String?
+        /// No relay can watch: the host sends itself, or has encrypted what the relay passes on for its viewers. False
+        /// for the link of a relay to which the broadcast goes in clear. The peer of the link says so.
+        public let isEncrypted: Bool
+    }
+
     /// What happens to the session.
     public enum Event: Sendable, Equatable {
         /// The host is being asked; its screen shows the same words.
         case waiting(words: String)
         /// The host has let this viewer in, and the connection for media is open; frames follow.
         case connected
+        /// The host has sent this viewer to a relay, or takes it back; the frames go on.
+        case routeChanged(Route)
         /// No packets arrive; the session tries to reconnect for 30 s.
         case interrupted
         /// Packets of the host arrive again, after `interrupted`.
@@ -181,6 +192,9 @@ public final class PeerViewer: Sendable {
     /// where the host or relay has layers; else all.
     public func limitTemporalLayers(to layer: Int) { session.limitLayers(to: layer) }
 
+    /// Which server sends; nil before the host has let this viewer in, and after the end.
+    public var route: Route? { session.route.map { Route(relay: $0.relay, isEncrypted: $0.isEncrypted) } }
+
     /// Ends the session for this reason.
     package func leave(_ reason: EndReason) { session.leave(reason) }
 
@@ -207,6 +221,8 @@ extension PeerViewer.Event {
         case .connected: self = .connected
         case .interrupted: self = .interrupted
         case .resumed: self = .resumed
+        case .notice(.viewing(.redirected(let relay, let isEncrypted))):
+            self = .routeChanged(PeerViewer.Route(relay: relay, isEncrypted: isEncrypted || relay == nil))
         case .notice(let notice): self = .warning(notice.words.sentence)
         default: return nil
         }

@@ -22,7 +22,8 @@ internal import WHIP
 open class PublishingHandler: SampleHandler, @unchecked Sendable {
     /// Where an upload program can publish to.
     public enum Destination: Sendable, Hashable {
-        /// A service peer by its link. The program pairs with it; the user has agreed before.
+        /// A service peer by its link. The program pairs with it; the user has agreed before. A relay is taken only with
+        /// ``PublishingHandler/relayMayWatch``.
         /// - `setup`: a value for each field of the service.
         case service(link: String, setup: [String: String])
         /// A WHIP endpoint: `https` with a certificate that the system trusts, `http` without protection, or the link of a
@@ -51,6 +52,9 @@ open class PublishingHandler: SampleHandler, @unchecked Sendable {
     /// - Parameter setupInfo: as `broadcastStarted` gets it.
     /// - Returns: nil after `finishBroadcast(withError:nextStep:)`.
     open func destination(setupInfo: [String: String]) -> Destination? { nil }
+
+    /// A relay may be the service: it gets the broadcast in clear, as the host has encoded it. False unless overridden.
+    open var relayMayWatch: Bool { false }
 
     /// Ends the session at the receiver. Call it if you override it.
     open override func broadcastFinished() {
@@ -128,14 +132,16 @@ open class PublishingHandler: SampleHandler, @unchecked Sendable {
         }
         let application = ApplicationInfo(
             id: application.id, name: application.name, icon: application.icon.flatMap { try? PNGIcon(Array($0)) })
+        let relay = RefusedRelay(isRefused: !relayMayWatch)
         do throws(PairingFailure) {
-            let paired = try await ServicePairing(link: link, application: application, identity: identity).run { _ in
-                setup
+            let paired = try await ServicePairing(link: link, application: application, identity: identity).run {
+                relay.refuses($0.service) ? nil : setup
             }
             if let url = paired.broadcastURL { updateBroadcast(url: url) }
             return paired
         } catch {
-            throw EndReason(.failed, error.description)
+            guard let refusal = relay.error else { throw EndReason(.failed, error.description) }
+            throw EndReason(.failed, refusal.message, remedy: refusal.remedy)
         }
     }
 

@@ -31,6 +31,8 @@ public struct ShareKitError: Error, Sendable, Equatable, CustomStringConvertible
         case busy
         /// The service has ended the broadcast or the pairing.
         case serviceEnded
+        /// The service is a relay, which would get the broadcast in clear, and the app has not allowed that.
+        case relayCouldWatch
         /// The screen of this session is broadcast already.
         case alreadyBroadcasting
         /// A frame has an impossible size or stride, or lies outside of its shared memory.

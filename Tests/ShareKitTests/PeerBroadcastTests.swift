@@ -127,6 +127,7 @@ struct PeerBroadcastTests {
         let running = Task { try await viewer.run() }
         #expect(await wait(received) { $0.luma.map { $0 < 24 } ?? false })
         #expect(source.isCaptured)
+        #expect(broadcast.isEncrypted && viewer.route == .init(relay: nil, isEncrypted: true))
         try submit(255, to: source)
         #expect(await wait(received) { $0.luma.map { $0 > 228 } ?? false })
         #expect(received.with { $0.size } == (Self.width, Self.height))

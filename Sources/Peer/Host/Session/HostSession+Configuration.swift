@@ -48,6 +48,8 @@ extension HostSession {
 
             /// Whether it ever publishes to the relay.
             var publishes: Bool { isRelayOnly || directViewers != nil }
+            /// The relay never gets media that it can watch.
+            package var isEndToEnd: Bool { isSealed || !publishes }
 
             var policy: HandoverPolicy {
                 HandoverPolicy(limit: directViewers ?? 0, isRelayOnly: isRelayOnly, calmTime: calmTime)

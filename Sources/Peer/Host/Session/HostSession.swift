@@ -160,7 +160,7 @@ public final class HostSession: Sendable {
             listing: relay.title.map { title in
                 var listing = Listing(title: title, link: link)
                 listing.isRelayOnly = configuration.handover.isRelayOnly
-                listing.isEncrypted = configuration.handover.isSealed || !configuration.handover.publishes
+                listing.isEncrypted = configuration.handover.isEndToEnd
                 return listing
             },
             isOwnAddress: {

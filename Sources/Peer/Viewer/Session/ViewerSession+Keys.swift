@@ -18,6 +18,24 @@ struct ViewerEncryption: Sendable {
     var requests = KeyRequestLimiter()
     /// Whose keys were handed over.
     var newestEpoch: UInt32 = 0
+
+    /// - Parameters:
+    ///   - link: of the server whose media is shown.
+    ///   - home: the session's link.
+    func route(at link: Link, home own: Link) -> MediaRoute? {
+        guard let home else { return nil }
+        guard link == own else { return MediaRoute(relay: link.authority, isEncrypted: keys != nil) }
+        // A host agrees on keys with each viewer, and a relay with none.
+        return MediaRoute(relay: nil, isEncrypted: home.encryption != nil)
+    }
+}
+
+/// The server that sends the media of a session.
+package struct MediaRoute: Sendable, Equatable {
+    /// `HOST:PORT` of the relay to which the host has sent the viewer; nil: the server of the session's link sends.
+    package let relay: String?
+    /// No relay can watch, as the server of the session's link says.
+    package let isEncrypted: Bool
 }
 
 /// What the host has granted this viewer, and what it has agreed on with it.

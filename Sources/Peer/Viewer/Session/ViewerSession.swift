@@ -111,6 +111,12 @@ public final class ViewerSession: Sendable {
     /// Sets the highest temporal layer of the video to ask for, in sessions that begin from now on.
     public func limitLayers(to layer: Int) { layerLimit.withLock { $0 = layer } }
 
+    /// Which server sends the media. Nil before the first one has admitted this viewer.
+    package var route: MediaRoute? {
+        guard let link = present?.link else { return nil }
+        return encryption.withLock { $0.route(at: link, home: settings.link) }
+    }
+
     /// Nil before and after the session.
     public func statistics() async -> ViewerStatistics? {
         await present?.media.ifRunning { $0.stream.statistics } ?? nil
