@@ -37,13 +37,13 @@ import Testing
 
     /// - Parameter link: another one than that of the host.
     private func with(
-        _ link: (Link) -> Link = { $0 }, permits: @escaping @Sendable (String) -> Bool = { _ in true },
+        _ link: (Link) -> Link = { $0 }, rule: @escaping LocalPagePlaces.AddressRule = { _ in { _ in true } },
         absence: Duration = .milliseconds(20), _ body: (World) async throws -> Void
     ) async throws {
         try await SignalingFixture.with { stage in
             let (events, feed) = AsyncStream.makeStream(of: LocalPageServer.Event.self)
             let server = try await LocalPageServer(
-                link(stage.link), viewer: "Ann <b>", permits: permits, absence: absence
+                link(stage.link), viewer: "Ann <b>", rule: rule, absence: absence
             ) { feed.yield($0) }
             do {
                 try await body(World(stage: stage, server: server, events: events))
@@ -271,7 +271,7 @@ import Testing
                 #expect(try await world.ask(.POST, world.base + "/_/places", body: foreign).status == 403)
             }
             // A host elsewhere may not name this machine.
-            try await with(permits: { _ in false }) { world in
+            try await with(rule: { namers in { _ in namers != ["127.0.0.1"] } }) { world in
                 let order = try order(world.stage.identity, world.stage.link, to: other.link)
                 #expect(try await world.ask(.POST, world.base + "/_/places", body: request(order)).status == 200)
                 let before = other.server.statistics.connections.accepted

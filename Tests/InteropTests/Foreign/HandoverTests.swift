@@ -259,6 +259,12 @@ extension InteropTests {
                             .filter(name => !name.startsWith(location.origin + "/")).join()
                         """)
                     #expect(others == "" && address.hasPrefix("http://127.0.0.1:"))
+                    // The page that is loaded again is another viewer, and the program goes on.
+                    try await browser.reload()
+                    try await browser.waitForState("asking")
+                    try await browser.click("watch")
+                    try await browser.waitForState("playing", within: .seconds(20))
+                    #expect(stage.asked.with { $0 } == 2)
                     program.interrupt()
                     let ended = try await browser.waitForState("ended", within: .seconds(20))
                     #expect(ended.sentence == "The program share has ended on this computer.", "\(ended)")

@@ -13,7 +13,12 @@ final class LocalPagePlaces: Sendable {
     struct Place: Sendable {
         let link: Link
         let client: PinnedHTTPClient
+        /// The hosts in the links of those that have named it, one after the other; the user has named the first.
+        var namers: [String] = []
     }
+
+    /// Which addresses a server may have, by the hosts in the links of those that have named it.
+    typealias AddressRule = @Sendable (_ namers: [String]) -> @Sendable (_ address: String) -> Bool
 
     /// What the page sends when its host, or its relay, has sent it elsewhere.
     struct Request: Decodable {
@@ -47,15 +52,14 @@ final class LocalPagePlaces: Sendable {
 
     private let state: Monitor<State>
     private let configuration: PinnedHTTPClient.Configuration
-    /// Which addresses a server may have that a host or a relay has named.
-    private let permits: @Sendable (_ address: String) -> Bool
+    private let rule: AddressRule
     private let attempts = ConnectionAttempts()
 
-    init(_ link: Link, permits: @escaping @Sendable (String) -> Bool) throws(SignalingError) {
+    init(_ link: Link, rule: @escaping AddressRule) throws(SignalingError) {
         var configuration = PinnedHTTPClient.Configuration()
         configuration.sharesThreads = true
         self.configuration = configuration
-        self.permits = permits
+        self.rule = rule
         let client = try PinnedHTTPClient(to: PinnedServer(link), configuration: configuration)
         state = Monitor(State(places: [0: Place(link: link, client: client)]))
     }
@@ -73,13 +77,14 @@ final class LocalPagePlaces: Sendable {
         if let number = state.with({ $0.places.first { $0.value.link == link }?.key }) { return number }
         guard attempts.take() else { return nil }
         var configuration = configuration
-        configuration.permits = permits
+        let namers = place.namers + [place.link.host]
+        configuration.permits = rule(namers)
         guard let client = try? PinnedHTTPClient(to: PinnedServer(link), configuration: configuration) else {
             return nil
         }
         let (number, former) = state.with { state in
             state.lastNumber += 1
-            state.places[state.lastNumber] = Place(link: link, client: client)
+            state.places[state.lastNumber] = Place(link: link, client: client, namers: namers)
             let oldest = state.places.count > Self.limit + 1 ? state.places.keys.filter { $0 > 0 }.min() : nil
             return (state.lastNumber, oldest.flatMap { state.places.removeValue(forKey: $0) })
         }

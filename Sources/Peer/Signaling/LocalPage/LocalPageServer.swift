@@ -39,15 +39,16 @@ public final class LocalPageServer: Sendable {
 
     /// - Parameters:
     ///   - viewer: the name that the page proposes.
-    ///   - permits: which addresses a server may have that the host has named.
+    ///   - rule: which addresses a server may have that others have named.
     ///   - absence: for how long no page is open before `left` is reported.
     ///   - report: called on any thread.
     /// - Throws: `SignalingError`; errors of NIO if no port can be opened.
     package init(
-        _ link: Link, viewer: String, permits: @escaping @Sendable (String) -> Bool,
+        _ link: Link, viewer: String,
+        rule: @escaping @Sendable (_ namers: [String]) -> @Sendable (_ address: String) -> Bool,
         absence: Duration = .seconds(10), report: @escaping @Sendable (Event) -> Void
     ) async throws {
-        places = try LocalPagePlaces(link, permits: permits)
+        places = try LocalPagePlaces(link, rule: rule)
         presence = LocalPagePresence(absence: TimeAmount(absence)) { report(.left) }
         (self.viewer, self.report) = (viewer, report)
         let connections = LocalPageConnections(limit: Self.connectionLimit)

@@ -13,8 +13,12 @@ extension LocalPageServer {
     public static func start(
         for link: Link, viewer: String, report: @escaping @Sendable (Event) -> Void
     ) async throws -> LocalPageServer {
-        let place = CandidatePolicy.place(of: link.host, own: ICEAgent.localInterfaceAddresses())
-        let rule = ServerAddressRule(namedAt: [place])
-        return try await LocalPageServer(link, viewer: viewer, permits: rule.permits, report: report)
+        try await LocalPageServer(
+            link, viewer: viewer,
+            rule: { namers in
+                let own = ICEAgent.localInterfaceAddresses()
+                let places = namers.map { CandidatePolicy.place(of: $0, own: own) }
+                return ServerAddressRule(namedAt: Set(places)).permits
+            }, report: report)
     }
 }
