@@ -48,10 +48,11 @@ struct RelayBroadcastTests {
         /// The luma of the last frame.
         let luma = Monitor<UInt8?>(nil)
         let events = Monitor<[PeerViewer.Event]>([])
-        let end: Task<ShareKitError?, Never>
+        /// How the session has ended; nil: without an error.
+        private let end = Monitor<ShareKitError.Code??>(nil)
 
         init(_ link: String, name: String) throws {
-            let (luma, events) = (luma, events)
+            let (luma, events, end) = (luma, events, end)
             let viewer = try PeerViewer(
                 link: link, name: name, identity: .ephemeral(),
                 onFrame: { frame in
@@ -60,17 +61,22 @@ struct RelayBroadcastTests {
                 }, onAudio: nil)
             self.viewer = viewer
             Task { for await event in viewer.events { events.change { $0.append(event) } } }
-            end = Task {
+            Task {
                 do throws(ShareKitError) {
                     try await viewer.run()
-                    return nil
+                    end.change { $0 = .some(nil) }
                 } catch {
-                    return error
+                    end.change { $0 = .some(error.code) }
                 }
             }
         }
 
-        /// The frames are those of `source`.
+        /// The session has ended for this reason; nil: by either side.
+        func hasEnded(_ code: ShareKitError.Code?) async -> Bool {
+            await wait(end) { $0.map { $0 == code } } == true
+        }
+
+        /// The newest frame is as bright as this.
         func sees(_ level: ClosedRange<UInt8>) async -> Bool {
             await wait(luma) { luma in luma.map { level.contains($0) } == true ? true : nil } == true
         }
@@ -129,15 +135,15 @@ struct RelayBroadcastTests {
 
         // Nobody gets in without the app, and nothing can be opened without it.
         let eve = try Watching(link, name: "Eve")
-        #expect(await eve.end.value?.code == .refused)
+        #expect(await eve.hasEnded(.refused))
         let guest = try Watching(try await relay.ownLink().text, name: "Guest")
-        #expect(await guest.end.value?.code == .refused)
+        #expect(await guest.hasEnded(.refused))
         #expect(eve.luma.with { $0 } == nil && guest.luma.with { $0 } == nil)
         #expect(asked.with { $0 } == ["Ann", "Eve"])
 
         let isRemoved = await broadcast.remove(watching)
         #expect(isRemoved)
-        #expect(await ann.end.value?.code == .refused)
+        #expect(await ann.hasEnded(.refused))
         await broadcast.finish()
         #expect(await wait(events) { $0.last == .ended(nil) ? true : nil } == true)
         await relay.session.stop()
@@ -164,7 +170,7 @@ struct RelayBroadcastTests {
         #expect(guest.viewer.route == PeerViewer.Route(relay: nil, isEncrypted: false))
         #expect(asked.with { $0 } == ["Ann", "Guest"])
         await broadcast.finish()
-        #expect(await ann.end.value == nil)
+        #expect(await ann.hasEnded(nil))
         await relay.session.stop()
     }
 
