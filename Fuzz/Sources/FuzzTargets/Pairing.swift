@@ -129,7 +129,8 @@ private func check(_ event: ServiceEvent) {
         require(isPlain(knock.name) && isPlain(knock.kind) && isPlain(knock.address), "a viewer that can be shown")
         require(knock.words.words.count == 4 && knock.isTold, "a viewer's words")
     case .slowestBitrate(let bitrate): require(bitrate?.bitsPerSecond ?? 1 > 0, "a bitrate")
-    case .candidates, .viewerWithdrawn, .viewerLeft, .alternates, .reconnect: break
+    case .viewerJoined(let viewer), .viewerLeft(let viewer): require(viewer.count == 32, "the hash of a certificate")
+    case .candidates, .viewerWithdrawn, .alternates, .reconnect: break
     }
     var parser = EventStreamParser()
     var found: [ServiceEvent] = []
