@@ -186,7 +186,7 @@ import Testing
         let (a, b, c, d) = (make("a"), make("b"), make("c"), make("d"))
         for (relay, path) in [(a, ["a"]), (b, ["a", "b"]), (c, ["a", "b", "c"])] {
             var copy = try broadcast(id, at: relay.member.name)
-            copy.path = path
+            (copy.path, copy.viewers) = (path, path.count - 1)
             relay.member.announce(id, copy)
         }
         for relay in [a, b, c, d] {

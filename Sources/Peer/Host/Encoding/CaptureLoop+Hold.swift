@@ -36,8 +36,9 @@ extension CaptureLoop {
                 encoding.changedSince = nil
                 encoding.lastKeyframe = nil
             }
-        case .pause: break
-        case .freeze, nil:
+        // A frame that a blank picture has covered is not shown to stand still.
+        case .pause, .freeze: break
+        case nil:
             guard blank != nil else { return }
             blank = nil
             for encoding in [main, low].compactMap(\.self) { encoding.restart(canvas.size) }
