@@ -192,7 +192,9 @@ import Testing
         for relay in [a, b, c, d] {
             await relay.until { ["a", "b", "c", "d"].allSatisfy { $0 == relay.member.name || relay.member.knows($0) } }
         }
-        await a.until { a.member.viewers(of: id) == 0 && a.member.fetchers(of: id) == ["b"] }
+        // Each has heard of the broadcast at the others.
+        await a.until { a.member.viewers(of: id) == 3 }
+        for relay in [b, c] { await relay.until { relay.member.sources(of: id).contains { $0.node.name == "a" } } }
         let viewer = [UInt8](repeating: 5, count: 32)
         let keys = [MemberKeys(viewer: viewer, keys: Base64URL.encode([1, 2, 3]))]
         // Whoever has not got the broadcast from its publisher.
