@@ -25,7 +25,7 @@ extension AnnouncedBroadcast {
             service.txtRecord.first { $0.lowercased().hasPrefix(key + "=") }.map { String($0.dropFirst(key.count + 1)) }
         }
         guard value("v") == Self.version, let id = value("id").flatMap({ BroadcastID($0) }),
-            let fingerprint = value("fp").flatMap({ Base64URL.decode($0) }), fingerprint.count == 32,
+            let fingerprint = Base64URL.decode(value("fp"), count: 32),
             let host = Link.host(service.address),
             // The answer may name any machine. A host takes such knocks from the local network alone.
             let address = service.address.split(separator: "%").first.flatMap({ IPAddress(String($0)) }),

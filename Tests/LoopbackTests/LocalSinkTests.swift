@@ -17,15 +17,12 @@ import VPXCodec
 @Suite(.serialized, .timeLimit(.minutes(1)))
 struct LocalSinkTests {
     private func host() async throws -> (HostSession, Link) {
-        let tone = AudioInput(kind: .applicationAudio, source: TestTone(), hasSilenceSuppression: false) {
-            () throws(CodecFailure) in try OpusFrameEncoder(.systemAudio)
-        }
         let session = try HostSession(
             configuration: .init(
                 listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1", fixedToken: nil, framesPerSecond: 60,
                 maximumBitrate: .kilobits(8_000), contentHint: nil, name: "loopback"),
             identity: try .ephemeral(), source: TestVideoSource(framesPerSecond: 30), encoder: VP8Encoder(),
-            audio: [tone], decide: { _ in .accepted }, emit: { _ in })
+            audio: [.testTone], decide: { _ in .accepted }, emit: { _ in })
         return (session, try await session.start())
     }
 

@@ -87,6 +87,15 @@ func silentHost(_ source: sending any ScreenSource) throws -> HostSession {
         emit: { _ in })
 }
 
+extension AudioInput {
+    /// A tone, as the system's audio.
+    static var testTone: AudioInput {
+        AudioInput(kind: .applicationAudio, source: TestTone(), hasSilenceSuppression: false) {
+            () throws(CodecFailure) in try OpusFrameEncoder(.systemAudio)
+        }
+    }
+}
+
 /// A viewer without audio.
 func watcher(
     _ link: Link, _ seen: RecordedOutput, identity: Identity? = nil, servers: [ICEServer] = [],

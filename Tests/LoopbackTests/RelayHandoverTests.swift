@@ -90,6 +90,18 @@ struct RelayHandoverTests {
             return try #require(FrameKeys(encryption.keys)).keys.map(\.epoch).max() ?? 0
         }
 
+        /// Removes a viewer at a relay. It is told, the keys change, and the picture goes on for the other one.
+        func remove(_ info: ViewerSessionInfo, _ viewer: Watching, whileWatching other: Watching) async throws {
+            let (before, known) = (try epoch(), other.seen.state.times.count)
+            #expect(await host.remove(viewer: info.id) == 1)
+            let reason = await viewer.end.value
+            #expect(reason.code == .removed && reason.sentence.contains("removed you"), "\(reason)")
+            #expect(await other.seesMore(60))
+            #expect(try epoch() == before + 1)
+            let gap = other.longestGap(from: known)
+            #expect(gap < 300, "\(gap) ms")
+        }
+
         /// The link of the broadcast at the relay.
         func publishedLink(not known: [Link] = []) async throws -> Link {
             try #require(
@@ -247,14 +259,7 @@ struct RelayHandoverTests {
         #expect(listed.allSatisfy { $0.isAtRelay && $0.path == "over the relay" })
         #expect(Set(listed.map(\.number)).count == 2)
         let ann = try #require(listed.first { $0.description.name == "Ann" })
-        let (before, known) = (try stage.epoch(), viewers[1].seen.state.times.count)
-        #expect(await stage.host.remove(viewer: ann.id) == 1)
-        let reason = await viewers[0].end.value
-        #expect(reason.code == .removed && reason.sentence.contains("removed you"), "\(reason)")
-        #expect(await viewers[1].seesMore(60))
-        #expect(try stage.epoch() == before + 1)
-        let gap = viewers[1].longestGap(from: known)
-        #expect(gap < 300, "\(gap) ms")
+        try await stage.remove(ann, viewers[0], whileWatching: viewers[1])
         let names = await stage.host.viewers().map(\.description.name)
         #expect(names.contains("Bob") && !names.contains("Ann"))
         // What was granted it before gives no keys, whoever asks with it, and makes it no member again.
@@ -418,10 +423,7 @@ struct RelayHandoverTests {
 
     /// Picture and sound go over the relay. Who gets what it has, and no keys of the host, sees nothing.
     @Test func theRelayCannotWatch() async throws {
-        let tone = AudioInput(kind: .applicationAudio, source: TestTone(), hasSilenceSuppression: false) {
-            () throws(CodecFailure) in try OpusFrameEncoder(.systemAudio)
-        }
-        let stage = try await Stage(directViewers: 0, audio: [tone])
+        let stage = try await Stage(directViewers: 0, audio: [.testTone])
         let viewer = try Watching(stage.link, name: "Ann", hears: true)
         #expect(await viewer.isConnected(times: 2))
         #expect(await viewer.seesMore())

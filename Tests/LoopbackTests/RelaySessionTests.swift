@@ -83,9 +83,6 @@ struct RelaySessionTests {
             title: String? = nil
         ) async throws {
             let identity = try Identity.ephemeral()
-            let tone = AudioInput(kind: .applicationAudio, source: TestTone(), hasSilenceSuppression: false) {
-                () throws(CodecFailure) in try OpusFrameEncoder(.systemAudio)
-            }
             var paired = try await ServicePairing(
                 link: relay.link, application: ApplicationInfo(id: "com.example.budget", name: name),
                 identity: identity
@@ -100,7 +97,7 @@ struct RelaySessionTests {
             session = try HostSession(
                 configuration: configuration, identity: identity,
                 source: TestVideoSource(size: size, framesPerSecond: 30), encoder: VP8Encoder(),
-                audio: withAudio ? [tone] : [], decide: { _ in .refused(nil) },
+                audio: withAudio ? [.testTone] : [], decide: { _ in .refused(nil) },
                 emit: { event in
                     if case .notice(let notice) = event { warnings.change { $0.append(notice.words.sentence) } }
                 })

@@ -111,12 +111,9 @@ struct SealedRunTests {
 
     /// New epochs, a publication that ends and begins anew, another relay, and a host that has been started again.
     @Test func noCounterOfAKeyIsUsedTwice() async throws {
-        let tone = AudioInput(kind: .applicationAudio, source: TestTone(), hasSilenceSuppression: false) {
-            () throws(CodecFailure) in try OpusFrameEncoder(.systemAudio)
-        }
         let bus = LocalBus()
         let stage = try await Stage(
-            directViewers: 0, isRelayOnly: true, audio: [tone],
+            directViewers: 0, isRelayOnly: true, audio: [.testTone],
             cluster: ClusterSettings(node: "a", bus: bus.connect()))
         let other = try await Relay(cluster: ClusterSettings(node: "b", bus: bus.connect()))
         let run = try Self.run(of: stage)
@@ -150,7 +147,7 @@ struct SealedRunTests {
         await stage.stop()
         await other.session.stop()
 
-        let again = try await Stage(directViewers: 0, isRelayOnly: true, audio: [tone], identity: stage.identity)
+        let again = try await Stage(directViewers: 0, isRelayOnly: true, audio: [.testTone], identity: stage.identity)
         let next = try Self.run(of: again)
         #expect(next != run)
         tap = try Watching(again, at: try await again.publishedLink())

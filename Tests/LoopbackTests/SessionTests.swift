@@ -23,9 +23,6 @@ struct SessionTests {
         limit: (@Sendable (ViewerDescription) -> Bitrate?)? = nil, framesPerSecond: Int = 30,
         emit: @escaping @Sendable (BroadcastEvent) -> Void = { _ in }
     ) async throws -> (HostSession, Link) {
-        let tone = AudioInput(kind: .applicationAudio, source: TestTone(), hasSilenceSuppression: false) {
-            () throws(CodecFailure) in try OpusFrameEncoder(.systemAudio)
-        }
         var configuration = HostSession.Configuration(
             listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1", fixedToken: nil, framesPerSecond: 60,
             maximumBitrate: .kilobits(8_000), contentHint: nil, name: "loopback")
@@ -34,7 +31,7 @@ struct SessionTests {
             configuration: configuration,
             identity: try .ephemeral(), source: TestVideoSource(framesPerSecond: framesPerSecond),
             encoder: VP8Encoder(),
-            audio: [tone], decide: decide,
+            audio: [.testTone], decide: decide,
             emit: emit)
         return (session, try await session.start())
     }

@@ -92,7 +92,7 @@ struct ChromiumSession {
 
     /// The sender's last report: time in ms, bytes, frames, width of a frame.
     var sent: [Double] { (mail.paper("/sent") ?? "").split(separator: " ").compactMap { Double($0) } }
-    var cpuMilliseconds: Double { sender.figures.family.reduce(0) { $0 + $1.cpuMilliseconds } }
+    var cpuMilliseconds: Double { sender.figures.familyCPUMilliseconds }
 }
 
 /// Runs `body` while one Chromium shows the stream of another.

@@ -27,9 +27,7 @@ func measureService(_ scene: Scene, binary: String, seconds: Int) throws -> Meas
                 "service", "--id", "com.example.bench", "--accept", "any", "--listen", "127.0.0.1:0", "--json",
             ], environment: environment)
         defer { service.interrupt() }
-        let first = try service.wait(for: "link").text
-        guard let start = first.range(of: "https:") else { throw BenchmarkFailure("no link: \(first)") }
-        let link = first[start.lowerBound...].prefix { $0 != "\"" }.replacingOccurrences(of: "\\/", with: "/")
+        let link = try service.wait(for: "link").link()
         let install = try Subprocess(binary, ["extension", "install", link], environment: environment)
         guard install.exitStatus == 0 else { throw BenchmarkFailure(install.errorText) }
         let host = try Subprocess(

@@ -60,7 +60,7 @@ struct Encryption {
             binary, ["relay", "--listen", "127.0.0.1:0", "--accept", "any", "--json"],
             environment: ["XDG_DATA_HOME": folder.path])
         defer { relay.interrupt() }
-        let place = try link(in: relay.wait(for: "link").text)
+        let place = try relay.wait(for: "link").link()
         return try withDisplays(start: { try Scene.scrolling.start(on: $0, seconds: seconds + 60) }) { from, to in
             let host = try Subprocess(
                 binary,
@@ -71,28 +71,19 @@ struct Encryption {
                     + (isEncrypted ? [] : ["--relay-may-watch"]),
                 environment: ["XDG_DATA_HOME": folder.path + "/host"])
             defer { host.interrupt() }
-            let link = try link(in: host.wait(for: isEncrypted ? "link" : "broadcast-url").text)
+            let link = try host.wait(for: isEncrypted ? "link" : "broadcast-url").link()
             let watching = try start(viewer, program, link, to, folder.path)
             defer { watching.terminate() }
             // Until the rate has settled, and the page has hidden its bar.
             Thread.sleep(forTimeInterval: 8)
-            let spent = (host: host.figures.cpuMilliseconds, viewer: cpu(watching))
+            let spent = (host: host.figures.cpuMilliseconds, viewer: watching.figures.familyCPUMilliseconds)
             let begin = monotonicSeconds()
             let probe = try Probe.run(to, seconds: seconds)
             let elapsed = monotonicSeconds() - begin
             return Result(
                 probe: probe, hostCPU: (host.figures.cpuMilliseconds - spent.host) / elapsed,
-                viewerCPU: (cpu(watching) - spent.viewer) / elapsed)
+                viewerCPU: (watching.figures.familyCPUMilliseconds - spent.viewer) / elapsed)
         }
-    }
-
-    private func cpu(_ process: Subprocess) -> Double {
-        process.figures.family.reduce(0) { $0 + $1.cpuMilliseconds }
-    }
-
-    private func link(in text: String) throws -> String {
-        guard let start = text.range(of: "https:") else { throw BenchmarkFailure("no link: \(text)") }
-        return text[start.lowerBound...].prefix { $0 != "\"" }.replacingOccurrences(of: "\\/", with: "/")
     }
 
     /// Returns when it shows a picture.

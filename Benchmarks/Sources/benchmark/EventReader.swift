@@ -21,6 +21,12 @@ struct Event: Sendable {
     }
 
     subscript(field: String) -> Double { numbers[field] ?? 0 }
+
+    /// The link in it.
+    func link() throws -> String {
+        guard let start = text.range(of: "https:") else { throw BenchmarkFailure("no link: \(text)") }
+        return text[start.lowerBound...].prefix { $0 != "\"" }.replacingOccurrences(of: "\\/", with: "/")
+    }
 }
 
 /// Reads a program's lines on a thread of its own.

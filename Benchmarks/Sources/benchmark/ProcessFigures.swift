@@ -71,6 +71,9 @@ struct ProcessFigures {
         return names
     }
 
+    /// CPU time of the process and all its descendants.
+    var familyCPUMilliseconds: Double { family.reduce(0) { $0 + $1.cpuMilliseconds } }
+
     /// The process and all its descendants.
     var family: [ProcessFigures] {
         var parents: [Int32: Int32] = [:]

@@ -26,9 +26,7 @@ final class ShareHost {
             ["host", "--accept", "any", "--listen", "\(address):0"] + arguments
                 + (display.map { ["--display", $0] } ?? []) + (isReporting ? ["--json"] : []),
             environment: environment.merging(["XDG_DATA_HOME": directory.path]) { $1 }, in: path?.host)
-        let first = try process.wait(for: isReporting ? "link" : "line").text
-        guard let start = first.range(of: "https:") else { throw BenchmarkFailure("share host gave no link: \(first)") }
-        link = first[start.lowerBound...].prefix { $0 != "\"" }.replacingOccurrences(of: "\\/", with: "/")
+        link = try process.wait(for: isReporting ? "link" : "line").link()
     }
 
     /// Starts a viewer and waits for its first frame.

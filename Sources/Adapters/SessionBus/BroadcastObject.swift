@@ -14,7 +14,7 @@ public final class BroadcastObject: Sendable {
         /// The screen may be captured now.
         public var isCaptured = false
         public var isBroadcasting = false
-        /// What the host's user holds back.
+        /// The holds of the host's user.
         public var holds: Set<BroadcastHold> = []
         public var viewers = 0
         /// The microphone is shared and not muted.

@@ -41,6 +41,11 @@ package enum Base64URL {
         return bytes
     }
 
+    /// Returns nil also if it is not of so many bytes, or there is no text.
+    package static func decode(_ text: (some StringProtocol)?, count: Int) -> [UInt8]? {
+        text.flatMap { decode($0) }.flatMap { $0.count == count ? $0 : nil }
+    }
+
     package static func value(of digit: UInt8) -> UInt32? {
         switch digit {
         case UInt8(ascii: "A")...UInt8(ascii: "Z"): UInt32(digit) - 65

@@ -1,4 +1,4 @@
-/// What the user of a host holds back of a running broadcast. Several can hold at a time; each ends by itself.
+/// A part of a running broadcast that its host's user holds back. Several can hold at a time; each ends by itself.
 public enum BroadcastHold: String, Codable, Sendable, CaseIterable {
     /// Nothing is captured or sent; the viewers keep the last frame.
     case pause

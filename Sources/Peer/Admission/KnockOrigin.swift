@@ -26,7 +26,7 @@ public struct KnockOrigin: Sendable, Equatable {
     /// A knock that has come.
     /// - Parameter text: base64url of the nonce.
     package init?(_ text: String, receivedAt instant: ContinuousClock.Instant) {
-        guard let nonce = Base64URL.decode(text), nonce.count == Self.nonceLength else { return nil }
+        guard let nonce = Base64URL.decode(text, count: Self.nonceLength) else { return nil }
         self.init(nonce: nonce, instant: instant)
     }
 

@@ -62,7 +62,7 @@ public struct BroadcastStatus: Codable, Sendable, Equatable {
     /// The link for viewers, which is the key to the broadcast; nil if it has none of its own, and from a host of before.
     public var link: String?
     public var paused: Bool
-    /// What the host's user holds back; nil from a host of before.
+    /// The holds of the host's user; nil from a host of before.
     public var holds: [BroadcastHold]?
     /// The host's user has not agreed yet to broadcast; nil if that is over, and from a host of before.
     public var asking: Bool?

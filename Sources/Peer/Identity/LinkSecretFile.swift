@@ -59,7 +59,7 @@ public enum LinkSecretFile {
         }
         guard let text else { return nil }
         guard let status = FileStatus(path), status.mode & 0o077 == 0 else { throw readable(path) }
-        guard let secret = Base64URL.decode(text.filter { !$0.isWhitespace }), secret.count == Link.secretLength
+        guard let secret = Base64URL.decode(text.filter { !$0.isWhitespace }, count: Link.secretLength)
         else { throw damaged(path) }
         return secret
     }

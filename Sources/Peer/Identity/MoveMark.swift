@@ -38,7 +38,7 @@ package struct MoveMark: Sendable {
     /// Returns the nonce of a valid mark, by which it is known when it comes again; nil if it is none.
     /// - Parameter seconds: since 1970.
     package func nonce(of text: String, at seconds: UInt64) -> [UInt8]? {
-        guard text.utf8.count <= 128, let bytes = Base64URL.decode(text), bytes.count == Self.length else { return nil }
+        guard text.utf8.count <= 128, let bytes = Base64URL.decode(text, count: Self.length) else { return nil }
         let head = Array(bytes.prefix(8 + Self.nonceLength))
         guard
             HMAC<SHA256>.isValidAuthenticationCode(

@@ -56,7 +56,7 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
         var isForwarding = false
         var served: Served?
         var link: Link?
-        /// What the publisher holds back of it.
+        /// The publisher's hold that is in effect.
         var hold: BroadcastHold?
         /// The connection to the publisher, or to the relay that it is fetched from, is not interrupted.
         var isActive = true

@@ -13,7 +13,7 @@ import WindowPlayout
 final class ViewerReporter: Sendable {
     /// What the window says for as long as it holds.
     private struct Standing {
-        /// What the host holds back.
+        /// The host's hold that is in effect.
         var hold: BroadcastHold?
         /// The connection between the host and the relay is interrupted.
         var isPublisherInterrupted = false

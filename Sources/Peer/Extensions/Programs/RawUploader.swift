@@ -10,7 +10,7 @@ import Synchronization
 // SAFETY: the screen and the canvas are used by the video thread alone; the rest is in Monitors.
 final class RawUploader: SampleUploader, @unchecked Sendable {
     private struct Control {
-        /// What the host's user holds back.
+        /// The hold that is in effect.
         var hold: BroadcastHold?
         var isStopped = false
         var statistics = VideoPipelineStatistics()

@@ -37,19 +37,7 @@ extension PinnedHTTPClient {
         let (events, feed) = AsyncThrowingStream.makeStream(
             of: Event.self, bufferingPolicy: .bufferingOldest(capacity ?? configuration.eventCapacity))
         let reader = EventStreamReader(feed, lost: SignalingError.lost(server)) { channel.close(promise: nil) }
-        let head = channel.eventLoop.makePromise(of: HTTPResponseHead.self)
-        let request = HTTPExchange.Request(
-            head: requestHead(.GET, path, nil, 0, [("Accept", "text/event-stream")]), body: nil,
-            kind: .stream(head: head, piece: { reader.read($0) }, end: { reader.end($0) }))
         feed.onTermination = { _ in channel.close(promise: nil) }
-        streams = streams.filter(\.isActive) + [channel]
-        let limit = TimeAmount(timeout ?? configuration.answerTimeout)
-        let deadline = channel.eventLoop.scheduleTask(in: limit) {
-            head.fail(ChannelError.connectTimeout(limit))
-            channel.close(promise: nil)
-        }
-        // Cancelled on the event loop, which may be shut down by the time this function continues.
-        head.futureResult.whenComplete { _ in deadline.cancel() }
         if let silence {
             try? await channel.eventLoop.submit {
                 let pipeline = channel.pipeline.syncOperations
@@ -57,8 +45,10 @@ extension PinnedHTTPClient {
                 try pipeline.addHandler(SilenceHandler())
             }.get()
         }
-        HTTPExchange.send(request, on: channel)
-        let status = try await head.futureResult.get().status
+        let status = try await head(
+            of: path, [("Accept", "text/event-stream")], on: channel, within: timeout ?? configuration.answerTimeout,
+            piece: { reader.read($0) }, end: { reader.end($0) }
+        ).status
         guard status == .ok else {
             channel.close(promise: nil)
             if silence != nil, status == .forbidden {

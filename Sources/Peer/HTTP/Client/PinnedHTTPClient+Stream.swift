@@ -32,31 +32,43 @@ extension PinnedHTTPClient {
         let (pieces, feed) = AsyncThrowingStream.makeStream(
             of: ByteBuffer.self, bufferingPolicy: .bufferingOldest(Self.pieceCapacity))
         let lost = SignalingError.lost(server)
-        let head = channel.eventLoop.makePromise(of: HTTPResponseHead.self)
-        let request = HTTPExchange.Request(
-            head: requestHead(.GET, path, nil, 0, extra), body: nil,
-            kind: .stream(
-                head: head,
+        feed.onTermination = { _ in channel.close(promise: nil) }
+        let answer = try await withTaskCancellationHandler {
+            try await head(
+                of: path, extra, on: channel, within: configuration.answerTimeout,
                 piece: { piece in
                     guard case .dropped = feed.yield(piece) else { return }
                     feed.finish(throwing: lost)
                     channel.close(promise: nil)
                 },
-                end: { error in feed.finish(throwing: error == nil ? nil : lost) }))
-        feed.onTermination = { _ in channel.close(promise: nil) }
-        streams = streams.filter(\.isActive) + [channel]
-        let limit = TimeAmount(configuration.answerTimeout)
-        let deadline = channel.eventLoop.scheduleTask(in: limit) {
-            head.fail(ChannelError.connectTimeout(limit))
-            channel.close(promise: nil)
-        }
-        head.futureResult.whenComplete { _ in deadline.cancel() }
-        HTTPExchange.send(request, on: channel)
-        let answer = try await withTaskCancellationHandler {
-            try await head.futureResult.get()
+                end: { error in feed.finish(throwing: error == nil ? nil : lost) })
         } onCancel: {
             channel.close(promise: nil)
         }
         return HTTPResponseStream(head: answer, pieces: pieces)
+    }
+
+    /// Sends a GET request whose response is read as it comes, and waits for its head.
+    /// - Parameters:
+    ///   - piece: called with each piece of the body, on the event loop.
+    ///   - end: called at the end of the body, with an error if it has not come whole.
+    func head(
+        of path: String, _ extra: [(String, String)], on channel: any Channel, within limit: Duration,
+        piece: @escaping @Sendable (ByteBuffer) -> Void, end: @escaping @Sendable ((any Error)?) -> Void
+    ) async throws -> HTTPResponseHead {
+        let head = channel.eventLoop.makePromise(of: HTTPResponseHead.self)
+        streams = streams.filter(\.isActive) + [channel]
+        let limit = TimeAmount(limit)
+        let deadline = channel.eventLoop.scheduleTask(in: limit) {
+            head.fail(ChannelError.connectTimeout(limit))
+            channel.close(promise: nil)
+        }
+        // Cancelled on the event loop, which may be shut down by the time this function continues.
+        head.futureResult.whenComplete { _ in deadline.cancel() }
+        HTTPExchange.send(
+            HTTPExchange.Request(
+                head: requestHead(.GET, path, nil, 0, extra), body: nil,
+                kind: .stream(head: head, piece: piece, end: end)), on: channel)
+        return try await head.futureResult.get()
     }
 }

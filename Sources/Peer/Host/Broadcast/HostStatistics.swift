@@ -15,7 +15,7 @@ public struct HostStatistics: Sendable {
     public var video: VideoPipelineStatistics
     /// The host's user has not agreed yet to broadcast.
     public private(set) var isAsking = false
-    /// What the host's user holds back.
+    /// The holds of the host's user.
     public var holds: Set<BroadcastHold> = []
     /// The audio tracks, in their order.
     public var audio: [AudioTrackState] = []

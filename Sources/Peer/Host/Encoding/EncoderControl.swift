@@ -38,7 +38,7 @@ struct EncoderControls: Sendable {
     /// For viewers that are much slower than others.
     var low: EncoderControl
     var isStopped = false
-    /// What the host's user holds back; nil: the screen is captured.
+    /// The hold that is in effect; nil: the screen is captured.
     var hold: BroadcastHold?
     /// Counts the changes, so that the video thread misses none.
     var generation = 0

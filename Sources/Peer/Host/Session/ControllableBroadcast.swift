@@ -9,7 +9,7 @@ public protocol ControllableBroadcast: AnyObject, Sendable {
     /// Begins to hold something back, or ends that. Who receives the broadcast is told.
     /// - Returns: false if that is so already, or the broadcast has ended.
     @discardableResult func set(_ hold: BroadcastHold, _ isOn: Bool) async -> Bool
-    /// What is held back; nothing after the end.
+    /// The holds; none after the end.
     func holds() async -> Set<BroadcastHold>
 
     /// The audio tracks, in their order.

@@ -21,7 +21,8 @@ extension ClusterMember {
         handlers.noteSlowest(report.bitrate.map { Bitrate(unverified: $0) }, id, report.node)
     }
 
-    /// A message about viewers of an encrypted broadcast at another relay. Viewers are SHA-256 of their certificates, 32 bytes.
+    /// A message about viewers of an encrypted broadcast at another relay. Viewers are SHA-256 of their certificates,
+    /// 32 bytes.
     public enum ViewerNotice: Sendable, Equatable {
         /// Of the publisher's relay: keys that the publisher has encrypted for viewers.
         case keys([MemberKeys])
@@ -97,14 +98,10 @@ private struct ViewerNoticeDocument: Codable {
         var value: ClusterMember.ViewerNotice? {
             switch self {
             case .keys(let document): document.keys.map { .keys($0) }
-            case .removed(let text): Self.viewer(text).map { .removed($0) }
-            case .joined(let text): Self.viewer(text).map { .joined($0) }
-            case .left(let text): Self.viewer(text).map { .left($0) }
+            case .removed(let text): Base64URL.decode(text, count: 32).map { .removed($0) }
+            case .joined(let text): Base64URL.decode(text, count: 32).map { .joined($0) }
+            case .left(let text): Base64URL.decode(text, count: 32).map { .left($0) }
             }
-        }
-
-        private static func viewer(_ text: String) -> [UInt8]? {
-            Base64URL.decode(text).flatMap { $0.count == 32 ? $0 : nil }
         }
     }
 

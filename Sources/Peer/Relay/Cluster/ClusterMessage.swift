@@ -69,10 +69,7 @@ public struct ClusterNode: Codable, Hashable, Sendable {
     }
 
     /// Nil if it is none.
-    var digest: [UInt8]? {
-        guard let bytes = Base64URL.decode(fingerprint), bytes.count == 32 else { return nil }
-        return bytes
-    }
+    var digest: [UInt8]? { Base64URL.decode(fingerprint, count: 32) }
 
     /// Its link for publishers.
     /// - Parameter id: of its service.
@@ -156,9 +153,7 @@ public struct ClusterBroadcast: Codable, Hashable, Sendable {
     public var parsedLink: Link? { try? Link(parsing: link) }
 
     /// Nil if it has none.
-    public var parsedPassKey: [UInt8]? {
-        passKey.flatMap { Base64URL.decode($0) }.flatMap { $0.count == AdmissionPass.keyLength ? $0 : nil }
-    }
+    public var parsedPassKey: [UInt8]? { Base64URL.decode(passKey, count: AdmissionPass.keyLength) }
 
     /// Viewers at one relay: more than there can be.
     static let viewerLimit = 1_000_000

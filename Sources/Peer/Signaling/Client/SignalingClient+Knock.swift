@@ -73,7 +73,7 @@ extension SignalingClient {
         guard answer.status == 202 else { throw http.failure(answer) }
         guard let place = answer.headers.first(name: "Location"), place.hasPrefix(path("/knock/")),
             let document = answer.document(ChallengeDocument.self),
-            let nonce = Base64URL.decode(document.nonce), nonce.count == KnockChallenge.nonceLength
+            let nonce = Base64URL.decode(document.nonce, count: KnockChallenge.nonceLength)
         else { throw .notAShareHost(http.server, "its answer to a knock makes no sense; it may be of another version") }
         if let codecs, let video = document.video.flatMap(VideoCodec.init(rawValue:)), !codecs.contains(video) {
             await withdraw(place)

@@ -1,6 +1,6 @@
 import MediaCore
 
-/// What a host holds back, as JSON: `{}` for a pause, or `{"hold":"blank"}`.
+/// The hold that is in effect, as JSON: `{}` for a pause, or `{"hold":"blank"}`.
 struct HoldDocument: Codable {
     private var hold: String?
 

@@ -147,7 +147,7 @@ public enum ServiceEvent: StreamEvent, TabulatedEvent, Equatable {
 
         init(_ fingerprint: [UInt8]) { viewer = Base64URL.encode(fingerprint) }
 
-        var fingerprint: [UInt8]? { Base64URL.decode(viewer).flatMap { $0.count == 32 ? $0 : nil } }
+        var fingerprint: [UInt8]? { Base64URL.decode(viewer, count: 32) }
     }
 
     private struct BitrateData: Codable {

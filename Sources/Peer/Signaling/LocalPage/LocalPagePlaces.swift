@@ -94,8 +94,8 @@ final class LocalPagePlaces: Sendable {
 
     /// Where a server has sent the page; nil if it has not signed that.
     static func destination(_ request: Request, from known: Link) -> Link? {
-        if let redirect = request.redirect, let viewer = request.viewer.flatMap({ Base64URL.decode($0) }),
-            let nonce = request.nonce.flatMap({ Base64URL.decode($0) }), viewer.count == 32, nonce.count == 16
+        if let redirect = request.redirect, let viewer = Base64URL.decode(request.viewer, count: 32),
+            let nonce = Base64URL.decode(request.nonce, count: 16)
         {
             return redirect.signedLink(from: known, viewer: viewer, nonce: nonce)
         }

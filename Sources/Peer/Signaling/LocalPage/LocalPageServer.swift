@@ -1,6 +1,7 @@
 import FoundationEssentials
 public import HTTP
 package import Identifiers
+import Identity
 import LinuxRuntime
 import NIOCore
 import NIOHTTP1
@@ -66,16 +67,10 @@ public final class LocalPageServer: Sendable {
             }
             .bind(host: "127.0.0.1", port: 0).get()
         guard let port = listener.localAddress?.port else { throw ChannelError.unknownLocalAddress }
-        rules = LocalPageRules(port: port, token: Self.secret())
+        rules = LocalPageRules(port: port, token: Base64URL.encode(randomBytes(16)))
         let fragment = link.text.drop { $0 != "#" }
         address = "http://\(rules.authority)\(rules.base(of: 0))/\(link.id.text)\(fragment)"
         connections.serve(self)
-    }
-
-    /// 128 random bits.
-    private static func secret() -> String {
-        var generator = SystemRandomNumberGenerator()
-        return Base64URL.encode((0..<16).map { _ in UInt8.random(in: .min ... .max, using: &generator) })
     }
 
     /// Ends the sessions of open pages, and tells the pages that the program has ended.

@@ -30,7 +30,7 @@ package struct MemberKeysDocument: Codable {
         guard wraps.count <= Self.countLimit else { return nil }
         var result: [MemberKeys] = []
         for (name, text) in wraps {
-            guard let viewer = Base64URL.decode(name), viewer.count == 32, text.utf8.count <= Self.textLimit,
+            guard let viewer = Base64URL.decode(name, count: 32), text.utf8.count <= Self.textLimit,
                 Base64URL.decode(text) != nil
             else { return nil }
             result.append(MemberKeys(viewer: viewer, keys: text))

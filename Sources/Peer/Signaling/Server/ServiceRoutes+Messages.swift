@@ -39,7 +39,7 @@ extension ServiceRoutes {
     /// Handles `DELETE members/VIEWER`: the host has removed that viewer.
     func member(_ call: RouteRequest, _ name: Substring?) async throws(Refusal) -> RouteResponse {
         guard call.method == .delete else { return .methodNotAllowed("DELETE") }
-        guard let viewer = name.flatMap({ Base64URL.decode(String($0)) }), viewer.count == 32 else { return .notFound }
+        guard let viewer = Base64URL.decode(name, count: 32) else { return .notFound }
         return try await tell(call) { await service.delegate.remove(viewer: viewer, by: $0) }
     }
 
