@@ -17,14 +17,11 @@ import VPXCodec
 @Suite(.serialized, .timeLimit(.minutes(2)))
 struct HoldTests {
     private func host(_ screen: sending CountingScreen) async throws -> (HostSession, Link) {
-        let tone = AudioInput(kind: .applicationAudio, source: TestTone(), hasSilenceSuppression: false) {
-            () throws(CodecFailure) in try OpusFrameEncoder(.systemAudio)
-        }
         let session = try HostSession(
             configuration: .init(
                 listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1", fixedToken: nil, framesPerSecond: 60,
                 maximumBitrate: .kilobits(8_000), contentHint: nil, name: "loopback"),
-            identity: try .ephemeral(), source: screen, encoder: VP8Encoder(), audio: [tone],
+            identity: try .ephemeral(), source: screen, encoder: VP8Encoder(), audio: [.testTone],
             decide: { _ in .accepted }, emit: { _ in })
         return (session, try await session.start())
     }
@@ -107,6 +104,45 @@ struct HoldTests {
         await host.stop(EndReason(.stopped, "done"))
     }
 
+    /// What was on the screen when somebody watched last may be anything by then. Nor is the frame shown that a blank
+    /// picture has covered.
+    @Test func onlyWhatViewersSeeStandsStill() async throws {
+        let (reads, suspensions) = (Monitor(0), Monitor(0))
+        let (host, link) = try await host(CountingScreen(reads, suspensions: suspensions))
+        let first = RecordedOutput()
+        var session = try viewer(link, first)
+        var watching = Task { [session] in await session.run() }
+        #expect(await first.wait { $0.counters.count >= 5 })
+        let known = suspensions.with { $0 }
+        session.leave()
+        _ = await watching.value
+        #expect(await waiting(suspensions) { $0 > known ? true : nil } == true)
+
+        #expect(await host.set(.freeze, true))
+        let late = RecordedOutput()
+        session = try viewer(link, late)
+        watching = Task { [session] in await session.run() }
+        #expect(await late.wait { !$0.blanks.isEmpty })
+        #expect(late.state.counters.isEmpty)
+        #expect(await host.set(.freeze, false))
+        #expect(await late.wait { $0.counters.count >= 5 })
+
+        #expect(await host.set(.blank, true))
+        let blanks = late.state.blanks.count
+        #expect(await late.wait { $0.blanks.count > blanks })
+        let count = late.state.counters.count
+        #expect(await host.set(.freeze, true))
+        #expect(await host.set(.blank, false))
+        let last = RecordedOutput()
+        let other = try viewer(link, last)
+        let otherWatching = Task { await other.run() }
+        #expect(await last.wait { !$0.blanks.isEmpty })
+        #expect(last.state.counters.isEmpty && late.state.counters.count == count)
+        for viewer in [session, other] { viewer.leave() }
+        _ = await (watching.value, otherWatching.value)
+        await host.stop(EndReason(.stopped, "done"))
+    }
+
     @Test func aFrozenBroadcastKeepsItsPictureAndItsSound() async throws {
         let reads = Monitor(0)
         let (host, link) = try await host(CountingScreen(reads))
@@ -132,13 +168,24 @@ struct HoldTests {
     }
 }
 
-/// A test video source that counts how often it is read.
+/// A test video source that counts how often it is read, and suspended.
 // SAFETY: `video` is used as it requires; the rest is in a Monitor.
 private final class CountingScreen: ScreenSource, @unchecked Sendable {
     private let video = TestVideoSource()
     private let reads: Monitor<Int>
+    private let suspensions: Monitor<Int>
 
-    init(_ reads: Monitor<Int>) { self.reads = reads }
+    init(_ reads: Monitor<Int>, suspensions: Monitor<Int> = Monitor(0)) {
+        (self.reads, self.suspensions) = (reads, suspensions)
+    }
+
+    func suspend() {
+        video.suspend()
+        suspensions.change { $0 += 1 }
+    }
+
+    func resume() { video.resume() }
+    func waitSuspended() throws(SourceFailure) -> Bool { try video.waitSuspended() }
 
     var size: PixelSize { video.size }
     var summary: String { video.summary }

@@ -22,7 +22,7 @@ final class CaptureLoop {
     private(set) var needsRead = true
     /// The first damage that was not read yet.
     private var damagedSince: MediaInstant?
-    /// Of the canvas; zero: nothing was read yet.
+    /// Of the canvas; zero: nothing was read since capturing began.
     private(set) var captured = MediaInstant(nanoseconds: 0)
     private(set) var lastChange = MediaInstant(nanoseconds: 0)
 
@@ -49,7 +49,7 @@ final class CaptureLoop {
                 let control = controls.with { $0 }
                 if control.isStopped { break }
                 if !control.isCapturing {
-                    if !isSuspended { suspend() }
+                    if !isSuspended { suspend(control.hold) }
                     isSuspended = true
                     try hold(control)
                     continue
@@ -68,9 +68,11 @@ final class CaptureLoop {
         source.close()
     }
 
-    private func suspend() {
+    private func suspend(_ hold: BroadcastHold?) {
         source.suspend()
         needsRead = false
+        // By the time of a later freeze the screen may show something else.
+        if hold != .freeze { captured = MediaInstant(nanoseconds: 0) }
         // Nobody waited for the changes from before a pause, so they count as no freeze.
         damagedSince = nil
         main.changedSince = nil
