@@ -18,6 +18,8 @@ package final class Prompt: Sendable {
         package enum Kind: Sendable {
             /// Somebody knocks. The answer can be "always", and time is limited.
             case knock
+            /// A viewer asks for a right. Time is limited.
+            case right
             /// The user comes back to a broadcast that the session's lock has paused.
             case afterLock
         }
@@ -254,6 +256,7 @@ package final class Prompt: Sendable {
         let (heading, keys, again, limit) =
             switch question.kind {
             case .knock: ("Knock", "[y]es, [n]o, [a]lways, \(left) s left: ", "y, n or a", ", \(left) s left: ")
+            case .right: ("Viewer", "[y]es, [n]o, \(left) s left: ", "y or n", ", \(left) s left: ")
             case .afterLock: ("Paused", "[y]es, [n]o (ends it): ", "y or n", ": ")
             }
         var last = "  \(question.invitation) \(keys)"

@@ -1,3 +1,4 @@
+package import HTTP
 package import Identifiers
 package import Identity
 package import LinuxRuntime
@@ -194,6 +195,9 @@ public final class PeerViewer: Sendable {
 
     /// Which server sends; nil before the host has let this viewer in, and after the end.
     public var route: Route? { session.route.map { Route(relay: $0.relay, isEncrypted: $0.isEncrypted) } }
+
+    /// Says something to the host.
+    package func send(_ message: ViewerMessage) async throws(SignalingError) { try await session.send(message) }
 
     /// Ends the session for this reason.
     package func leave(_ reason: EndReason) { session.leave(reason) }

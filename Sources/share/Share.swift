@@ -47,7 +47,8 @@ struct Share: ParsableCommand {
             PairCommand.self, StatusCommand.self,
             StopCommand.self, PauseCommand.self, ResumeCommand.self, BlankCommand.self, UnblankCommand.self,
             FreezeCommand.self, UnfreezeCommand.self, MuteCommand.self,
-            UnmuteCommand.self, CameraCommand.self, ViewersCommand.self, RemoveCommand.self,
+            UnmuteCommand.self, CameraCommand.self, ViewersCommand.self, RemoveCommand.self, GrantCommand.self,
+            RevokeCommand.self, SayCommand.self,
             UploadCommand.self, QuestionCommand.self, ControllerCommand.self,
         ])
 }

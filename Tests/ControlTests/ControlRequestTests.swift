@@ -14,6 +14,8 @@ import Testing
             .hold(.freeze, true), .hold(.freeze, false), .viewers, .setMuted(nil, true),
             .setMuted([.microphone], false),
             .setMuted([.microphone, .system], true), .remove("Ann \"the\" \u{1F600}"),
+            .setRight(.comment, isGranted: true, viewer: "Ann"), .setRight(.control, isGranted: false, viewer: "2"),
+            .say("Hello, \"all\""),
         ] as [ControlRequest.Command])
     func requestsSurviveTheirText(_ command: ControlRequest.Command) throws {
         let text = ControlRequest(command).text
@@ -31,6 +33,9 @@ import Testing
             ("{\"version\":1,\"command\":\"\"}", .unknownCommand),
             ("{\"version\":1,\"command\":\"remove\"}", .malformed),
             ("{\"version\":1,\"command\":\"remove\",\"viewer\":\"\"}", .malformed),
+            ("{\"version\":1,\"command\":\"grant\",\"viewer\":\"Ann\"}", .malformed),
+            ("{\"version\":1,\"command\":\"revoke\",\"viewer\":\"Ann\",\"right\":\"all\"}", .malformed),
+            ("{\"version\":1,\"command\":\"say\"}", .malformed),
             ("{\"version\":1,\"command\":\"mute\",\"tracks\":[\"camera\"]}", .malformed),
             (String(repeating: "[", count: 4_000), .malformed),
             (String(repeating: "{\"version\":", count: 300), .malformed),

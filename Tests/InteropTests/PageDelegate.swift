@@ -15,6 +15,7 @@ final class PageDelegate: SignalingServerDelegate {
     let fragments: AsyncStream<String>
     let opened: AsyncStream<SessionID>
     let closed: AsyncStream<SessionID>
+    let messages: AsyncStream<ViewerMessage>
 
     private let onKnock: AsyncStream<Knock>.Continuation
     private let onWithdrawal: AsyncStream<KnockWithdrawal>.Continuation
@@ -22,6 +23,7 @@ final class PageDelegate: SignalingServerDelegate {
     private let onFragment: AsyncStream<String>.Continuation
     private let onOpen: AsyncStream<SessionID>.Continuation
     private let onClose: AsyncStream<SessionID>.Continuation
+    private let onMessage: AsyncStream<ViewerMessage>.Continuation
     private let decision: @Sendable (Knock) async -> KnockDecision
     private let fingerprint: [UInt8]
     private let candidate: String
@@ -38,6 +40,7 @@ final class PageDelegate: SignalingServerDelegate {
         (fragments, onFragment) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(64))
         (opened, onOpen) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(16))
         (closed, onClose) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(16))
+        (messages, onMessage) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(16))
     }
 
     /// The number of knocks.
@@ -72,6 +75,12 @@ final class PageDelegate: SignalingServerDelegate {
     func select(_ layers: LayerSelection, for session: SessionID) async throws(OfferRefusal) {}
 
     func closeSession(_ session: SessionID) async { onClose.yield(session) }
+
+    /// Refuses comments of the text "no".
+    func take(_ messages: [ViewerMessage], from viewer: Viewer) async -> MessageRefusal? {
+        for message in messages { onMessage.yield(message) }
+        return messages.contains(.comment("no")) ? .notAllowed(.comment) : nil
+    }
 
     struct Unmade: Error {}
 

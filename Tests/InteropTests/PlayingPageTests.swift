@@ -222,7 +222,7 @@ extension InteropTests {
             """
         }
 
-        private func playing(
+        func playing(
             _ kind: Browser.Kind, preload: String? = nil, _ body: (Browser, PageStage) async throws -> Void
         ) async throws {
             try await PageStage.with { stage in
@@ -237,7 +237,7 @@ extension InteropTests {
             }
         }
 
-        private func tellCount(_ count: Int, _ stage: PageStage, _ browser: Browser) async throws {
+        func tellCount(_ count: Int, _ stage: PageStage, _ browser: Browser) async throws {
             let seen = """
                 new Promise(done => {
                     if (document.documentElement.dataset.viewers) return done(true);

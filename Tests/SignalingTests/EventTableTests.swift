@@ -73,14 +73,23 @@ import Testing
             (.reconnect(redirect), redirectJSON), (.returnToHost, #"{"type":"return"}"#),
             (.candidates(fragment: "a=x\r\n"), #"{"type":"candidates","fragment":"a=x\r\n"}"#),
             (.keys("AQ"), #"{"type":"keys","keys":"AQ"}"#),
+            (
+                .comment(try #require(BroadcastComment(from: "Ann", "a/b"))),
+                #"{"type":"comment","from":"Ann","text":"a/b"}"#
+            ),
+            (.comment(try #require(BroadcastComment(from: nil, "b"))), #"{"type":"comment","text":"b"}"#),
+            (
+                .rights(ViewerRights(comment: .yes, point: .ask, control: .no)),
+                #"{"type":"rights","comment":"yes","point":"ask","control":"no"}"#
+            ),
             (.removed(reason: "a/b"), #"{"type":"removed","reason":"a/b"}"#),
             (.ended(reason: "b"), #"{"type":"ended","reason":"b"}"#),
         ]
-        try check(events, final: ["ended", "removed"], notLasting: ["inactive", "removed"])
+        try check(events, final: ["ended", "removed"], notLasting: ["inactive", "comment", "removed"])
         #expect(
             HostEvent.names == [
                 "active", "inactive", "layers", "viewercount", "recordercount", "paused", "resumed", "alternates",
-                "reconnect", "return", "candidates", "keys", "removed", "ended",
+                "reconnect", "return", "candidates", "keys", "comment", "rights", "removed", "ended",
             ])
         #expect(HostEvent.active.lastingKey == HostEvent.inactive.lastingKey)
         #expect(HostEvent.held(.blank).lastingKey == HostEvent.resumed.lastingKey)

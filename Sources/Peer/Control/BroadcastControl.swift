@@ -76,6 +76,13 @@ public final class BroadcastControl: Sendable {
         case .setMuted(let tracks, let isMuted): answer.changed = try setMuted(tracks, isMuted)
         case .viewers: answer.viewers = await broadcast.viewers().map { ViewerStatus($0) }
         case .remove(let viewer): answer = try await remove(viewer)
+        case .setRight(let right, let isGranted, let viewer):
+            answer.changed = try await set(right, isGranted, viewer)
+        case .say(let text):
+            guard await broadcast.say(text) else {
+                throw ControlError(.failed, "nothing was said: the text is empty, or this broadcast has no comments")
+            }
+            answer.changed = true
         case .camera(let request):
             guard let camera = description.camera else {
                 throw ControlError(.unknown, "this broadcast shows no camera: start it with --camera")
@@ -127,6 +134,20 @@ public final class BroadcastControl: Sendable {
             hasChanged = hasChanged || state.isMuted != isMuted
         }
         return hasChanged
+    }
+
+    private func set(_ right: ViewerRight, _ isGranted: Bool, _ text: String) async throws(ControlError) -> Bool {
+        let shown = UntrustedText.quote(UntrustedText.clean(text, fallback: ""))
+        switch ViewerSelection.find(text, in: await broadcast.viewers()) {
+        case .none: throw ControlError(.unknown, "nobody watches as \(shown)")
+        case .several: throw ControlError(.ambiguous, "more than one viewer is meant by \(shown)")
+        case .one(let viewer):
+            guard let isNew = await broadcast.set(right, to: isGranted ? .yes : .no, of: viewer.id) else {
+                throw ControlError(
+                    .failed, "\(shown) can have no rights: it has joined without a knock, or over a relay")
+            }
+            return isNew
+        }
     }
 
     private func remove(_ text: String) async throws(ControlError) -> ControlAnswer {

@@ -96,6 +96,8 @@ public struct ViewerStatus: Codable, Sendable, Equatable {
     public var records: Bool?
     /// The relay sends to it; nil if this host does, and from a host of before.
     public var atRelay: Bool?
+    /// Nil if it can have none, and from a host of before.
+    public var rights: ViewerRights?
 
     init(_ viewer: ViewerSessionInfo) {
         number = viewer.number
@@ -110,6 +112,7 @@ public struct ViewerStatus: Codable, Sendable, Equatable {
         kilobits = viewer.bitrate.kilobitsPerSecond
         records = viewer.description.records
         atRelay = viewer.isAtRelay ? true : nil
+        rights = viewer.rights
     }
 
     static func hexadecimal(_ bytes: [UInt8]) -> String {

@@ -15,6 +15,10 @@ public struct ControlRequest: Sendable, Equatable {
         case viewers
         /// Removes the viewer with this name, number, or beginning of the fingerprint.
         case remove(String)
+        /// Grants a viewer, named as for `remove`, a right, or takes it back.
+        case setRight(ViewerRight, isGranted: Bool, viewer: String)
+        /// Writes a comment for all viewers.
+        case say(String)
         /// Changes the camera, or asks for its state.
         case camera(CameraRequest)
         /// Saves the last seconds to a file.
@@ -35,6 +39,8 @@ public struct ControlRequest: Sendable, Equatable {
         var command: String
         var tracks: [AudioTrackName]?
         var viewer: String?
+        var right: ViewerRight?
+        var text: String?
         var clip: ClipRequest?
         var camera: CameraRequest?
     }
@@ -53,6 +59,12 @@ public struct ControlRequest: Sendable, Equatable {
         case .remove(let viewer):
             document.command = "remove"
             document.viewer = viewer
+        case .setRight(let right, let isGranted, let viewer):
+            document.command = isGranted ? "grant" : "revoke"
+            (document.right, document.viewer) = (right, viewer)
+        case .say(let text):
+            document.command = "say"
+            document.text = text
         case .camera(let camera):
             document.command = "camera"
             document.camera = camera
@@ -82,6 +94,14 @@ public struct ControlRequest: Sendable, Equatable {
                 throw ControlError(.malformed, "the request names no viewer")
             }
             command = .remove(viewer)
+        case "grant", "revoke":
+            guard let viewer = document.viewer, !viewer.isEmpty, let right = document.right else {
+                throw ControlError(.malformed, "the request names no viewer, or no right")
+            }
+            command = .setRight(right, isGranted: document.command == "grant", viewer: viewer)
+        case "say":
+            guard let text = document.text else { throw ControlError(.malformed, "the request has no text") }
+            command = .say(text)
         case "camera": command = .camera(document.camera ?? CameraRequest())
         case "clip":
             guard let clip = document.clip, clip.isValid else {

@@ -61,6 +61,7 @@ const char *viewerPageScript(void) {
 #embed "Page/Script/controls.js" suffix(,)
 #embed "Page/Script/statistics-panel.js" suffix(,)
 #embed "Page/Script/signaling-client.js" suffix(,)
+#embed "Page/Script/comments.js" suffix(,)
 #embed "Page/Script/knock.js" suffix(,)
 #embed "Page/Script/peer-connection.js" suffix(,)
 #embed "Page/Script/reconnection.js" suffix(,)

@@ -44,6 +44,14 @@ struct CommonHostOptions: ParsableArguments {
 
     @Option(
         help: .common(
+            "Whether viewers may write comments: no, after a question to you (ask), or yes.",
+            details: """
+                'share grant' and 'share revoke' change it for one viewer, 'share say' writes one.
+                """, valueName: "right"))
+    var comments: RightState = .ask
+
+    @Option(
+        help: .common(
             "Name of the broadcast, as viewers see it; your login name and your machine's if omitted.",
             valueName: "text"))
     var name: String?
@@ -66,6 +74,7 @@ extension HostCommand {
         set { common.mic = newValue }
     }
     var accept: AcceptChoice { common.accept }
+    var viewerRights: ViewerRights { ViewerRights(comment: common.comments, point: .no, control: .no) }
     var name: String? { common.name }
     var duration: Timespan? {
         get { common.duration }

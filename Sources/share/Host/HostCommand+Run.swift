@@ -87,6 +87,9 @@ extension HostCommand {
         let admission = AdmissionPolicy(
             accept, known: KnownViewers(), prompt: prompt, hasPageOfRelay: configuration.tunnel != nil,
             askElsewhere: WindowPrompt.ofProcess.askElsewhere)
+        var configuration = configuration
+        let question = RightQuestion(prompt: prompt, askElsewhere: WindowPrompt.ofProcess.askElsewhere)
+        configuration.viewers.messages = MessagePolicy(rights: viewerRights) { await question.ask($0) }
         let broadcast: PeerBroadcast
         do throws(EndReason) {
             broadcast = try PeerBroadcast(

@@ -44,12 +44,35 @@ enum HostReporter {
                 isOverRelay
                     ? "share: \(relay) sends to the viewers from now on, \(sight)"
                     : "share: this machine sends to each viewer again")
+        case .comment, .rightsChanged: reportMessage(event, output)
         case .holdChanged(let change): report(change, output)
         case .audioMuted(let kind, let isMuted):
             output.event(isMuted ? "muted" : "unmuted", ["track": .string(kind.rawValue)])
             ErrorOutput.writeLine("share: the \(kind.audioName) is \(isMuted ? "muted" : "on again")")
         case .notice(let notice): output.notice(notice)
         case .ended: break
+        }
+    }
+
+    /// Prints what a viewer says, or what it may do from now on.
+    private static func reportMessage(_ event: BroadcastEvent, _ output: DataOutput) {
+        switch event {
+        case .comment(let comment, let who):
+            output.event(
+                "comment", ["from": who.map { .string($0.name) } ?? .null, "text": .string(comment.text)])
+            ErrorOutput.writeLine(
+                who.map { "share: \(UntrustedText.quote($0.name)) says: \(comment.text)" }
+                    ?? "share: said to all viewers: \(comment.text)")
+        case .rightsChanged(let who, let rights):
+            output.event(
+                "rights",
+                [("name", .string(who.name))]
+                    + ViewerRight.allCases.map { ($0.rawValue, .string(rights[$0].rawValue)) })
+            let granted = ViewerRight.allCases.filter { rights[$0] == .yes }.map(\.rawValue)
+            ErrorOutput.writeLine(
+                "share: \(title(who)) may \(granted.isEmpty ? "only watch" : granted.joined(separator: ", ")) from now on"
+            )
+        default: break
         }
     }
 

@@ -4,6 +4,7 @@ import ControlSocket
 import Foundation
 import Identifiers
 import ImageFile
+import LinuxRuntime
 import MediaCore
 import PeerConnection
 import PixelConversion
@@ -21,7 +22,8 @@ struct JoinCommand: ParsableCommand {
         discussion: """
             The link is also read from SHARE_LINK, or from stdin if '-' is given, so that 'ps' \
             does not show it. In the window: F or a double click for full screen, M to mute, \
-            S for statistics, Q to leave, Escape to leave full screen, then the session.
+            S for statistics, Q to leave, Escape to leave full screen, then the session. \
+            A line that is typed in the terminal is a comment, if the host allows it.
             """ + HelpScope.hint("recordings and clips, statistics, STUN and TURN"))
 
     @Argument(help: "The link that 'share host' printed, or - for stdin.")
@@ -122,15 +124,19 @@ struct JoinCommand: ParsableCommand {
             makeSpeaker: { () throws(SourceFailure) in headless ? SilentSink() : try makeAudioSink()
             }, emit: { [window, isMirror] in reporter.report($0, window: window, isMirror: isMirror) })
         if mute || isMirror { playback.setMuted(true) }
+        let comments = Monitor<CommentReader?>(nil)
         let viewer = PeerViewer(
             link, identity: identity, name: name ?? DefaultName.text, servers: servers,
             usesOnlyRelays: serverOptions.relayOnly, records: !keep.isEmpty,
             emit: { [window, isMirror] event in
                 if case .named(let name) = event { kept.setName(name) }
+                if case .hostEvent(.rights(let rights)) = event { comments.with { $0 }?.note(rights) }
                 reporter.report(event, window: window, isMirror: isMirror)
             },
             makeSink: { _ in kept.fork(playback) })
         if let maxLayer { viewer.limitTemporalLayers(to: maxLayer) }
+        comments.with { $0 = CommentReader(viewer, isEnabled: !json && self.link != "-") }
+        comments.with { $0 }?.start()
         let button = kept.watchButton(keep)
         defer { button?.close() }
         let control = kept.makeControl()
@@ -142,6 +148,7 @@ struct JoinCommand: ParsableCommand {
             reporter.end(run(window))
         }
         let reason = reporter.finish().withCodecAdvice
+        comments.with { $0 }?.close()
         output.ended(reason)
         // The reason of the end is reported before a missing snapshot, as it explains more.
         let hasFrame = try snapshot.map { try save(reporter.frameStore, to: $0) } ?? true

@@ -73,10 +73,33 @@ extension HostEvent {
             EventLine(
                 "recorders", ["recorders": .integer(count)],
                 count > 0 ? "a viewer records this session" : "no viewer records any more")
+        case .comment(let comment):
+            EventLine(
+                "comment", ["from": comment.from.map { .string($0) } ?? .null, "text": .string(comment.text)],
+                "\(comment.from.map { UntrustedText.quote($0) } ?? "the host") says: \(comment.text)")
+        case .rights(let rights):
+            EventLine(
+                "rights",
+                [
+                    "comment": .string(rights.comment.rawValue), "point": .string(rights.point.rawValue),
+                    "control": .string(rights.control.rawValue),
+                ],
+                rights.sentenceForViewer)
         case .layers(let found): EventLine("layers", ["layers": .list(found.layers.map(\.json))])
         case .ended, .removed, .active, .inactive, .held, .resumed, .candidates, .alternates, .reconnect,
             .returnToHost, .keys, .other:
             nil
+        }
+    }
+}
+
+extension ViewerRights {
+    /// Nil: there is nothing that this viewer can do about it.
+    fileprivate var sentenceForViewer: String? {
+        switch comment {
+        case .yes: "you can write comments: type a line here"
+        case .ask: "a line that you type here asks the host whether you may write comments"
+        case .no: nil
         }
     }
 }

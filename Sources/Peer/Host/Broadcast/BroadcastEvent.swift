@@ -20,6 +20,10 @@ public enum BroadcastEvent: Sendable {
     case viewerCount(Int)
     /// The host's user has removed this viewer, with so many sessions; `viewerLeft` comes for each.
     case viewerRemoved(ViewerDescription, sessions: Int)
+    /// A viewer has written a comment; nil: the host's user has.
+    case comment(BroadcastComment, ViewerDescription?)
+    /// The host's user has granted a viewer a right, or taken it back.
+    case rightsChanged(ViewerDescription, ViewerRights)
     /// Viewers are sent to over a relay from now on, which cannot watch if the broadcast is sealed, or by this host
     /// again.
     case routeChanged(isOverRelay: Bool, relay: String, isSealed: Bool)

@@ -8,6 +8,8 @@ public struct ViewerPolicy: Sendable {
     public var maximum: Int
     /// Returns the bitrate limit of one viewer, which applies if it is less than the broadcast's; nil for none.
     package var bitrateLimit: (@Sendable (ViewerDescription) -> Bitrate?)?
+    /// What viewers of this host may say, without a tunnel; nil: nothing.
+    public var messages: MessagePolicy?
 
     public init(maximum: Int) { self.maximum = maximum }
 }

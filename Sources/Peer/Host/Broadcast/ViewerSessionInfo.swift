@@ -21,6 +21,8 @@ public struct ViewerSessionInfo: Sendable, Equatable {
     public var bitrate: Bitrate
     /// The relay sends to this viewer, and not this host.
     public package(set) var isAtRelay = false
+    /// What it may do beside watching; nil: the broadcast takes no messages of it.
+    public package(set) var rights: ViewerRights?
 
     public init(
         number: Int, id: SessionID, description: ViewerDescription, fingerprint: [UInt8], identity: ViewerIdentity?,

@@ -26,12 +26,15 @@ package final class BroadcastSignaling: SignalingServerDelegate, BroadcastDelega
     private let onPresence: @Sendable (Viewer, Bool) -> Void
     /// Those who have keys of what this host publishes to a relay; nil: nobody has.
     private let members = Mutex<RelayMembers?>(nil)
+    /// What viewers say; nil: they say nothing.
+    let messages: ViewerMessages?
     /// Viewers watch at a relay alone, and pass it while the broadcast is there; nil: this host sends to them.
     let gate: AdmissionGate?
 
     package init(
         core: LoopBound<Broadcast>, knocks: KnockHandler,
         viewersElsewhere: Monitor<RelayViewerCount> = Monitor(.init()), gate: AdmissionGate? = nil,
+        messages: MessagePolicy? = nil,
         onEvent: @escaping @Sendable (BroadcastEvent) -> Void,
         onPresence: @escaping @Sendable (Viewer, Bool) -> Void = { _, _ in }
     ) {
@@ -41,6 +44,7 @@ package final class BroadcastSignaling: SignalingServerDelegate, BroadcastDelega
         self.onEvent = onEvent
         let served = Monitor<BroadcastHandle?>(nil)
         self.served = served
+        self.messages = messages.map { ViewerMessages($0, served: served, emit: onEvent) }
         // How many recorders the viewers know of.
         let recorders = Monitor(0)
         audience = Throttle { audience in
@@ -91,6 +95,7 @@ package final class BroadcastSignaling: SignalingServerDelegate, BroadcastDelega
     /// Withdraws what a viewer was granted, and tells it that the host removed it.
     package func remove(_ viewer: Viewer) async {
         if let identity = viewer.identity { knocks.noteRemoval(of: identity) }
+        messages?.removed(viewer)
         await served.with { $0 }?.remove(viewer, reason: "the host removed you")
     }
 
@@ -110,6 +115,11 @@ package final class BroadcastSignaling: SignalingServerDelegate, BroadcastDelega
 
     package func knockWithdrawn(_ knock: KnockID, because reason: KnockWithdrawal) async {
         knocks.knockWithdrawn(knock, because: reason)
+    }
+
+    package func take(_ messages: [ViewerMessage], from viewer: Viewer) async -> MessageRefusal? {
+        guard let own = self.messages else { return .notTaken }
+        return own.take(messages, from: viewer)
     }
 
     package func frameKeys(asMember viewer: Viewer?) async -> [UInt8]? {
@@ -169,12 +179,16 @@ package final class BroadcastSignaling: SignalingServerDelegate, BroadcastDelega
     }
 
     package func broadcast(ended session: SessionID, audience: Audience) {
+        messages?.ended(session)
         guard let served = served.with({ $0 }) else { return }
         served.forget(session)
         tell(audience)
     }
 
-    package func broadcast(opened session: SessionID, for viewer: Viewer) { onPresence(viewer, true) }
+    package func broadcast(opened session: SessionID, for viewer: Viewer) {
+        onPresence(viewer, true)
+        messages?.opened(session, viewer)
+    }
 
     package func broadcast(left viewer: Viewer) { onPresence(viewer, false) }
 

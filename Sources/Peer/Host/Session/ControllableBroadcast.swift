@@ -26,6 +26,13 @@ public protocol ControllableBroadcast: AnyObject, Sendable {
     /// - Returns: how many sessions ended; nil if there is no such viewer.
     @discardableResult func remove(viewer id: SessionID) async -> Int?
 
+    /// Tells all viewers something, as a comment of the host's user.
+    /// - Returns: false if nothing of it is visible, or viewers are told nothing.
+    func say(_ text: String) async -> Bool
+    /// Grants a viewer a right, or takes it back.
+    /// - Returns: whether something changed; nil if there is no such viewer, or it can have no rights.
+    func set(_ right: ViewerRight, to state: RightState, of viewer: SessionID) async -> Bool?
+
     /// Passes what is encoded to a sink of this process too, from the next key frame on. The end closes it.
     /// - Parameters:
     ///   - demandsMedia: the screen is captured and encoded for it also while nobody watches.
@@ -57,4 +64,7 @@ extension ControllableBroadcast {
     public func isPaused() async -> Bool { await holds().contains(.pause) }
 
     public func annotate(_ application: ApplicationInfo) async {}
+
+    public func say(_ text: String) async -> Bool { false }
+    public func set(_ right: ViewerRight, to state: RightState, of viewer: SessionID) async -> Bool? { nil }
 }

@@ -34,7 +34,17 @@ extension HostSession {
     /// are among them, as far as the relay tells.
     public func viewers() async -> [ViewerSessionInfo] {
         let own = await core.ifRunning { $0.watchingViewers } ?? []
-        return (own + (members?.sessions ?? [])).sorted { $0.number < $1.number }
+        return (own + (members?.sessions ?? [])).sorted { $0.number < $1.number }.map { viewer in
+            var viewer = viewer
+            viewer.rights = signaling.messages?.rights(of: viewer.id)
+            return viewer
+        }
+    }
+
+    public func say(_ text: String) async -> Bool { signaling.messages?.say(text) ?? false }
+
+    public func set(_ right: ViewerRight, to state: RightState, of viewer: SessionID) async -> Bool? {
+        signaling.messages?.set(right, to: state, of: viewer)
     }
 
     private var members: RelayMembers? { state.with { $0.handover }?.members }

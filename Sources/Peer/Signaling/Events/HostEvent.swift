@@ -32,6 +32,10 @@ public enum HostEvent: StreamEvent, TabulatedEvent, Equatable {
     case returnToHost
     /// For one viewer of a relay: keys of the broadcast, which the host has encrypted for it alone.
     case keys(String)
+    /// A viewer has written something, or the host's user.
+    case comment(BroadcastComment)
+    /// For one viewer: what it may do beside watching.
+    case rights(ViewerRights)
     /// For one viewer: the layers of its video (draft-ietf-wish-whep-events).
     case layers(VideoLayers)
     /// Any other event, with its name and its JSON.
@@ -67,6 +71,10 @@ public enum HostEvent: StreamEvent, TabulatedEvent, Equatable {
         EventRow(
             "keys", { if case .keys(let text) = $0 { ViewerKeysDocument(keys: text) } else { nil } },
             { .keys($0.keys) }),
+        EventRow(
+            "comment", isLasting: false, { if case .comment(let comment) = $0 { comment } else { nil } },
+            { BroadcastComment(from: $0.from, $0.text).map { .comment($0) } }),
+        EventRow("rights", { if case .rights(let rights) = $0 { rights } else { nil } }, { .rights($0) }),
         EventRow(
             "removed", isFinal: true, isLasting: false,
             { if case .removed(let reason) = $0 { EventReason(reason: reason) } else { nil } },

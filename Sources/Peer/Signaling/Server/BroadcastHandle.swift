@@ -1,5 +1,6 @@
 public import Admission
 public import Identifiers
+public import MediaCore
 
 /// A broadcast that was added to a ``SignalingServer``: sends events to its viewers, ends it, and removes it.
 ///
@@ -32,6 +33,11 @@ public struct BroadcastHandle: Sendable {
     /// Tells the viewers of sessions which layers their video has. Streams that they open later begin with it.
     public func send(_ layers: VideoLayers, of sessions: [SessionID]) {
         broadcast.send(.layers(layers), to: sessions)
+    }
+
+    /// Tells the viewer of sessions what it may do. Streams that it opens later begin with it.
+    public func send(_ rights: ViewerRights, of sessions: [SessionID]) {
+        broadcast.send(.rights(rights), to: sessions)
     }
 
     /// Has the viewer of a session go on elsewhere; nil: not any more. Streams that it opens later begin with it.

@@ -1,5 +1,6 @@
 public import Admission
 public import Identifiers
+public import MediaCore
 
 /// The host as the signalling server sees it: decides on knocks and answers offers.
 ///
@@ -26,6 +27,9 @@ public protocol SignalingServerDelegate: SessionDelegate {
     /// - Returns: false if there is none after some seconds.
     func hasPlace() async -> Bool
 
+    /// Takes messages of a viewer that has an admission, in their order, up to the first that is refused.
+    func take(_ messages: [ViewerMessage], from viewer: Viewer) async -> MessageRefusal?
+
     /// Limits the video layers that a session gets, or lifts the limit.
     /// - Throws: `.unprocessable` if there is no such layer.
     func select(_ layers: LayerSelection, for session: SessionID) async throws(OfferRefusal)
@@ -34,4 +38,5 @@ public protocol SignalingServerDelegate: SessionDelegate {
 extension SignalingServerDelegate {
     public func frameKeys(asMember viewer: Viewer?) async -> [UInt8]? { nil }
     public func hasPlace() async -> Bool { true }
+    public func take(_ messages: [ViewerMessage], from viewer: Viewer) async -> MessageRefusal? { .notTaken }
 }

@@ -1,6 +1,6 @@
 import Admission
 import EventLoop
-import HTTP
+public import HTTP
 import ICETransport
 public import Identifiers
 public import Identity
@@ -115,6 +115,13 @@ public final class ViewerSession: Sendable {
     package var route: MediaRoute? {
         guard let link = present?.link else { return nil }
         return encryption.withLock { $0.route(at: link, home: settings.link) }
+    }
+
+    /// Says something to the host.
+    /// - Throws: `.refused` if this viewer may not; `.tooMany` for too many messages; `.gone` without a session.
+    public func send(_ message: ViewerMessage) async throws(SignalingError) {
+        guard let connection = present else { throw SignalingError(.gone, "this viewer does not watch yet") }
+        try await connection.client().send([message])
     }
 
     /// Nil before and after the session.

@@ -24,7 +24,7 @@ function toggleFullscreen() {
     else if (video.webkitEnterFullscreen) video.webkitEnterFullscreen();
 }
 
-export function setUpControls({ leave, toggleStatistics }) {
+export function setUpControls({ leave, toggleStatistics, writeComment }) {
     for (const kind of ['keydown', 'focusin']) window.addEventListener(kind, showControls);
     for (const kind of ['pointermove', 'pointerdown']) {
         window.addEventListener(kind, event => { if (!isFrameTouch(event)) showControls(); });
@@ -49,5 +49,9 @@ export function setUpControls({ leave, toggleStatistics }) {
         if (key === 'f') toggleFullscreen();
         if (key === 's') toggleStatistics();
         if (key === 'm') toggleMuted();
+        if (key === 'c') {
+            event.preventDefault();
+            writeComment();
+        }
     });
 }

@@ -1,6 +1,7 @@
 // The start: nobody is asked anything before the viewer's click, which also lets the browser play audio.
 
 import { AdmissionStore } from './admission.js';
+import { Comments } from './comments.js';
 import { setUpControls } from './controls.js';
 import { element, hasTouchAlone } from './elements.js';
 import { parseLink } from './link.js';
@@ -28,7 +29,7 @@ function ask() {
 
 function start(mustAsk) {
     stopFormTimer();
-    session = new ViewerSession(link, admissions, element('name').value.trim(), mustAsk);
+    session = new ViewerSession(link, admissions, element('name').value.trim(), mustAsk, comments);
     session.run();
 }
 
@@ -41,12 +42,14 @@ async function beginMove({ name, mark }) {
     start(null);
 }
 
+const comments = new Comments();
 setUpPlayer();
 setUpControls({
     leave() {
         session.leave();
         admissions.forgetStored();
     },
+    writeComment: () => comments.begin(),
     toggleStatistics: () => toggleStatistics(() => (session && !session.isOver && session.peer ? session.peer.pc : null)),
 });
 element('form').onsubmit = event => {

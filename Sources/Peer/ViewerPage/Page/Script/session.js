@@ -26,7 +26,7 @@ import { markAudioAlone, markOutage, offerForm, show, showEncryption, showRecord
 export class ViewerSession {
     // `admissions`: the store of the host's admission. `mustAsk`: shows the question; null if a click has answered it, so that the host
     // may be asked.
-    constructor(link, admissions, name, mustAsk) {
+    constructor(link, admissions, name, mustAsk, comments) {
         this.link = link;
         this.admissions = admissions;
         this.name = name;
@@ -37,6 +37,7 @@ export class ViewerSession {
         this.reconnection = new Reconnection(this);
         this.handover = new Handover(this);
         this.renewal = new ICEServerRenewal(this);
+        this.comments = comments;
         this.isOver = this.hasPlayed = this.isInactive = false;
         // What the host holds back of the broadcast: 'pause', 'freeze' or 'blank'.
         this.hold = '';
@@ -184,6 +185,7 @@ export class ViewerSession {
     }
 
     watch() {
+        this.comments.open(messages => this.client.say(messages));
         this.listen();
         this.reconnection.watch();
     }
@@ -285,6 +287,10 @@ export class ViewerSession {
             if (event.link === undefined) this.noting.then(() => this.moveOn()); else this.handover.follow(event);
         } else if (event.type === 'return') {
             this.handover.comeBack();
+        } else if (event.type === 'comment') {
+            this.comments.show(event);
+        } else if (event.type === 'rights') {
+            this.comments.setRight(event.comment);
         } else if (event.type === 'keys') {
             this.handover.frameKeys.handle(event.keys);
         } else if (event.type === 'candidates' && typeof event.fragment === 'string') {
@@ -377,6 +383,7 @@ export class ViewerSession {
         this.reopenEvents();
         if (this.peer) this.peer.close();
         closePlayer();
+        this.comments.end();
         showViewerCount(null);
         showEncryption(false);
         showRecorderCount(0);

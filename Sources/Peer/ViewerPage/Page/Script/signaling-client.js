@@ -90,6 +90,12 @@ export class SignalingClient {
     // Asks for the keys of now of the sealed media.
     askForKeys() { return this.requestSoon(`${this.broadcast}/keys`, { method: 'POST', headers: this.bearer }); }
 
+    // Says something to the host.
+    say(messages) {
+        const headers = { 'Content-Type': 'application/json', ...this.bearer };
+        return this.requestSoon(`${this.broadcast}/messages`, { method: 'POST', headers, body: JSON.stringify({ messages }) });
+    }
+
     // Whether the host answers at all; fails if not.
     ping() { return this.requestSoon(this.resource, { headers: this.bearer }); }
 

@@ -1,0 +1,72 @@
+/// What a viewer says to the host.
+public enum ViewerMessage: Sendable, Equatable {
+    /// One line for the host and all viewers.
+    case comment(String)
+    /// The viewer asks the host's user for a right.
+    case ask(ViewerRight)
+
+    /// The characters of a comment. Further ones are left out.
+    public static let commentLimit = 500
+}
+
+/// As JSON: `{"type":"comment","text":"Hello"}`, `{"type":"ask","right":"comment"}`.
+extension ViewerMessage: Codable {
+    private enum Kind: String, Codable { case comment, ask }
+    private enum CodingKeys: String, CodingKey { case type, text, right }
+
+    /// - Throws: for a type that is not known.
+    public init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        switch try values.decode(Kind.self, forKey: .type) {
+        case .comment: self = .comment(try values.decode(String.self, forKey: .text))
+        case .ask: self = .ask(try values.decode(ViewerRight.self, forKey: .right))
+        }
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var values = encoder.container(keyedBy: CodingKeys.self)
+        switch self {
+        case .comment(let text):
+            try values.encode(Kind.comment, forKey: .type)
+            try values.encode(text, forKey: .text)
+        case .ask(let right):
+            try values.encode(Kind.ask, forKey: .type)
+            try values.encode(right, forKey: .right)
+        }
+    }
+}
+
+/// Why a message of a viewer was not taken.
+public enum MessageRefusal: Error, Sendable, Equatable {
+    /// This broadcast takes no messages.
+    case notTaken
+    /// Nobody watches with this admission.
+    case notWatching
+    /// The viewer may not do that.
+    case notAllowed(ViewerRight)
+    /// The host's user has said no a moment ago.
+    case refusedBefore(ViewerRight, seconds: Int)
+    /// Too many messages, of this viewer or of all.
+    case limited(seconds: Int)
+    /// A comment without a visible character.
+    case empty
+}
+
+/// A comment as all viewers get it.
+public struct BroadcastComment: Sendable, Equatable, Codable {
+    /// The viewer's name; nil: the host's user has written it.
+    public var from: String?
+    /// One line.
+    public var text: String
+
+    /// - Parameters:
+    ///   - from: is cleaned.
+    ///   - text: is cleaned and cut to `ViewerMessage.commentLimit` characters.
+    /// - Returns: nil if nothing of the text is visible.
+    public init?(from: String?, _ text: String) {
+        let text = UntrustedText.clean(text, limit: ViewerMessage.commentLimit, fallback: "")
+        guard !text.isEmpty else { return nil }
+        self.from = from.map { UntrustedText.clean($0, fallback: "a viewer") }
+        self.text = text
+    }
+}

@@ -1,0 +1,43 @@
+import CommandSupport
+import Foundation
+import Host
+import Identifiers
+import Identity
+import MediaCore
+
+/// Asks the host's user whether a viewer may do more than watch.
+struct RightQuestion: Sendable {
+    let prompt: Prompt
+    /// Asks where there is no terminal; nil: nobody can be asked.
+    let askElsewhere: AskElsewhere?
+
+    private static let answerTime = Duration.seconds(60)
+
+    /// - Returns: nil if nobody has answered.
+    func ask(_ request: RightRequest) async -> Bool? {
+        let viewer = request.viewer
+        let question = Prompt.Question(
+            kind: .right, id: .random(),
+            who: "\(UntrustedText.quote(viewer.name)) (\(viewer.kind), \(viewer.address))",
+            request: "wants \(request.right.purpose)",
+            details: [
+                "It ends with their session, or with: share revoke \(UntrustedText.quote(viewer.name)) \(request.right.rawValue)"
+            ],
+            invitation: "Allow it?", deadline: .now + Self.answerTime)
+        let hasTerminal = isatty(STDIN_FILENO) == 1
+        let answer: Prompt.Answer? = await withTaskGroup { group in
+            group.addTask {
+                if hasTerminal { return await prompt.answer(to: question) }
+                return await askElsewhere?(question)
+            }
+            group.addTask {
+                try? await Task.sleep(for: Self.answerTime)
+                return nil
+            }
+            let first = await group.next() ?? nil
+            group.cancelAll()
+            return first
+        }
+        return answer.map { $0 != .no }
+    }
+}
