@@ -21,16 +21,24 @@ package struct KeyQuestion: Sendable {
     }
 
     /// Blocks until one of the keys is pressed. Keys that were pressed before do not count, and another key says which
-    /// ones do.
+    /// ones do. In the background it waits for the foreground.
     /// - Returns: the letter; nil at Ctrl-D, if the terminal is gone, or if no answer is wanted any more.
     package func ask() -> Character? {
-        guard TerminalMode.enter() else { return nil }
+        guard TerminalMode.isPossible else { return nil }
+        TerminalMode.ignoreStops()
+        TerminalMode.enter()
         defer { TerminalMode.restore() }
         ErrorOutput.ask([line(isAskedAgain: false)])
         var bytes = [UInt8](repeating: 0, count: 64)
         while isWanted() {
+            guard TerminalMode.isForeground else {
+                TerminalMode.forget()
+                usleep(useconds_t(Self.interval) * 1_000)
+                continue
+            }
+            if !TerminalMode.isEntered, TerminalMode.enter() { ErrorOutput.showAgain() }
             var watched = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
-            guard poll(&watched, 1, Self.interval) > 0 else { continue }
+            guard poll(&watched, 1, Self.interval) > 0, TerminalMode.isForeground else { continue }
             let count = read(STDIN_FILENO, &bytes, bytes.count)
             if count < 0, errno == EINTR { continue }
             guard count > 0, bytes[0] != Self.endOfInput else { break }

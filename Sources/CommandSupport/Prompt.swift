@@ -50,9 +50,11 @@ package final class Prompt: Sendable {
         }
     }
 
-    /// What reaches the terminal while no question is asked.
+    /// What reaches the terminal beside the answers to questions.
     package enum FreeInput: Sendable, Equatable {
         case key(KeyPress)
+        /// One of the keys that are passed on while a question is asked, too.
+        case urgent(UInt8)
         /// A question is asked from now on.
         case question
     }
@@ -73,6 +75,10 @@ package final class Prompt: Sendable {
         /// When the last question ended.
         var ended: ContinuousClock.Instant?
         var freeInput: (@Sendable (FreeInput) -> Void)?
+        /// Passed on at any moment.
+        var urgentKeys: Set<UInt8> = []
+        /// The process stops, and has left the terminal to the shell.
+        var isSuspended = false
     }
 
     /// How long keys are ignored after a question is shown.
@@ -95,18 +101,30 @@ package final class Prompt: Sendable {
             return !state.isStarted
         }
         guard isFirst else { return }
-        TerminalInput.start { [self] key, instant in pressed(key, at: instant) }
-        Signals.onSuspension {
-            ErrorOutput.hide()
-            TerminalMode.restore()
+        TerminalInput.start(onForeground: { [self] in enterForeground() }) { [self] key, instant in
+            pressed(key, at: instant)
+        }
+        Signals.onSuspension { [self] in
+            state.withLock { state in
+                state.isSuspended = true
+                ErrorOutput.hide()
+                TerminalMode.restore()
+            }
         } resumed: { [self] in
             resumed()
         }
     }
 
     /// Sets who gets the keys that are pressed while no question is asked, and was not in the last second.
-    /// - Parameter handler: called on any thread, in the order of the keys. Must not block, nor call this prompt.
-    package func onFreeInput(_ handler: (@Sendable (FreeInput) -> Void)?) { state.withLock { $0.freeInput = handler } }
+    /// - Parameters:
+    ///   - urgentKeys: are passed on at any moment, and answer no question.
+    ///   - handler: called on any thread, in the order of the keys. Must not block, nor call this prompt.
+    package func onFreeInput(urgentKeys: Set<UInt8> = [], _ handler: (@Sendable (FreeInput) -> Void)?) {
+        state.withLock { state in
+            state.freeInput = handler
+            state.urgentKeys = handler == nil ? [] : urgentKeys
+        }
+    }
 
     /// Shows a line in which something is typed, in the place of a question; a question takes its place.
     package func showInput(_ line: String) {
@@ -159,6 +177,10 @@ package final class Prompt: Sendable {
     /// Handles a key. Called on the thread `terminal`.
     package func pressed(_ key: KeyPress, at instant: ContinuousClock.Instant) {
         let answered: (Entry, Answer)? = state.withLock { state in
+            if case .key(let byte) = key, state.urgentKeys.contains(byte) {
+                state.freeInput?(.urgent(byte))
+                return nil
+            }
             if state.entries.isEmpty, state.ended.map({ instant >= $0 + Self.quietTime }) ?? true {
                 state.freeInput?(.key(key))
             }
@@ -217,7 +239,19 @@ package final class Prompt: Sendable {
     /// discarded.
     private func resumed() {
         state.withLock { state in
+            state.isSuspended = false
             TerminalMode.enter()
+            state.shown?.since = .now
+            ErrorOutput.showAgain()
+        }
+        TerminalInput.recheck()
+    }
+
+    /// Called on the thread `terminal` when the process has come to the foreground without a stop (`share host &`, then
+    /// `fg`).
+    private func enterForeground() {
+        state.withLock { state in
+            guard !state.isSuspended, TerminalMode.enter() else { return }
             state.shown?.since = .now
             ErrorOutput.showAgain()
         }

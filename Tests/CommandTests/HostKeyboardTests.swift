@@ -70,11 +70,15 @@ struct HostKeyboardTests {
         let (terminal, link) = try host([])
         let viewer = try terminal.join(link, name: "Mallory")
         _ = try #require(terminal.waitFor { $0.takesAnswer(about: "Mallory") }, "\(terminal.screen())")
-        try terminal.type("b")
+        try terminal.type("p")
         #expect(terminal.waitUntil { $0.contains("Press y, n or a.") })
+        // But the picture can be hidden at every moment.
+        try terminal.type("b")
+        #expect(terminal.waitUntil { $0.contains("share: blanked:") }, "\(terminal.screen())")
+        #expect(terminal.screen().isAsking(about: "Mallory") != nil, "\(terminal.screen())")
         try terminal.type("n")
         #expect(viewer.exitCode() == 77)
-        #expect(!terminal.screen().contains("blanked"))
+        #expect(!terminal.screen().contains("paused"))
         // A key that comes right after it was meant for the question.
         try terminal.type("n")
         try terminal.type("C-c")
@@ -82,6 +86,32 @@ struct HostKeyboardTests {
         // The terminal is as it was: what is typed is shown again.
         try terminal.type("hello", "Enter")
         #expect(terminal.waitUntil { $0.components(separatedBy: "hello").count >= 3 }, "\(terminal.screen())")
+    }
+
+    /// A shell's `fg` sends no signal to a job that runs.
+    @Test func aHostThatCameToTheForegroundHasItsKeys() throws {
+        let shell = try Terminal(shell: ["host", "--source", "test", "--listen", "127.0.0.1:0", "--accept", "any", "&"])
+        #expect(shell.waitUntil { $0.contains("? all keys") }, "\(shell.screen())")
+        // In the background it neither reads keys nor changes the terminal's mode.
+        try shell.type("echo typed-$((40 + 2))", "Enter")
+        #expect(shell.waitUntil { $0.contains("typed-42") }, "\(shell.screen())")
+        #expect(!shell.hasSingleKeys)
+        try shell.type("fg", "Enter")
+        #expect(eventually { shell.hasSingleKeys }, "\(shell.screen())")
+        try shell.type("b")
+        #expect(shell.waitUntil { $0.contains("share: blanked:") }, "\(shell.screen())")
+        // Stopped, and continued in the background, it is found there again.
+        try shell.type("C-z")
+        try #require(shell.waitUntil { $0.contains("Stopped") }, "\(shell.screen())")
+        try shell.type("bg; echo typed-$((41 + 2))", "Enter")
+        #expect(shell.waitUntil { $0.contains("typed-43") }, "\(shell.screen())")
+        #expect(!shell.hasSingleKeys)
+        try shell.type("fg", "Enter")
+        #expect(eventually { shell.hasSingleKeys }, "\(shell.screen())")
+        try shell.type("b")
+        #expect(shell.waitUntil { $0.contains("share: unblanked") }, "\(shell.screen())")
+        try shell.type("C-c")
+        #expect(shell.waitUntil { $0.contains("share: ended by Ctrl-C") }, "\(shell.screen())")
     }
 
     @Test func thereAreNoKeysWhereAProgramReadsTheOutput() throws {

@@ -14,10 +14,16 @@ import Testing
         text.utf8.flatMap { keys.handle(.key(.key($0))) }
     }
 
+    /// Lists the viewers, and returns what follows.
+    private func list(in keys: inout HostKeys) -> [HostKeys.Action] {
+        guard case .list(let number)? = press("v", in: &keys).first else { return [] }
+        return keys.handle(.listed(number, viewers))
+    }
+
     @Test func eachKeyHasItsAction() {
         var keys = HostKeys(.init())
         let actions: [HostKeys.Action] = [
-            .list, .toggle(.pause), .toggle(.blank), .toggle(.freeze), .toggleAudio, .copyLink, .showCode, .showKeys,
+            .list(1), .toggle(.pause), .toggle(.blank), .toggle(.freeze), .toggleAudio, .copyLink, .showCode, .showKeys,
         ]
         #expect(press("vpbfmlq?", in: &keys) == actions)
         #expect(press("yna0\u{1B}\n xVPB", in: &keys).isEmpty)
@@ -34,10 +40,10 @@ import Testing
 
     @Test func aViewerIsRemovedByNumberAndConfirmation() {
         var keys = HostKeys(.init())
-        #expect(press("v", in: &keys) == [.list])
-        #expect(keys.handle(.listed([])).isEmpty && press("1", in: &keys).isEmpty)
+        #expect(press("v", in: &keys) == [.list(1)])
+        #expect(keys.handle(.listed(1, [])).isEmpty && press("1", in: &keys).isEmpty)
         let line = "  Remove which number? (Enter alone: none) "
-        #expect(keys.handle(.listed(viewers)) == [.prompt(line)])
+        #expect(list(in: &keys) == [.prompt(line)])
         #expect(press("13\u{7F}2", in: &keys).last == .prompt(line + "12"))
         // Other keys do nothing meanwhile.
         #expect(press("bvp", in: &keys).isEmpty && keys.handle(.key(.other)).isEmpty)
@@ -49,7 +55,7 @@ import Testing
 
     @Test(arguments: ["\n", "\u{1B}", "3\nn", "3\n\u{1B}"]) func nobodyIsRemovedWithoutAYes(_ typed: String) {
         var keys = HostKeys(.init())
-        _ = keys.handle(.listed(viewers))
+        _ = list(in: &keys)
         let actions = press(typed, in: &keys)
         #expect(actions.last == .endPrompt && !actions.contains { if case .remove = $0 { true } else { false } })
         #expect(press("b", in: &keys) == [.toggle(.blank)])
@@ -57,7 +63,7 @@ import Testing
 
     @Test func aNumberThatIsNotInTheListIsAskedForAgain() {
         var keys = HostKeys(.init())
-        _ = keys.handle(.listed(viewers))
+        _ = list(in: &keys)
         let actions = press("1\n", in: &keys)
         #expect(actions.contains(.say("no viewer of the list has the number 1")))
         #expect(
@@ -67,10 +73,39 @@ import Testing
     /// A key that was meant for the list must not confirm anything after a question.
     @Test func aQuestionEndsWhatWasBeingTyped() {
         var keys = HostKeys(.init())
-        _ = keys.handle(.listed(viewers))
+        _ = list(in: &keys)
         _ = press("3\n", in: &keys)
         #expect(keys.handle(.interrupted) == [.endPrompt])
         #expect(press("y\n", in: &keys).isEmpty)
         #expect(press("p", in: &keys) == [.toggle(.pause)])
+    }
+
+    /// The list comes while a question is asked, or after it: no hidden line takes the keys that follow.
+    @Test func aQuestionEndsAListThatIsAwaited() {
+        var keys = HostKeys(.init())
+        #expect(press("v", in: &keys) == [.list(1)])
+        #expect(keys.handle(.interrupted).isEmpty)
+        #expect(keys.handle(.listed(1, viewers)).isEmpty)
+        #expect(press("p", in: &keys) == [.toggle(.pause)])
+        // Neither does a list that comes after another one was asked for.
+        #expect(press("vv", in: &keys) == [.list(2), .list(3)])
+        #expect(keys.handle(.listed(2, viewers)).isEmpty)
+        #expect(keys.handle(.listed(3, viewers)).count == 1)
+        #expect(press("p", in: &keys).isEmpty)
+    }
+
+    @Test func blankWorksAtEveryMoment() {
+        var keys = HostKeys(.init())
+        let blank = HostKeys.Event.urgent(UInt8(ascii: "b"))
+        #expect(HostKeys.urgent == [UInt8(ascii: "b")])
+        #expect(keys.handle(blank) == [.toggle(.blank)])
+        _ = press("v", in: &keys)
+        #expect(keys.handle(blank) == [.toggle(.blank)])
+        #expect(keys.handle(.listed(1, viewers)).count == 1)
+        #expect(keys.handle(blank) == [.toggle(.blank)])
+        // What is typed stays.
+        _ = press("12\n", in: &keys)
+        #expect(keys.handle(blank) == [.toggle(.blank)])
+        #expect(press("y", in: &keys) == [.endPrompt, .remove(12)])
     }
 }

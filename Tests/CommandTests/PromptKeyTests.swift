@@ -71,6 +71,24 @@ struct PromptKeyTests {
         #expect(free.withLock { $0 } == [.key(key), .question, .key(key)])
     }
 
+    /// Also in the quiet second of a question, and in the one after it.
+    @Test func urgentKeysArePassedOnAtEveryMomentAndAnswerNothing() async {
+        let free = Mutex<[Prompt.FreeInput]>([])
+        let byte = UInt8(ascii: "b")
+        prompt.onFreeInput(urgentKeys: [byte]) { input in free.withLock { $0.append(input) } }
+        let bob = await ask("Bob")
+        prompt.pressed(.key(byte), at: .now)
+        prompt.pressed(.key(byte), at: .now + .seconds(1))
+        #expect(free.withLock { $0 } == [.question, .urgent(byte), .urgent(byte)])
+        prompt.pressed(.key(UInt8(ascii: "n")), at: .now + .seconds(1))
+        #expect(await bob.value == .no)
+        prompt.pressed(.key(byte), at: .now)
+        #expect(free.withLock { $0.count } == 4)
+        prompt.onFreeInput(nil)
+        prompt.pressed(.key(byte), at: .now + .seconds(2))
+        #expect(free.withLock { $0.count } == 4)
+    }
+
     @Test func keyReadBeforeTheQuestionIsNoAnswerToIt() async {
         let read = ContinuousClock.now
         let task = await ask("Bob")

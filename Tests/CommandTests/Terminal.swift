@@ -69,6 +69,18 @@ final class Terminal {
         try Program("tmux", ["-S", socket, "send-keys"] + keys).finish()
     }
 
+    /// Whether the terminal passes single keys without an echo, and is not that of a shell that edits a line: Enter is a
+    /// line feed.
+    var hasSingleKeys: Bool {
+        guard
+            let device = try? Program("tmux", ["-S", socket, "display-message", "-p", "#{pane_tty}"]).finish()
+                .trimmingCharacters(in: .whitespacesAndNewlines),
+            let text = try? Program("stty", ["-F", device, "-a"]).finish()
+        else { return false }
+        let modes = text.split { $0.isWhitespace || $0 == ";" }
+        return modes.contains("-icanon") && modes.contains("-echo") && modes.contains("icrnl")
+    }
+
     /// What a program has copied by OSC 52; empty: nothing.
     var clipboard: String { (try? Program("tmux", ["-S", socket, "show-buffer"]).finish()) ?? "" }
 

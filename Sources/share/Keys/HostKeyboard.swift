@@ -34,9 +34,10 @@ final class HostKeyboard: Sendable {
 
     /// Begins to read keys, and says which there are.
     func start() {
-        prompt.onFreeInput { [feed] input in
+        prompt.onFreeInput(urgentKeys: HostKeys.urgent) { [feed] input in
             switch input {
             case .key(let key): feed.yield(.key(key))
+            case .urgent(let byte): feed.yield(.urgent(byte))
             case .question: feed.yield(.interrupted)
             }
         }
@@ -55,13 +56,16 @@ final class HostKeyboard: Sendable {
         var timer: Task<Void, Never>?
         for await event in events {
             for action in keys.handle(event) {
-                timer?.cancel()
-                timer = nil
                 await perform(action)
-                guard case .prompt = action else { continue }
-                timer = Task { [feed] in
-                    try? await Task.sleep(for: Self.patience)
-                    if !Task.isCancelled { feed.yield(.interrupted) }
+                switch action {
+                case .prompt:
+                    timer?.cancel()
+                    timer = Task { [feed] in
+                        try? await Task.sleep(for: Self.patience)
+                        if !Task.isCancelled { feed.yield(.interrupted) }
+                    }
+                case .endPrompt: timer?.cancel()
+                default: break
                 }
             }
         }
@@ -83,11 +87,12 @@ final class HostKeyboard: Sendable {
         case .showCode:
             guard let link, LinkCode(link)?.show() != true else { return }
             say("a QR code does not fit into this terminal; the link is: \(link)")
-        case .list: await list()
+        // Keys are read meanwhile.
+        case .list(let number): Task { await list(number) }
         case .prompt(let line): prompt.showInput(line)
         case .endPrompt: prompt.endInput()
         case .say(let sentence): say(sentence)
-        case .remove(let number): await remove(number)
+        case .remove(let number): Task { await remove(number) }
         }
     }
 
@@ -99,12 +104,12 @@ final class HostKeyboard: Sendable {
         ErrorOutput.writeLine("       Ctrl-C ends the broadcast")
     }
 
-    private func list() async {
+    private func list(_ listing: Int) async {
         guard let viewers = try? await control.answer(ControlRequest(.viewers)).viewers else { return }
         guard !viewers.isEmpty else { return say("nobody watches") }
         say("\(viewers.count) \(viewers.count == 1 ? "viewer" : "viewers"):")
         for viewer in viewers { ErrorOutput.writeLine("       \(viewer.shortLine)") }
-        feed.yield(.listed(viewers.map { HostKeys.ListedViewer(number: $0.number, title: $0.title) }))
+        feed.yield(.listed(listing, viewers.map { HostKeys.ListedViewer(number: $0.number, title: $0.title) }))
     }
 
     private func remove(_ number: Int) async {

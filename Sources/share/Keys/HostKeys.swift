@@ -6,8 +6,10 @@ import MediaCore
 struct HostKeys {
     enum Event: Equatable {
         case key(KeyPress)
-        /// The viewers that `list` was for, as they were shown.
-        case listed([ListedViewer])
+        /// A key of `urgent`, at any moment.
+        case urgent(UInt8)
+        /// The viewers that `list` of this number was for, as they were shown.
+        case listed(Int, [ListedViewer])
         /// A question has taken the terminal, or nobody has typed for a while.
         case interrupted
     }
@@ -25,8 +27,8 @@ struct HostKeys {
         case toggleAudio
         case copyLink
         case showCode
-        /// Shows the viewers; `listed` follows if there are any.
-        case list
+        /// Shows the viewers; `listed` follows with this number if there are any.
+        case list(Int)
         /// Shows a line in which something is typed.
         case prompt(String)
         /// Takes that line away.
@@ -52,6 +54,8 @@ struct HostKeys {
 
     private enum Mode: Equatable {
         case idle
+        /// The viewers of `list` of this number are awaited.
+        case listing(Int)
         /// The number of a viewer is typed.
         case choosing(String)
         case confirming(ListedViewer)
@@ -60,6 +64,11 @@ struct HostKeys {
     let bindings: [Binding]
     private var mode = Mode.idle
     private var listed: [ListedViewer] = []
+    /// Of the last `list`.
+    private var listing = 0
+
+    /// The keys that do the same at any moment, also while a question is asked or a number is typed.
+    static let urgent: Set<UInt8> = [UInt8(ascii: "b")]
 
     private static let (escape, backspace, delete) = (UInt8(27), UInt8(8), UInt8(127))
     private static let lineEnds: Set<UInt8> = [10, 13]
@@ -71,7 +80,7 @@ struct HostKeys {
         func add(_ key: Character, _ name: String, _ meaning: String, _ action: Action, if isPossible: Bool = true) {
             if isPossible { bindings.append(Binding(key: key, name: name, meaning: meaning, action: action)) }
         }
-        add("v", "viewers", "list the viewers, and remove one", .list, if: abilities.hasViewers)
+        add("v", "viewers", "list the viewers, and remove one", .list(0), if: abilities.hasViewers)
         add("p", "pause", "pause: nothing is captured, the last frame stays; again: resume", .toggle(.pause))
         add("b", "blank", "blank: a grey picture at once, and nothing is captured; again: show it", .toggle(.blank))
         add("f", "freeze", "freeze: the picture stands, audio goes on; again: go on", .toggle(.freeze))
@@ -89,20 +98,43 @@ struct HostKeys {
         switch event {
         case .interrupted:
             defer { mode = .idle }
-            return mode == .idle ? [] : [.endPrompt]
-        case .listed(let viewers):
-            guard mode == .idle, !viewers.isEmpty else { return [] }
+            return isTyping ? [.endPrompt] : []
+        case .listed(let number, let viewers):
+            // What was listed before a question, or before another key, asks for no number after it.
+            guard mode == .listing(number) else { return [] }
+            guard !viewers.isEmpty else {
+                mode = .idle
+                return []
+            }
             listed = viewers
             mode = .choosing("")
             return [.prompt(Self.line(""))]
+        case .urgent(let byte):
+            return bindings.first { $0.key.asciiValue == byte }.map { [$0.action] } ?? []
         case .key(let key):
             guard case .key(let byte) = key else { return [] }
             switch mode {
-            case .idle: return bindings.first { $0.key.asciiValue == byte }.map { [$0.action] } ?? []
+            case .idle, .listing: return begin(byte)
             case .choosing(let digits): return choose(byte, digits)
             case .confirming(let viewer): return confirm(byte, viewer)
             }
         }
+    }
+
+    private var isTyping: Bool {
+        switch mode {
+        case .idle, .listing: false
+        case .choosing, .confirming: true
+        }
+    }
+
+    private mutating func begin(_ byte: UInt8) -> [Action] {
+        guard let action = bindings.first(where: { $0.key.asciiValue == byte })?.action else { return [] }
+        mode = .idle
+        guard case .list = action else { return [action] }
+        listing += 1
+        mode = .listing(listing)
+        return [.list(listing)]
     }
 
     private mutating func choose(_ byte: UInt8, _ digits: String) -> [Action] {
