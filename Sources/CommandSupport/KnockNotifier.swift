@@ -1,6 +1,7 @@
 import Foundation
 import Host
 import Identifiers
+import Identity
 import LinuxRuntime
 import SessionBus
 
@@ -12,7 +13,29 @@ final class KnockNotifier: Sendable {
         var wanted: Prompt.Question?
         var hasChanged = false
         var hasThread = false
+        /// What the desktop shows, or is about to show.
+        var shown: Shown?
         weak var prompt: Prompt?
+    }
+
+    private struct Shown {
+        let id: KnockID
+        let buttons: [Button]
+        /// When the desktop had shown it; nil before.
+        var since: ContinuousClock.Instant?
+    }
+
+    private struct Button {
+        /// Nobody but this process and the desktop can name it: the question's own identifier comes from the network.
+        let key: String
+        let label: String
+        let answer: Prompt.Answer
+
+        init(_ label: String, _ answer: Prompt.Answer) {
+            key = RandomName.random().text
+            self.label = label
+            self.answer = answer
+        }
     }
 
     private let address: String?
@@ -39,6 +62,9 @@ final class KnockNotifier: Sendable {
         }
     }
 
+    /// Whether the desktop has shown the question.
+    var isShown: Bool { state.with { $0.shown?.since != nil } }
+
     private func run(_ address: String) {
         var notification: QuestionNotification?
         while true {
@@ -48,6 +74,7 @@ final class KnockNotifier: Sendable {
                 return .some(state.wanted)
             }
             guard let wanted else {
+                state.with { $0.shown = nil }
                 notification?.close()
                 continue
             }
@@ -59,19 +86,36 @@ final class KnockNotifier: Sendable {
                     Task { self?.chosen(key, at: instant) }
                 }
             }
-            let left = max(1, Int((wanted.deadline - .now) / .milliseconds(1)))
-            let isShown = notification?.show(
-                summary: "\(wanted.who) \(wanted.request)", body: wanted.notificationBody,
-                buttons: wanted.buttons.map { .init(key: $0.key, label: $0.label) }, expires: left)
-            if isShown != true { notification = nil }
+            let isShown = notification.map { show(wanted, in: $0) } ?? false
+            if !isShown { notification = nil }
         }
     }
 
-    /// A button of the question that is asked now answers it; those of others, which came too late, do nothing.
-    private func chosen(_ key: String, at instant: ContinuousClock.Instant) {
-        let (wanted, prompt) = state.with { ($0.wanted, $0.prompt) }
-        guard let wanted, let button = wanted.buttons.first(where: { $0.key == key }), let prompt else { return }
-        if prompt.answer(wanted.id, button.answer, "in the notification", at: instant) { return }
+    /// - Returns: false if no desktop has accepted it.
+    private func show(_ question: Prompt.Question, in notification: QuestionNotification) -> Bool {
+        let buttons = question.kind == .knock ? [Button("Accept", .yes), Button("Refuse", .no)] : []
+        state.with { $0.shown = Shown(id: question.id, buttons: buttons) }
+        let isShown = notification.show(
+            summary: "\(question.who) \(question.request)", body: question.notificationBody,
+            buttons: buttons.map { .init(key: $0.key, label: $0.label) },
+            expires: max(1, Int((question.deadline - .now) / .milliseconds(1))))
+        state.with { $0.shown?.since = .now }
+        return isShown
+    }
+
+    /// A button of the question that is asked now answers it, from a second after the desktop has shown it; those of
+    /// others, which came too late, do nothing.
+    /// - Parameter instant: when it was pressed.
+    func chosen(_ key: String, at instant: ContinuousClock.Instant) {
+        let (wanted, shown, prompt) = state.with { ($0.wanted, $0.shown, $0.prompt) }
+        guard let wanted, let shown, shown.id == wanted.id, let prompt,
+            let button = shown.buttons.first(where: { $0.key == key })
+        else { return }
+        if let since = shown.since, instant >= since + Prompt.quietTime,
+            prompt.answer(wanted.id, button.answer, "in the notification", at: instant)
+        {
+            return
+        }
         // It came too early, and the desktop has removed the notification.
         state.change { state in
             if state.wanted?.id == wanted.id { state.hasChanged = true }
@@ -90,12 +134,6 @@ extension Prompt {
 }
 
 extension Prompt.Question {
-    /// Each has the question in its key, so that a click on an old notification answers no other one.
-    fileprivate var buttons: [(key: String, label: String, answer: Prompt.Answer)] {
-        guard kind == .knock else { return [] }
-        return [("accept-\(id.text)", "Accept", .yes), ("refuse-\(id.text)", "Refuse", .no)]
-    }
-
     /// The words to compare come first.
     fileprivate var notificationBody: String {
         guard kind == .knock else { return "Answer in the terminal of share: y or n." }
