@@ -17,13 +17,16 @@ struct BlankShortcutTests {
     private static let session = "/org/freedesktop/portal/desktop/session/1_1/share"
     private static let interface = "org.freedesktop.portal.GlobalShortcuts"
     private let bus: TestBus
+    /// The time of the program that has the key.
+    private let now = Monitor(MediaInstant(nanoseconds: 0))
 
     init() throws { bus = try TestBus() }
 
     /// - Parameters:
     ///   - version: nil: the portal has no global shortcuts.
     ///   - code: of the response to `BindShortcuts`: 0 granted, 1 dismissed.
-    private func portal(version: UInt32? = 1, code: UInt32 = 0) throws -> BusService {
+    ///   - key: how the desktop describes it.
+    private func portal(version: UInt32? = 1, code: UInt32 = 0, key: String = "Ctrl+Alt+B") throws -> BusService {
         let portal = Monitor<BusConnection?>(nil)
         @Sendable func respond(_ number: Int, _ code: UInt32, _ results: BusValue) -> [BusValue] {
             let request = Self.path + "/request/\(number)"
@@ -37,7 +40,7 @@ struct BlankShortcutTests {
             case "CreateSession": return respond(1, 0, .dictionary(["session_handle": .text(Self.session)]))
             case "BindShortcuts":
                 let bound = BusValue.tuple([
-                    .text("blank"), .dictionary(["trigger_description": .text("Ctrl+Alt+B")]),
+                    .text("blank"), .dictionary(["trigger_description": .text(key)]),
                 ])
                 return respond(2, code, .dictionary(["shortcuts": .array(of: "(sa{sv})", [bound])]))
             case "Close": return []
@@ -48,15 +51,42 @@ struct BlankShortcutTests {
         return service
     }
 
-    private func press(_ service: BusService, session: String = session, id: String = "blank") {
+    /// - Parameters:
+    ///   - pause: since the last signal.
+    ///   - destination: nil: all that ask for such signals.
+    private func press(
+        _ service: BusService, session: String = session, id: String = "blank",
+        after pause: MediaDuration = .seconds(10),
+        _ signal: String = "Activated", to destination: String? = nil
+    ) {
+        now.with { $0 = $0 + pause }
         service.connection.signal(
-            Self.path, Self.interface, "Activated", [.path(session), .text(id), .uint32(0), .dictionary([:])])
+            Self.path, Self.interface, signal, [.path(session), .text(id), .uint32(0), .dictionary([:])],
+            to: destination)
+    }
+
+    /// Returns when the program has handled all that the service has sent before.
+    private func settle(_ service: BusService, _ program: String) {
+        _ = service.ask(program, "/", "org.freedesktop.DBus.Peer", "Ping")
+    }
+
+    private func shortcut(
+        _ broadcast: HeldBroadcast, _ said: Monitor<[String]> = Monitor([])
+    ) -> BlankShortcut {
+        BlankShortcut(
+            broadcast, address: bus.address, clock: { [now] in now.with { $0 } },
+            say: { sentence in said.change { $0.append(sentence) } })
+    }
+
+    private func waiting(_ said: Monitor<[String]>) -> String? {
+        said.wait(until: MonotonicClock.now + .seconds(20)) { $0.first }
     }
 
     @Test func theKeyBlanksAndShowsAgain() throws {
         let portal = try portal()
         let broadcast = HeldBroadcast()
-        let shortcut = BlankShortcut(broadcast, address: bus.address)
+        let said = Monitor<[String]>([])
+        let shortcut = shortcut(broadcast, said)
         let call = try #require(portal.call(of: "BindShortcuts"))
         #expect(call.arguments[0].text == Self.session)
         let wanted = call.arguments[1].list?.first?.list
@@ -64,17 +94,89 @@ struct BlankShortcutTests {
         #expect(wanted?.last?["preferred_trigger"]?.text == "CTRL+ALT+b")
         press(portal)
         #expect(broadcast.waits(for: [[.blank]]))
-        // Keys of others, and what another program says, do nothing.
+        #expect(waiting(said) == "\"Ctrl+Alt+B\" blanks the broadcast, and shows it again, from everywhere")
+        // Keys of others do nothing.
         press(portal, session: Self.session + "2")
         press(portal, id: "other")
-        let other = try bus.service()
-        press(other)
-        other.settle()
-        portal.settle()
         press(portal)
         #expect(broadcast.waits(for: [[.blank], []]))
         shortcut.close()
         #expect(portal.call(of: "Close")?.path == Self.session)
+        shortcut.close()
+    }
+
+    /// Sent to the program alone, a signal reaches it whatever it has asked for.
+    @Test func whatAnotherProgramSaysPressesNothing() throws {
+        let portal = try portal()
+        let presses = Monitor(0)
+        let shortcut = GlobalShortcut(address: bus.address, id: "blank", clock: { [now] in now.with { $0 } }) {
+            presses.change { $0 += 1 }
+        }
+        #expect(try shortcut.bind(description: "Blank", preferred: "CTRL+ALT+b") == "Ctrl+Alt+B")
+        let program = try #require(portal.call(of: "BindShortcuts")).sender
+        let other = try bus.service()
+        press(other, to: program)
+        settle(other, program)
+        #expect(presses.with { $0 } == 0)
+        press(portal, to: program)
+        settle(portal, program)
+        #expect(presses.with { $0 } == 1)
+        shortcut.close()
+    }
+
+    @Test func aKeyThatIsHeldIsPressedOnce() throws {
+        let portal = try portal()
+        let presses = Monitor(0)
+        let shortcut = GlobalShortcut(address: bus.address, id: "blank", clock: { [now] in now.with { $0 } }) {
+            presses.change { $0 += 1 }
+        }
+        _ = try shortcut.bind(description: "Blank", preferred: "CTRL+ALT+b")
+        let program = try #require(portal.call(of: "BindShortcuts")).sender
+        func send(_ signal: String, after pause: MediaDuration) {
+            press(portal, after: pause, signal)
+            settle(portal, program)
+        }
+        for _ in 0..<20 { send("Activated", after: .milliseconds(400)) }
+        #expect(presses.with { $0 } == 1)
+        send("Deactivated", after: .milliseconds(30))
+        send("Activated", after: .milliseconds(400))
+        #expect(presses.with { $0 } == 2)
+        shortcut.close()
+    }
+
+    @Test func aPortalThatIsStartedAnewIsAskedForTheKeyAgain() throws {
+        let broadcast = HeldBroadcast()
+        let said = Monitor<[String]>([])
+        var first: BusService? = try portal()
+        let shortcut = shortcut(broadcast, said)
+        #expect(waiting(said) != nil)
+        if let first { press(first) }
+        #expect(broadcast.waits(for: [[.blank]]))
+        first = nil
+        // The bus gives the name once it has noticed that the first has left.
+        var next: BusService?
+        #expect(
+            eventually {
+                next = try? portal()
+                return next != nil
+            })
+        let second = try #require(next)
+        // The program knows the session once it has asked for the key.
+        #expect(second.call(of: "BindShortcuts") != nil)
+        press(second)
+        #expect(broadcast.waits(for: [[.blank], []]))
+        #expect(said.with { $0.count } == 1)
+        shortcut.close()
+        #expect(second.call(of: "Close") != nil)
+    }
+
+    @Test func aKeyThatTheDesktopDoesNotNameIsNotClaimed() throws {
+        let portal = try portal(key: "")
+        let said = Monitor<[String]>([])
+        let shortcut = shortcut(HeldBroadcast(), said)
+        let sentence = try #require(waiting(said))
+        #expect(sentence.contains("settings") && !sentence.uppercased().contains("ALT"), "\(sentence)")
+        #expect(portal.call(of: "BindShortcuts") != nil)
         shortcut.close()
     }
 

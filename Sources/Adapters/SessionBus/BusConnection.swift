@@ -141,8 +141,14 @@ package final class BusConnection: @unchecked Sendable {
         return .error(g_dbus_message_get_error_name(reply).map { String(cString: $0) } ?? "")
     }
 
-    package func signal(_ path: String, _ interface: String, _ member: String, _ arguments: [BusValue] = []) {
-        send(g_dbus_message_new_signal(path, interface, member), arguments)
+    /// - Parameter destination: the only connection that gets it; nil: all that ask for such signals.
+    package func signal(
+        _ path: String, _ interface: String, _ member: String, _ arguments: [BusValue] = [],
+        to destination: String? = nil
+    ) {
+        send(g_dbus_message_new_signal(path, interface, member), arguments) { message in
+            if let destination { g_dbus_message_set_destination(message, destination) }
+        }
     }
 
     package func reply(to call: BusMessage, _ values: [BusValue] = []) {

@@ -29,14 +29,18 @@ final class PortalClient: Sendable {
     private let bus: BusConnection
     private let shared = Monitor(Shared())
     private let onEnd: @Sendable () -> Void
+    private let onOwner: @Sendable (String) -> Void
     private let onSignal: @Sendable (BusMessage) -> Void
 
     /// Connects, and has the bus start the portal unless it runs.
     /// - Parameters:
     ///   - onEnd: called on GIO's thread when the session or the portal has ended.
+    ///   - onOwner: called on GIO's thread with the connection that has the portal's name from now on, also after the
+    ///     end of the portal that this connection has used; empty: none.
     ///   - onSignal: called on GIO's thread with the portal's signals.
     init(
         address: String, onEnd: @escaping @Sendable () -> Void,
+        onOwner: @escaping @Sendable (String) -> Void = { _ in },
         onSignal: @escaping @Sendable (BusMessage) -> Void = { _ in }
     ) throws(SourceFailure) {
         guard let bus = BusConnection(address: address) else {
@@ -46,6 +50,7 @@ final class PortalClient: Sendable {
         }
         self.bus = bus
         self.onEnd = onEnd
+        self.onOwner = onOwner
         self.onSignal = onSignal
         bus.listen { [weak self] in self?.take($0) ?? false }
         for (interface, member) in [("Request", "Response"), ("Session", "Closed")] {
@@ -86,6 +91,9 @@ final class PortalClient: Sendable {
         // GIO's own thread may be the one that ends here.
         bus.closeElsewhere()
     }
+
+    /// The connection of the portal that is used.
+    var owner: String { shared.with { $0.owner } }
 
     var isSessionEnded: Bool { shared.with { $0.isSessionEnded } }
 
@@ -216,6 +224,7 @@ final class PortalClient: Sendable {
             return false
         }
         if hasEnded { onEnd() }
+        if let owner = message.newOwner(of: Self.name) { onOwner(owner) }
         let owner = shared.with { $0.owner }
         if message.kind == .signal, !owner.isEmpty, message.sender == owner { onSignal(message) }
         return false

@@ -8,16 +8,23 @@ import SessionBus
 /// such keys.
 final class BlankShortcut: Sendable {
     private static let (id, preferred) = ("blank", "CTRL+ALT+b")
+    private static let description = "Blank the shared screen, or show it again"
     private let shortcut: GlobalShortcut
     private let feed: AsyncStream<Void>.Continuation
 
     /// Asks for the key, on a thread of its own, as the desktop may ask its user. Without one nothing is said: the verbs
     /// and the keys of the terminal do the same.
-    /// - Parameter address: of the session bus.
-    init(_ broadcast: any ControllableBroadcast, address: String) {
-        // Who holds the key down, or presses it often, is heard once in between.
+    /// - Parameters:
+    ///   - address: of the session bus.
+    ///   - say: gets a sentence about the key, on that thread, when there is one and when another one takes its place.
+    init(
+        _ broadcast: any ControllableBroadcast, address: String,
+        clock: (@Sendable () -> MediaInstant)? = nil,
+        say: @escaping @Sendable (String) -> Void = { ErrorOutput.writeLine("share: \($0)") }
+    ) {
+        // Who presses the key often is heard once in between.
         let (presses, feed) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        let shortcut = GlobalShortcut(address: address, id: Self.id) { feed.yield() }
+        let shortcut = GlobalShortcut(address: address, id: Self.id, clock: clock) { feed.yield() }
         (self.shortcut, self.feed) = (shortcut, feed)
         Task { [weak broadcast] in
             for await _ in presses {
@@ -26,14 +33,34 @@ final class BlankShortcut: Sendable {
                 await broadcast.set(.blank, !isBlanked)
             }
         }
-        _ = NamedThread("shortcut") {
-            guard
-                let key = try? shortcut.bind(
-                    description: "Blank the shared screen, or show it again", preferred: Self.preferred)
-            else { return }
-            let name = UntrustedText.quote(UntrustedText.clean(key, limit: 64, fallback: Self.preferred))
-            ErrorOutput.writeLine("share: \(name) blanks the broadcast, and shows it again, from everywhere")
+        _ = NamedThread("shortcut") { Self.run(shortcut, say) }
+    }
+
+    /// Asks the portal for the key, and asks the next one when it was started anew.
+    private static func run(_ shortcut: GlobalShortcut, _ say: @Sendable (String) -> Void) {
+        var said: String?
+        repeat {
+            do throws(SourceFailure) {
+                let key = try shortcut.bind(description: description, preferred: preferred)
+                let sentence = sentence(key)
+                if sentence != said { say(sentence) }
+                said = sentence
+            } catch {
+                // A portal that ends while it is asked is awaited once more.
+                guard said != nil, error.code == .displayGone || error.code == .noDisplay else {
+                    return shortcut.close()
+                }
+            }
+        } while shortcut.waitForRestart()
+    }
+
+    /// - Parameter key: as the desktop says it; nil if it does not.
+    private static func sentence(_ key: String?) -> String {
+        let name = key.map { UntrustedText.clean($0, limit: 64, fallback: "") } ?? ""
+        guard !name.isEmpty else {
+            return "the desktop's settings can give a key to \(UntrustedText.quote(description)), from everywhere"
         }
+        return "\(UntrustedText.quote(name)) blanks the broadcast, and shows it again, from everywhere"
     }
 
     func close() {
