@@ -58,6 +58,33 @@ struct AudioVerbTests {
         #expect(track["muted"] as? Bool == true && (track["level"] as? Double).map { $0 > -15 } == true, "\(track)")
     }
 
+    /// Nothing of the desktop shows an open microphone while nobody may hear it.
+    @Test func theMicrophoneIsClosedWhileTheBroadcastIsPausedOrBlanked() throws {
+        let sound = try PulseAudioServer(modules: ["module-sine-source source_name=mic frequency=440"])
+        let host = try HostedScreen(
+            ["--source", "test", "--audio", "none", "--mic", "mic"], environment: ["PULSE_SERVER": sound.address])
+        let viewer = try host.join()
+        #expect(peak(viewer) { $0 > 4_000 })
+        func isOpen() throws -> Bool {
+            try Program("pactl", ["--server", sound.address, "list", "short", "source-outputs"]).finish()
+                .contains { !$0.isWhitespace }
+        }
+        #expect(try isOpen())
+        for (begin, end) in [("pause", "resume"), ("blank", "unblank")] {
+            let hold = try ShareProcess([begin], in: host.folder)
+            #expect(hold.exitCode() == 0)
+            #expect(try eventually { try !isOpen() })
+            let going = try ShareProcess([end], in: host.folder)
+            #expect(going.exitCode() == 0)
+            #expect(try eventually { try isOpen() })
+        }
+        #expect(peak(viewer) { $0 > 4_000 })
+        // A picture that stands still has its sound.
+        let freeze = try ShareProcess(["freeze"], in: host.folder)
+        #expect(freeze.exitCode() == 0)
+        #expect(try isOpen())
+    }
+
     @Test func theSessionOutlivesItsSoundServer() throws {
         let sound = try PulseAudioServer(modules: ["module-sine-source source_name=mic frequency=440"])
         let host = try HostedScreen(

@@ -21,6 +21,10 @@ import Testing
 
         func stop() {}
 
+        let holds = Monitor<[Bool]>([])
+
+        func setHeld(_ isHeld: Bool) { holds.change { $0.append(isHeld) } }
+
         /// Delivers a second of noise that begins at `start`.
         func play(from start: MediaInstant) {
             let body = handler.with { $0 }
@@ -74,5 +78,15 @@ import Testing
         #expect((10...20).contains(kilobits[2]))
         #expect(kilobits[3] >= 100)
         pipeline.stop()
+    }
+
+    @Test func theSourceIsNotOpenWhileItIsHeld() throws {
+        let tape = Tape()
+        let pipeline = AudioPipeline(
+            track: 0, kind: .microphoneAudio, source: tape, encoder: try OpusFrameEncoder(.systemAudio),
+            packets: FrameQueue<AudioPacketInfo>(capacity: 4, bytes: 2_000))
+        pipeline.setHeld(true)
+        pipeline.setHeld(false)
+        #expect(tape.holds.with { $0 } == [true, false])
     }
 }

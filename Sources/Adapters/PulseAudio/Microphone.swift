@@ -1,8 +1,20 @@
+import LinuxRuntime
 public import MediaCore
 
-/// Captures a microphone or any other source of the PulseAudio server.
+/// Captures a microphone or any other source of the PulseAudio server. While it is held it has no stream there.
 public final class Microphone: AudioSource {
+    private struct State {
+        /// Between `start` and `stop`.
+        var isRunning = false
+        var isHeld = false
+        /// The last `isHeld` that the capture was told.
+        var applied = false
+        /// A thread passes `isHeld` on.
+        var isApplying = false
+    }
+
     private let capture: PulseCapture
+    private let state = Monitor(State())
 
     /// - Parameters:
     ///   - source: the name or description of the source; nil is the default source.
@@ -23,9 +35,50 @@ public final class Microphone: AudioSource {
         handler: @escaping @Sendable (UnsafeBufferPointer<Int16>, MediaInstant) -> Void,
         ended: @escaping @Sendable (SourceFailure) -> Void
     ) throws(SourceFailure) {
+        capture.setHeld(
+            state.with { state in
+                state.applied = state.isHeld
+                return state.isHeld
+            })
         try capture.start(handler: handler, ended: ended)
+        change { $0.isRunning = true }
     }
 
     /// Must not be called from the handler.
-    public func stop() { capture.stop() }
+    public func stop() {
+        state.wait { state in
+            state.isRunning = false
+            return state.isApplying ? nil : ()
+        }
+        capture.stop()
+    }
+
+    public func setHeld(_ isHeld: Bool) { change { $0.isHeld = isHeld } }
+
+    /// Passes the hold on, on a thread of its own: the sound server's may be waiting for the caller.
+    private func change(_ body: (inout State) -> Void) {
+        let begins = state.with { state -> Bool in
+            body(&state)
+            guard state.isRunning, !state.isApplying, state.isHeld != state.applied else { return false }
+            state.isApplying = true
+            return true
+        }
+        guard begins else { return }
+        if (try? NamedThread.start("microphone") { self.applyHeld() }) == nil { applyHeld() }
+    }
+
+    private func applyHeld() {
+        while let wanted = next() { capture.setHeld(wanted) }
+    }
+
+    private func next() -> Bool? {
+        state.change { state in
+            guard state.isRunning, state.isHeld != state.applied else {
+                state.isApplying = false
+                return nil
+            }
+            state.applied = state.isHeld
+            return state.isHeld
+        }
+    }
 }

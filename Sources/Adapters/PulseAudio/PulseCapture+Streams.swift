@@ -12,12 +12,13 @@ extension PulseCapture {
     /// Opens, corks and closes streams for what the server has now.
     func apply(_ server: ServerSnapshot) {
         guard let context, recipient != nil else { return }
-        let plan = CapturePlan(target, server)
+        var plan = CapturePlan(target, server)
         summaryText.withLock { $0 = plan.summary }
         if let failure = plan.failure {
             closeStreams()
             return deviceLost(failure)
         }
+        if recording.isHeld { plan.streams = [] }
         let origins = Set(plan.streams.map(\.origin))
         for stream in streams where !origins.contains(stream.origin) { close(stream) }
         recording.failures = recording.failures.filter { origins.contains($0.key) }

@@ -65,6 +65,8 @@ final class PulseCapture: @unchecked Sendable {
         /// Runs while the server or a device is missing.
         var retryTimer: OpaquePointer?
         var retries = 0
+        /// No stream is open for a while.
+        var isHeld = false
     }
 
     init(_ target: CaptureTarget, server: String?, isPersistent: Bool = false) {
@@ -93,7 +95,7 @@ final class PulseCapture: @unchecked Sendable {
         self.loop = loop
         recipient = Recipient(handler: handler, ended: ended)
         startup = Startup(isUnderway: true)
-        recording = Recording()
+        recording = Recording(isHeld: recording.isHeld)
         query = ServerQuery { [weak self] in self?.apply($0) }
         // libpulse holds this reference until its thread has ended; `stop` releases it.
         _ = Unmanaged.passRetained(self)
@@ -116,6 +118,20 @@ final class PulseCapture: @unchecked Sendable {
         self.loop = nil
         query = nil
         Unmanaged.passUnretained(self).release()
+    }
+
+    /// Closes the streams for a while, or opens them again. Not to be called beside `start` or `stop`, nor from the
+    /// handler.
+    func setHeld(_ isHeld: Bool) {
+        guard let loop else {
+            recording.isHeld = isHeld
+            return
+        }
+        pa_threaded_mainloop_lock(loop)
+        defer { pa_threaded_mainloop_unlock(loop) }
+        guard recipient != nil, recording.isHeld != isHeld else { return }
+        recording.isHeld = isHeld
+        if isHeld { closeStreams() } else { refresh() }
     }
 
     // MARK: What is reported

@@ -22,12 +22,19 @@ public protocol AudioSource: AnyObject, Sendable {
     /// Stops the capture. No handler runs after it has returned.
     func stop()
 
+    /// Stops the capture for a while, or goes on with it, so that a microphone is not open while nobody may hear it.
+    /// Samples that were captured just before may follow. From any thread; must not block.
+    func setHeld(_ isHeld: Bool)
+
     /// Reports what happens to the source beside its samples.
     /// - Parameter handler: called on the audio thread. It is set before `start`.
     func observe(_ handler: @escaping @Sendable (AudioSourceChange) -> Void)
 }
 
 extension AudioSource {
+    /// For sources that may be heard at any time: their samples are dropped.
+    public func setHeld(_ isHeld: Bool) {}
+
     /// A source that is never interrupted has nothing to report.
     public func observe(_ handler: @escaping @Sendable (AudioSourceChange) -> Void) {}
 }

@@ -152,7 +152,11 @@ package final class AudioPipeline: @unchecked Sendable {
         }
     }
 
-    func setHeld(_ held: Bool) { activity.with { $0.isHeld = held } }
+    /// Sets whether the host's user holds the broadcast's audio back. The source is not open meanwhile.
+    func setHeld(_ held: Bool) {
+        activity.with { $0.isHeld = held }
+        source.setHeld(held)
+    }
 
     package var state: AudioTrackState {
         let level = meter.withLock { $0.decibels(at: MonotonicClock.now) }
