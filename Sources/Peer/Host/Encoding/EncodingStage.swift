@@ -127,6 +127,8 @@ final class EncodingStage {
             counters.with { $0.skipped += 1 }
             // The next frame would refer to a frame that no viewer received.
             if frame.layer == 0 { controls.with { $0[encoding.id].isKeyframeWanted = true } }
+            // The first blank frame is tried again at once, also while no other frame is to be made.
+            if work.isBlank, frame.isKeyframe { encoding.lastKeyframe = nil }
             return false
         }
         if !encoding.encoder.hasUncodedChanges { encoding.changedSince = nil }
