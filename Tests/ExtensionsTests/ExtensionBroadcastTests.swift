@@ -23,10 +23,19 @@ struct ExtensionBroadcastTests {
         let ended = Monitor<EndReason?>(nil)
         let reports = Monitor<[ServiceEvent]>([])
 
-        init(_ behaviour: String, framesPerSecond: Int = 30) throws {
+        convenience init(_ behaviour: String, framesPerSecond: Int = 30) throws {
+            try self.init(
+                behaviour,
+                screen: TestVideoSource(size: PixelSize(width: 640, height: 480), framesPerSecond: framesPerSecond),
+                .applicationAudio, TestTone())
+        }
+
+        init(
+            _ behaviour: String, screen: sending any ScreenSource, _ kind: MediaTrackKind, _ audio: any AudioSource
+        ) throws {
             folder = try TemporaryFolder()
             let (ended, reports) = (ended, reports)
-            let tone = AudioInput(kind: .applicationAudio, source: TestTone(), hasSilenceSuppression: false) {
+            let tone = AudioInput(kind: kind, source: audio, hasSilenceSuppression: false) {
                 () throws(CodecFailure) in try OpusFrameEncoder(.systemAudio)
             }
             broadcast = ExtensionBroadcast(
@@ -36,8 +45,7 @@ struct ExtensionBroadcastTests {
                     name: "Probe",
                     start: ExtensionStart(
                         application: .init(id: "com.example.app", name: "App"), setup: [:], memoryBudget: 50_000_000)),
-                source: TestVideoSource(size: PixelSize(width: 640, height: 480), framesPerSecond: framesPerSecond),
-                makeEncoder: { VP8Encoder() }, audio: [tone],
+                source: screen, makeEncoder: { VP8Encoder() }, audio: [tone],
                 emit: { event in
                     if case .ended(let reason) = event { ended.change { $0 = reason } }
                 }, report: { event in reports.change { $0.append(event) } })
@@ -115,6 +123,62 @@ struct ExtensionBroadcastTests {
         let blank = frames(setting.log)
         #expect(await setting.broadcast.set(.blank, false))
         #expect(await setting.waitUntil { frames($0) > blank })
+        await setting.broadcast.stop(EndReason(.stopped, "enough"))
+    }
+
+    /// A frame that was read just before the screen was blanked goes to nobody.
+    @Test(arguments: ["record", "encoded"])
+    func aFrameInWorkWhenTheScreenIsBlankedIsNotPassedOn(_ behaviour: String) async throws {
+        let screen = GatedScreen()
+        let setting = try Setting(behaviour, screen: screen, .applicationAudio, TestTone())
+        @Sendable func frames(_ log: [String]) -> [String] { log.filter { $0.hasPrefix("v") } }
+        try await setting.broadcast.start()
+        #expect(await setting.waitUntil { !frames($0).isEmpty })
+        screen.gate()
+        #expect(await screen.isReading())
+        // What was sent before is in the log.
+        await setting.broadcast.annotate(ApplicationInfo(id: "com.example.mark", name: "Mark"))
+        #expect(await setting.waitUntil { $0.contains("annotated com.example.mark") })
+        let count = frames(setting.log).count
+        #expect(await setting.broadcast.set(.blank, true))
+        screen.open()
+        #expect(await setting.waitUntil { frames($0).count > count })
+        #expect(frames(setting.log)[count] == (behaviour == "record" ? "video 64x64 blank" : "vp8 64x64 key true"))
+        await setting.broadcast.stop(EndReason(.stopped, "enough"))
+    }
+
+    /// A program that has all slots takes no blank frame, and keeps it from nobody else.
+    @Test func aRecorderGetsTheBlankFrameThatTheProgramDoesNotTake() async throws {
+        let setting = try Setting("keep")
+        try await setting.broadcast.start()
+        let sink = CountingSink()
+        try await setting.broadcast.add(sink, demandsMedia: true, records: true)
+        #expect(await sink.waitUntil { !$0.sizes.isEmpty })
+        while await setting.broadcast.statistics()?.video.skipped == 0 { try await Task.sleep(for: .milliseconds(5)) }
+        let keyframes = sink.state.with { $0.sizes.count }
+        #expect(await setting.broadcast.set(.blank, true))
+        #expect(await sink.waitUntil { $0.sizes.count > keyframes })
+        // One who comes now gets it, too.
+        let late = CountingSink()
+        try await setting.broadcast.add(late, demandsMedia: true, records: true)
+        #expect(await late.waitUntil { !$0.sizes.isEmpty })
+        await setting.broadcast.stop(EndReason(.stopped, "enough"))
+    }
+
+    @Test(arguments: ["record", "encoded"])
+    func theMicrophoneIsClosedWhileItIsHeldBack(_ behaviour: String) async throws {
+        let microphone = SilentMicrophone()
+        let setting = try Setting(behaviour, screen: GatedScreen(), .microphoneAudio, microphone)
+        try await setting.broadcast.start()
+        #expect(await setting.waitUntil { log in log.contains { $0.hasPrefix("v") } })
+        for hold in [BroadcastHold.freeze, .pause, .blank] {
+            #expect(await setting.broadcast.set(hold, true))
+            #expect(microphone.isHeld.with { $0 } == hold.includesAudio)
+        }
+        #expect(await setting.broadcast.set(.blank, false))
+        #expect(microphone.isHeld.with { $0 })
+        #expect(await setting.broadcast.set(.pause, false))
+        #expect(!microphone.isHeld.with { $0 })
         await setting.broadcast.stop(EndReason(.stopped, "enough"))
     }
 

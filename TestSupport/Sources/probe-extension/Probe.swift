@@ -99,7 +99,9 @@ struct Probe {
         switch sample.description.format {
         case .i420(let width, let height, _, _):
             let isSeen = stride(from: 0, to: sample.bytes.count, by: 64).contains { sample.bytes[$0] != 0 }
-            note("video \(width)x\(height) \(isSeen ? "seen" : "empty")")
+            // The grey of a blanked broadcast.
+            let isBlank = (0..<width).allSatisfy { sample.bytes[$0] == 52 }
+            note("video \(width)x\(height) \(isBlank ? "blank" : isSeen ? "seen" : "empty")")
         case .vp8(let bytes, let isKeyframe, _, let width, let height):
             note("vp8 \(width)x\(height) \(isKeyframe ? "key" : "delta") \(bytes > 0)")
             encodedFrames += 1

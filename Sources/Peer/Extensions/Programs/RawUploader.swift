@@ -28,6 +28,8 @@ final class RawUploader: SampleUploader, @unchecked Sendable {
     private let process: ExtensionProcess
     private let fail: @Sendable (EndReason) -> Void
     private let control = Monitor(Control())
+    /// Held while a frame is passed on, so that none follows the hold that withholds it.
+    private let holding = Mutex(BroadcastHoldState())
     private let thread = Mutex<NamedThread?>(nil)
     private let interval: MediaDuration
 
@@ -89,8 +91,16 @@ final class RawUploader: SampleUploader, @unchecked Sendable {
     }
 
     func set(_ hold: BroadcastHold?) {
-        control.change { $0.hold = hold }
+        let now = MonotonicClock.now
+        holding.withLock { holding in
+            holding.adopt(hold, now: now)
+            control.change { control in
+                control.hold = hold
+                control.tap?.set(hold, now)
+            }
+        }
         screen.wake()
+        for input in audio { input.source.setHeld(hold?.includesAudio == true) }
     }
 
     var statistics: VideoPipelineStatistics { control.with { $0.statistics } }
@@ -106,13 +116,14 @@ final class RawUploader: SampleUploader, @unchecked Sendable {
     }
 
     func add(_ sink: any EncodedMediaSink) throws(MediaSinkFailure) -> Bool {
-        let outcome: Result<Bool, MediaSinkFailure> = control.with { control in
+        let outcome: Result<Bool, MediaSinkFailure> = control.change { control in
             guard !control.isStopped else { return .success(false) }
             do throws(MediaSinkFailure) {
                 if let tap = control.tap {
                     try tap.encoding.add(sink)
                 } else {
                     let tap = try makeTap()
+                    tap.set(control.hold, MonotonicClock.now)
                     try tap.encoding.add(sink)
                     start(tap)
                     control.tap = tap
@@ -194,8 +205,8 @@ final class RawUploader: SampleUploader, @unchecked Sendable {
                 (needsRead, current) = (true, nil)
                 continue
             }
-            if let tap = control.tap, tap !== current, !needsRead {
-                tap.screen.push(canvas, changed: nil, MonotonicClock.now)
+            if let tap = control.tap, tap !== current || tap.screen.isBlank, !needsRead {
+                pass(MonotonicClock.now) { tap.screen.push(canvas, changed: nil, $0) }
                 current = tap
             }
             if needsRead {
@@ -209,11 +220,8 @@ final class RawUploader: SampleUploader, @unchecked Sendable {
                     let captured = try screen.read(into: canvas, changed: &changed)
                     due = now + interval
                     // While the program has all slots, the frame follows later, with what changes meanwhile.
-                    needsRead = screen.size != canvas.size || !(changed.isEmpty || send(canvas, captured))
-                    if let tap = control.tap, !changed.isEmpty {
-                        tap.screen.push(canvas, changed: tap === current ? changed : nil, captured)
-                        current = tap
-                    }
+                    let isTaken = changed.isEmpty || passOn(canvas, changed, captured, control.tap, &current)
+                    needsRead = screen.size != canvas.size || !isTaken
                     if !needsRead { changed.clear() }
                     continue
                 }
@@ -233,6 +241,22 @@ final class RawUploader: SampleUploader, @unchecked Sendable {
         }
     }
 
+    /// Passes a frame that has changed on to the program and to the tap.
+    /// - Returns: whether the program has taken it.
+    private func passOn(
+        _ canvas: I420Buffer, _ changed: BlockMap, _ captured: MediaInstant, _ tap: SampleTap?,
+        _ current: inout SampleTap?
+    ) -> Bool {
+        var isTaken = false
+        pass(captured) { captured in
+            isTaken = send(canvas, captured)
+            guard let tap else { return }
+            tap.screen.push(canvas, changed: tap === current ? changed : nil, captured)
+            current = tap
+        }
+        return isTaken
+    }
+
     /// Waits while the host's user holds the broadcast back, and sends a blank frame if it is blanked.
     /// - Returns: whether a blank frame was sent.
     private func hold(_ size: PixelSize) throws(SourceFailure) -> Bool {
@@ -243,14 +267,20 @@ final class RawUploader: SampleUploader, @unchecked Sendable {
             if hold == .blank, !isBlank {
                 let (frame, now) = (I420Buffer(size), MonotonicClock.now)
                 frame.fillWithBlank()
-                isBlank = send(frame, now)
+                pass(now, isBlank: true) { isBlank = send(frame, $0) }
                 hasSentBlank = hasSentBlank || isBlank
-                if isBlank { control.tap?.screen.push(frame, changed: nil, now) }
                 // The program has all slots.
                 if !isBlank { _ = self.control.wait(until: now + interval) { $0.hold != hold ? () : nil } }
             } else if try !screen.waitSuspended() {
                 self.control.wait { $0.isStopped || $0.hold != hold ? () : nil }
             }
+        }
+    }
+
+    /// Has `body` pass a frame on, unless that is withheld.
+    private func pass(_ captured: MediaInstant, isBlank: Bool = false, _ body: (MediaInstant) -> Void) {
+        holding.withLock { holding in
+            if !holding.withholds(captured: captured, isBlank: isBlank) { body(captured) }
         }
     }
 

@@ -22,6 +22,14 @@ final class SampleTap: Sendable {
         encoding = try SampleSources(screen: screen, makeEncoder: sources.makeEncoder, audio: inputs)
             .makeEncoding(configuration)
     }
+
+    /// Begins or ends a hold. A blank frame takes the place of the last one for good: the next one after the hold is
+    /// another one.
+    /// - Parameter hold: nil: none.
+    func set(_ hold: BroadcastHold?, _ now: MediaInstant) {
+        if hold == .blank { screen.pushBlank(now) }
+        encoding.set(hold)
+    }
 }
 
 /// The frames of a screen that another thread captures.
@@ -34,6 +42,8 @@ final class TappedScreen: ScreenSource, @unchecked Sendable {
         var changed: BlockMap
         var captured = MediaInstant(nanoseconds: 0)
         var isDamaged = false
+        /// The canvas is blank in the place of the last frame.
+        var isBlank = false
         var isWoken = false
     }
 
@@ -54,16 +64,30 @@ final class TappedScreen: ScreenSource, @unchecked Sendable {
             if state.canvas.size != canvas.size {
                 state.canvas = I420Buffer(canvas.size)
                 state.changed = BlockMap(canvas.size, filled: true)
-            } else if let changed {
+            } else if let changed, !state.isBlank {
                 state.changed.formUnion(changed)
             } else {
                 state.changed.fill()
             }
             canvas.copy(to: state.canvas)
+            state.isBlank = false
             state.captured = captured
             state.isDamaged = true
         }
     }
+
+    /// Puts a blank frame in the place of the last one. From any thread.
+    func pushBlank(_ captured: MediaInstant) {
+        state.change { state in
+            state.canvas.fillWithBlank()
+            state.isBlank = true
+            state.changed.fill()
+            state.captured = captured
+            state.isDamaged = true
+        }
+    }
+
+    var isBlank: Bool { state.with { $0.isBlank } }
 
     func wait(until deadline: MediaInstant?) -> ScreenEvent {
         let event = state.wait(until: deadline ?? .distantFuture) { state -> ScreenEvent? in

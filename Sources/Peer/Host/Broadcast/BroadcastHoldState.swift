@@ -41,19 +41,29 @@ package struct BroadcastHoldState {
     /// Whether a frame is withheld: it was captured after a pause began, it shows the screen although that is blanked,
     /// or it follows a withheld frame and is no key frame.
     mutating func withholds(_ frame: FrameInfo) -> Bool {
-        let isHeld =
-            switch effective {
-            case .blank: !frame.isBlank
-            case .pause: since[.pause].map { frame.captured > $0 } ?? false
-            // What is being captured as it begins is the frame that stays.
-            case .freeze, nil: false
-            }
+        let isHeld = withholds(captured: frame.captured, isBlank: frame.isBlank)
         if isHeld {
             broken.insert(frame.encoding)
         } else if frame.isKeyframe {
             broken.remove(frame.encoding)
         }
         return isHeld || broken.contains(frame.encoding)
+    }
+
+    /// Whether a frame is withheld that stands alone: it was captured after a pause began, or shows the screen although
+    /// that is blanked.
+    package func withholds(captured: MediaInstant, isBlank: Bool) -> Bool {
+        switch effective {
+        case .blank: !isBlank
+        case .pause: since[.pause].map { captured > $0 } ?? false
+        // What is being captured as it begins is the frame that stays.
+        case .freeze, nil: false
+        }
+    }
+
+    /// Has one hold alone, or none, for who knows the effective one only.
+    package mutating func adopt(_ hold: BroadcastHold?, now: MediaInstant) {
+        for other in BroadcastHold.allCases { _ = set(other, other == hold, now: now) }
     }
 
     /// Whether audio is withheld: it was captured after the hold began.

@@ -21,6 +21,7 @@ public final class LocalEncoding: Sendable {
     private struct Sinks {
         /// The threads of video and audio call the sinks one at a time.
         var receivers: [LocalReceiver] = []
+        var holding = BroadcastHoldState()
         var isStopped = false
     }
 
@@ -89,10 +90,16 @@ public final class LocalEncoding: Sendable {
 
     // MARK: Control
 
+    /// Begins or ends a hold. What was captured before, and is not passed on yet, is withheld as from viewers: see
+    /// ``BroadcastHoldState``.
     /// - Parameter hold: nil: everything is captured, and a key frame follows.
     public func set(_ hold: BroadcastHold?) {
+        let lacksKeyframe = sinks.withLock { sinks in
+            sinks.holding.adopt(hold, now: MonotonicClock.now)
+            return hold != .pause && sinks.holding.broken.contains(.main)
+        }
+        if hold == nil || lacksKeyframe { requestKeyframe() }
         pipelines.set(hold)
-        if hold == nil { requestKeyframe() }
     }
 
     public func requestKeyframe() { pipelines.requestKeyframe(.main, isFirst: false) }
@@ -123,6 +130,7 @@ public final class LocalEncoding: Sendable {
     private func passFrames() {
         sinks.withLock { sinks in
             while pipelines.frames[.main].pop({ bytes, info in
+                guard !sinks.holding.withholds(info) else { return }
                 for receiver in sinks.receivers { receiver.receive(bytes, info) }
             }) {}
         }
@@ -131,6 +139,7 @@ public final class LocalEncoding: Sendable {
     private func passPackets() {
         sinks.withLock { sinks in
             while pipelines.packets.pop({ bytes, info in
+                guard !sinks.holding.withholdsAudio(captured: info.captured) else { return }
                 for receiver in sinks.receivers { receiver.receive(bytes, info) }
             }) {}
         }
