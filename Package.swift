@@ -62,7 +62,7 @@ let imports = """
     FrameEncryption: SFrame Crypto
     Identity: MediaCore Identifiers SessionDescription Crypto X509 SwiftASN1
     HTTP: MediaCore Identifiers SessionDescription LinuxRuntime Identity Crypto Logging HummingbirdCore NIOSSL \
-        NIOCore NIOPosix NIOTLS NIOHTTP1 HTTPTypes
+        NIOCore NIOPosix NIOTLS NIOHTTP1 NIOWebSocket HTTPTypes
     Admission: MediaCore Identifiers SessionDescription Identity HTTP Crypto
     Signaling: MediaCore Identifiers SessionDescription LinuxRuntime ViewerPage Identity HTTP Admission Crypto \
         Logging HummingbirdCore NIOSSL NIOCore NIOPosix NIOHTTP1 HTTPTypes

@@ -38,7 +38,7 @@ package struct HTTPResponseTooLong: Error {}
 /// The channel handler of an HTTP/1.1 client connection: writes one request at a time and collects its response.
 ///
 /// Event-loop confined.
-final class HTTPExchange: ChannelDuplexHandler {
+final class HTTPExchange: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPClientResponsePart
     typealias OutboundIn = Request
     typealias OutboundOut = HTTPClientRequestPart

@@ -165,7 +165,7 @@ package struct PinnedConnector: Sendable {
                 let pipeline = channel.pipeline.syncOperations
                 try pipeline.addHandler(tls(ready, finding))
                 try pipeline.addHandler(HandshakeWatch(ready) { finding.error = finding.error ?? flaw($0, $1) })
-                try pipeline.addHTTPClientHandlers()
+                try pipeline.addHTTPClientHandlers(leftOverBytesStrategy: .forwardBytes)
                 try pipeline.addHandler(HTTPExchange())
             } catch {
                 ready.fail(error)

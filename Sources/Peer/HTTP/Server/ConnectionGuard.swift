@@ -33,6 +33,10 @@ package final class ConnectionGuard: ChannelDuplexHandler {
     private var unwrittenSince = NIODeadline.distantPast
     private var lastProgress = NIODeadline.distantPast
     private var writeCheck: Scheduled<Void>?
+    /// Bytes that have come since no decoder reads them; nil: one does.
+    private var unread: Int?
+    /// Their limit. A client sends nothing before it knows whether the other protocol is spoken.
+    private static let unreadLimit = 16_384
 
     init(_ connections: ConnectionRegistry, _ timeouts: Timeouts) {
         self.connections = connections
@@ -61,8 +65,21 @@ package final class ConnectionGuard: ChannelDuplexHandler {
         handshake = nil
     }
 
+    /// Called when the HTTP decoder keeps what follows, for another protocol.
+    func decoderStopped() { unread = 0 }
+
+    /// Called when the other protocol's decoder gets it.
+    func decoderReplaced() { unread = nil }
+
     package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard !isRefused else { return }
+        if let count = unread {
+            unread = count + unwrapInboundIn(data).readableBytes
+            guard count <= Self.unreadLimit else {
+                context.close(promise: nil)
+                return
+            }
+        }
         if isFirstRead {
             isFirstRead = false
             let buffer = unwrapInboundIn(data)

@@ -2,10 +2,10 @@ import NIOCore
 import NIOHTTP1
 
 /// The handler above the HTTP decoder: closes the connection after a response with `Connection: close`, or after the
-/// response to a request with it.
+/// response to a request with it, or to one with an `Upgrade`, behind which the decoder reads nothing more.
 ///
 /// Event-loop confined.
-final class ExchangeGuard: ChannelDuplexHandler {
+final class ExchangeGuard: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
     typealias OutboundIn = HTTPServerResponsePart
@@ -16,6 +16,9 @@ final class ExchangeGuard: ChannelDuplexHandler {
     private var isKept: [Bool] = []
     private var isLast = false
     private var requests = 0
+    /// The last request names another protocol to go on with.
+    private var isUpgrade = false
+    private var hasEnded = false
 
     /// Requests on one connection, after which it is closed: some leave a callback for its end.
     private static let requestLimit = 10_000
@@ -23,10 +26,16 @@ final class ExchangeGuard: ChannelDuplexHandler {
     init(_ connection: ConnectionGuard) { self.connection = connection }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        if case .head(let head) = unwrapInboundIn(data) {
+        switch unwrapInboundIn(data) {
+        case .head(let head):
             connection.requestArrived()
             requests += 1
-            isKept.append(head.isKeepAlive && requests < Self.requestLimit)
+            (isUpgrade, hasEnded) = (head.stopsDecoder, false)
+            isKept.append(head.isKeepAlive && !isUpgrade && requests < Self.requestLimit)
+        case .body: break
+        case .end:
+            hasEnded = true
+            if isUpgrade { connection.decoderStopped() }
         }
         context.fireChannelRead(data)
     }
@@ -45,5 +54,25 @@ final class ExchangeGuard: ChannelDuplexHandler {
             context.write(data, promise: written)
         default: context.write(data, promise: promise)
         }
+    }
+
+    /// Whether the connection may go on with another protocol: it has had one request, which asks for that, and which
+    /// has no response yet.
+    var isUpgradable: Bool { requests == 1 && isUpgrade && hasEnded && isKept.count == 1 }
+
+    /// Writes the head of the response 101, with which HTTP ends on this connection.
+    func switchProtocols(_ context: ChannelHandlerContext, _ head: HTTPResponseHead) {
+        isKept = []
+        connection.decoderReplaced()
+        context.writeAndFlush(wrapOutboundOut(.head(head)), promise: nil)
+    }
+}
+
+extension HTTPRequestHead {
+    /// Whether NIO's decoder keeps what follows this request, for a decoder of another protocol.
+    fileprivate var stopsDecoder: Bool {
+        method == .CONNECT
+            || headers.contains(name: "Upgrade")
+                && headers[canonicalForm: "Connection"].contains { $0.lowercased() == "upgrade" }
     }
 }

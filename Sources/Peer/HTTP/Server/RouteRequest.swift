@@ -27,16 +27,19 @@ package struct RouteRequest: Sendable {
     package let headers: HTTPFields
     package let body: ByteBuffer
     package let address: PeerAddress
+    /// The Host header: the host and the port that the client has connected to.
+    package var authority = ""
     package let connection: RouteConnection
     /// A relay has forwarded it, which can read it.
     package var isForwarded = false
 
     package init(
         method: HTTPRequest.Method, path: [Substring], query: Substring = "", headers: HTTPFields, body: ByteBuffer,
-        address: PeerAddress, connection: RouteConnection, isForwarded: Bool = false
+        address: PeerAddress, authority: String = "", connection: RouteConnection, isForwarded: Bool = false
     ) {
         (self.method, self.path, self.query, self.headers, self.body) = (method, path, query, headers, body)
-        (self.address, self.connection, self.isForwarded) = (address, connection, isForwarded)
+        (self.address, self.authority, self.connection) = (address, authority, connection)
+        self.isForwarded = isForwarded
     }
 
     /// The identifier that the path begins with; nil if it begins with none.
@@ -59,7 +62,15 @@ package struct RouteRequest: Sendable {
         return text.prefix(while: { $0 != ";" }).lowercased().filter { !$0.isWhitespace }
     }
 
-    package var bearer: String? { Self.bearer(headers) }
+    /// The token of Authorization, or that of a browser's WebSocket.
+    package var bearer: String? { Self.bearer(headers) ?? WebSocketHandshake.bearer(headers) }
+
+    /// Whether no page of another origin has made the request: pages name theirs, programs none. A page without an
+    /// origin has "null".
+    package var isOfSameOrigin: Bool {
+        guard let origin = headers[Header.origin], origin != "null" else { return true }
+        return origin.lowercased() == "https://" + authority.lowercased()
+    }
 
     package static func bearer(_ headers: HTTPFields) -> String? {
         guard let text = headers[.authorization], text.lowercased().hasPrefix("bearer ") else { return nil }

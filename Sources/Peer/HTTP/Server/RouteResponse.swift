@@ -13,6 +13,8 @@ package struct RouteResponse: Sendable {
     package var body = ResponseBody()
     /// The client may send more requests on this connection.
     package var isConnectionKept = false
+    /// The connection goes on as a WebSocket, with these headers in the response.
+    package var upgrade: SocketUpgrade?
 
     /// Adds the headers that all responses have: no caching, no content sniffing, no referrer.
     package init(_ status: HTTPResponse.Status, _ headers: HTTPFields = [:]) {
@@ -91,6 +93,17 @@ package struct RouteResponse: Sendable {
     }
 }
 
+/// What a connection is for after a response with 101.
+package struct SocketUpgrade: Sendable {
+    package let socket: MessageSocket
+    /// Handles what the peer sends, until the socket is closed.
+    package let run: @Sendable () async -> Void
+
+    package init(_ socket: MessageSocket, run: @escaping @Sendable () async -> Void) {
+        (self.socket, self.run) = (socket, run)
+    }
+}
+
 /// The `type` of a problem document, which names the kind of refusal.
 package enum Problem: String, Sendable {
     case notFound = "urn:share:problem:not-found"
@@ -121,6 +134,10 @@ package enum Problem: String, Sendable {
     case codec = "urn:share:problem:codec"
     /// There is no such layer.
     case layers = "urn:share:problem:layers"
+    /// A page of another origin has made the request.
+    case origin = "urn:share:problem:origin"
+    /// The resource is a WebSocket.
+    case upgrade = "urn:share:problem:upgrade"
     case precondition = "urn:share:problem:precondition"
     case reserved = "urn:share:problem:reserved"
     /// The host of a tunnel cannot be reached now.
@@ -148,6 +165,11 @@ package enum Problem: String, Sendable {
 }
 
 package enum Header {
+    package static let origin = name("Origin")
+    package static let socketKey = name("Sec-WebSocket-Key")
+    package static let socketVersion = name("Sec-WebSocket-Version")
+    package static let socketProtocol = name("Sec-WebSocket-Protocol")
+    package static let socketAccept = name("Sec-WebSocket-Accept")
     static let referrerPolicy = name("Referrer-Policy")
     package static let shareProof = name("Share-Proof")
     package static let shareVisit = name("Share-Visit")

@@ -100,6 +100,11 @@ final class AdmissionRegistry: Sendable {
         return state.withLock { state in state.tokens.use(key, now: .now).map { (key, Admission(viewer: $0)) } }
     }
 
+    /// Whether an admission's token is valid. This is a use of it.
+    func isValid(_ token: TokenHash) -> Bool {
+        token == fixedToken || state.withLock { $0.tokens.use(token, now: .now) != nil }
+    }
+
     /// Media reaches the viewer of a session.
     func noteMedia(_ session: SessionID) {
         state.withLock { state in

@@ -17,6 +17,7 @@ final class BroadcastResource: Sendable {
     let admissions: AdmissionRegistry
     let knocks: KnockRegistry
     let endpoint: Endpoint
+    let sockets: MessageSocketTable
     /// Returns the server to which an admitted viewer is sent; nil: none.
     private let redirecting = Mutex<(@Sendable (Viewer) -> SignedRedirect?)?>(nil)
 
@@ -40,10 +41,23 @@ final class BroadcastResource: Sendable {
             streams: EventStreams(capacity: configuration.eventStreamCapacity, makeMark: makeMark),
             rate: configuration.knockRate, iceServers: configuration.iceServers, turnSecret: configuration.turnSecret,
             counters: counters)
+        sockets = MessageSocketTable(capacity: configuration.messageSocketCapacity)
         knocks = KnockRegistry(
             KnockApprovalHandler(
                 delegate: delegate, secret: configuration.secret, admissions: admissions, counters: counters),
             KnockApprovalHandler.State(table: KnockTable(limits: configuration.knockLimits)), poll: pollTimeout)
+    }
+
+    /// Takes what a viewer sends on its WebSocket.
+    private let taking = Mutex<(@Sendable (MessageSocket.Message, Viewer, MessageSocket) async -> Void)?>(nil)
+
+    func take(_ message: MessageSocket.Message, from viewer: Viewer, on socket: MessageSocket) async {
+        let take = taking.withLock { $0 }
+        await take?(message, viewer, socket)
+    }
+
+    func setTaking(_ take: @escaping @Sendable (MessageSocket.Message, Viewer, MessageSocket) async -> Void) {
+        taking.withLock { $0 = take }
     }
 
     /// Returns the server at which an admitted viewer is to watch; nil: this one.
@@ -87,13 +101,15 @@ final class BroadcastResource: Sendable {
     /// Withdraws a viewer's tokens and ends its event streams with `removed`. Waits `limit` at most until it is
     /// written.
     func remove(_ viewer: Viewer, reason: String, limit: Duration) async {
-        await endpoint.streams.end(
-            HostEvent.removed(reason: reason), of: admissions.withdraw(from: viewer), limit: limit)
+        let tokens = admissions.withdraw(from: viewer)
+        sockets.close(of: tokens, .unauthorized)
+        await endpoint.streams.end(HostEvent.removed(reason: reason), of: tokens, limit: limit)
     }
 
     /// Sends `ended` to every viewer, and waits 1 s at most until it is written. Withdraws all knocks.
     func end(reason: String) async {
         knocks.end()
+        sockets.end()
         await endpoint.streams.end(HostEvent.ended(reason: reason), limit: .seconds(1))
     }
 }

@@ -7,7 +7,7 @@ import MediaCore
 extension BroadcastRoutes {
     /// Handles POST /ID/messages: what an admitted viewer says.
     func messages(_ call: RouteRequest) async throws(Refusal) -> RouteResponse {
-        guard call.method == .post else { return .methodNotAllowed("POST") }
+        guard call.method == .post else { return .methodNotAllowed("GET, POST") }
         let admission = try await authorize(call).1
         guard !call.isForwarded else {
             return RouteResponse(

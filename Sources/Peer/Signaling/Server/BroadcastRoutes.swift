@@ -30,7 +30,7 @@ struct BroadcastRoutes: EndpointRoutes {
         case ("servers", 2):
             return call.method == .get ? servers(for: try await authorize(call).key) : .methodNotAllowed("GET")
         case ("keys", 2): return call.method == .post ? try await keys(call) : .methodNotAllowed("POST")
-        case ("messages", 2): return try await messages(call)
+        case ("messages", 2): return call.method == .get ? try await messageSocket(call) : try await messages(call)
         default: return .notFound
         }
     }

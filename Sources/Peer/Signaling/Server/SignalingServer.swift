@@ -51,6 +51,7 @@ public actor SignalingServer {
         public var failureDelay: Duration = .milliseconds(500)
         public var heartbeat: Duration = .seconds(15)
         var limits = RequestLimiter.Limits()
+        var socketLimits = MessageSocket.Limits()
         var bodyLimit = 65_536
 
         public struct Timeouts: Sendable {

@@ -25,12 +25,16 @@ extension SignalingServerState {
                     method: request.method, path: path.split(separator: "/"),
                     query: target[path.endIndex...].dropFirst(),
                     headers: request.headers, body: try await readBody(request, channel),
-                    address: address, connection: RouteConnection(channel))
+                    address: address, authority: request.head.authority ?? "", connection: RouteConnection(channel))
                 reply = await routeInTask(call)
                 reply.isConnectionKept = mayKeepConnection(call, reply)
             } catch is NIOTooManyBytesError {
                 reply = tooLarge
             }
+        }
+        if let upgrade = reply.upgrade {
+            if await upgrade.socket.accept(reply.headers, on: channel) { return await upgrade.run() }
+            reply = malformed("a WebSocket is a connection's first request")
         }
         if Self.servesOtherOrigins(request) { reply = reply.crossOrigin }
         if request.method == .head { reply = reply.withoutBody }

@@ -62,6 +62,8 @@ public struct SignalingStatistics: Sendable, Equatable {
     public var restarts = 0
     public var eventStreams = 0
     public var eventsDropped = 0
+    /// WebSockets of messages.
+    public var messageSockets = 0
 
     public init() {}
 }
