@@ -62,7 +62,7 @@ let imports = """
     FrameEncryption: SFrame Crypto
     Identity: MediaCore Identifiers SessionDescription Crypto X509 SwiftASN1
     HTTP: MediaCore Identifiers SessionDescription LinuxRuntime Identity Crypto Logging HummingbirdCore NIOSSL \
-        NIOCore NIOPosix NIOTLS NIOHTTP1 NIOWebSocket HTTPTypes
+        NIOCore NIOPosix NIOTLS NIOHTTP1 NIOHTTPTypesHTTP1 NIOWebSocket HTTPTypes
     Admission: MediaCore Identifiers SessionDescription Identity HTTP Crypto
     Signaling: MediaCore Identifiers SessionDescription LinuxRuntime ViewerPage Identity HTTP Admission Crypto \
         Logging HummingbirdCore NIOSSL NIOCore NIOPosix NIOHTTP1 HTTPTypes
@@ -123,6 +123,7 @@ let products: [String: Target.Dependency] = [
     "NIOPosix": .product(name: "NIOPosix", package: "swift-nio"),
     "NIOTLS": .product(name: "NIOTLS", package: "swift-nio"),
     "NIOHTTP1": .product(name: "NIOHTTP1", package: "swift-nio"),
+    "NIOHTTPTypesHTTP1": .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras"),
     "HTTPTypes": .product(name: "HTTPTypes", package: "swift-http-types"),
     "ArgumentParser": .product(name: "ArgumentParser", package: "swift-argument-parser"),
     "NIOWebSocket": .product(name: "NIOWebSocket", package: "swift-nio"),
@@ -169,6 +170,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0", traits: []),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.2"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
         // Without its defaults, which read configuration files.
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),

@@ -86,7 +86,7 @@ import Testing
     }
 
     @Test func thereIsALimitInAll() async throws {
-        try await SocketFixture.with(configure: { $0.messageSocketCapacity = 1 }) { stage in
+        try await SocketFixture.with(configure: { $0.eventStreamCapacity = 1 }) { stage in
             let first = try await stage.open()
             let other = try await stage.wire.token(randomFingerprint())
             #expect(try await stage.ask(token: other).status == 429)

@@ -55,11 +55,12 @@ import Testing
             (socketFrame(1, [0xC3, 0x28]), .invalidText),
             ([0x82, 0xFF, 0, 0, 0, 0, 0, 1, 0, 0, 1, 2, 3, 4], .tooLarge),
             ([0x82, 0xFF, 0xFF, 0, 0, 0, 0, 1, 0, 0, 1, 2, 3, 4], .tooLarge),
-        (
-            socketFrame(2, [7], isLast: false)
-                + (0..<200).flatMap { _ in socketFrame(0, Array(repeating: 7, count: 125), isLast: false) }, .tooLarge
-        ),
-    ] as [([UInt8], MessageSocket.CloseCode)])
+            (
+                socketFrame(2, [7], isLast: false)
+                    + (0..<200).flatMap { _ in socketFrame(0, Array(repeating: 7, count: 125), isLast: false) },
+                .tooLarge
+            ),
+        ] as [([UInt8], MessageSocket.CloseCode)])
     func aBrokenRuleEndsTheConnection(_ bytes: [UInt8], _ code: MessageSocket.CloseCode) async throws {
         try await SocketFixture.with(configure: { $0.socketLimits.frameRate.burst = 1_000 }) { stage in
             let other = try await stage.open()

@@ -4,10 +4,11 @@ import Identity
 package import Logging
 package import NIOCore
 import NIOHTTP1
+import NIOHTTPTypesHTTP1
 import NIOSSL
 
 /// hummingbird's HTTP/1.1 channel with three more handlers: ``ConnectionGuard``, TLS with the present certificate above
-/// it, and ``ExchangeGuard`` above the HTTP decoder.
+/// it, and ``ExchangeGuard`` above the HTTP decoder. Its decoder passes on what it does not read when it is removed.
 package struct GuardedChannel: ServerChildChannel {
     package typealias Inner = HTTP1Channel
     package typealias Value = Inner.Value
@@ -25,25 +26,33 @@ package struct GuardedChannel: ServerChildChannel {
     }
 
     package func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
-        let (connections, timeouts) = (connections, timeouts)
-        let (tls, inner, pipeline) = (tls, inner, channel.pipeline)
         // A peer that has gone without a word is noticed by the next heartbeat: TCP would send it again for 15 minutes.
         _ = channel.setOption(
             ChannelOptions.socket(SocketOptionLevel(IPPROTO_TCP), SocketOptionName(TCP_USER_TIMEOUT)),
             value: SocketOptionValue(30_000))
         return channel.eventLoop.makeCompletedFuture {
-            try pipeline.syncOperations.addHandler(ConnectionGuard(connections, timeouts))
+            let pipeline = channel.pipeline.syncOperations
+            let below = ConnectionGuard(connections, timeouts)
+            try pipeline.addHandler(below)
             guard let context = tls.context else { throw ChannelError.ioOnClosedChannel }
-            try pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: context))
-        }.flatMap {
-            inner.setup(channel: channel, logger: logger)
-        }.flatMapThrowing { value in
-            let operations = pipeline.syncOperations
-            let decoder = try operations.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
-            let below = try operations.handler(type: ConnectionGuard.self)
-            try operations.addHandler(ExchangeGuard(below), position: .after(decoder))
-            return value
+            try pipeline.addHandlers(
+                NIOSSLServerHandler(context: context), HTTPResponseEncoder(), ByteToMessageHandler(decoder),
+                ExchangeGuard(below), HTTP1ToHTTPServerCodec(secure: false),
+                HTTPConnectionStateHandler(
+                    idleTimeout: inner.configuration.idleTimeout.map { Duration($0) }, logger: logger))
+            return try NIOAsyncChannel(
+                wrappingChannelSynchronously: channel, configuration: .init(isOutboundHalfClosureEnabled: true))
         }
+    }
+
+    private var decoder: HTTPRequestDecoder {
+        let settings = inner.configuration.httpDecoder
+        var limits = NIOHTTPDecoderLimitConfiguration()
+        limits.maxHeaderFieldSize = settings.maxHeaderFieldSize
+        limits.maxHeaderListSize = settings.maxHeaderListSize
+        limits.maxHeaderFieldCount = settings.maxHeaderFieldCount
+        // A WebSocket gets what has come behind its request.
+        return HTTPRequestDecoder(leftOverBytesStrategy: .forwardBytes, limitConfiguration: limits)
     }
 
     package func handle(value: Value, logger: Logger) async {

@@ -41,7 +41,7 @@ final class BroadcastResource: Sendable {
             streams: EventStreams(capacity: configuration.eventStreamCapacity, makeMark: makeMark),
             rate: configuration.knockRate, iceServers: configuration.iceServers, turnSecret: configuration.turnSecret,
             counters: counters)
-        sockets = MessageSocketTable(capacity: configuration.messageSocketCapacity)
+        sockets = MessageSocketTable(capacity: configuration.eventStreamCapacity)
         knocks = KnockRegistry(
             KnockApprovalHandler(
                 delegate: delegate, secret: configuration.secret, admissions: admissions, counters: counters),

@@ -45,8 +45,6 @@ public struct ServedBroadcastConfiguration: Sendable {
     var knockRate = RequestLimiter.Rate(burst: 60, perSecond: 20)
     var tokenLimits = TokenTable.Limits()
     var eventStreamCapacity = 256
-    /// WebSockets of messages.
-    var messageSocketCapacity = 128
 
     private enum Protection: Sendable {
         case none
@@ -71,7 +69,6 @@ public struct ServedBroadcastConfiguration: Sendable {
         // Twice as many places as viewers, for those whose end nobody has noticed yet.
         sessionCapacity = viewers * 2
         eventStreamCapacity = max(eventStreamCapacity, viewers * 2)
-        messageSocketCapacity = max(messageSocketCapacity, viewers * 2)
         tokenLimits.all = max(tokenLimits.all, viewers * 2)
         tokenLimits.ofAddress = max(tokenLimits.ofAddress, viewers / 8)
         knockLimits.questions.all = max(knockLimits.questions.all, viewers / 16)
