@@ -90,9 +90,13 @@ struct SocketFixture: Sendable {
     }
 
     /// A connection on which the test writes frames itself, after the response 101.
-    func upgraded(sending bytes: [UInt8] = []) async throws -> RawConnection {
+    func upgraded(
+        sending bytes: [UInt8] = [], _ change: (inout [String: String]) -> Void = { _ in }
+    ) async throws -> RawConnection {
         let raw = try await RawConnection.open(link)
-        let lines = fields(token: token).map { "\($0.key): \($0.value)\r\n" }.joined()
+        var fields = fields(token: token)
+        change(&fields)
+        let lines = fields.map { "\($0.key): \($0.value)\r\n" }.joined()
         let request = "GET \(path) HTTP/1.1\r\nHost: x\r\n\(lines)\r\n"
         raw.channel.writeAndFlush(ByteBuffer(bytes: Array(request.utf8) + bytes), promise: nil)
         return raw

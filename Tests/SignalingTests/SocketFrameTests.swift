@@ -32,6 +32,24 @@ import Testing
         }
     }
 
+    /// NIO's decoder does not take such a request for one to change protocols, and reads on.
+    @Test func aRequestThatTheDecoderReadsOtherwiseEndsItsConnectionAlone() async throws {
+        let configure: (inout SignalingFixture.Settings) -> Void = {
+            $0.socketLimits.ping = .milliseconds(20)
+            $0.socketLimits.silence = .milliseconds(400)
+        }
+        try await SocketFixture.with(configure: configure) { stage in
+            let other = try await stage.open()
+            for rest in ["", "GET / HTTP/1.1\r\nHo", "GET / HTTP/1.1\r\nHost: x\r\n\r\n", "\u{1}\u{2}"] {
+                let raw = try await stage.upgraded(sending: Array(rest.utf8)) { $0["Connection"] = "upgrade\t" }
+                raw.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+                let answer = await raw.rest()
+                #expect(answer.hasPrefix("HTTP/1.1 "), "\(answer)")
+            }
+            #expect(try await stage.echo("here", on: other))
+        }
+    }
+
     @Test func aMessageMayComeInPieces() async throws {
         try await SocketFixture.with { stage in
             let raw = try await stage.upgraded()

@@ -37,7 +37,10 @@ extension PinnedHTTPClient {
         let end = NIODeadline.now() + TimeAmount(configuration.answerTimeout)
         let answer = try await HTTPExchange.answer(to: head, nil, on: channel, until: end)
         guard answer.status == 101 else { throw failure(answer) }
-        guard answer.headers.first(name: "Sec-WebSocket-Accept") == WebSocketHandshake.accept(key),
+        // With these two fields as they are, NIO's decoder has stopped behind the response.
+        guard answer.headers["Connection"].map({ $0.lowercased() }) == ["upgrade"],
+            answer.headers["Upgrade"].map({ $0.lowercased() }) == ["websocket"],
+            answer.headers.first(name: "Sec-WebSocket-Accept") == WebSocketHandshake.accept(key),
             let chosen = answer.headers.first(name: "Sec-WebSocket-Protocol"), protocols.contains(chosen)
         else { throw SignalingError.notAShareHost(server, "its WebSocket is none") }
         let socket = MessageSocket(.client, limits: limits)

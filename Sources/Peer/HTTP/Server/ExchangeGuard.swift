@@ -12,6 +12,7 @@ final class ExchangeGuard: ChannelDuplexHandler, RemovableChannelHandler {
     typealias OutboundOut = HTTPServerResponsePart
 
     private let connection: ConnectionGuard
+    private let decoder: RequestDecoder
     /// Whether each request that is not answered yet allows the connection to stay open.
     private var isKept: [Bool] = []
     private var isLast = false
@@ -19,11 +20,15 @@ final class ExchangeGuard: ChannelDuplexHandler, RemovableChannelHandler {
     /// The last request names another protocol to go on with.
     private var isUpgrade = false
     private var hasEnded = false
+    /// What came behind a request was none.
+    private var hasFailed = false
 
     /// Requests on one connection, after which it is closed: some leave a callback for its end.
     private static let requestLimit = 10_000
 
-    init(_ connection: ConnectionGuard) { self.connection = connection }
+    init(_ connection: ConnectionGuard, _ decoder: RequestDecoder) {
+        (self.connection, self.decoder) = (connection, decoder)
+    }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch unwrapInboundIn(data) {
@@ -38,6 +43,11 @@ final class ExchangeGuard: ChannelDuplexHandler, RemovableChannelHandler {
             if isUpgrade { connection.decoderStopped() }
         }
         context.fireChannelRead(data)
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        hasFailed = true
+        context.fireErrorCaught(error)
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
@@ -58,18 +68,19 @@ final class ExchangeGuard: ChannelDuplexHandler, RemovableChannelHandler {
 
     /// Whether the connection may go on with another protocol: it has had one request, which asks for that, and which
     /// has no response yet.
-    var isUpgradable: Bool { requests == 1 && isUpgrade && hasEnded && isKept.count == 1 }
+    var isUpgradable: Bool { requests == 1 && isUpgrade && hasEnded && !hasFailed && isKept.count == 1 }
 
     /// Writes the head of the response 101, with which HTTP ends on this connection.
     func switchProtocols(_ context: ChannelHandlerContext, _ head: HTTPResponseHead) {
         isKept = []
+        decoder.stop()
         connection.decoderReplaced()
         context.writeAndFlush(wrapOutboundOut(.head(head)), promise: nil)
     }
 }
 
 extension HTTPRequestHead {
-    /// Whether NIO's decoder keeps what follows this request, for a decoder of another protocol.
+    /// Whether NIO's decoder may keep what follows this request, for a decoder of another protocol.
     fileprivate var stopsDecoder: Bool {
         method == .CONNECT
             || headers.contains(name: "Upgrade")

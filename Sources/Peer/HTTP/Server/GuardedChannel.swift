@@ -8,7 +8,7 @@ import NIOHTTPTypesHTTP1
 import NIOSSL
 
 /// hummingbird's HTTP/1.1 channel with three more handlers: ``ConnectionGuard``, TLS with the present certificate above
-/// it, and ``ExchangeGuard`` above the HTTP decoder. Its decoder passes on what it does not read when it is removed.
+/// it, and ``ExchangeGuard`` above the HTTP decoder. ``RequestDecoder`` can be stopped.
 package struct GuardedChannel: ServerChildChannel {
     package typealias Inner = HTTP1Channel
     package typealias Value = Inner.Value
@@ -34,10 +34,11 @@ package struct GuardedChannel: ServerChildChannel {
             let pipeline = channel.pipeline.syncOperations
             let below = ConnectionGuard(connections, timeouts)
             try pipeline.addHandler(below)
+            let decoder = RequestDecoder(limits: decoderLimits)
             guard let context = tls.context else { throw ChannelError.ioOnClosedChannel }
             try pipeline.addHandlers(
                 NIOSSLServerHandler(context: context), HTTPResponseEncoder(), ByteToMessageHandler(decoder),
-                ExchangeGuard(below), HTTP1ToHTTPServerCodec(secure: false),
+                ExchangeGuard(below, decoder), HTTP1ToHTTPServerCodec(secure: false),
                 HTTPConnectionStateHandler(
                     idleTimeout: inner.configuration.idleTimeout.map { Duration($0) }, logger: logger))
             return try NIOAsyncChannel(
@@ -45,14 +46,13 @@ package struct GuardedChannel: ServerChildChannel {
         }
     }
 
-    private var decoder: HTTPRequestDecoder {
+    private var decoderLimits: NIOHTTPDecoderLimitConfiguration {
         let settings = inner.configuration.httpDecoder
         var limits = NIOHTTPDecoderLimitConfiguration()
         limits.maxHeaderFieldSize = settings.maxHeaderFieldSize
         limits.maxHeaderListSize = settings.maxHeaderListSize
         limits.maxHeaderFieldCount = settings.maxHeaderFieldCount
-        // A WebSocket gets what has come behind its request.
-        return HTTPRequestDecoder(leftOverBytesStrategy: .forwardBytes, limitConfiguration: limits)
+        return limits
     }
 
     package func handle(value: Value, logger: Logger) async {

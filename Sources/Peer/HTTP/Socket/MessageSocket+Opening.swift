@@ -19,7 +19,7 @@ extension MessageSocket {
             try open(in: pipeline, after: exchange)
             try pipeline.drop(ExchangeGuard.self)
             try pipeline.drop(HTTPResponseEncoder.self)
-            try pipeline.drop(ByteToMessageHandler<HTTPRequestDecoder>.self)
+            try pipeline.drop(ByteToMessageHandler<RequestDecoder>.self)
             return true
         }
         do { return try await switched.get() } catch {

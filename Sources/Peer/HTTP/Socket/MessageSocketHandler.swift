@@ -4,9 +4,11 @@ import NIOWebSocket
 
 /// The last handler of a WebSocket's pipeline: reads and writes the frames of a ``MessageSocket``.
 ///
-/// Event-loop confined. Handlers above it, which HTTP has left, get nothing but the end of the connection.
-final class MessageSocketHandler: ChannelInboundHandler {
+/// Event-loop confined. Handlers above it, which HTTP has left, get nothing but the end of the connection, and what they
+/// write is dropped.
+final class MessageSocketHandler: ChannelDuplexHandler {
     typealias InboundIn = WebSocketFrame
+    typealias OutboundIn = Any
     typealias OutboundOut = WebSocketFrame
 
     private let socket: MessageSocket
@@ -113,6 +115,11 @@ final class MessageSocketHandler: ChannelInboundHandler {
     }
 
     // MARK: Writing
+
+    /// hummingbird answers an error in what came behind the request, for example.
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        promise?.fail(ChannelError.ioOnClosedChannel)
+    }
 
     func write(_ text: String) {
         guard let context, !isClosing else { return socket.written() }
