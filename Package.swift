@@ -43,6 +43,7 @@ let imports = """
     OpusCodec: MediaCore COpus
     PixelConversion: MediaCore CYUV
     X11Capture: MediaCore LinuxRuntime FrameDifference CXCB
+    X11Control: MediaCore LinuxRuntime CXCB
     PortalCapture: MediaCore LinuxRuntime FrameDifference CPipeWire
     CameraCapture: MediaCore LinuxRuntime CPipeWire CV4L2
     InAppCapture: MediaCore LinuxRuntime FrameDifference
@@ -184,7 +185,9 @@ let package = Package(
         library("COpus", pkgConfig: "opus", debian: "libopus-dev"),
         .systemLibrary(name: "CYUV", path: "Sources/Libraries/CYUV", providers: [.apt(["libyuv-dev"])]),
         library(
-            "CXCB", pkgConfig: "xcb-shm xcb-damage xcb-xfixes xcb-randr xcb-xinput xcb-composite xcb-shape xcb",
+            "CXCB",
+            pkgConfig:
+                "xcb-shm xcb-damage xcb-xfixes xcb-randr xcb-xinput xcb-composite xcb-shape xcb-xtest xcb-xkb xcb",
             debian: "libxcb-damage0-dev"),
         library("CPulse", pkgConfig: "libpulse", debian: "libpulse-dev"),
         library("CPipeWire", pkgConfig: "libpipewire-0.3", debian: "libpipewire-0.3-dev"),
@@ -378,6 +381,7 @@ let package = Package(
             [
                 "MediaCore", "LinuxRuntime", "PixelConversion", "X11Capture", "CXCB", "TestSupport",
             ]),
+        tests("X11ControlTests", ["MediaCore", "LinuxRuntime", "X11Control", "CXCB", "TestSupport"]),
     ]
 )
 

@@ -1,0 +1,110 @@
+internal import CXCB
+internal import Glibc
+internal import MediaCore
+
+/// A connection to an X server that accepts input (XTEST) and describes its keyboard (XKB). Used by one thread at a
+/// time. xcb reports a lost connection as an error and never ends the process.
+final class ControlConnection {
+    let raw: OpaquePointer
+    let root: xcb_window_t
+    /// The bits of an id that tell the resources of one client apart.
+    let resourceMask: UInt32
+    /// The opcode of XInput 2.2; nil if the server lacks it.
+    let inputOpcode: UInt8?
+    private var isClosed = false
+
+    /// - Parameter display: as in `$DISPLAY`; nil uses that variable.
+    /// - Throws: `.noDisplay`; `.unsupported` without XTEST or XKB.
+    init(_ display: String?) throws(SourceFailure) {
+        let name = display ?? getenv("DISPLAY").map { String(cString: $0) } ?? ""
+        // SIGPIPE would end the process when the server closes the socket during a write.
+        var action = sigaction()
+        if sigaction(SIGPIPE, nil, &action) == 0, action.__sigaction_handler.sa_handler == nil {
+            signal(SIGPIPE, SIG_IGN)
+        }
+        var number: Int32 = 0
+        guard !name.isEmpty, let connection = xcb_connect(name, &number) else { throw .cannotControl(name) }
+        guard xcb_connection_has_error(connection) == 0, let setup = xcb_get_setup(connection) else {
+            xcb_disconnect(connection)
+            throw .cannotControl(name)
+        }
+        var screens = xcb_setup_roots_iterator(setup)
+        for _ in 0..<max(number, 0) where screens.rem > 1 { xcb_screen_next(&screens) }
+        guard screens.rem > 0, let screen = screens.data else {
+            xcb_disconnect(connection)
+            throw .cannotControl(name)
+        }
+        guard let problem = Self.missingExtension(connection) else {
+            raw = connection
+            root = screen.pointee.root
+            resourceMask = setup.pointee.resource_id_mask
+            inputOpcode = Self.inputOpcode(connection)
+            return
+        }
+        xcb_disconnect(connection)
+        throw SourceFailure(
+            .unsupported, "display \(name) cannot be controlled: its X server lacks \(problem)",
+            remedy: "Start the X server with that extension.")
+    }
+
+    deinit { close() }
+
+    /// `raw` is invalid afterwards. A second call does nothing.
+    func close() {
+        if !isClosed { xcb_disconnect(raw) }
+        isClosed = true
+    }
+
+    var descriptor: Int32 { xcb_get_file_descriptor(raw) }
+    var isLost: Bool { xcb_connection_has_error(raw) != 0 }
+
+    private static func missingExtension(_ connection: OpaquePointer) -> String? {
+        guard let test = cxcb_test(connection), test.pointee.present != 0 else { return "XTEST" }
+        guard let xkb = cxcb_xkb(connection), xkb.pointee.present != 0,
+            let reply = xcb_xkb_use_extension_reply(connection, xcb_xkb_use_extension(connection, 1, 0), nil)
+        else { return "XKB" }
+        defer { free(reply) }
+        return reply.pointee.supported == 0 ? "XKB" : nil
+    }
+
+    private static func inputOpcode(_ connection: OpaquePointer) -> UInt8? {
+        guard let input = cxcb_xinput(connection), input.pointee.present != 0,
+            let reply = xcb_input_xi_query_version_reply(connection, xcb_input_xi_query_version(connection, 2, 2), nil)
+        else { return nil }
+        defer { free(reply) }
+        let isNewEnough = (reply.pointee.major_version, reply.pointee.minor_version) >= (2, 2)
+        return isNewEnough ? input.pointee.major_opcode : nil
+    }
+
+    // MARK: Input
+
+    func moveMouse(x: Int, y: Int) {
+        let (x, y) = (Int16(clamping: x), Int16(clamping: y))
+        xcb_test_fake_input(raw, UInt8(XCB_MOTION_NOTIFY), 0, 0, root, x, y, 0)
+    }
+
+    func button(_ number: UInt8, isPressed: Bool) {
+        let type = isPressed ? XCB_BUTTON_PRESS : XCB_BUTTON_RELEASE
+        xcb_test_fake_input(raw, UInt8(type), number, 0, 0, 0, 0, 0)
+    }
+
+    func key(_ keycode: UInt8, isPressed: Bool) {
+        let type = isPressed ? XCB_KEY_PRESS : XCB_KEY_RELEASE
+        xcb_test_fake_input(raw, UInt8(type), keycode, 0, 0, 0, 0, 0)
+    }
+
+    /// Gives a keycode these keysyms on its first two levels; none: no keysym.
+    func setKeysyms(_ keysyms: [Keysym], at keycode: UInt8) {
+        let values = keysyms.isEmpty ? [0, 0] : keysyms.map(\.value)
+        xcb_change_keyboard_mapping(raw, 1, keycode, UInt8(values.count), values)
+    }
+}
+
+extension SourceFailure {
+    fileprivate static func cannotControl(_ name: String) -> SourceFailure {
+        SourceFailure(
+            .noDisplay,
+            name.isEmpty ? "there is no X display to control: DISPLAY is not set" : "cannot open display \(name)",
+            remedy: "Name the X display of a graphical session, such as :0, that this user may use.")
+    }
+}

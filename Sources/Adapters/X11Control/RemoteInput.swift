@@ -1,0 +1,109 @@
+internal import CXCB
+internal import Glibc
+internal import LinuxRuntime
+public import MediaCore
+
+/// Puts viewers' input onto an X display, by XTEST. Only what concerns the shared area passes. Whoever uses the machine
+/// itself goes before: input of its own devices releases what viewers hold, and drops their input for a second.
+///
+/// Safe from any thread. The display is used on the thread `remote-input`, with a connection of its own.
+public final class RemoteInput: Sendable {
+    /// What viewers control.
+    public enum Area: Sendable, Equatable {
+        /// A part of the root window, or all of it.
+        case screen(PixelRect)
+        case window(UInt32)
+    }
+
+    public enum Event: Sendable, Equatable {
+        /// Somebody began to use this machine's own devices; viewers' input is dropped until a second has passed without.
+        case localInput
+        /// The server has gone: no input passes any more.
+        case displayGone
+    }
+
+    private let queue: Monitor<RemoteInputQueue>
+    private let wakeup: Wakeup
+    private let thread: NamedThread
+
+    /// - Parameters:
+    ///   - display: nil uses `$DISPLAY`.
+    ///   - onEvent: called on the thread `remote-input`; it must not call `close`.
+    /// - Throws: `.noDisplay`; `.unsupported` if the server lacks XTEST or XKB.
+    public init(
+        display: String? = nil, area: Area, onEvent: @escaping @Sendable (Event) -> Void = { _ in }
+    ) throws(SourceFailure) {
+        let connection = try ControlConnection(display)
+        let wakeup = try Wakeup.forSource()
+        let queue = Monitor(RemoteInputQueue())
+        // SAFETY: the thread alone uses it from here on.
+        nonisolated(unsafe) let own = connection
+        do throws(NamedThread.Failure) {
+            thread = try NamedThread.start("remote-input") {
+                let loop = RemoteInputLoop(own, area, queue, wakeup, onEvent)
+                loop.run()
+                own.close()
+            }
+        } catch {
+            connection.close()
+            throw SourceFailure(.unsupported, "no thread is left (error \(error.code))", remedy: "Raise ulimit -u.")
+        }
+        self.queue = queue
+        self.wakeup = wakeup
+    }
+
+    deinit { close() }
+
+    /// Passes an input on, and returns at once. What comes faster than the display takes it is dropped, and all is
+    /// released then.
+    public func apply(_ input: ControlInput) {
+        queue.with { $0.append(.input(input)) }
+        wakeup.signal()
+    }
+
+    /// Releases every key and button that viewers hold, after the inputs so far; returns at once.
+    public func releaseAll() {
+        queue.with { $0.append(.releaseAll) }
+        wakeup.signal()
+    }
+
+    /// Releases everything, gives borrowed keycodes back and ends the thread. Blocks for up to 0.3 s if characters were
+    /// typed that the layout lacks. May be called twice.
+    public func close() {
+        let isFirst = queue.with { queue in
+            defer { queue.isClosed = true }
+            return !queue.isClosed
+        }
+        guard isFirst else { return }
+        wakeup.signal()
+        thread.join()
+    }
+}
+
+/// Inputs on their way to the thread.
+struct RemoteInputQueue: Sendable {
+    static let capacity = 512
+
+    enum Item: Sendable {
+        case input(ControlInput)
+        case releaseAll
+    }
+
+    private var items: [Item] = []
+    var isClosed = false
+
+    /// A move replaces the move before it. A full queue is emptied, and all is released, as releases may be among what
+    /// is dropped.
+    mutating func append(_ item: Item) {
+        if case .input(.move) = item, case .input(.move)? = items.last { items.removeLast() }
+        if items.count >= Self.capacity {
+            items = [.releaseAll]
+        } else {
+            items.append(item)
+        }
+    }
+
+    var isEmpty: Bool { items.isEmpty }
+
+    mutating func next() -> Item? { items.isEmpty ? nil : items.removeFirst() }
+}

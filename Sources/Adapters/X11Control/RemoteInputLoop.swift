@@ -1,0 +1,136 @@
+internal import CXCB
+internal import Glibc
+internal import LinuxRuntime
+internal import MediaCore
+
+/// The thread `remote-input`: takes inputs from the queue and events from the server.
+final class RemoteInputLoop {
+    private let connection: ControlConnection
+    private let area: ServerArea
+    private let queue: Monitor<RemoteInputQueue>
+    private let wakeup: Wakeup
+    private let onEvent: @Sendable (RemoteInput.Event) -> Void
+    private let keyboard: RemoteKeyboard
+    private var reader: LocalInputReader
+    private var state: RemoteInputState
+    /// What is still to be done before the next input, and when the first of it can be.
+    private var actions: [RemoteInputAction] = []
+    private var ready: MediaInstant?
+    /// Whether borrowed keycodes are to be given back.
+    private var givesBack = false
+
+    init(
+        _ connection: ControlConnection, _ area: RemoteInput.Area, _ queue: Monitor<RemoteInputQueue>,
+        _ wakeup: Wakeup, _ onEvent: @escaping @Sendable (RemoteInput.Event) -> Void
+    ) {
+        self.connection = connection
+        self.area = ServerArea(connection: connection, area: area)
+        self.queue = queue
+        self.wakeup = wakeup
+        self.onEvent = onEvent
+        keyboard = RemoteKeyboard(connection)
+        reader = LocalInputReader(connection)
+        state = RemoteInputState(now: MonotonicClock.now)
+    }
+
+    /// Returns when the queue is closed, or the server has gone.
+    func run() {
+        while !queue.with({ $0.isClosed }) {
+            if connection.isLost {
+                onEvent(.displayGone)
+                return
+            }
+            // Round trips of either may bring events into xcb's queue, so that is looked at again before the wait.
+            if handleEvents() || handleInput() { continue }
+            xcb_flush(connection.raw)
+            wakeup.consume()
+            if queue.with({ $0.isClosed || ready == nil && !$0.isEmpty }) { continue }
+            wakeup.wait(or: connection.descriptor, until: ready ?? (givesBack ? keyboard.settled : nil))
+        }
+        end()
+    }
+
+    private func end() {
+        actions = []
+        perform(state.releaseAll())
+        xcb_flush(connection.raw)
+        if let settled = keyboard.settled { MonotonicClock.sleep(until: settled) }
+        keyboard.giveBack()
+        // A round trip, so that the server has done all of it when this returns.
+        free(xcb_get_input_focus_reply(connection.raw, xcb_get_input_focus(connection.raw), nil))
+    }
+
+    /// - Returns: whether there were any.
+    private func handleEvents() -> Bool {
+        var hasAny = false
+        var isLocal = false
+        while let event = xcb_poll_for_event(connection.raw) {
+            hasAny = true
+            if Int32(event.pointee.response_type & 0x7F) == XCB_MAPPING_NOTIFY { keyboard.noteMappingChange() }
+            isLocal = reader.isLocalInput(event) || isLocal
+            free(event)
+        }
+        if isLocal {
+            let now = MonotonicClock.now
+            let isNew = !state.isHeld(at: now)
+            (actions, ready) = ([], nil)
+            perform(state.handleLocalInput(now: now))
+            if isNew { onEvent(.localInput) }
+        }
+        return hasAny
+    }
+
+    /// - Returns: whether something was done.
+    private func handleInput() -> Bool {
+        let now = MonotonicClock.now
+        if let ready, now < ready { return false }
+        ready = nil
+        if !actions.isEmpty {
+            // Another window may have the keyboard by now.
+            guarded { perform(area.hasFocus ? actions : []) }
+            return true
+        }
+        guard let item = queue.with({ $0.next() }) else {
+            guard givesBack, let settled = keyboard.settled, settled <= now else { return false }
+            givesBack = false
+            keyboard.giveBack()
+            return true
+        }
+        switch item {
+        case .releaseAll:
+            perform(state.releaseAll())
+            givesBack = true
+        case .input(let input):
+            givesBack = false
+            guarded { perform(state.handle(input, in: area, now: now)) }
+        }
+        return true
+    }
+
+    /// Has no other program do anything meanwhile: no window comes between the look at what lies there and the press.
+    private func guarded(_ body: () -> Void) {
+        let needsGrab = !area.isWholeScreen
+        if needsGrab { xcb_grab_server(connection.raw) }
+        body()
+        if needsGrab { xcb_ungrab_server(connection.raw) }
+        xcb_flush(connection.raw)
+    }
+
+    /// Leaves those that have to wait in `actions`.
+    private func perform(_ list: [RemoteInputAction]) {
+        actions = []
+        for (index, action) in list.enumerated() {
+            let now = MonotonicClock.now
+            switch action {
+            case .move(let point): connection.moveMouse(x: point.x, y: point.y)
+            case .button(let number, let isPressed): connection.button(number, isPressed: isPressed)
+            case .key(let keysym, false): keyboard.release(Keysym(keysym), now: now)
+            case .key(let keysym, true):
+                guard let later = keyboard.press(Keysym(keysym), now: now) else { continue }
+                actions = Array(list[index...])
+                ready = later
+                return
+            }
+        }
+    }
+}
