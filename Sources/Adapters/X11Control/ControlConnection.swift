@@ -5,12 +5,17 @@ internal import MediaCore
 /// A connection to an X server that accepts input (XTEST) and describes its keyboard (XKB). Used by one thread at a
 /// time. xcb reports a lost connection as an error and never ends the process.
 final class ControlConnection {
+    /// XkbUseCoreKbd: the keyboard that programs hear of.
+    static let coreKeyboard: UInt16 = 0x100
+
     let raw: OpaquePointer
     let root: xcb_window_t
     /// The bits of an id that tell the resources of one client apart.
     let resourceMask: UInt32
     /// The opcode of XInput 2.2; nil if the server lacks it.
     let inputOpcode: UInt8?
+    /// XKB has one event, with types.
+    private let keyboardEvent: UInt8
     private var isClosed = false
 
     /// - Parameter display: as in `$DISPLAY`; nil uses that variable.
@@ -34,17 +39,20 @@ final class ControlConnection {
             xcb_disconnect(connection)
             throw .cannotControl(name)
         }
-        guard let problem = Self.missingExtension(connection) else {
-            raw = connection
-            root = screen.pointee.root
-            resourceMask = setup.pointee.resource_id_mask
-            inputOpcode = Self.inputOpcode(connection)
-            return
+        if let lacking = Self.missingExtension(connection) {
+            xcb_disconnect(connection)
+            throw SourceFailure(
+                .unsupported, "display \(name) cannot be controlled: its X server lacks \(lacking)",
+                remedy: "Start the X server with that extension.")
         }
-        xcb_disconnect(connection)
-        throw SourceFailure(
-            .unsupported, "display \(name) cannot be controlled: its X server lacks \(problem)",
-            remedy: "Start the X server with that extension.")
+        raw = connection
+        root = screen.pointee.root
+        resourceMask = setup.pointee.resource_id_mask
+        inputOpcode = Self.inputOpcode(connection)
+        keyboardEvent = cxcb_xkb(connection)?.pointee.first_event ?? 0
+        let changes = UInt16(
+            XCB_XKB_EVENT_TYPE_NEW_KEYBOARD_NOTIFY.rawValue | XCB_XKB_EVENT_TYPE_MAP_NOTIFY.rawValue)
+        xcb_xkb_select_events(raw, Self.coreKeyboard, changes, 0, changes, 0xFF, 0xFF, nil)
     }
 
     deinit { close() }
@@ -74,6 +82,15 @@ final class ControlConnection {
         defer { free(reply) }
         let isNewEnough = (reply.pointee.major_version, reply.pointee.minor_version) >= (2, 2)
         return isNewEnough ? input.pointee.major_opcode : nil
+    }
+
+    /// Whether the event tells of another layout. A client of XKB gets no core events of a new keyboard.
+    func isLayoutChange(_ event: UnsafeMutablePointer<xcb_generic_event_t>) -> Bool {
+        let type = event.pointee.response_type & 0x7F
+        if Int32(type) == XCB_MAPPING_NOTIFY { return true }
+        guard type == keyboardEvent, keyboardEvent != 0 else { return false }
+        let detail = Int32(UnsafeRawPointer(event).load(as: xcb_xkb_map_notify_event_t.self).xkbType)
+        return detail == XCB_XKB_NEW_KEYBOARD_NOTIFY || detail == XCB_XKB_MAP_NOTIFY
     }
 
     // MARK: Input

@@ -2,9 +2,6 @@ internal import CXCB
 internal import Glibc
 
 extension KeyboardMap {
-    /// XkbUseCoreKbd
-    private static let coreKeyboard: UInt16 = 0x100
-
     /// Reads the layout. Takes one round trip.
     /// - Returns: nil when the connection is lost.
     init?(_ connection: ControlConnection) {
@@ -13,7 +10,8 @@ extension KeyboardMap {
             | XCB_XKB_MAP_PART_MODIFIER_MAP.rawValue | XCB_XKB_MAP_PART_VIRTUAL_MODS.rawValue
             | XCB_XKB_MAP_PART_VIRTUAL_MOD_MAP.rawValue
         let cookie = xcb_xkb_get_map(
-            connection.raw, Self.coreKeyboard, UInt16(parts), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+            connection.raw, ControlConnection.coreKeyboard, UInt16(parts), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+            0)
         guard let reply = xcb_xkb_get_map_reply(connection.raw, cookie, nil) else { return nil }
         defer { free(reply) }
         let facts = reply.pointee

@@ -66,7 +66,7 @@ final class RemoteInputLoop {
         var isLocal = false
         while let event = xcb_poll_for_event(connection.raw) {
             hasAny = true
-            if Int32(event.pointee.response_type & 0x7F) == XCB_MAPPING_NOTIFY { keyboard.noteMappingChange() }
+            if connection.isLayoutChange(event) { keyboard.noteLayoutChange() }
             isLocal = reader.isLocalInput(event) || isLocal
             free(event)
         }

@@ -16,7 +16,7 @@ final class RemoteKeyboard {
     init(_ connection: ControlConnection) { self.connection = connection }
 
     /// The layout has changed, by whomever.
-    func noteMappingChange() { map = nil }
+    func noteLayoutChange() { map = nil }
 
     /// - Returns: when to try again, if it cannot be typed before; nil: done, or impossible.
     func press(_ keysym: Keysym, now: MediaInstant) -> MediaInstant? {
@@ -75,7 +75,7 @@ final class RemoteKeyboard {
 
     /// The modifiers that are on, and the group. Takes one round trip.
     private func state() -> (modifiers: Modifiers, group: Int)? {
-        let cookie = xcb_xkb_get_state(connection.raw, 0x100)
+        let cookie = xcb_xkb_get_state(connection.raw, ControlConnection.coreKeyboard)
         guard let reply = xcb_xkb_get_state_reply(connection.raw, cookie, nil) else { return nil }
         defer { free(reply) }
         return (Modifiers(rawValue: reply.pointee.mods), Int(reply.pointee.group))
