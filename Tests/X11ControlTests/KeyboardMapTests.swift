@@ -64,6 +64,7 @@ struct KeyboardMapTests {
         #expect(borrowed.next(free: [], pressed: [], now: start) == .none)
         borrowed.borrow(101, for: [Keysym(0x0100_0430)], now: at(0))
         borrowed.borrow(100, for: [Keysym(0x0100_0431)], now: at(10))
+        #expect(borrowed.next(free: [99], pressed: [], now: at(15)) == .wait(until: at(30)))
         borrowed.noteUse(of: 101, now: at(50))
         #expect(borrowed.next(free: [99], pressed: [], now: at(60)) == .keycode(99))
         #expect(borrowed.next(free: [], pressed: [], now: at(60)) == .wait(until: at(310)))

@@ -44,6 +44,27 @@ extension X11ControlTests {
             #expect(buttons == [5, 5, 6])
         }
 
+        /// The server repeats a key that is down; a character that is typed with Shift and released is the viewer's to repeat.
+        @Test func repetitionsAreNotDoubled() throws {
+            let display = try ControlledDisplay()
+            _ = display.window(x: 0, y: 0, width: 640, height: 480)
+            let input = try RemoteInput(display: display.name, area: Self.whole)
+            for keysym: UInt32 in [0x61, 0x21] {
+                for _ in 0..<5 { input.apply(.key(keysym: keysym, isPressed: true)) }
+                input.apply(.key(keysym: keysym, isPressed: false))
+            }
+            // Two of the first key; of each character two, and two of Shift.
+            let noted = display.noted(22)
+            func presses(of keysym: UInt32) -> Int {
+                noted.filter { event in
+                    guard case .key(let keycode, true) = event else { return false }
+                    return display.keysyms(of: keycode).contains(keysym)
+                }.count
+            }
+            #expect(presses(of: 0x61) == 1)
+            #expect(presses(of: 0x21) == 5)
+        }
+
         /// What is held when the viewer goes is released: by `releaseAll`, and by the end of the value.
         @Test(arguments: [false, true]) func allThatIsHeldIsReleased(byEnd: Bool) throws {
             let display = try ControlledDisplay()

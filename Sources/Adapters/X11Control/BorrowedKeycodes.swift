@@ -14,6 +14,8 @@ struct BorrowedKeycodes {
 
     /// How long programs may take to look up a key.
     static let settlingTime = MediaDuration.milliseconds(300)
+    /// The time between two changes: every program of the display reads the layout anew after each.
+    static let interval = MediaDuration.milliseconds(20)
     /// As many at once at the most.
     static let limit = 64
 
@@ -23,6 +25,7 @@ struct BorrowedKeycodes {
     }
 
     private var loans: [UInt8: Loan] = [:]
+    private var changed: MediaInstant?
 
     var isEmpty: Bool { loans.isEmpty }
     var keycodes: [UInt8] { loans.keys.sorted() }
@@ -33,6 +36,7 @@ struct BorrowedKeycodes {
     ///   - free: those that the layout does not use.
     ///   - pressed: those that must stay as they are.
     func next(free: [UInt8], pressed: Set<UInt8>, now: MediaInstant) -> Answer {
+        if let changed, now < changed + Self.interval { return .wait(until: changed + Self.interval) }
         if loans.count < Self.limit, let keycode = free.first(where: { loans[$0] == nil && !pressed.contains($0) }) {
             return .keycode(keycode)
         }
@@ -45,6 +49,7 @@ struct BorrowedKeycodes {
 
     mutating func borrow(_ keycode: UInt8, for keysyms: [Keysym], now: MediaInstant) {
         loans[keycode] = Loan(keysyms: keysyms, used: now)
+        changed = now
     }
 
     mutating func noteUse(of keycode: UInt8, now: MediaInstant) { loans[keycode]?.used = now }

@@ -67,8 +67,8 @@ public final class RemoteInput: Sendable {
         wakeup.signal()
     }
 
-    /// Releases everything, gives borrowed keycodes back and ends the thread. Blocks for up to 0.3 s if characters were
-    /// typed that the layout lacks. May be called twice.
+    /// Drops what waits, releases everything, gives borrowed keycodes back and ends the thread. Blocks for up to 0.3 s
+    /// if characters were typed that the layout lacks. May be called twice.
     public func close() {
         let isFirst = queue.with { queue in
             defer { queue.isClosed = true }

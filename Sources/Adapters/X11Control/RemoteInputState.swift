@@ -26,7 +26,7 @@ package protocol ControlledArea {
 package enum RemoteInputAction: Equatable, Sendable {
     case move(ScreenPoint)
     case button(UInt8, isPressed: Bool)
-    /// A press of a pressed key repeats it.
+    /// A press of a pressed key repeats it, unless the server does that itself.
     case key(UInt32, isPressed: Bool)
 }
 

@@ -5,7 +5,7 @@ internal import MediaCore
 /// Types keysyms on the keyboard of an X server, whatever its layout is. Confined to the thread `remote-input`.
 ///
 /// A character that needs other modifiers than are on is typed at once, with those modifiers and without a key that
-/// stays pressed. A character that the layout lacks gets a free keycode.
+/// stays pressed; its repetitions are the viewer's. A character that the layout lacks gets a free keycode.
 final class RemoteKeyboard {
     private let connection: ControlConnection
     private var map: KeyboardMap?
@@ -20,8 +20,8 @@ final class RemoteKeyboard {
 
     /// - Returns: when to try again, if it cannot be typed before; nil: done, or impossible.
     func press(_ keysym: Keysym, now: MediaInstant) -> MediaInstant? {
+        // The server repeats a key that is down itself; more presses would add to that.
         if let keycode = pressed[keysym] {
-            connection.key(keycode, isPressed: true)
             borrowed.noteUse(of: keycode, now: now)
             return nil
         }
