@@ -116,6 +116,32 @@ extension X11ControlTests {
             #expect(keys(until: 0x61, on: display) == [0xFF09])
         }
 
+        @Test func aWindowInTheFrameOfAWindowManagerIsReached() throws {
+            let display = try ControlledDisplay()
+            let folder = try TemporaryFolder()
+            let manager = try Program(
+                "openbox", ["--sm-disable"],
+                environment: ["DISPLAY": display.name, "HOME": folder.path, "XDG_CONFIG_HOME": folder.path])
+            defer { manager.kill() }
+            let shared = display.window(x: 50, y: 50, width: 200, height: 100)
+            try #require(eventually { display.parent(of: shared).map { $0 != display.root } ?? false })
+            let input = try RemoteInput(display: display.name, area: .window(shared))
+            #expect(
+                eventually {
+                    click(input, 0.5, 0.5)
+                    return display.noted(1, seconds: 0.2).count == 1
+                })
+            #expect(eventually { display.focused == shared })
+            tap(input, 0x61)
+            var last = display.noted(1).first
+            while case .button? = last { last = display.noted(1).first }
+            guard case .key(let keycode, true)? = last else {
+                Issue.record("no key came")
+                return
+            }
+            #expect(display.keysyms(of: keycode).first == 0x61)
+        }
+
         @Test func aRegionIsAllThatAViewerReaches() throws {
             let display = try ControlledDisplay()
             _ = display.window(x: 0, y: 0, width: 640, height: 480)

@@ -71,6 +71,19 @@ final class ControlledDisplay: @unchecked Sendable {
 
     func sync() { free(xcb_get_input_focus_reply(connection, xcb_get_input_focus(connection), nil)) }
 
+    /// The window that has the keyboard.
+    var focused: xcb_window_t {
+        guard let reply = xcb_get_input_focus_reply(connection, xcb_get_input_focus(connection), nil) else { return 0 }
+        defer { free(reply) }
+        return reply.pointee.focus
+    }
+
+    func parent(of window: xcb_window_t) -> xcb_window_t? {
+        guard let reply = xcb_query_tree_reply(connection, xcb_query_tree(connection, window), nil) else { return nil }
+        defer { free(reply) }
+        return reply.pointee.parent
+    }
+
     var pointer: [Int] {
         guard let reply = xcb_query_pointer_reply(connection, xcb_query_pointer(connection, root), nil) else {
             return []

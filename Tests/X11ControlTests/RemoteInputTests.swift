@@ -44,7 +44,8 @@ extension X11ControlTests {
             #expect(buttons == [5, 5, 6])
         }
 
-        /// The server repeats a key that is down; a character that is typed with Shift and released is the viewer's to repeat.
+        /// The server repeats a key that is down; a character that is typed with Shift and released is the viewer's to
+        /// repeat.
         @Test func repetitionsAreNotDoubled() throws {
             let display = try ControlledDisplay()
             _ = display.window(x: 0, y: 0, width: 640, height: 480)

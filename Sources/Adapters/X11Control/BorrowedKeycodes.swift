@@ -2,8 +2,8 @@ internal import MediaCore
 
 /// Which free keycodes have characters that the layout lacks. A value without a connection.
 ///
-/// Programs read the layout some time after they are told that it has changed. So a keycode keeps its character until it
-/// has not been used for a while, and the one that was not used for the longest time is changed first.
+/// Programs read the layout some time after they are told that it has changed. So a keycode keeps its character until
+/// it has not been used for a while, and the one that was not used for the longest time is changed first.
 struct BorrowedKeycodes {
     enum Answer: Equatable {
         case keycode(UInt8)

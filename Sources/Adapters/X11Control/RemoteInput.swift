@@ -16,7 +16,8 @@ public final class RemoteInput: Sendable {
     }
 
     public enum Event: Sendable, Equatable {
-        /// Somebody began to use this machine's own devices; viewers' input is dropped until a second has passed without.
+        /// Somebody began to use this machine's own devices; viewers' input is dropped until a second has passed
+        /// without.
         case localInput
         /// The server has gone: no input passes any more.
         case displayGone

@@ -2,8 +2,8 @@ internal import CXCB
 internal import Glibc
 internal import MediaCore
 
-/// Where viewers' input goes on a display, as its server says at the moment. Each question takes round trips. Confined to
-/// the thread `remote-input`.
+/// Where viewers' input goes on a display, as its server says at the moment. Each question takes round trips. Confined
+/// to the thread `remote-input`.
 struct ServerArea: ControlledArea {
     let connection: ControlConnection
     let area: RemoteInput.Area
