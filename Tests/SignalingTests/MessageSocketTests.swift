@@ -81,7 +81,7 @@ import Testing
             let second = try await stage.open()
             let third = try await stage.open()
             #expect(await first.closed.value == .replaced)
-            for socket in [second, third] { #expect(try await stage.echo("here", on: socket)) }
+            for socket in [second, third] { #expect(try await stage.isAnswered("here", on: socket)) }
         }
     }
 
@@ -90,7 +90,7 @@ import Testing
             let first = try await stage.open()
             let other = try await stage.wire.token(randomFingerprint())
             #expect(try await stage.ask(token: other).status == 429)
-            #expect(try await stage.echo("here", on: first))
+            #expect(try await stage.isAnswered("here", on: first))
             first.close(.normal)
             _ = await first.closed.value
             // The server has answered the close frame, and releases the place.
@@ -118,7 +118,7 @@ import Testing
             let flood = try await stage.open(limits: limits)
             for number in 0..<3_000 { flood.send("\(number)") }
             #expect(await flood.closed.value == .policy)
-            #expect(try await stage.echo("here", on: other))
+            #expect(try await stage.isAnswered("here", on: other))
             #expect(try await stage.wire.ask(.GET, "/" + stage.link.id.text).status == 200)
         }
     }
@@ -136,11 +136,12 @@ import Testing
         try await SocketFixture.with { stage in
             let socket = try await stage.open()
             let other = try await stage.open(token: try await stage.wire.token(randomFingerprint()))
-            #expect(try await stage.echo("here", on: socket))
-            let viewer = try #require(stage.lastViewer.withLock { $0 })
+            #expect(try await stage.isAnswered("here", on: socket))
+            let broadcast = try #require(await stage.server.service.broadcasts[stage.link.id])
+            let viewer = try #require(broadcast.admissions.admission(token: stage.token)?.1.viewer)
             await stage.broadcast.remove(viewer, reason: "no more")
             #expect(await socket.closed.value == .unauthorized)
-            #expect(try await stage.echo("here", on: other))
+            #expect(try await stage.isAnswered("here", on: other))
         }
     }
 

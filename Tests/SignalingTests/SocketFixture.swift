@@ -8,7 +8,7 @@ import Testing
 @testable import Identifiers
 @testable import Signaling
 
-/// A broadcast that sends each text of its viewers' WebSockets back, and clients with a token of it.
+/// A broadcast that takes no messages and says so on its viewers' WebSockets, and clients with a token of it.
 struct SocketFixture: Sendable {
     let server: SignalingServer
     let broadcast: BroadcastHandle
@@ -16,13 +16,6 @@ struct SocketFixture: Sendable {
     let http: PinnedHTTPClient
     let wire: RawHTTPClient
     let token: String
-    /// Who sent the last message.
-    let lastViewer: Seen
-
-    final class Seen: Sendable {
-        private let viewer = Mutex<Viewer?>(nil)
-        func withLock<Value: Sendable>(_ body: (inout Viewer?) -> Value) -> Value { viewer.withLock { body(&$0) } }
-    }
 
     var path: String { "/\(link.id.text)/messages" }
 
@@ -30,19 +23,13 @@ struct SocketFixture: Sendable {
         configure: (inout SignalingFixture.Settings) -> Void = { _ in }, _ body: (SocketFixture) async throws -> Void
     ) async throws {
         try await SignalingFixture.with(configure: configure) { stage in
-            let seen = Seen()
-            let broadcast = try #require(await stage.server.service.broadcasts[stage.link.id])
-            broadcast.setTaking { message, viewer, socket in
-                seen.withLock { $0 = viewer }
-                if case .text(let text) = message { socket.send(text) }
-            }
             try await RawHTTPClient.with(stage.link) { wire in
                 let http = try PinnedHTTPClient(to: PinnedServer(stage.link), configuration: .init())
                 do {
                     try await body(
                         SocketFixture(
                             server: stage.server, broadcast: stage.broadcast, link: stage.link, http: http, wire: wire,
-                            token: try await wire.token(randomFingerprint()), lastViewer: seen))
+                            token: try await wire.token(randomFingerprint())))
                 } catch {
                     await http.close()
                     throw error
@@ -57,10 +44,13 @@ struct SocketFixture: Sendable {
             path, protocols: ["share.messages.1", "bearer.\(token ?? self.token)"], limits: limits)
     }
 
-    /// Sends a text and waits for the next message. Whether it is the text.
-    func echo(_ text: String, on socket: MessageSocket) async throws -> Bool {
+    /// Sends a text and waits for the next message. Whether it is the problem document of a text that is no JSON.
+    func isAnswered(_ text: String, on socket: MessageSocket) async throws -> Bool {
         socket.send(text)
-        for await message in socket.messages { return message == .text(text) }
+        for await message in socket.messages {
+            guard case .text(let answer) = message else { return false }
+            return answer.contains("urn:share:problem:malformed") && answer.contains("\"status\":400")
+        }
         return false
     }
 

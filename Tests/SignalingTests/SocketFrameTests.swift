@@ -46,7 +46,7 @@ import Testing
                 let answer = await raw.rest()
                 #expect(answer.hasPrefix("HTTP/1.1 "), "\(answer)")
             }
-            #expect(try await stage.echo("here", on: other))
+            #expect(try await stage.isAnswered("here", on: other))
         }
     }
 
@@ -86,7 +86,7 @@ import Testing
             _ = await raw.read(until: "\r\n\r\n")
             send(bytes, raw)
             #expect(await raw.rest().hasSuffix(end(code)))
-            #expect(try await stage.echo("here", on: other))
+            #expect(try await stage.isAnswered("here", on: other))
         }
     }
 
@@ -100,7 +100,7 @@ import Testing
             let raw = try await stage.upgraded()
             // Without a close frame, which nobody would read.
             #expect(await raw.rest().hasSuffix(String(decoding: [0x89, 0], as: UTF8.self)))
-            #expect(try await stage.echo("here", on: answering))
+            #expect(try await stage.isAnswered("here", on: answering))
         }
     }
 

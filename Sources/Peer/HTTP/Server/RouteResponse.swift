@@ -31,10 +31,14 @@ package struct RouteResponse: Sendable {
     }
 
     package init(_ status: HTTPResponse.Status, json value: some Encodable) {
+        self.init(status, type: "application/json", Self.json(value))
+    }
+
+    /// On one line, with sorted keys.
+    package static func json(_ value: some Encodable) -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        let data = (try? encoder.encode(value)) ?? Data("{}".utf8)
-        self.init(status, type: "application/json", String(decoding: data, as: UTF8.self))
+        return (try? encoder.encode(value)).map { String(decoding: $0, as: UTF8.self) } ?? "{}"
     }
 
     /// Creates a problem document (RFC 9457).

@@ -48,18 +48,6 @@ final class BroadcastResource: Sendable {
             KnockApprovalHandler.State(table: KnockTable(limits: configuration.knockLimits)), poll: pollTimeout)
     }
 
-    /// Takes what a viewer sends on its WebSocket.
-    private let taking = Mutex<(@Sendable (MessageSocket.Message, Viewer, MessageSocket) async -> Void)?>(nil)
-
-    func take(_ message: MessageSocket.Message, from viewer: Viewer, on socket: MessageSocket) async {
-        let take = taking.withLock { $0 }
-        await take?(message, viewer, socket)
-    }
-
-    func setTaking(_ take: @escaping @Sendable (MessageSocket.Message, Viewer, MessageSocket) async -> Void) {
-        taking.withLock { $0 = take }
-    }
-
     /// Returns the server at which an admitted viewer is to watch; nil: this one.
     func redirect(_ viewer: Viewer) -> SignedRedirect? {
         let redirect = redirecting.withLock { $0 }

@@ -14,33 +14,67 @@ extension BroadcastRoutes {
                 problem: .reserved, .notImplemented, "a relay could read this message, so it is not taken")
         }
         // Everybody with the fixed token has it.
-        guard let viewer = admission.viewer else { return response(to: .notWatching) }
-        let what = "messages are JSON with messages, \(ViewerMessagesDocument.countLimit) at most"
+        guard let viewer = admission.viewer else { return MessageProblem(.notWatching).response }
         let document = try server.document(
-            ViewerMessagesDocument.self, of: call, limit: ViewerMessagesDocument.sizeLimit, or: what)
-        guard document.messages.count <= ViewerMessagesDocument.countLimit else {
-            throw Refusal(server.malformed(what))
-        }
-        guard let refusal = await broadcast.delegate.take(document.messages, from: viewer) else {
-            return RouteResponse(.noContent)
-        }
-        return response(to: refusal)
+            ViewerMessagesDocument.self, of: call, limit: ViewerMessagesDocument.sizeLimit,
+            or: ViewerMessagesDocument.form)
+        if let refusal = await take(document, from: viewer) { return refusal.response }
+        return RouteResponse(.noContent)
     }
 
-    private func response(to refusal: MessageRefusal) -> RouteResponse {
+    /// Takes a message of a viewer's WebSocket: the body of a POST. What is not taken is answered by a problem document.
+    func take(_ message: MessageSocket.Message, from viewer: Viewer, on socket: MessageSocket) async {
+        guard case .text(let text) = message,
+            let document = try? JSONDecoder().decode(ViewerMessagesDocument.self, from: Data(text.utf8))
+        else { return socket.send(MessageProblem.malformed.text) }
+        if let refusal = await take(document, from: viewer) { socket.send(refusal.text) }
+    }
+
+    private func take(_ document: ViewerMessagesDocument, from viewer: Viewer) async -> MessageProblem? {
+        guard document.messages.count <= ViewerMessagesDocument.countLimit else { return .malformed }
+        return await broadcast.delegate.take(document.messages, from: viewer).map { MessageProblem($0) }
+    }
+}
+
+/// Why messages were not taken, as a problem document (RFC 9457).
+private struct MessageProblem {
+    let problem: Problem
+    let status: HTTPResponse.Status
+    let detail: String
+    var retryAfter: Int?
+
+    static let malformed = MessageProblem(problem: .malformed, status: .badRequest, detail: ViewerMessagesDocument.form)
+
+    init(problem: Problem, status: HTTPResponse.Status, detail: String, retryAfter: Int? = nil) {
+        (self.problem, self.status, self.detail, self.retryAfter) = (problem, status, detail, retryAfter)
+    }
+
+    init(_ refusal: MessageRefusal) {
         switch refusal {
-        case .notTaken: RouteResponse(problem: .reserved, .notImplemented, "this host takes no messages")
-        case .notWatching: RouteResponse(problem: .notFound, .conflict, "only who watches can say something")
+        case .notTaken: self.init(problem: .reserved, status: .notImplemented, detail: "this host takes no messages")
+        case .notWatching: self.init(problem: .notFound, status: .conflict, detail: "only who watches can say something")
         case .notAllowed(let right):
-            RouteResponse(problem: .refused, .forbidden, "the host does not allow you \(right.purposeOfViewer)")
+            self.init(problem: .refused, status: .forbidden, detail: "the host does not allow you \(right.purposeOfViewer)")
         case .refusedBefore(let right, let seconds):
-            RouteResponse(
-                problem: .refused, .forbidden,
-                "the host did not allow you \(right.purposeOfViewer); you can ask again in \(seconds) s",
+            self.init(
+                problem: .refused, status: .forbidden,
+                detail: "the host did not allow you \(right.purposeOfViewer); you can ask again in \(seconds) s",
                 retryAfter: seconds)
-        case .limited(let seconds): .limited("too many messages", seconds)
-        case .empty: server.malformed("the comment has no visible character")
+        case .limited(let seconds):
+            self.init(
+                problem: .limited, status: .tooManyRequests, detail: "too many messages; try again in \(seconds) s",
+                retryAfter: seconds)
+        case .empty:
+            self.init(problem: .malformed, status: .badRequest, detail: "the comment has no visible character")
         }
+    }
+
+    var response: RouteResponse { RouteResponse(problem: problem, status, detail, retryAfter: retryAfter) }
+
+    /// On a WebSocket.
+    var text: String {
+        RouteResponse.json(
+            Problem.Document(type: problem.rawValue, title: status.reasonPhrase, status: status.code, detail: detail))
     }
 }
 
@@ -52,6 +86,7 @@ extension ViewerRight {
 /// The body of POST /ID/messages.
 struct ViewerMessagesDocument: Codable {
     static let countLimit = 32
+    static let form = "messages are JSON with messages, 32 at most"
     /// In bytes.
     static let sizeLimit = 16_384
 

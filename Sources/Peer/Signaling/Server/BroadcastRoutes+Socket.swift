@@ -23,14 +23,14 @@ extension BroadcastRoutes {
         }
         server.count { $0.messageSockets += 1 }
         var reply = RouteResponse(.switchingProtocols, handshake.response(choosing: Self.socketProtocol))
-        reply.upgrade = SocketUpgrade(place.socket) { [broadcast] in
+        reply.upgrade = SocketUpgrade(place.socket) { [self] in
             for await message in place.socket.messages {
                 // The token may have expired since.
                 guard broadcast.admissions.isValid(owner) else {
                     place.socket.close(.unauthorized)
                     break
                 }
-                await broadcast.take(message, from: viewer, on: place.socket)
+                await take(message, from: viewer, on: place.socket)
             }
             place.socket.close(.goingAway)
         }
