@@ -95,6 +95,29 @@ import WindowPlayout
         }
     }
 
+    /// A frame of 1920 x 1080 pixels in a window of 1919.
+    @Test(arguments: [VideoWindow.Presentation.surface, .texture])
+    func aWindowWithinOnePercentOfTheFrameShowsItsPixels(_ presentation: VideoWindow.Presentation) throws {
+        try withWindow(
+            2_000, 1_200, presentation, place: WindowPlace(x: 20, y: 40, size: PixelSize(width: 1_919, height: 1_072))
+        ) { window, display in
+            let canvas = I420Buffer(PixelSize(width: 1_920, height: 1_080))
+            canvas.fill(PixelRect(canvas.size), y: 16, u: 128, v: 128)
+            for x in stride(from: 0, to: 1_920, by: 4) {
+                canvas.fill(PixelRect(x: x, y: 0, width: 2, height: 1_080), y: 235, u: 128, v: 128)
+            }
+            window.show(canvas.frame)
+            try settle(window)
+            let screen = try display.screenshot()
+            for x in 0..<1_919 {
+                let expected: [Int] = x % 4 < 2 ? [255, 255, 255] : [0, 0, 0]
+                guard !screen.isNear(expected, 20 + x, 600) else { continue }
+                Issue.record("column \(x)")
+                break
+            }
+        }
+    }
+
     @Test func aWindowIsWhereItsUserHasLeftItAndStaysInsideTheScreen() throws {
         try withWindow(
             800, 600, place: WindowPlace(x: 700, y: 100, size: PixelSize(width: 320, height: 180))

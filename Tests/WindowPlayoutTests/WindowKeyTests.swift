@@ -133,6 +133,34 @@ extension VideoWindowTests {
             #expect(screen.isNear([95, 0, 0], 320, 135))
         }
 
+        /// A picture of 200 x 120 pixels fills 640 x 360 as far as it can; at 1:1 it is in the middle.
+        @Test func oneSwitchesBetweenTheFramesSizeAndTheWindows() throws {
+            try showRed()
+            try press("f")
+            #expect(try comes { $0.isNear([255, 0, 0], 60, 5) })
+            try press("1")
+            #expect(try comes { !$0.isNear([255, 0, 0], 60, 5) && $0.isNear([255, 0, 0], 225, 125) })
+            #expect(try !display.screenshot().isNear([255, 0, 0], 215, 125))
+            try press("1")
+            #expect(try comes { $0.isNear([255, 0, 0], 60, 5) })
+        }
+
+        /// The window is 576 x 324 pixels at 32, 18 and shows the middle of the frame at first.
+        @Test func arrowsMoveAFrameThatIsLargerThanTheWindow() throws {
+            let canvas = I420Buffer(PixelSize(width: 1_600, height: 900))
+            canvas.fill(PixelRect(canvas.size), y: 82, u: 90, v: 240)
+            canvas.fill(PixelRect(x: 0, y: 0, width: 32, height: 32), y: 145, u: 54, v: 34)
+            withExtendedLifetime(canvas) { window.show(canvas.frame) }
+            #expect(try comes { $0.isNear([0, 255, 0], 36, 22) })
+            try press("1")
+            #expect(try comes { $0.isNear([255, 0, 0], 36, 22) })
+            try press(
+                "Left", "Left", "Left", "Left", "Left", "Left", "Left", "Left", "Left", "Up", "Up", "Up", "Up", "Up",
+                "Up")
+            #expect(try comes { $0.isNear([0, 255, 0], 34, 20) && $0.isNear([0, 255, 0], 32 + 28, 18 + 28) })
+            #expect(try display.screenshot().isNear([255, 0, 0], 32 + 36, 18 + 28))
+        }
+
         @Test func dismissalBeforeTheReasonIsShownIsNotLost() throws {
             window.dismiss()
             #expect(try window.run() == .stopped)

@@ -10,7 +10,7 @@ final class SurfacePresenter {
     private let converter: any PixelConverter
     private var rectangles = BlockRectangles()
     private var updates: [SDL_Rect] = []
-    private var letterbox: Letterbox?
+    private var shownLayout: PictureLayout?
     /// The frame scaled to the window; nil if it is shown without scaling.
     private var scaled: I420Buffer?
     private let layout: OverlayLayout
@@ -36,7 +36,10 @@ final class SurfacePresenter {
     /// - Parameters:
     ///   - isDimmed: shows the frame at 3/8 of its brightness.
     ///   - everything: redraws the whole window, as after a change of its size.
-    func present(_ shadow: FrameDoubleBuffer, _ overlay: WindowOverlay, isDimmed: Bool, everything: Bool) {
+    func present(
+        _ shadow: FrameDoubleBuffer, _ overlay: WindowOverlay, _ view: PictureLayout.View, isDimmed: Bool,
+        everything: Bool
+    ) {
         guard let surface = SDL_GetWindowSurface(window), let pixels = surface.pointee.pixels else { return }
         let stride = Int(surface.pointee.pitch)
         let size = PixelSize(width: Int(surface.pointee.w), height: Int(surface.pointee.h))
@@ -44,7 +47,7 @@ final class SurfacePresenter {
         let target = PixelSurface(pixels: pixels, stride: stride, size: size)
         var everything = everything || overlay != shownOverlay || isDimmed || isShownDimmed
         isShownDimmed = isDimmed
-        let isFrameWhole = shadow.withFrame { frame, pending in draw(frame, &pending, target, everything) }
+        let isFrameWhole = shadow.withFrame { frame, pending in draw(frame, &pending, target, view, everything) }
         if isFrameWhole == true { everything = true }
         if everything {
             if isFrameWhole == nil { target.fill(TextBox.background) } else if isDimmed { target.dim() }
@@ -65,17 +68,13 @@ final class SurfacePresenter {
 
     /// - Returns: whether the whole window was drawn; otherwise only `updates` were.
     private func draw(
-        _ frame: I420Frame, _ pending: inout BlockMap, _ surface: PixelSurface, _ everything: Bool
+        _ frame: I420Frame, _ pending: inout BlockMap, _ surface: PixelSurface, _ view: PictureLayout.View,
+        _ everything: Bool
     ) -> Bool {
         var everything = everything
-        let box: Letterbox
-        if let letterbox, letterbox.window == surface.size, letterbox.frame == frame.size {
-            box = letterbox
-        } else {
-            box = Letterbox(frame: frame.size, window: surface.size)
-            letterbox = box
-            everything = true
-        }
+        let box = PictureLayout(frame: frame.size, window: surface.size, view: view)
+        if box != shownLayout { everything = true }
+        shownLayout = box
         if everything {
             surface.fill(0xFF00_0000)
             pending.fill()
@@ -94,9 +93,8 @@ final class SurfacePresenter {
             converter.scale(frame, to: scaled)
             source = scaled.frame
         }
-        let visible = PixelSize(width: surface.size.width - place.x, height: surface.size.height - place.y)
         for rectangle in rectangles.rectangles {
-            let rect = box.target(of: rectangle).clipped(to: visible)
+            let rect = box.visible(box.target(of: rectangle))
             guard !rect.isEmpty else { continue }
             let x = place.x + rect.x
             let y = place.y + rect.y

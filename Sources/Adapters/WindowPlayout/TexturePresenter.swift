@@ -66,7 +66,10 @@ final class TexturePresenter {
         SDL_DestroyRenderer(renderer)
     }
 
-    func present(_ shadow: FrameDoubleBuffer, _ overlay: WindowOverlay, isDimmed: Bool, everything: Bool) {
+    func present(
+        _ shadow: FrameDoubleBuffer, _ overlay: WindowOverlay, _ view: PictureLayout.View, isDimmed: Bool,
+        everything: Bool
+    ) {
         let isUploaded = shadow.withFrame { frame, pending in upload(frame, &pending, everything) }
         guard everything || isUploaded == true || overlay != shownOverlay || isDimmed != isShownDimmed else {
             return
@@ -86,7 +89,7 @@ final class TexturePresenter {
             isEmpty ? UInt8(truncatingIfNeeded: background) : 0, 255)
         SDL_RenderClear(renderer)
         if let texture, let textureSize {
-            let place = Letterbox(frame: textureSize, window: size).place
+            let place = PictureLayout(frame: textureSize, window: size, view: view).place
             var target = SDL_Rect(
                 x: Int32(place.x), y: Int32(place.y), w: Int32(place.width), h: Int32(place.height))
             SDL_RenderCopy(renderer, texture, nil, &target)

@@ -20,7 +20,11 @@ extension VideoWindow {
             isAny = true
             switch SDL_EventType(event.type) {
             case SDL_QUIT: isClosedByUser = true
+            case SDL_KEYDOWN where pan(byKey: event.key.keysym.sym): break
             case SDL_KEYDOWN where event.key.repeat == 0: handleKey(event.key.keysym)
+            case SDL_MOUSEWHEEL: pan(by: event.wheel)
+            case SDL_MOUSEMOTION where event.motion.state & 1 != 0:
+                pan(x: -Int(event.motion.xrel), y: -Int(event.motion.yrel))
             case SDL_MOUSEBUTTONDOWN where event.button.clicks == 2 && event.button.button == 1:
                 geometry.toggleFullscreen(window)
             case SDL_WINDOWEVENT: handleWindow(event.window)
@@ -51,6 +55,7 @@ extension VideoWindow {
             commands.withLock { $0.statistics = showsStatistics ? "..." : nil }
             overlay.statistics = showsStatistics ? "..." : nil
             onStatistics(showsStatistics)
+        case Int(SDLK_1.rawValue), Int(SDLK_KP_1.rawValue): switchPictureSize()
         case Int(SDLK_ESCAPE.rawValue) where geometry.isFullscreen: geometry.toggleFullscreen(window)
         case Int(SDLK_q.rawValue), Int(SDLK_ESCAPE.rawValue): isClosedByUser = true
         default: break

@@ -7,7 +7,8 @@ import Synchronization
 /// A window that shows video frames.
 ///
 /// At rest it sleeps in one `poll`, without timers. Keys: F, F11 or a double click toggles full screen, M mutes, S
-/// shows statistics, Q closes, Esc leaves full screen or closes.
+/// shows statistics, 1 switches between the frame's own size and the window's, arrow keys, the wheel and the mouse move
+/// a frame that is larger than the window, Q closes, Esc leaves full screen or closes.
 /// - Isolation: created, run and released on the main thread. `show`, `setStatus`, `setStatistics`, `setTitle`,
 ///   `setIcon`, `stop` and `dismiss` from any thread.
 public final class VideoWindow: @unchecked Sendable {
@@ -53,6 +54,8 @@ public final class VideoWindow: @unchecked Sendable {
         var isHidden = false
         /// Whether all of the window must be drawn, not only what changed.
         var needsEverything = true
+        /// The part of the frame that the user looks at.
+        var picture = PictureLayout.View()
     }
 
     /// Opens the window.
@@ -189,6 +192,7 @@ public final class VideoWindow: @unchecked Sendable {
         if let size = shadow.size, geometry.adopt(size, window) { view.needsEverything = true }
         let everything = view.needsEverything
         view.needsEverything = false
-        presenter.present(shadow, overlay, isDimmed: view.isDimmed, everything: everything)
+        presenter.present(
+            shadow, overlay, view.picture, isDimmed: view.isDimmed, everything: everything)
     }
 }

@@ -32,7 +32,8 @@ public struct WindowPlace: Equatable, Sendable {
             width: min(inner.width, area.width * 9 / 10), height: min(inner.height, area.height * 9 / 10))
         self.size = size
         if size.width > room.width || size.height > room.height {
-            let fitting = Letterbox.fit(size, in: PixelSize(width: max(room.width, 64), height: max(room.height, 36)))
+            let fitting = PictureLayout.fit(
+                size, in: PixelSize(width: max(room.width, 64), height: max(room.height, 36)))
             self.size = PixelSize(width: max(fitting.width & ~1, 2), height: max(fitting.height & ~1, 2))
         }
         x = inner.x + (inner.width - self.size.width) / 2

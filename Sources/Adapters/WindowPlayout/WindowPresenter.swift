@@ -28,12 +28,15 @@ enum WindowPresenter {
         }
     }
 
-    func present(_ shadow: FrameDoubleBuffer, _ overlay: WindowOverlay, isDimmed: Bool, everything: Bool) {
+    func present(
+        _ shadow: FrameDoubleBuffer, _ overlay: WindowOverlay, _ view: PictureLayout.View, isDimmed: Bool,
+        everything: Bool
+    ) {
         switch self {
         case .surface(let presenter):
-            presenter.present(shadow, overlay, isDimmed: isDimmed, everything: everything)
+            presenter.present(shadow, overlay, view, isDimmed: isDimmed, everything: everything)
         case .texture(let presenter):
-            presenter.present(shadow, overlay, isDimmed: isDimmed, everything: everything)
+            presenter.present(shadow, overlay, view, isDimmed: isDimmed, everything: everything)
         }
     }
 

@@ -22,7 +22,8 @@ struct JoinCommand: ParsableCommand {
         discussion: """
             The link is also read from SHARE_LINK, or from stdin if '-' is given, so that 'ps' \
             does not show it. In the window: F or a double click for full screen, M to mute, \
-            S for statistics, Q to leave, Escape to leave full screen, then the session. \
+            S for statistics, 1 for the picture's own size (arrow keys, wheel and mouse move it), \
+            Q to leave, Escape to leave full screen, then the session. \
             A line that is typed in the terminal is a comment, if the host allows it.
             """ + HelpScope.hint("recordings and clips, statistics, STUN and TURN"))
 
