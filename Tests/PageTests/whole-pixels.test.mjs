@@ -11,8 +11,17 @@ test('a picture of nearly the size of its place is shown without scaling', () =>
     }
 });
 
+test('a place within one percent of the picture does not scale it', () => {
+    for (const [width, height] of [[1919, 1079], [1901, 1070], [1939, 1090]]) {
+        assert.deepEqual(wholeSize(size(1920, 1080), size(width, height), 1), size(1920, 1080));
+    }
+    for (const [width, height] of [[1900, 1080], [1920, 1069], [1940, 1092]]) {
+        assert.equal(wholeSize(size(1920, 1080), size(width, height), 1), null);
+    }
+});
+
 test('any other picture is scaled', () => {
-    for (const place of [size(1270, 720), size(1280, 710), size(1920, 1080), size(640, 360), size(0, 0)]) {
+    for (const place of [size(1267, 720), size(1280, 712), size(1920, 1080), size(640, 360), size(0, 0)]) {
         assert.equal(wholeSize(size(1280, 720), place, 1), null, JSON.stringify(place));
     }
     assert.equal(wholeSize(size(0, 0), size(1280, 720), 1), null);

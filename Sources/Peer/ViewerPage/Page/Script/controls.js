@@ -2,6 +2,7 @@
 // hides it.
 
 import { element, root, stage, video } from './elements.js';
+import { setUpPicturePan, togglePictureSize } from './picture-pan.js';
 import { toggleMuted } from './player.js';
 import { isFrameTouch, setUpTouchGestures } from './touch-gestures.js';
 
@@ -33,6 +34,7 @@ export function setUpControls({ leave, toggleStatistics, writeComment }) {
         tap: () => (stage.classList.contains('idle') ? showControls() : hideControls()),
         doubleTap: hideControls,
     });
+    setUpPicturePan();
     document.addEventListener('fullscreenchange', () => {
         element('full').textContent = document.fullscreenElement ? 'Leave full screen' : 'Full screen';
     });
@@ -47,6 +49,7 @@ export function setUpControls({ leave, toggleStatistics, writeComment }) {
         if (root.dataset.state !== 'playing') return;
         const key = event.key.toLowerCase();
         if (key === 'f') toggleFullscreen();
+        if (key === '1') togglePictureSize();
         if (key === 's') toggleStatistics();
         if (key === 'm') toggleMuted();
         if (key === 'c') {

@@ -1,7 +1,7 @@
 // Plays a session's tracks: video and system audio in one element, the microphone in another.
 
 import { element, isTouchScreen, lastFrame, microphone, root, stage, video } from './elements.js';
-import { wholeSize } from './whole-pixels.js';
+import { fittedView, pictureRectangle } from './picture-size.js';
 
 // `onPlaying(hasPicture)` is called when the first frame of a session is shown, or audio alone is played.
 let isOpen = false, onPlaying = () => {};
@@ -9,6 +9,8 @@ let isOpen = false, onPlaying = () => {};
 let needsClickForAudio = false, needsClickToPlay = false;
 // The video track that is hidden until a frame of it was opened.
 let unopened = null;
+// What the viewer has chosen.
+let chosenView = fittedView;
 
 export function openPlayer(playing) {
     isOpen = true;
@@ -136,14 +138,14 @@ function hideLastFrame() { if (!unopened && video.readyState >= 2) lastFrame.hid
 export function frameRectangle() {
     const place = { width: stage.clientWidth, height: stage.clientHeight };
     const frame = { width: video.videoWidth, height: video.videoHeight };
-    if (!frame.width || !frame.height || !place.width || !place.height) return null;
-    const whole = wholeSize(frame, place, window.devicePixelRatio || 1);
-    const scale = Math.min(place.width / frame.width, place.height / frame.height);
-    const { width, height } = whole || { width: frame.width * scale, height: frame.height * scale };
-    const left = (place.width - width) / 2, top = (place.height - height) / 2;
-    if (!whole) return { left, top, width, height, isWhole: false };
-    // On a pixel of the screen.
-    return { left: Math.max(Math.floor(left), 0), top: Math.max(Math.floor(top), 0), width, height, isWhole: true };
+    return pictureRectangle(frame, place, window.devicePixelRatio || 1, chosenView);
+}
+
+export function pictureView() { return chosenView; }
+
+export function showPictureView(view) {
+    chosenView = view;
+    fitPicture();
 }
 
 // Without a size of its own, the picture is as large as the page, with its shape.
@@ -151,6 +153,8 @@ function fitPicture() {
     const frame = frameRectangle();
     for (const { style } of [video, lastFrame]) {
         for (const side of ['left', 'top', 'width', 'height']) style[side] = frame && frame.isWhole ? frame[side] + 'px' : '';
+        // A zoom is told from the place's corner, not from the picture's.
+        style.transformOrigin = frame && frame.isWhole ? `${-frame.left}px ${-frame.top}px` : '';
     }
 }
 
