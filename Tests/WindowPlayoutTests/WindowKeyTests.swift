@@ -133,6 +133,19 @@ extension VideoWindowTests {
             #expect(screen.isNear([95, 0, 0], 320, 135))
         }
 
+        @Test(arguments: ["F1", "question"]) func helpShowsTheKeysUntilItIsClosed(key: String) throws {
+            func isShown(_ screen: Screenshot) -> Bool {
+                screen.isNear([0x1E, 0x20, 0x24], 320, 130)
+                    || (200..<440).contains { x in screen.isNear([0x1E, 0x20, 0x24], x, 170) }
+            }
+            try showRed()
+            try press("f", key)
+            #expect(try comes(isShown))
+            // Escape closes the help first, not full screen.
+            try press("Escape")
+            #expect(try comes { !isShown($0) && $0.isNear([255, 0, 0], 60, 5) })
+        }
+
         /// A picture of 200 x 120 pixels fills 640 x 360 as far as it can; at 1:1 it is in the middle.
         @Test func oneSwitchesBetweenTheFramesSizeAndTheWindows() throws {
             try showRed()

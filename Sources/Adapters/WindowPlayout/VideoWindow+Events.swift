@@ -55,6 +55,10 @@ extension VideoWindow {
             commands.withLock { $0.statistics = showsStatistics ? "..." : nil }
             overlay.statistics = showsStatistics ? "..." : nil
             onStatistics(showsStatistics)
+        case Int(SDLK_F1.rawValue), Int(SDLK_QUESTION.rawValue): overlay.hasHelp.toggle()
+        // SDL tells the key without Shift: "/" on English keyboards, "ß" on German ones.
+        case Int(SDLK_SLASH.rawValue) where key.mod & 3 != 0, 0xDF where key.mod & 3 != 0: overlay.hasHelp.toggle()
+        case Int(SDLK_ESCAPE.rawValue) where overlay.hasHelp: overlay.hasHelp = false
         case Int(SDLK_1.rawValue), Int(SDLK_KP_1.rawValue): switchPictureSize()
         case Int(SDLK_ESCAPE.rawValue) where geometry.isFullscreen: geometry.toggleFullscreen(window)
         case Int(SDLK_q.rawValue), Int(SDLK_ESCAPE.rawValue): isClosedByUser = true

@@ -6,6 +6,8 @@ import MediaCore
 struct WindowOverlay: Equatable {
     /// The text in the centre.
     var status: String?
+    /// Whether all keys are shown, in the centre, in the place of the status.
+    var hasHelp = false
     /// The text at the top left.
     var statistics: String?
     /// Whether audio is muted, which is shown at the top right where there is audio.
@@ -37,12 +39,23 @@ final class OverlayLayout {
             (box.x, box.y) = (window.width - box.size.width - gap, gap)
             boxes.append(box)
         }
-        if let text = overlay.status, var box = draw(text, points: 18, isCentred: true) {
+        if let text = overlay.hasHelp ? Self.help : overlay.status, var box = draw(text, points: 18, isCentred: true) {
             (box.x, box.y) = ((window.width - box.size.width) / 2, (window.height - box.size.height) / 2)
             boxes.append(box)
         }
         return boxes
     }
+
+    /// All keys of the window.
+    static let help = """
+        F: full screen, also a double click
+        1: picture's own size, or as large as fits
+        Arrow keys, wheel, mouse: move the picture
+        M: audio on or off
+        S: statistics
+        Q, Esc: leave
+        ?: close this help
+        """
 
     private var gap: Int { max(4, Int(8 * scale)) }
 
