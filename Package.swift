@@ -76,8 +76,8 @@ let imports = """
         ICETransport FrameEncryption Identity HTTP Admission Signaling PeerConnection
     Service: MediaCore Identifiers SessionDescription PeerEngine LinuxRuntime EventLoop ICETransport Identity HTTP \
         Admission Signaling PeerConnection Host Viewer
-    Relay: MediaCore Identifiers SessionDescription MediaEngine LinuxRuntime EventLoop ICETransport Identity HTTP \
-        Admission Signaling PeerConnection Host Viewer Service
+    Relay: MediaCore Identifiers SessionDescription MediaEngine PeerEngine LinuxRuntime EventLoop ICETransport Identity \
+        HTTP Admission Signaling PeerConnection Host Viewer Service
     Recording: MediaCore VideoBitstream Matroska LinuxRuntime WebMContainer SQLiteDatabase
     RecordingPage: LinuxRuntime LibraryPage NIOSSL NIOCore NIOPosix NIOHTTP1
     Extensions: MediaCore Identifiers MediaEngine LinuxRuntime EventLoop ICETransport ExtensionChannel Identity \

@@ -18,39 +18,86 @@ struct EncryptedClusterTests {
     private typealias Watching = RelayHandoverTests.Watching
     private typealias Relay = RelaySessionTests.Relay
 
-    /// Viewers at the other relay are listed and removed one by one, get the keys of the next epoch before it begins,
-    /// and are missed when they leave.
-    @Test func viewersOfAnotherRelayAreMembersToo() async throws {
+    /// The broadcast at relay a, and viewers of it at relay b.
+    private struct Scene {
         let bus = LocalBus()
-        let stage = try await Stage(
-            directViewers: 0, isRelayOnly: true, cluster: ClusterSettings(node: "a", bus: bus.connect()))
-        let other = try await Relay(cluster: ClusterSettings(node: "b", bus: bus.connect()))
-        let knowsOther = await waiting(stage.relayEvents) { events in
-            events.contains { if case .cluster(.joined(_)) = $0 { true } else { false } } ? true : nil
-        }
-        #expect(knowsOther == true)
-        let viewers = try ["Ann", "Bob", "Cleo"].map { try Watching(stage.link, name: $0) }
-        for viewer in viewers { #expect(await viewer.seesMore()) }
-        // Their relay has them go on at the other one.
-        for broadcast in stage.relay.streams.broadcasts { broadcast.send(.reconnect(nil)) }
-        let isFetched = await other.wait { if case .cluster(.fetched(_, "a")) = $0 { true } else { nil } }
-        #expect(isFetched == true)
-        for viewer in viewers { #expect(await viewer.isConnected(times: 2)) }
-        for viewer in viewers { #expect(await viewer.seesMore()) }
-        #expect(stage.asked.with { $0.count } == 3)
+        let connection: LocalBus.Connection
+        let stage: Stage
+        let other: Relay
+        let viewers: [Watching]
 
-        // Each has left the first one before it has come to the other one, or after that.
+        init(_ names: [String], graceTime: MediaDuration = StreamPolicy().viewerGraceTime) async throws {
+            connection = bus.connect()
+            var streams = StreamPolicy()
+            streams.viewerGraceTime = graceTime
+            stage = try await Stage(
+                directViewers: 0, isRelayOnly: true, cluster: ClusterSettings(node: "a", bus: connection),
+                streams: streams)
+            other = try await Relay(cluster: ClusterSettings(node: "b", bus: bus.connect()))
+            let knowsOther = await waiting(stage.relayEvents) { events in
+                events.contains { if case .cluster(.joined(_)) = $0 { true } else { false } } ? true : nil
+            }
+            #expect(knowsOther == true)
+            let link = stage.link
+            viewers = try names.map { try Watching(link, name: $0) }
+            for viewer in viewers { #expect(await viewer.seesMore()) }
+            // Their relay has them go on at the other one.
+            for broadcast in stage.relay.streams.broadcasts { broadcast.send(.reconnect(nil)) }
+            let isFetched = await other.wait { if case .cluster(.fetched(_, "a")) = $0 { true } else { nil } }
+            #expect(isFetched == true)
+            for viewer in viewers { #expect(await viewer.isConnected(times: 2)) }
+            for viewer in viewers { #expect(await viewer.seesMore()) }
+            #expect(stage.asked.with { $0.count } == names.count)
+        }
+
         func names() async -> Set<String> {
             Set(await stage.host.viewers().filter { $0.description.kind != "service" }.map(\.description.name))
         }
-        for _ in 0..<200 where await names().count < 3 { try await Task.sleep(for: .milliseconds(50)) }
-        #expect(await names() == ["Ann", "Bob", "Cleo"])
+
+        /// Waits until the host lists these viewers and no others.
+        func lists(_ expected: Set<String>) async throws -> Bool {
+            for _ in 0..<200 {
+                if await names() == expected { return true }
+                try await Task.sleep(for: .milliseconds(50))
+            }
+            return false
+        }
+
+        /// Waits until the publisher's relay knows so many viewers of the other one.
+        func knows(_ count: Int) async throws -> Bool {
+            let broadcast = try #require(stage.relay.streams.broadcasts.first)
+            for _ in 0..<200 {
+                if broadcast.viewerRelays.read({ $0.relays["b"]?.viewers.count }) == count { return true }
+                try await Task.sleep(for: .milliseconds(50))
+            }
+            return false
+        }
+
+        /// What the relays of a cluster that cannot hear each other do after some seconds.
+        func forgetOther() throws {
+            let member = try #require(stage.relay.streams.member)
+            member.perform(member.state.withLock { $0.cluster.expire(now: .now + ClusterState.lease + .seconds(1)) })
+        }
+    }
+
+    /// Viewers at the other relay are listed and removed one by one, get the keys of the next epoch before it begins,
+    /// and are missed when they leave.
+    @Test func viewersOfAnotherRelayAreMembersToo() async throws {
+        let scene = try await Scene(["Ann", "Bob", "Cleo"])
+        let (stage, viewers) = (scene.stage, scene.viewers)
+        // Each has left the first one before it has come to the other one, or after that.
+        #expect(try await scene.lists(["Ann", "Bob", "Cleo"]))
+        #expect(try await scene.knows(3))
+        let liar = try await Liar(scene)
+        let bob = try #require(await stage.host.viewers().first { $0.description.name == "Bob" })
+        liar.member.tell(.removed(bob.fingerprint), of: stage.link.id, to: "b")
         let ann = try #require(await stage.host.viewers().first { $0.description.name == "Ann" })
         try await stage.remove(ann, viewers[0], whileWatching: viewers[1])
         let epoch = try stage.epoch()
         for viewer in viewers.dropFirst() {
             #expect(viewer.session.encryption.withLock { $0.newestEpoch } == epoch)
         }
+        try await liar.leave(scene)
 
         // The relay tells who has left before it tells how many are left.
         let told = stage.hostEvents.with { $0.count }
@@ -60,9 +107,69 @@ struct EncryptedClusterTests {
             events.dropFirst(told).contains { if case .viewerCount(1) = $0 { true } else { false } } ? true : nil
         }
         #expect(isMissed == true)
-        #expect(await names() == ["Bob"])
-        await stage.stop()
+        #expect(await scene.names() == ["Bob"])
+        await stage.host.stop(EndReason(.stopped, "done"))
+        #expect(await stage.host.viewers().isEmpty)
+        #expect(await stage.host.remove(viewer: bob.id) == nil)
         #expect(await viewers[1].end.value.code == .hostEnded)
-        await other.session.stop()
+        await stage.relay.stop()
+        await scene.other.session.stop()
+    }
+
+    /// Somebody on the bus who says that the broadcast is published to it, too.
+    private struct Liar {
+        let member: ClusterMember
+
+        init(_ scene: Scene) async throws {
+            let node = ClusterNode(
+                name: "x", host: "x.example", port: 443, fingerprint: [UInt8](repeating: 1, count: 32), isWebPKI: false,
+                region: nil)
+            member = ClusterMember(
+                node, bus: scene.bus.connect(), directory: nil,
+                handlers: .init(decide: { _, _ in .unanswered }, emit: { _ in }))
+            member.start()
+            let link = try #require(scene.stage.relay.streams.broadcasts.first?.link)
+            let own = try #require(node.link(of: link))
+            member.announce(link.id, ClusterBroadcast(link: own, path: ["x"], name: "", publisherDecides: true))
+            try await waitUntil(scene, knowsIt: true)
+        }
+
+        private func waitUntil(_ scene: Scene, knowsIt: Bool) async throws {
+            let other = try #require(scene.other.session.streams.member)
+            for _ in 0..<200 {
+                let isKnown = other.sources(of: scene.stage.link.id).contains { $0.node.name == "x" }
+                if isKnown == knowsIt { return }
+                try await Task.sleep(for: .milliseconds(50))
+            }
+            Issue.record("the other relay does not hear of it")
+        }
+
+        func leave(_ scene: Scene) async throws {
+            member.stop()
+            try await waitUntil(scene, knowsIt: false)
+        }
+    }
+
+    /// The relays do not hear each other for longer than they remember each other. Who stays is a member all the time,
+    /// and who leaves meanwhile is missed afterwards.
+    @Test func whoLeavesDuringAnOutageOfTheBusIsMissed() async throws {
+        let scene = try await Scene(["Ann", "Bob"], graceTime: .seconds(3))
+        let viewers = scene.viewers
+        #expect(try await scene.knows(2))
+        scene.connection.cut(true)
+        try scene.forgetOther()
+        viewers[1].session.leave()
+        #expect(await viewers[1].end.value.code == .stopped)
+        #expect(await scene.names() == ["Ann", "Bob"])
+        scene.connection.cut(false)
+        scene.stage.relay.clusterIsConnected()
+        scene.other.session.clusterIsConnected()
+        #expect(try await scene.knows(1))
+        #expect(try await scene.lists(["Ann"]))
+        #expect(await viewers[0].seesMore(30))
+        #expect(await scene.names() == ["Ann"])
+        await scene.stage.stop()
+        #expect(await viewers[0].end.value.code == .hostEnded)
+        await scene.other.session.stop()
     }
 }

@@ -36,7 +36,8 @@ struct RelayHandoverTests {
 
         init(
             directViewers: Int, isRelayOnly: Bool = false, calmTime: MediaDuration = HandoverPolicy.calmTime,
-            audio: [AudioInput] = [], cluster: ClusterSettings? = nil, identity: Identity? = nil,
+            audio: [AudioInput] = [], cluster: ClusterSettings? = nil, streams: StreamPolicy = StreamPolicy(),
+            identity: Identity? = nil,
             viewerFlows: (@Sendable (Broadcast) -> [SharedBottleneckDetector.Flow])? = nil
         ) async throws {
             let description = try ServiceDescription(
@@ -45,7 +46,7 @@ struct RelayHandoverTests {
             var ofRelay = RelaySession.Configuration(
                 service: .init(
                     listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1", service: .init(description)))
-            ofRelay.cluster = cluster
+            (ofRelay.cluster, ofRelay.streams) = (cluster, streams)
             relay = RelaySession(
                 configuration: ofRelay, identity: try .ephemeral(), decide: { _ in .accepted },
                 admit: { _ in .refused("not here") },

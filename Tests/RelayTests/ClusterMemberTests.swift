@@ -177,7 +177,8 @@ import Testing
         #expect(found == [700, nil])
     }
 
-    /// Keys and removals come from the publisher's relay alone, departures from relays that have the broadcast.
+    /// Keys, removals and questions come from relays alone that say that it is published to them, and viewers from those
+    /// that have the broadcast.
     @Test func relaysTellEachOtherOfViewers() async throws {
         let (told, tell) = AsyncStream.makeStream(of: (relay: String, notice: ClusterMember.ViewerNotice).self)
         func make(_ name: String) -> Relay {
@@ -199,7 +200,12 @@ import Testing
         let keys = [MemberKeys(viewer: viewer, keys: Base64URL.encode([1, 2, 3]))]
         // Whoever has not got the broadcast from its publisher.
         for relay in [b, c, d] { relay.member.tell(.keys(keys), of: id, to: "c") }
-        d.member.tell(.left(viewer), of: id, to: "a")
+        for relay in [b, c, d] { relay.member.tell(.nameViewers, of: id, to: "c") }
+        for notice in [.joined(viewer), .viewers([viewer], isFirst: true)] as [ClusterMember.ViewerNotice] {
+            d.member.tell(notice, of: id, to: "a")
+        }
+        let tooMany = ClusterMember.ViewerNotice.viewers(Array(repeating: viewer, count: 301), isFirst: true)
+        c.member.tell(tooMany, of: id, to: "a")
         for text in ["{}", #"{"node":"a","broadcast":"\#(id.text)","notice":{"removed":{"_0":"AQ"}}}"#] {
             a.bus.publish(Array(text.utf8), to: "share.1.viewer-notice.c", reply: nil)
         }
@@ -208,16 +214,55 @@ import Testing
         #expect(a.member.tell(.removed(viewer), of: id))
         c.member.tell(.joined(viewer), of: id, to: "a")
         c.member.tell(.left(viewer), of: id, to: "a")
+        a.member.tell(.nameViewers, of: id, to: "c")
+        let many = (0..<301).map { [UInt8](repeating: UInt8($0 & 1), count: 32) }
+        for viewers in [[], many] { c.member.tell(viewers: viewers, of: id, to: "a") }
         var found: [String: [ClusterMember.ViewerNotice]] = [:]
         for await (relay, notice) in told {
             found[relay, default: []].append(notice)
-            if found.values.map(\.count).reduce(0, +) == 6 { break }
+            if found.values.map(\.count).reduce(0, +) == 10 { break }
         }
         #expect(
             found == [
-                "b": [.keys(keys), .removed(viewer)], "c": [.keys(keys), .removed(viewer)],
-                "a": [.joined(viewer), .left(viewer)],
+                "b": [.keys(keys), .removed(viewer)], "c": [.keys(keys), .removed(viewer), .nameViewers],
+                "a": [
+                    .joined(viewer), .left(viewer), .viewers([], isFirst: true),
+                    .viewers(Array(many.prefix(300)), isFirst: true), .viewers([many[300]], isFirst: false),
+                ],
             ])
+        #expect(a.member.copyPaths(of: id) == ["b": ["a", "b"], "c": ["a", "b", "c"]])
+        #expect(b.member.copyPaths(of: id) == [:])
+    }
+
+    /// After a gap, whatever has come of it: the viewers of encrypted broadcasts are asked for then.
+    @Test func aRelayTellsWhenItHasCaughtUpWithAnother() async throws {
+        let bus = bus
+        let (caughtUp, tell) = AsyncStream.makeStream(of: String.self)
+        let a = ClusterMember(
+            ClusterNode(
+                name: "a", host: "a.example", port: 443, fingerprint: [UInt8](repeating: 1, count: 32), isWebPKI: false,
+                region: nil),
+            bus: bus.connect(), directory: nil,
+            handlers: .init(
+                decide: { _, _ in .unanswered },
+                emit: { if case .caughtUp(let node) = $0 { tell.yield(node) } }))
+        a.start()
+        let b = Relay("b", bus)
+        b.member.announce(id, try broadcast(id, at: "b"))
+        b.member.tick()
+        for await node in caughtUp {
+            #expect(node == "b")
+            break
+        }
+        b.bus.cut(true)
+        b.member.withdraw(id)
+        b.bus.cut(false)
+        b.member.tick()
+        for await node in caughtUp {
+            #expect(node == "b" && a.sources(of: id).isEmpty)
+            break
+        }
+        a.stop()
     }
 
     @Test func certificatesOfRelaysAreKnown() async throws {

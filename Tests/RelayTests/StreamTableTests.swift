@@ -175,6 +175,23 @@ import Testing
         #expect(world.active[media] == true)
     }
 
+    /// Keys and removals of viewers are taken of that relay alone.
+    @Test func thePublishersRelayIsTheOneThatTheSourceNames() throws {
+        var world = try watching()
+        var stream = try #require(world.table[id])
+        // Another one may say that the broadcast is published there.
+        world.elsewhere[id]?["c"] = .init(isPublished: true)
+        #expect(stream.publisherRelay(world.relays(of: id)) == "b")
+        world.elsewhere[id]?["b"]?.isPublished = false
+        #expect(stream.publisherRelay(world.relays(of: id)) == "x")
+        // The source is not heard over the bus.
+        #expect(stream.publisherRelay(UpstreamRelays()) == "b")
+        world.elsewhere[id] = [:]
+        try world.end(try attempt(world).number, Self.lost)
+        stream = try #require(world.table[id])
+        #expect(stream.publisherRelay(world.relays(of: id)) == nil)
+    }
+
     // MARK: Publishers
 
     @Test func aPublisherGoesOnWithABroadcastThatIsFetchedHere() throws {

@@ -1,37 +1,180 @@
+import MediaCore
 import Testing
 
 @testable import Relay
+@testable import Signaling
 
 @Suite struct ViewerRelaysTests {
+    private typealias Action = ViewerRelays.Action
+
+    /// The table with its clock.
+    private struct World {
+        var table = ViewerRelays(graceTime: .seconds(20))
+        var now = MediaInstant(nanoseconds: 0)
+
+        mutating func handle(_ input: ViewerRelays.Input) -> [Action] {
+            var generator = SystemRandomNumberGenerator()
+            return table.handle(input, now: now, using: &generator)
+        }
+
+        /// - Returns: what follows until then.
+        mutating func advance(_ time: MediaDuration) -> [Action] {
+            var generator = SystemRandomNumberGenerator()
+            let end = now + time
+            var actions: [Action] = []
+            while let deadline = table.deadline, deadline <= end {
+                now = max(now, deadline)
+                actions += table.advance(now: now, using: &generator)
+            }
+            now = end
+            return actions
+        }
+
+        /// Other relays have copies, and have named these viewers.
+        mutating func begin(_ viewers: [String: [[UInt8]]]) {
+            _ = handle(.copies(Dictionary(uniqueKeysWithValues: viewers.keys.map { ($0, ["a", $0]) })))
+            for (relay, named) in viewers { _ = handle(.named(named, at: relay, isFirst: true)) }
+        }
+    }
+
     private let ann = [UInt8](repeating: 1, count: 32)
     private let bob = [UInt8](repeating: 2, count: 32)
 
     @Test func aViewerIsGoneWhenItHasLeftTheLastRelay() {
-        var relays = ViewerRelays()
-        let isNew = ["", "b"].map { relays.add(ann, at: $0) }
-        #expect(isNew == [true, false])
-        // Of one that is not known, what a relay says is passed on.
-        let gone = [(ann, ""), (ann, "c"), (ann, "b"), (bob, "b")].map { relays.remove($0, at: $1) }
-        #expect(gone == [false, false, true, true])
+        var world = World()
+        world.begin(["b": []])
+        #expect(world.handle(.joined(ann, at: "")) == [.joined(ann)])
+        #expect(world.handle(.joined(ann, at: "b")) == [])
+        #expect(world.handle(.left(ann, at: "")) == [])
+        // No relay that has told of nobody says who has left.
+        #expect(world.handle(.left(ann, at: "c")) == [])
+        #expect(world.handle(.left(bob, at: "c")) == [])
+        #expect(world.handle(.left(ann, at: "b")) == [.left(ann)])
+        // Of one that is not known, what a relay with a copy says is passed on.
+        #expect(world.handle(.left(bob, at: "b")) == [.left(bob)])
     }
 
-    @Test func theViewersOfARelayThatIsGoneAreGoneUnlessTheyWatchElsewhere() {
-        var relays = ViewerRelays()
-        for viewer in [ann, bob] { _ = relays.add(viewer, at: "b") }
-        _ = relays.add(bob, at: "c")
-        let gone = ["b", "b", "c"].map { relays.remove(relay: $0) }
-        #expect(gone == [[ann], [], [bob]])
+    /// What has come before the announcement is lost, so a relay is asked as soon as its copy is known.
+    @Test func aRelayIsAskedWhenItsCopyIsKnown() {
+        var world = World()
+        #expect(world.handle(.joined(ann, at: "b")) == [])
+        #expect(world.handle(.copies(["b": ["a", "b"]])) == [.ask("b")])
+        #expect(world.handle(.named([ann], at: "b", isFirst: true)) == [.joined(ann)])
+        #expect(world.handle(.named([bob], at: "b", isFirst: false)) == [.joined(bob)])
+        #expect(world.handle(.copies(["b": ["a", "b"]])) == [])
+        #expect(world.advance(.seconds(60)) == [])
+    }
+
+    @Test func aRelayThatDoesNotAnswerIsAskedThreeTimes() {
+        var world = World()
+        #expect(world.handle(.copies(["b": ["a", "b"]])) == [.ask("b")])
+        #expect(world.advance(.milliseconds(1_900)) == [])
+        #expect(world.advance(.milliseconds(100)) == [.ask("b")])
+        #expect(world.advance(.seconds(60)) == [.ask("b")])
+        // Messages of it were missed.
+        #expect(world.handle(.missed("c")) == [])
+        #expect(world.handle(.missed("b")) == [.ask("b")])
+        #expect(world.handle(.missed(nil)) == [])
+        #expect(world.handle(.copies([:])) == [])
+        #expect(world.advance(.seconds(60)) == [])
+    }
+
+    /// The copy is withdrawn, or its relay is gone; or it comes by another path.
+    @Test(arguments: [nil, ["a", "c", "b"]]) func viewersOfAWithdrawnCopyHaveToBeNamedAgain(path: [String]?) {
+        var world = World()
+        world.begin(["b": [ann, bob], "c": [bob]])
+        _ = world.advance(.seconds(60))
+        let paths = ["c": ["a", "c"]].merging(path.map { ["b": $0] } ?? [:]) { $1 }
+        #expect(world.handle(.copies(paths)) == (path == nil ? [] : [.ask("b")]))
+        #expect(world.advance(.milliseconds(19_900)).allSatisfy { $0 == .ask("b") })
+        #expect(world.advance(.milliseconds(100)) == [.left(ann)])
+        #expect(world.handle(.left(bob, at: "c")) == [.left(bob)])
+    }
+
+    /// A short outage changes nothing; who has left meanwhile is missed.
+    @Test func whoIsNamedAgainHasNotLeft() {
+        var world = World()
+        world.begin(["b": [ann, bob]])
+        _ = world.handle(.copies([:]))
+        _ = world.advance(.seconds(15))
+        #expect(world.handle(.copies(["b": ["a", "b"]])) == [.ask("b")])
+        #expect(world.handle(.named([ann], at: "b", isFirst: true)) == [])
+        #expect(world.advance(.seconds(60)) == [.left(bob)])
+        #expect(world.handle(.left(ann, at: "b")) == [.left(ann)])
+    }
+
+    /// Also what a relay says whose copy has just been withdrawn.
+    @Test func aDepartureCountsThoughTheCopyIsWithdrawn() {
+        var world = World()
+        world.begin(["b": [ann]])
+        _ = world.handle(.copies([:]))
+        #expect(world.handle(.joined(bob, at: "b")) == [])
+        #expect(world.handle(.left(ann, at: "b")) == [.left(ann)])
+        #expect(world.advance(.seconds(60)) == [])
+        _ = world.handle(.copies([:]))
+        #expect(world.handle(.left(ann, at: "b")) == [])
+    }
+
+    /// A relay that announces its copy again and again, and never names its viewers, keeps none of them for longer, and is
+    /// asked no more often.
+    @Test func repeatedAnnouncementsGainNothing() {
+        var world = World()
+        world.begin(["b": [ann]])
+        var actions: [Action] = []
+        for number in 0..<400 {
+            for paths in [[:], ["b": ["a", "b"]]] { actions += world.handle(.copies(paths)) }
+            actions += world.advance(.milliseconds(100))
+            let hasLeft = actions.contains(.left(ann))
+            #expect(hasLeft == (number >= 199), "\(number)")
+        }
+        #expect(actions.count { $0 == .ask("b") } == 20)
+        #expect(actions.count == 21)
+    }
+
+    @Test func namesThatAreNoRelaysTakeNoMoreThanSoMuch() {
+        var world = World()
+        var asked = 0
+        for number in 0..<1_000 { asked += world.handle(.copies(["r\(number)": ["a", "r\(number)"]])).count }
+        #expect(asked == ViewerRelays.relayLimit - 1)
+        _ = world.advance(.seconds(3))
+        #expect(world.handle(.copies(["b": ["a", "b"]])) == [.ask("b")])
     }
 
     @Test func aRelayThatInventsViewersTakesNoMoreThanSoMuch() {
-        var relays = ViewerRelays()
+        var world = World()
+        world.begin(["b": []])
         for number in 0..<(ViewerRelays.limit + 10) {
-            _ = relays.add((0..<4).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }, at: "b")
+            let viewer = (0..<4).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
+            #expect(world.handle(.joined(viewer, at: "b")).count == 1)
         }
-        _ = relays.add(ann, at: "")
-        let count = relays.remove(relay: "b").count
-        #expect(count == ViewerRelays.limit)
-        let isGone = relays.remove(ann, at: "c")
-        #expect(isGone)
+        _ = world.handle(.joined(ann, at: ""))
+        _ = world.handle(.copies([:]))
+        #expect(world.advance(.seconds(20)).count == ViewerRelays.limit)
+        #expect(world.handle(.left(ann, at: "")) == [.left(ann)])
+    }
+
+    /// Keys that the publisher has passed on before it was known where a viewer watches follow it there.
+    @Test func keysFollowViewersThatAreNamedLater() {
+        var world = World()
+        let keys = MemberKeys(viewer: ann, keys: "AQID")
+        _ = world.handle(.keys([keys, MemberKeys(viewer: bob, keys: "BA")]))
+        _ = world.handle(.removed(bob))
+        #expect(world.handle(.joined(ann, at: "")) == [.joined(ann)])
+        world.begin(["b": []])
+        #expect(world.handle(.named([ann, bob], at: "b", isFirst: true)) == [.joined(bob), .pass([keys], to: "b")])
+        #expect(world.handle(.joined(ann, at: "b")) == [])
+        _ = world.advance(.seconds(20))
+        _ = world.handle(.copies(["b": ["a", "b"], "c": ["a", "c"]]))
+        #expect(world.handle(.joined(ann, at: "c")) == [])
+    }
+
+    /// Another session of the publisher, which knows nobody yet.
+    @Test func anotherSessionIsToldOfAll() {
+        var world = World()
+        world.begin(["b": [ann]])
+        _ = world.handle(.joined(bob, at: ""))
+        _ = world.handle(.copies([:]))
+        let told = world.handle(.published)
+        #expect(told.count == 2 && told.contains(.joined(ann)) && told.contains(.joined(bob)))
     }
 }

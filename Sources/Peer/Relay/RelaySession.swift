@@ -124,7 +124,7 @@ public final class RelaySession: Sendable {
     }
 
     /// The connection to the others of the cluster was made: they are told of this relay at once.
-    public func clusterIsConnected() { streams.member?.tick() }
+    public func clusterIsConnected() { streams.clusterIsConnected() }
 
     /// Presents this certificate to connections that come from now on. There was another one at the start.
     public func present(_ certificate: ServerCertificate) { session.present(certificate) }

@@ -42,6 +42,15 @@ struct RelayStream<Media: Sendable>: Sendable {
     var upstream: Upstream? { if case .upstream(let upstream) = source { upstream } else { nil } }
 
     var isActive: Bool { interruptions.isEmpty }
+
+    /// The relay that the stream comes from, or is asked for, as it was last heard; nil: there is none.
+    func source(among relays: UpstreamRelays) -> UpstreamRelay? {
+        guard state != .searching, let relay = upstream?.attempt?.relay else { return nil }
+        return relays.sources.first { $0.node.name == relay.node.name } ?? relay
+    }
+
+    /// The relay that the publisher sends to, as the source says; nil: it sends here, or there is no source.
+    func publisherRelay(_ relays: UpstreamRelays) -> String? { source(among: relays)?.broadcast.path.first }
 }
 
 /// A relay that has a broadcast, as it has told.

@@ -147,15 +147,20 @@ extension RelayStreams: BroadcastFetcher {
             tellAlternates()
             emit(.cluster(.joined(node)))
         case .left(let node):
-            forgetViewers(of: node)
             relayHasGone(node)
             tellAlternates()
             emit(.cluster(.left(node)))
         case .changed: tellAlternates()
         case .nameIsTaken: emit(.cluster(.nameIsTaken))
+        case .caughtUp(let node): noteMissedMessages(of: node)
         case .broadcastChanged(let id):
             guard let id = BroadcastID(id), let member, let stream = self[id] else { return }
-            if stream.session != nil { countViewers(of: id) }
+            if stream.session != nil {
+                countViewers(of: id)
+                noteCopies(of: stream.media)
+            } else {
+                followPath(of: id)
+            }
             look(id)
             stream.media.keepReports(of: member.fetchers(of: id))
         }

@@ -82,7 +82,10 @@ extension RelayStreams: ServiceDelegate {
     func pass(_ keys: [MemberKeys], by sessions: [SessionID]) async -> Bool {
         tellBroadcasts(of: sessions) { broadcast in
             broadcast.pass(keys)
-            _ = member?.tell(.keys(keys), of: broadcast.id)
+            guard let member else { return }
+            // Before it is known which relays get them: others are told by `viewerRelays`.
+            handle(.keys(keys), of: broadcast)
+            _ = member.tell(.keys(keys), of: broadcast.id)
         }
     }
 
@@ -93,6 +96,7 @@ extension RelayStreams: ServiceDelegate {
     func remove(viewer: [UInt8], by sessions: [SessionID]) async -> Bool {
         var isFound = false
         for broadcast in sessions.filter(service.has).compactMap({ self.broadcast(of: $0) }) {
+            handle(.removed(viewer), of: broadcast)
             let isElsewhere = member?.tell(.removed(viewer), of: broadcast.id) == true
             isFound = await broadcast.remove(viewer: viewer) || isElsewhere || isFound
         }

@@ -203,6 +203,7 @@ final class RelayStreams: Sendable {
             member.announce(id, announced)
         }
         service.send(url: link.text, to: session)
+        tellPublisher(ofViewersOf: broadcast)
         tellAlternates()
         emit(.live(session, publisher, link))
     }

@@ -2,6 +2,7 @@ import Admission
 import EventLoop
 import Host
 import LinuxRuntime
+import MediaCore
 import Signaling
 import Synchronization
 
@@ -9,6 +10,22 @@ import Synchronization
 extension RelayedBroadcast {
     /// Passes keys on that the publisher has encrypted for viewers.
     func pass(_ keys: [MemberKeys]) { state.withLock { $0.served }?.handle.pass(keys) }
+
+    /// Calls back with the viewers here, as SHA-256 of their certificates: on the network loop, so that what `RelayStreams`
+    /// is told of them before and afterwards keeps its order.
+    func withViewers(_ body: @escaping @Sendable ([[UInt8]]) -> Void) {
+        guard let served = state.withLock({ $0.served }) else { return body([]) }
+        served.core.perform { body(Array(Set($0.watching.map(\.viewer.fingerprint)))) }
+    }
+
+    /// There may be thousands, so they are named once a second.
+    func mayNameViewers(now: MediaInstant) -> Bool {
+        state.withLock { state in
+            guard state.nextNaming.map({ now >= $0 }) ?? true else { return false }
+            state.nextNaming = now + .seconds(1)
+            return true
+        }
+    }
 
     /// Ends the sessions of a viewer, whom the publisher has removed.
     /// - Parameter fingerprint: SHA-256 of the viewer's certificate.

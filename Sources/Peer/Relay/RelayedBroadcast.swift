@@ -62,6 +62,8 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
         var isActive = true
         /// Of relays that fetch it here.
         var reports = SlowestBitrateReports()
+        /// Before that, the viewers here are not named again to another relay.
+        var nextNaming: MediaInstant?
         var isClosed = false
     }
 
@@ -73,8 +75,8 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
     /// The publisher and the other relays learn how many watch.
     let audience: Throttle<Int>
     let state = Mutex(State())
-    /// Of those whom the publisher has sent to this relay, if it is published here.
-    let viewerRelays = Mutex(ViewerRelays())
+    /// Of those whom the publisher has sent to the cluster, if it is published here.
+    let viewerRelays: StateMachineRunner<ViewerRelays>
     /// The number of the session that has the broadcast.
     private let feed = Atomic(0)
 
@@ -85,6 +87,9 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
     init(_ configuration: ServedBroadcastConfiguration, _ streams: RelayStreams) {
         self.configuration = configuration
         self.streams = streams
+        let environment = streams.environment
+        viewerRelays = StateMachineRunner(
+            ViewerRelays(graceTime: environment.configuration.streams.viewerGraceTime), on: environment.session.loop)
         audience = Throttle { [weak streams, id = configuration.id] in streams?.report(viewers: $0, of: id) }
     }
 
@@ -277,6 +282,7 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
 
     func close(_ done: @escaping @Sendable () -> Void) {
         _ = changeFeed()
+        viewerRelays.close()
         let served = state.withLock { state in
             state.isClosed = true
             state.requestKeyframe = nil

@@ -9,6 +9,9 @@ package struct StreamPolicy: Sendable {
     /// The time for which a broadcast that nobody watches is kept, and the time at a relay that drains.
     package var idleTime = MediaDuration.seconds(30)
     package var drainingIdleTime = MediaDuration.seconds(1)
+    /// The time that another relay of the cluster has to name its viewers again when its copy of an encrypted broadcast
+    /// was withdrawn: longer than it looks for another source.
+    package var viewerGraceTime = MediaDuration.seconds(20)
 }
 
 /// The streams of a relay: those that are published to it, and those that it gets from other relays of its cluster. The

@@ -34,20 +34,21 @@ extension HostSession {
     /// are among them, as far as the relay tells.
     public func viewers() async -> [ViewerSessionInfo] {
         let own = await core.ifRunning { $0.watchingViewers } ?? []
-        return (own + (members?.sessions ?? [])).sorted { $0.number < $1.number }.map { viewer in
+        return (own + (handover?.members.sessions ?? [])).sorted { $0.number < $1.number }.map { viewer in
             var viewer = viewer
             viewer.rights = signaling.messages?.rights(of: viewer.id)
             return viewer
         }
     }
 
-    public func say(_ text: String) async -> Bool { signaling.messages?.say(text) ?? false }
+    public func say(_ text: String) async -> Bool { await core.ifRunning({ _ in true }) == true && signaling.messages?.say(text) == true }
 
     public func set(_ right: ViewerRight, to state: RightState, of viewer: SessionID) async -> Bool? {
         signaling.messages?.set(right, to: state, of: viewer)
     }
 
-    private var members: RelayMembers? { state.with { $0.handover }?.members }
+    /// Nil after the end, too.
+    private var handover: RelayHandover? { state.with { $0.isStopped ? nil : $0.handover } }
 
     /// Removes the viewer of this session: tells it so, ends all of its sessions and withdraws its tokens. It may knock
     /// again; the knock then says that it was removed (`Knock.wasRemoved`). A player with the fixed token cannot join
@@ -63,13 +64,13 @@ extension HostSession {
         await core.ifRunning { $0.removeSessions(of: viewer) }
         emit(.viewerRemoved(description, sessions: sessions))
         // It may watch at the relay, too, and has keys in any case.
-        if !description.isPublication { await state.with { $0.handover }?.remove(viewer) }
+        if !description.isPublication { await handover?.remove(viewer) }
         return sessions
     }
 
     /// Removes a viewer who watches at the relay.
     private func removeMember(_ id: SessionID) async -> Int? {
-        guard let handover = state.with({ $0.handover }), let viewer = handover.members.viewer(id) else { return nil }
+        guard let handover, let viewer = handover.members.viewer(id) else { return nil }
         await signaling.remove(viewer)
         await handover.remove(viewer)
         emit(.viewerRemoved(ViewerDescription(viewer), sessions: 1))

@@ -32,6 +32,10 @@ extension ClusterMember {
         case joined([UInt8])
         /// To the publisher's relay: this viewer does not watch there any more.
         case left([UInt8])
+        /// Of the publisher's relay: name all viewers there.
+        case nameViewers
+        /// To the publisher's relay: a part of all viewers there, in answer to that.
+        case viewers([[UInt8]], isFirst: Bool)
     }
 
     static let viewerNotices = "viewer-notice"
@@ -52,17 +56,37 @@ extension ClusterMember {
         bus.publish(ClusterJSON.encode(document), to: Self.subject(Self.viewerNotices, of: node), reply: nil)
     }
 
-    /// Keys and removals are taken of the publisher's relay alone, and who watches of relays that have the broadcast.
+    /// Names all viewers here to the relay that a broadcast is published to.
+    func tell(viewers: [[UInt8]], of id: BroadcastID, to node: String) {
+        var (rest, isFirst) = (viewers[...], true)
+        repeat {
+            tell(.viewers(Array(rest.prefix(ViewerNoticeDocument.countLimit)), isFirst: isFirst), of: id, to: node)
+            (rest, isFirst) = (rest.dropFirst(ViewerNoticeDocument.countLimit), false)
+        } while !rest.isEmpty
+    }
+
+    /// The paths by which a broadcast of this relay has come to the others that have it, by their names.
+    func copyPaths(of id: BroadcastID) -> [String: [String]] {
+        state.withLock { state in
+            state.cluster.nodes.compactMapValues { node in
+                node.hasCopy(of: id.text, publishedAt: name) ? node.broadcasts[id.text]?.path : nil
+            }
+        }
+    }
+
+    /// Keys, removals and questions are taken of relays alone that the broadcast is published to, and who watches of
+    /// relays that have the broadcast. Who does not watch any more, `ViewerRelays` takes of those that it knows.
     func receiveViewerNotice(_ message: BusMessage) {
         guard message.bytes.count <= ViewerNoticeDocument.sizeLimit,
             let document = ClusterJSON.decode(ViewerNoticeDocument.self, message.bytes),
             let id = BroadcastID(document.broadcast), let notice = document.notice.value
         else { return }
         let isAllowed = state.withLock { state in
-            guard let node = state.cluster.nodes[document.node] else { return false }
+            let node = state.cluster.nodes[document.node]
             return switch notice {
-            case .joined, .left: node.hasCopy(of: id.text, publishedAt: name)
-            case .keys, .removed: node.broadcasts[id.text]?.path == [document.node]
+            case .left: ClusterNode.isName(document.node)
+            case .joined, .viewers: node?.hasCopy(of: id.text, publishedAt: name) ?? false
+            case .keys, .removed, .nameViewers: node?.broadcasts[id.text]?.path == [document.node]
             }
         }
         if isAllowed { handlers.noteViewer(notice, id, document.node) }
@@ -84,6 +108,8 @@ private struct ViewerNoticeDocument: Codable {
         case removed(String)
         case joined(String)
         case left(String)
+        case nameViewers
+        case viewers([String], isFirst: Bool)
 
         init(_ notice: ClusterMember.ViewerNotice) {
             switch notice {
@@ -91,6 +117,9 @@ private struct ViewerNoticeDocument: Codable {
             case .removed(let viewer): self = .removed(Base64URL.encode(viewer))
             case .joined(let viewer): self = .joined(Base64URL.encode(viewer))
             case .left(let viewer): self = .left(Base64URL.encode(viewer))
+            case .nameViewers: self = .nameViewers
+            case .viewers(let viewers, let isFirst):
+                self = .viewers(viewers.map { Base64URL.encode($0) }, isFirst: isFirst)
             }
         }
 
@@ -101,7 +130,15 @@ private struct ViewerNoticeDocument: Codable {
             case .removed(let text): Base64URL.decode(text, count: 32).map { .removed($0) }
             case .joined(let text): Base64URL.decode(text, count: 32).map { .joined($0) }
             case .left(let text): Base64URL.decode(text, count: 32).map { .left($0) }
+            case .nameViewers: .nameViewers
+            case .viewers(let texts, let isFirst): Self.viewers(texts).map { .viewers($0, isFirst: isFirst) }
             }
+        }
+
+        private static func viewers(_ texts: [String]) -> [[UInt8]]? {
+            guard texts.count <= ViewerNoticeDocument.countLimit else { return nil }
+            let viewers = texts.compactMap { Base64URL.decode($0, count: 32) }
+            return viewers.count == texts.count ? viewers : nil
         }
     }
 
@@ -109,5 +146,7 @@ private struct ViewerNoticeDocument: Codable {
     var broadcast: String
     var notice: Notice
 
+    /// Viewers in one message.
+    static let countLimit = 300
     static let sizeLimit = MemberKeysDocument.sizeLimit + 1_024
 }

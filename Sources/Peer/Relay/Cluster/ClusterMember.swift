@@ -19,6 +19,8 @@ public final class ClusterMember: Sendable {
         case broadcastChanged(id: String)
         /// Another relay has the name of this one: neither sees the other.
         case nameIsTaken
+        /// All that a relay has was asked for, because messages of it were missed.
+        case caughtUp(String)
     }
 
     /// What this relay does for the others.
@@ -282,7 +284,7 @@ public final class ClusterMember: Sendable {
             else { return }
             let (effects, next) = state.withLock { $0.cluster.receive(snapshot, after: after, now: .now) }
             perform(effects)
-            guard let next else { return }
+            guard let next else { return handlers.emit(.caughtUp(node)) }
             after = next
         }
     }
