@@ -1,3 +1,4 @@
+import Admission
 import ClusterSupport
 import LinuxRuntime
 import MediaCore

@@ -1,6 +1,7 @@
 import Admission
 import Identifiers
 import LinuxRuntime
+import PeerConnection
 import Service
 import Signaling
 import Synchronization

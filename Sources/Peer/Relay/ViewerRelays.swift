@@ -121,7 +121,8 @@ struct ViewerRelays: StateMachine {
         var gone: Set<[UInt8]> = []
         for (name, relay) in relays where relay.unconfirmedUntil.map({ now >= $0 }) ?? false {
             gone.formUnion(relay.unconfirmed)
-            (relays[name]?.unconfirmed, relays[name]?.unconfirmedUntil) = ([], nil)
+            relays[name]?.unconfirmed = []
+            relays[name]?.unconfirmedUntil = nil
         }
         return gone.filter { !isKnown($0) }.map { .left($0) } + ask(now)
     }
