@@ -15,11 +15,16 @@ import Testing
     @Test func textsGoBothWays() async throws {
         try await SocketFixture.with { stage in
             let socket = try await stage.open()
-            var messages = socket.messages.makeAsyncIterator()
-            for text in ["hello", "", "grüße", String(repeating: "x", count: 16_384)] {
-                socket.send(text)
-                #expect(await messages.next() == .text(text))
+            for text in ["hello", "", "grüße", String(repeating: "x", count: 16_384), "{\"messages\":[{}]}"] {
+                #expect(try await stage.isAnswered(text, on: socket))
             }
+            var messages = socket.messages.makeAsyncIterator()
+            socket.send("{\"messages\":[{\"type\":\"comment\",\"text\":\"hello\"}]}")
+            guard case .text(let refusal) = await messages.next() else {
+                Issue.record("no answer")
+                return
+            }
+            #expect(refusal.contains("this host takes no messages"))
             #expect(!socket.send(String(repeating: "x", count: 16_385)))
             socket.close(.normal)
             #expect(await socket.closed.value == .normal)

@@ -43,11 +43,7 @@ package struct RouteResponse: Sendable {
 
     /// Creates a problem document (RFC 9457).
     package init(problem: Problem, _ status: HTTPResponse.Status, _ detail: String, retryAfter: Int? = nil) {
-        self.init(
-            status,
-            json: Problem.Document(
-                type: problem.rawValue, title: status.reasonPhrase, status: status.code, detail: detail))
-        headers[.contentType] = "application/problem+json"
+        self.init(status, type: "application/problem+json", problem.text(status, detail))
         if let retryAfter { headers[.retryAfter] = String(retryAfter) }
     }
 
@@ -146,6 +142,12 @@ package enum Problem: String, Sendable {
     case reserved = "urn:share:problem:reserved"
     /// The host of a tunnel cannot be reached now.
     case unreachable = "urn:share:problem:unreachable"
+
+    /// The problem document on one line.
+    package func text(_ status: HTTPResponse.Status, _ detail: String) -> String {
+        RouteResponse.json(
+            Document(type: rawValue, title: status.reasonPhrase, status: status.code, detail: detail))
+    }
 
     package struct Document: Codable, Sendable {
         package var type: String

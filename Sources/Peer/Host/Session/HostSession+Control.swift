@@ -41,7 +41,9 @@ extension HostSession {
         }
     }
 
-    public func say(_ text: String) async -> Bool { await core.ifRunning({ _ in true }) == true && signaling.messages?.say(text) == true }
+    public func say(_ text: String) async -> Bool {
+        await core.ifRunning({ _ in true }) == true && signaling.messages?.say(text) == true
+    }
 
     public func set(_ right: ViewerRight, to state: RightState, of viewer: SessionID) async -> Bool? {
         signaling.messages?.set(right, to: state, of: viewer)

@@ -26,7 +26,10 @@ extension BroadcastRoutes {
     func take(_ message: MessageSocket.Message, from viewer: Viewer, on socket: MessageSocket) async {
         guard case .text(let text) = message,
             let document = try? JSONDecoder().decode(ViewerMessagesDocument.self, from: Data(text.utf8))
-        else { return socket.send(MessageProblem.malformed.text) }
+        else {
+            socket.send(MessageProblem.malformed.text)
+            return
+        }
         if let refusal = await take(document, from: viewer) { socket.send(refusal.text) }
     }
 
@@ -52,9 +55,11 @@ private struct MessageProblem {
     init(_ refusal: MessageRefusal) {
         switch refusal {
         case .notTaken: self.init(problem: .reserved, status: .notImplemented, detail: "this host takes no messages")
-        case .notWatching: self.init(problem: .notFound, status: .conflict, detail: "only who watches can say something")
+        case .notWatching:
+            self.init(problem: .notFound, status: .conflict, detail: "only who watches can say something")
         case .notAllowed(let right):
-            self.init(problem: .refused, status: .forbidden, detail: "the host does not allow you \(right.purposeOfViewer)")
+            self.init(
+                problem: .refused, status: .forbidden, detail: "the host does not allow you \(right.purposeOfViewer)")
         case .refusedBefore(let right, let seconds):
             self.init(
                 problem: .refused, status: .forbidden,
@@ -72,10 +77,7 @@ private struct MessageProblem {
     var response: RouteResponse { RouteResponse(problem: problem, status, detail, retryAfter: retryAfter) }
 
     /// On a WebSocket.
-    var text: String {
-        RouteResponse.json(
-            Problem.Document(type: problem.rawValue, title: status.reasonPhrase, status: status.code, detail: detail))
-    }
+    var text: String { problem.text(status, detail) }
 }
 
 extension ViewerRight {
