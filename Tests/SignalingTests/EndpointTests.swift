@@ -137,7 +137,8 @@ import Testing
             let wrong = try await wire.ask(.PUT, base + "/knock")
             #expect(wrong.status == 405 && wrong.headers.first(name: "Allow") == "POST, OPTIONS")
             #expect(try await wire.ask(.POST, base + "/messages").status == 401)
-            #expect(try await wire.ask(.GET, base + "/messages").status == 405)
+            #expect(try await wire.ask(.GET, base + "/messages").status == 426)
+            #expect(try await wire.ask(.PUT, base + "/messages").status == 405)
         }
     }
 

@@ -67,8 +67,8 @@ export class Comments {
         try {
             const answer = await send([message]);
             if (answer.status === 204) return true;
-            const problem = await problemOf(answer);
-            this.tell(asSentence(problem.detail, 'The host takes no messages.'));
+            const { reason } = await problemOf(answer);
+            this.tell(asSentence(reason, 'The host takes no messages.'));
         } catch { this.tell('The host did not get that. Try again.'); }
         return false;
     }
