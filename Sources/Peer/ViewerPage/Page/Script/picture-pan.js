@@ -38,7 +38,7 @@ export function setUpPicturePan() {
         movePicture(...step);
     });
     stage.addEventListener('wheel', event => {
-        if (event.ctrlKey || !isMovable()) return;
+        if (event.ctrlKey || element('talk').contains(event.target) || !isMovable()) return;
         event.preventDefault();
         // Firefox counts lines.
         const unit = event.deltaMode ? 32 : 1;
@@ -50,10 +50,11 @@ export function setUpPicturePan() {
     stage.addEventListener('pointerdown', event => {
         if (event.pointerType === 'touch' || event.button || ![stage, video, lastFrame].includes(event.target) || !isMovable()) return;
         from = { x: event.clientX, y: event.clientY };
-        stage.setPointerCapture(event.pointerId);
     });
     window.addEventListener('pointermove', event => {
         if (!from) return;
+        // Not before it moves: the clicks of a captured pointer are the stage's, and a double click of the video is for full screen.
+        if (!stage.hasPointerCapture(event.pointerId)) stage.setPointerCapture(event.pointerId);
         movePicture(from.x - event.clientX, from.y - event.clientY);
         from = { x: event.clientX, y: event.clientY };
     });
