@@ -1,6 +1,7 @@
 import ArgumentParser
 import CommandSupport
 import Control
+import MediaCore
 
 struct ViewersCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -33,7 +34,16 @@ extension ViewerStatus {
             "connectedSeconds": connectedSeconds.map { .integer($0) } ?? .null,
             "interrupted": .boolean(interrupted), "path": .string(path), "kbit": .integer(kilobits),
             "atRelay": .boolean(atRelay == true),
-            "records": .boolean(records ?? false),
+            "records": .boolean(records ?? false), "rights": rights?.json ?? .null,
+        ])
+    }
+}
+
+extension ViewerRights {
+    var json: JSONValue {
+        .object([
+            "comment": .string(comment.rawValue), "point": .string(point.rawValue),
+            "control": .string(control.rawValue),
         ])
     }
 }

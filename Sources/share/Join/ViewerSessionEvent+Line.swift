@@ -77,14 +77,7 @@ extension HostEvent {
             EventLine(
                 "comment", ["from": comment.from.map { .string($0) } ?? .null, "text": .string(comment.text)],
                 "\(comment.from.map { UntrustedText.quote($0) } ?? "the host") says: \(comment.text)")
-        case .rights(let rights):
-            EventLine(
-                "rights",
-                [
-                    "comment": .string(rights.comment.rawValue), "point": .string(rights.point.rawValue),
-                    "control": .string(rights.control.rawValue),
-                ],
-                rights.sentenceForViewer)
+        case .rights(let rights): EventLine("rights", ["rights": rights.json], rights.sentenceForViewer)
         case .layers(let found): EventLine("layers", ["layers": .list(found.layers.map(\.json))])
         case .ended, .removed, .active, .inactive, .held, .resumed, .candidates, .alternates, .reconnect,
             .returnToHost, .keys, .other:
