@@ -93,7 +93,7 @@ final class KnockNotifier: Sendable {
 
     /// - Returns: false if no desktop has accepted it.
     private func show(_ question: Prompt.Question, in notification: QuestionNotification) -> Bool {
-        let buttons = question.kind == .knock ? [Button("Accept", .yes), Button("Refuse", .no)] : []
+        let buttons = question.kind != .afterLock ? [Button("Accept", .yes), Button("Refuse", .no)] : []
         state.with { $0.shown = Shown(id: question.id, buttons: buttons) }
         let isShown = notification.show(
             summary: "\(question.who) \(question.request)", body: question.notificationBody,

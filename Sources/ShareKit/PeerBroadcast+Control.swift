@@ -23,6 +23,8 @@ extension PeerBroadcast {
         public let isAtRelay: Bool
         /// How long it receives the frames; nil before that.
         public let watchedFor: Duration?
+        /// Whether it may write comments.
+        public let mayComment: Bool
         let session: SessionID
     }
 
@@ -53,6 +55,19 @@ extension PeerBroadcast {
         await control.viewers().filter { !$0.description.isPublication }.map { Viewer($0) }
     }
 
+    /// Writes a comment, which all viewers get.
+    /// - Parameter text: one line; what is over 500 characters is left out.
+    /// - Returns: false if nothing of it is visible, after the end, and over a relay.
+    @discardableResult
+    public func say(_ text: String) async -> Bool { await control.say(text) }
+
+    /// Lets a viewer write comments, or not any more, until it leaves. It is told.
+    /// - Returns: false if there is no such viewer any more, and over a relay.
+    @discardableResult
+    public func allowComments(_ isAllowed: Bool, of viewer: Viewer) async -> Bool {
+        await control.set(.comment, to: isAllowed ? .yes : .no, of: viewer.session) != nil
+    }
+
     /// Removes a viewer: tells it so and ends its sessions. If it asks again, `accept` decides anew.
     /// - Returns: false if there is no such viewer any more.
     @discardableResult
@@ -64,6 +79,7 @@ extension PeerBroadcast.Viewer {
         self.init(
             id: viewer.number, name: viewer.description.name, program: viewer.description.kind,
             address: viewer.description.address, words: viewer.description.words, records: viewer.description.records,
-            isAtRelay: viewer.isAtRelay, watchedFor: viewer.connectedFor.map { Duration($0) }, session: viewer.id)
+            isAtRelay: viewer.isAtRelay, watchedFor: viewer.connectedFor.map { Duration($0) },
+            mayComment: viewer.rights?.comment == .yes, session: viewer.id)
     }
 }

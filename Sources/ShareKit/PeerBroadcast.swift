@@ -30,6 +30,8 @@ public final class PeerBroadcast: Sendable {
         public var maximumBitrate = 20_000
         /// Viewers at a time; a further one is told that the host is full.
         public var maximumViewers = 32
+        /// Who may write comments. Over a relay nobody can.
+        public var comments = CommentRule.nobody
 
         /// Makes options for a broadcast on a free port, with this machine's address in the link.
         public init() {}
@@ -47,6 +49,15 @@ public final class PeerBroadcast: Sendable {
         public let words: String
     }
 
+    /// Who may write comments, which all viewers get.
+    public enum CommentRule: Sendable {
+        case nobody
+        case everybody
+        /// A viewer who asks, if this returns true. Nil: nobody has answered, and it may ask again. Called for several
+        /// at a time; cancelled when the viewer has left.
+        case asking(@Sendable (ViewerRequest) async -> Bool?)
+    }
+
     /// What happens to the broadcast.
     public enum Event: Sendable, Equatable {
         /// A viewer receives the frames.
@@ -59,6 +70,8 @@ public final class PeerBroadcast: Sendable {
         /// The relay sends to the viewers from now on, or the app itself does again. `isEncrypted`: the relay cannot
         /// watch.
         case routeChanged(isOverRelay: Bool, isEncrypted: Bool)
+        /// A viewer has written a comment: one line, without control characters. Nil: the app has (``PeerBroadcast/say(_:)``).
+        case comment(from: String?, text: String)
         /// Nothing is captured; the viewers keep the last frame.
         case paused
         /// Frames are captured again, after `paused`.
@@ -169,6 +182,26 @@ extension PeerBroadcast.ViewerRequest {
     }
 }
 
+extension PeerBroadcast.CommentRule {
+    var policy: MessagePolicy {
+        switch self {
+        case .nobody: MessagePolicy(rights: .none) { _ in nil }
+        case .everybody:
+            MessagePolicy(rights: ViewerRights(comment: .yes, point: .no, control: .no)) { _ in nil }
+        case .asking(let decide):
+            MessagePolicy(rights: ViewerRights(comment: .ask, point: .no, control: .no)) { request in
+                await decide(PeerBroadcast.ViewerRequest(request.viewer))
+            }
+        }
+    }
+}
+
+extension PeerBroadcast.ViewerRequest {
+    init(_ viewer: ViewerDescription) {
+        self.init(name: viewer.name, program: viewer.kind, address: viewer.address, words: viewer.words)
+    }
+}
+
 extension PeerBroadcast.Event {
     /// Nil for events that an app has no use for.
     init?(_ event: BroadcastEvent) {
@@ -177,6 +210,7 @@ extension PeerBroadcast.Event {
         case .viewerLeft(let viewer, _, let viewers): self = .viewerLeft(name: viewer.name, remaining: viewers)
         case .holdChanged(let change) where change.hold == .pause: self = change.hasBegun ? .paused : .resumed
         case .viewerCount(let count): self = .viewersChanged(count: count)
+        case .comment(let comment, _): self = .comment(from: comment.from, text: comment.text)
         case .routeChanged(let isOverRelay, _, let isSealed):
             self = .routeChanged(isOverRelay: isOverRelay, isEncrypted: isSealed || !isOverRelay)
         case .notice(let notice): self = .warning(notice.words.sentence)
@@ -215,5 +249,6 @@ extension HostSession.Configuration {
             fixedToken: nil, framesPerSecond: options.maximumFramesPerSecond,
             maximumBitrate: .kilobits(options.maximumBitrate), contentHint: nil,
             maximumViewers: options.maximumViewers, name: name)
+        viewers.messages = options.comments.policy
     }
 }

@@ -51,6 +51,11 @@ public final class PeerViewer: Sendable {
         public let isEncrypted: Bool
     }
 
+    /// What this viewer may do about comments.
+    public enum CommentRight: Sendable {
+        case none, mayAsk, mayWrite
+    }
+
     /// What happens to the session.
     public enum Event: Sendable, Equatable {
         /// The host is being asked; its screen shows the same words.
@@ -63,6 +68,11 @@ public final class PeerViewer: Sendable {
         case interrupted
         /// Packets of the host arrive again, after `interrupted`.
         case resumed
+        /// A viewer has written a comment: one line, without control characters. Nil: the host has.
+        case comment(from: String?, text: String)
+        /// Whether this viewer may write comments (``PeerViewer/say(_:)``), or may ask
+        /// (``PeerViewer/askToComment()``). Told when the session begins, when it changes, and after a question.
+        case commentRight(CommentRight)
         /// Something does not work, or has changed; the session continues. The value is a sentence for people.
         case warning(String)
     }
@@ -196,6 +206,29 @@ public final class PeerViewer: Sendable {
     /// Which server sends; nil before the host has let this viewer in, and after the end.
     public var route: Route? { session.route.map { Route(relay: $0.relay, isEncrypted: $0.isEncrypted) } }
 
+    /// Writes a comment, which the host and all viewers get.
+    /// - Parameter text: one line; what is over 500 characters is left out.
+    /// - Throws: `.refused` if this viewer may not; `.busy` for too many; another error if the host takes none.
+    public func say(_ text: String) async throws(ShareKitError) { try await tell(.comment(text)) }
+
+    /// Asks the host whether this viewer may write comments. `commentRight` follows.
+    /// - Throws: `.refused` if it may not ask, or was refused within the last minute; `.busy`.
+    public func askToComment() async throws(ShareKitError) { try await tell(.ask(.comment)) }
+
+    private func tell(_ message: ViewerMessage) async throws(ShareKitError) {
+        do throws(SignalingError) {
+            try await send(message)
+        } catch {
+            let code: ShareKitError.Code =
+                switch error.code {
+                case .refused: .refused
+                case .tooMany: .busy
+                default: .failed
+                }
+            throw ShareKitError(code, error.description)
+        }
+    }
+
     /// Says something to the host.
     package func send(_ message: ViewerMessage) async throws(SignalingError) { try await session.send(message) }
 
@@ -225,6 +258,9 @@ extension PeerViewer.Event {
         case .connected: self = .connected
         case .interrupted: self = .interrupted
         case .resumed: self = .resumed
+        case .hostEvent(.comment(let comment)): self = .comment(from: comment.from, text: comment.text)
+        case .hostEvent(.rights(let rights)):
+            self = .commentRight(rights.comment == .yes ? .mayWrite : rights.comment == .ask ? .mayAsk : .none)
         case .notice(.viewing(.redirected(let relay, let isEncrypted))):
             self = .routeChanged(PeerViewer.Route(relay: relay, isEncrypted: isEncrypted || relay == nil))
         case .notice(let notice): self = .warning(notice.words.sentence)

@@ -50,7 +50,7 @@ struct HostKeyboardTests {
         try terminal.type("v")
         let line = try #require(
             terminal.waitFor { screen in
-                screen.hasSuffix("Remove which number? (Enter alone: none)")
+                screen.hasSuffix("Which number? (Enter alone: none)")
                     ? screen.split(separator: "\n").last { $0.contains("\"Ann\" (share, 127.0.0.1)") } : nil
             }, "\(terminal.screen())")
         let number = try #require(line.split(separator: " ").first)
@@ -58,6 +58,18 @@ struct HostKeyboardTests {
         try terminal.type(String(number))
         #expect(terminal.waitUntil { $0.hasSuffix("(Enter alone: none) \(number)") }, "\(terminal.screen())")
         try terminal.type("Enter")
+        let choices = "\"Ann\" (share, 127.0.0.1): [r]emove, allow [c]omments, Enter alone: nothing:"
+        #expect(terminal.waitUntil { $0.hasSuffix(choices) }, "\(terminal.screen())")
+        try terminal.type("c")
+        #expect(terminal.waitUntil { $0.contains("share: \"Ann\" (share, 127.0.0.1) may comment from now on") })
+        #expect(viewer.event("rights") { ($0["rights"] as? [String: String])?["comment"] == "yes" } != nil)
+        try terminal.type("v")
+        #expect(terminal.waitUntil { $0.hasSuffix("Which number? (Enter alone: none)") }, "\(terminal.screen())")
+        try terminal.type(String(number))
+        #expect(terminal.waitUntil { $0.hasSuffix("(Enter alone: none) \(number)") }, "\(terminal.screen())")
+        try terminal.type("Enter")
+        #expect(terminal.waitUntil { $0.hasSuffix("take [c]omments back, Enter alone: nothing:") })
+        try terminal.type("r")
         #expect(terminal.waitUntil { $0.hasSuffix("Remove \"Ann\" (share, 127.0.0.1)? [y]es, [n]o:") })
         try terminal.type("y")
         #expect(viewer.exitCode() == 77)

@@ -42,7 +42,7 @@ import Testing
         var keys = HostKeys(.init())
         #expect(press("v", in: &keys) == [.list(1)])
         #expect(keys.handle(.listed(1, [])).isEmpty && press("1", in: &keys).isEmpty)
-        let line = "  Remove which number? (Enter alone: none) "
+        let line = "  Which number? (Enter alone: none) "
         #expect(list(in: &keys) == [.prompt(line)])
         #expect(press("13\u{7F}2", in: &keys).last == .prompt(line + "12"))
         // Other keys do nothing meanwhile.
@@ -51,6 +51,27 @@ import Testing
         #expect(press("\n1b", in: &keys).isEmpty)
         #expect(press("y", in: &keys) == [.endPrompt, .remove(12)])
         #expect(press("y", in: &keys).isEmpty)
+    }
+
+    @Test func aViewerIsAllowedToWriteAndNotAnyMore() {
+        var keys = HostKeys(.init())
+        func choose(_ comment: RightState) -> [HostKeys.Action] {
+            guard case .list(let number)? = press("v", in: &keys).first else { return [] }
+            let rights = ViewerRights(comment: comment, point: .no, control: .no)
+            _ = keys.handle(.listed(number, [.init(number: 3, title: "Ann", rights: rights)]))
+            return press("3\n", in: &keys).suffix(1)
+        }
+        #expect(choose(.ask) == [.prompt("  Ann: [r]emove, allow [c]omments, Enter alone: nothing: ")])
+        #expect(press("yn3b", in: &keys).isEmpty)
+        #expect(press("c", in: &keys) == [.endPrompt, .setRight(.comment, isGranted: true, 3)])
+        #expect(choose(.yes) == [.prompt("  Ann: [r]emove, take [c]omments back, Enter alone: nothing: ")])
+        #expect(press("c", in: &keys) == [.endPrompt, .setRight(.comment, isGranted: false, 3)])
+        #expect(choose(.no).count == 1 && press("\n", in: &keys) == [.endPrompt])
+        #expect(choose(.no).count == 1 && press("r", in: &keys) == [.prompt("  Remove Ann? [y]es, [n]o: ")])
+        #expect(press("y", in: &keys) == [.endPrompt, .remove(3)])
+        // A question takes the terminal.
+        #expect(choose(.no).count == 1 && keys.handle(.interrupted) == [.endPrompt])
+        #expect(press("c", in: &keys).isEmpty)
     }
 
     @Test(arguments: ["\n", "\u{1B}", "3\nn", "3\n\u{1B}"]) func nobodyIsRemovedWithoutAYes(_ typed: String) {
@@ -67,7 +88,7 @@ import Testing
         let actions = press("1\n", in: &keys)
         #expect(actions.contains(.say("no viewer of the list has the number 1")))
         #expect(
-            press("1234567890\u{8}", in: &keys).last == .prompt("  Remove which number? (Enter alone: none) 12345678"))
+            press("1234567890\u{8}", in: &keys).last == .prompt("  Which number? (Enter alone: none) 12345678"))
     }
 
     /// A key that was meant for the list must not confirm anything after a question.

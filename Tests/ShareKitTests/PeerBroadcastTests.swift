@@ -78,6 +78,55 @@ struct PeerBroadcastTests {
         }
     }
 
+    @Test func viewersWriteCommentsIfTheAppAllowsIt() async throws {
+        let source = try source()
+        try submit(0, to: source)
+        var options = PeerBroadcast.Options()
+        options.listenAddress = "127.0.0.1"
+        let asked = Monitor<[String]>([])
+        options.comments = .asking { request in
+            asked.with { $0.append(request.name) }
+            return true
+        }
+        let broadcast = try PeerBroadcast(source, options: options, identity: .ephemeral()) { _ in true }
+        let viewer = try viewer(try await broadcast.start(), Monitor(Received()))
+        let run = Task { try await viewer.run() }
+        var events = viewer.events.makeAsyncIterator()
+        /// The next event about comments.
+        func next() async -> PeerViewer.Event? {
+            while let event = await events.next() {
+                switch event {
+                case .comment, .commentRight: return event
+                default: continue
+                }
+            }
+            return nil
+        }
+        #expect(await next() == .commentRight(.mayAsk))
+        await #expect { try await viewer.say("Hello") } throws: { ($0 as? ShareKitError)?.code == .refused }
+        try await viewer.askToComment()
+        #expect(await next() == .commentRight(.mayWrite))
+        #expect(asked.with { $0 } == ["Ann"])
+        try await viewer.say("Hello")
+        #expect(await next() == .comment(from: "Ann", text: "Hello"))
+        #expect(await broadcast.say("Welcome"))
+        #expect(await next() == .comment(from: nil, text: "Welcome"))
+        let watching = try #require(await broadcast.viewers().first)
+        #expect(watching.mayComment)
+        #expect(await broadcast.allowComments(false, of: watching))
+        #expect(await next() == .commentRight(.none))
+        #expect(await broadcast.viewers().first?.mayComment == false)
+        var told: [PeerBroadcast.Event] = []
+        viewer.leave()
+        try await run.value
+        await broadcast.finish()
+        #expect(await !broadcast.say("Anybody?"))
+        for await event in broadcast.events {
+            if case .comment = event { told.append(event) }
+        }
+        #expect(told == [.comment(from: "Ann", text: "Hello"), .comment(from: nil, text: "Welcome")])
+    }
+
     @Test func theAppPausesMutesAndRemovesAndAViewerRecords() async throws {
         let source = try source()
         try submit(0, to: source)

@@ -186,6 +186,32 @@ import WindowPlayout
     }
 
     @Test(arguments: [VideoWindow.Presentation.surface, .texture])
+    func commentsStandAtTheBottomLeftForATime(_ presentation: VideoWindow.Presentation) throws {
+        try withWindow(640, 360, presentation) { window, display in
+            func ink(_ screen: Screenshot) -> Int {
+                var count = 0
+                for y in 300..<360 {
+                    for x in 0..<320 where screen.isNear([230, 230, 230], x, y) { count += 1 }
+                }
+                return count
+            }
+            let canvas = redWithGreenCorner(PixelSize(width: 640, height: 360))
+            window.show(canvas.frame)
+            window.showComment("Ann: which of these?", for: .seconds(60))
+            #expect(try comes(window, display) { ink($0) > 100 })
+            // Frames do not take it away, and it leaves the rest of the picture alone.
+            window.show(canvas.frame)
+            #expect(try comes(window, display) { ink($0) > 100 && $0.isNear([255, 0, 0], 320, 180) })
+            let one = ink(try display.screenshot())
+            window.showComment("Bob: the second", for: .milliseconds(50))
+            #expect(try comes(window, display) { ink($0) == one }, "it stays")
+            for _ in 0..<6 { window.showComment("x", for: .milliseconds(50)) }
+            // The first one has made room for others.
+            #expect(try comes(window, display) { ink($0) == 0 && $0.isNear([255, 0, 0], 20, 340) })
+        }
+    }
+
+    @Test(arguments: [VideoWindow.Presentation.surface, .texture])
     func anOldFrameIsDimmedUntilTheStatusIsRemoved(_ presentation: VideoWindow.Presentation) throws {
         try withWindow(640, 360, presentation) { window, display in
             let canvas = redWithGreenCorner(PixelSize(width: 640, height: 360))

@@ -14,6 +14,7 @@ extension VideoWindow {
         var title: String?
         var icon: WindowIcon?
         var hasAudio = false
+        var comments = WindowComments()
         var hasChanges = false
     }
 
@@ -49,6 +50,12 @@ extension VideoWindow {
     /// Shows lines at the top left while statistics are on; `onStatistics` reports when they are switched.
     public func setStatistics(_ text: String) {
         change { $0.statistics = text }
+    }
+
+    /// Shows a comment at the bottom left for a time.
+    /// - Parameter text: one line.
+    public func showComment(_ text: String, for time: MediaDuration = .seconds(12)) {
+        change { $0.comments.add(text, until: MonotonicClock.now + time) }
     }
 
     public func setTitle(_ text: String) {

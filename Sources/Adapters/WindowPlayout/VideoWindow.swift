@@ -9,8 +9,8 @@ import Synchronization
 /// At rest it sleeps in one `poll`, without timers. Keys: F, F11 or a double click toggles full screen, M mutes, S
 /// shows statistics, 1 switches between the frame's own size and the window's, arrow keys, the wheel and the mouse move
 /// a frame that is larger than the window, Q closes, Esc leaves full screen or closes.
-/// - Isolation: created, run and released on the main thread. `show`, `setStatus`, `setStatistics`, `setTitle`,
-///   `setIcon`, `stop` and `dismiss` from any thread.
+/// - Isolation: created, run and released on the main thread. `show`, `setStatus`, `setStatistics`,
+///   `showComment`, `setTitle`, `setIcon`, `stop` and `dismiss` from any thread.
 public final class VideoWindow: @unchecked Sendable {
     // SAFETY: `shadow`, `commands` and `wakeup` are the crossing and guard themselves. Everything else is confined to
     // the thread that made the window, which `run` checks.
@@ -54,6 +54,8 @@ public final class VideoWindow: @unchecked Sendable {
         var isHidden = false
         /// Whether all of the window must be drawn, not only what changed.
         var needsEverything = true
+        /// When the overlay changes by itself.
+        var nextChange: MediaInstant?
         /// The part of the frame that the user looks at.
         var picture = PictureLayout.View()
     }
@@ -158,7 +160,7 @@ public final class VideoWindow: @unchecked Sendable {
             if isStopped { return .stopped }
             if isTimedOut { return .deadline }
             if !isSignalled, !view.needsEverything || view.isHidden {
-                wakeup.wait(until: nextFrame.map { min($0, deadline ?? $0) } ?? deadline)
+                wakeup.wait(until: [nextFrame, view.nextChange, deadline].compactMap(\.self).min())
             }
             if let deadline, MonotonicClock.now >= deadline { isTimedOut = true }
         }
@@ -169,7 +171,12 @@ public final class VideoWindow: @unchecked Sendable {
         remedy: "Start the X server again and join once more.")
 
     private func takeCommands() -> Bool {
+        let now = MonotonicClock.now
         let (isStopped, changes) = commands.withLock { commands in
+            if let end = commands.comments.nextEnd, end <= now {
+                commands.comments.expire(now)
+                commands.hasChanges = true
+            }
             defer {
                 commands.hasChanges = false
                 commands.title = nil
@@ -180,6 +187,8 @@ public final class VideoWindow: @unchecked Sendable {
         if let changes {
             overlay.status = changes.status
             overlay.hasAudio = overlay.hasAudio || changes.hasAudio
+            overlay.comments = changes.comments.text
+            view.nextChange = changes.comments.nextEnd
             overlay.statistics = showsStatistics ? changes.statistics : nil
             view.isDimmed = changes.isDimmed
             if let title = changes.title { SDL_SetWindowTitle(window, title) }

@@ -10,6 +10,8 @@ struct WindowOverlay: Equatable {
     var hasHelp = false
     /// The text at the top left.
     var statistics: String?
+    /// The comments, at the bottom left.
+    var comments: String?
     /// Whether audio is muted, which is shown at the top right where there is audio.
     var isMute = false
     var hasAudio = true
@@ -33,6 +35,10 @@ final class OverlayLayout {
         boxes = []
         if let text = overlay.statistics, var box = draw(text, points: 12, isCentred: false) {
             (box.x, box.y) = (gap, gap)
+            boxes.append(box)
+        }
+        if let text = overlay.comments, var box = draw(text, points: 13, isCentred: false) {
+            (box.x, box.y) = (gap, window.height - box.size.height - gap)
             boxes.append(box)
         }
         if overlay.isMute, overlay.hasAudio, var box = draw("muted", points: 14, isCentred: true) {

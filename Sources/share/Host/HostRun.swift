@@ -24,6 +24,7 @@ struct HostRun: Sendable {
     func handle(_ event: BroadcastEvent) {
         HostReporter.report(event, output, isEnding: ending.with { $0 } != nil)
         system.with { $0 }?.handle(event)
+        if case .comment(let comment, _) = event { kept.add(comment) }
         if case .ended(let reason) = event { stop(reason) }
     }
 

@@ -6,6 +6,7 @@ import MediaCore
 import ShareKit
 import Signaling
 import Synchronization
+import Viewer
 
 /// Sends the lines that are typed in a viewer's terminal as comments, and asks the host for the right if it has to.
 final class CommentReader: Sendable {
@@ -29,8 +30,9 @@ final class CommentReader: Sendable {
 
     func close() { state.withLock { $0.isOver = true } }
 
-    /// The host has said what this viewer may do.
-    func note(_ rights: ViewerRights) {
+    /// The host may have said what this viewer may do.
+    func note(_ event: ViewerSessionEvent) {
+        guard case .hostEvent(.rights(let rights)) = event else { return }
         let waiting: String? = state.withLock { state in
             state.right = rights.comment
             defer { state.waiting = nil }

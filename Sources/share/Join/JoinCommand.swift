@@ -130,8 +130,8 @@ struct JoinCommand: ParsableCommand {
             link, identity: identity, name: name ?? DefaultName.text, servers: servers,
             usesOnlyRelays: serverOptions.relayOnly, records: !keep.isEmpty,
             emit: { [window, isMirror] event in
-                if case .named(let name) = event { kept.setName(name) }
-                if case .hostEvent(.rights(let rights)) = event { comments.with { $0 }?.note(rights) }
+                comments.with { $0 }?.note(event)
+                kept.note(event)
                 reporter.report(event, window: window, isMirror: isMirror)
             },
             makeSink: { _ in kept.fork(playback) })

@@ -6,6 +6,7 @@ import MediaCore
 import PeerConnection
 import PixelConversion
 import ShareKit
+import Signaling
 import Viewer
 import WindowPlayout
 
@@ -171,6 +172,7 @@ final class ViewerReporter: Sendable {
         case .knocking(let words): window?.setStatus("waiting for the host to let you in\nyour words: \(words)")
         case .accepted: window?.setStatus("connecting ...")
         case .named(let name): window?.setTitle("\(name) - share")
+        case .hostEvent(.comment(let comment)): window?.showComment("\(comment.from ?? "Host"): \(comment.text)")
         case .connected, .hostEvent: break
         case .interrupted: standing.with { $0.isInterrupted = true }
         case .waiting(let silence):

@@ -93,6 +93,7 @@ final class HostKeyboard: Sendable {
         case .endPrompt: prompt.endInput()
         case .say(let sentence): say(sentence)
         case .remove(let number): Task { await remove(number) }
+        case .setRight(let right, let isGranted, let number): Task { await set(right, isGranted, number) }
         }
     }
 
@@ -109,7 +110,18 @@ final class HostKeyboard: Sendable {
         guard !viewers.isEmpty else { return say("nobody watches") }
         say("\(viewers.count) \(viewers.count == 1 ? "viewer" : "viewers"):")
         for viewer in viewers { ErrorOutput.writeLine("       \(viewer.shortLine)") }
-        feed.yield(.listed(listing, viewers.map { HostKeys.ListedViewer(number: $0.number, title: $0.title) }))
+        feed.yield(
+            .listed(
+                listing, viewers.map { HostKeys.ListedViewer(number: $0.number, title: $0.title, rights: $0.rights) }))
+    }
+
+    private func set(_ right: ViewerRight, _ isGranted: Bool, _ number: Int) async {
+        do throws(ControlError) {
+            _ = try await control.answer(
+                ControlRequest(.setRight(right, isGranted: isGranted, viewer: String(number))))
+        } catch {
+            say(error.message)
+        }
     }
 
     private func remove(_ number: Int) async {

@@ -18,6 +18,8 @@ struct HostKeys {
         var number: Int
         /// The quoted name, the program and the address.
         var title: String
+        /// Nil: it can have no rights, and can only be removed.
+        var rights: ViewerRights?
     }
 
     enum Action: Equatable {
@@ -35,6 +37,8 @@ struct HostKeys {
         case endPrompt
         case say(String)
         case remove(Int)
+        /// Grants the viewer of this number a right, or takes it back.
+        case setRight(ViewerRight, isGranted: Bool, Int)
     }
 
     /// A key, and its meaning in the line and in the list of keys.
@@ -58,6 +62,9 @@ struct HostKeys {
         case listing(Int)
         /// The number of a viewer is typed.
         case choosing(String)
+        /// What is to be done with the viewer is chosen.
+        case acting(ListedViewer)
+        /// Whether it is to be removed.
         case confirming(ListedViewer)
     }
 
@@ -80,7 +87,9 @@ struct HostKeys {
         func add(_ key: Character, _ name: String, _ meaning: String, _ action: Action, if isPossible: Bool = true) {
             if isPossible { bindings.append(Binding(key: key, name: name, meaning: meaning, action: action)) }
         }
-        add("v", "viewers", "list the viewers, and remove one", .list(0), if: abilities.hasViewers)
+        add(
+            "v", "viewers", "list the viewers; remove one, or let one write comments", .list(0),
+            if: abilities.hasViewers)
         add("p", "pause", "pause: nothing is captured, the last frame stays; again: resume", .toggle(.pause))
         add("b", "blank", "blank: a grey picture at once, and nothing is captured; again: show it", .toggle(.blank))
         add("f", "freeze", "freeze: the picture stands, audio goes on; again: go on", .toggle(.freeze))
@@ -116,6 +125,7 @@ struct HostKeys {
             switch mode {
             case .idle, .listing: return begin(byte)
             case .choosing(let digits): return choose(byte, digits)
+            case .acting(let viewer): return act(byte, viewer)
             case .confirming(let viewer): return confirm(byte, viewer)
             }
         }
@@ -124,7 +134,7 @@ struct HostKeys {
     private var isTyping: Bool {
         switch mode {
         case .idle, .listing: false
-        case .choosing, .confirming: true
+        case .choosing, .acting, .confirming: true
         }
     }
 
@@ -146,8 +156,10 @@ struct HostKeys {
             guard let viewer = listed.first(where: { String($0.number) == digits }) else {
                 return [.say("no viewer of the list has the number \(digits)")] + type("")
             }
-            mode = .confirming(viewer)
-            return [.prompt("  Remove \(viewer.title)? [y]es, [n]o: ")]
+            guard let rights = viewer.rights else { return askWhetherToRemove(viewer) }
+            mode = .acting(viewer)
+            let comments = rights.comment == .yes ? "take [c]omments back" : "allow [c]omments"
+            return [.prompt("  \(viewer.title): [r]emove, \(comments), Enter alone: nothing: ")]
         case let end where Self.lineEnds.contains(end) || end == Self.escape: return leave()
         default: return []
         }
@@ -156,6 +168,21 @@ struct HostKeys {
     private mutating func type(_ digits: String) -> [Action] {
         mode = .choosing(digits)
         return [.prompt(Self.line(digits))]
+    }
+
+    private mutating func act(_ byte: UInt8, _ viewer: ListedViewer) -> [Action] {
+        switch byte {
+        case UInt8(ascii: "r"), UInt8(ascii: "R"): return askWhetherToRemove(viewer)
+        case UInt8(ascii: "c"), UInt8(ascii: "C"):
+            return leave() + [.setRight(.comment, isGranted: viewer.rights?.comment != .yes, viewer.number)]
+        case let end where Self.lineEnds.contains(end) || end == Self.escape: return leave()
+        default: return []
+        }
+    }
+
+    private mutating func askWhetherToRemove(_ viewer: ListedViewer) -> [Action] {
+        mode = .confirming(viewer)
+        return [.prompt("  Remove \(viewer.title)? [y]es, [n]o: ")]
     }
 
     private mutating func confirm(_ byte: UInt8, _ viewer: ListedViewer) -> [Action] {
@@ -171,5 +198,5 @@ struct HostKeys {
         return [.endPrompt]
     }
 
-    private static func line(_ digits: String) -> String { "  Remove which number? (Enter alone: none) " + digits }
+    private static func line(_ digits: String) -> String { "  Which number? (Enter alone: none) " + digits }
 }

@@ -99,6 +99,6 @@ extension WindowQuestion {
         self.init(
             "\(question.who) \(question.request). \(question.invitation)", details: question.details,
             answers: isKnock ? ["No", "Always", "Yes"] : ["No", "Yes"],
-            seconds: isKnock ? max(1, Int((question.deadline - .now) / .seconds(1))) : nil)
+            seconds: question.kind != .afterLock ? max(1, Int((question.deadline - .now) / .seconds(1))) : nil)
     }
 }

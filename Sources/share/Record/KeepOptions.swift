@@ -9,6 +9,9 @@ struct KeepOptions: ParsableArguments {
             valueName: "file|folder"))
     var record: String? = nil
 
+    @Flag(help: ArgumentHelp("Also save the comments beside the recording, as subtitles (WebVTT): FILE.vtt."))
+    var recordComments = false
+
     @Option(
         defaultAsFlag: 15,
         help: ArgumentHelp(
@@ -31,6 +34,7 @@ struct KeepOptions: ParsableArguments {
         if let clips, !(1...Self.longest).contains(clips) {
             throw ValidationError("--clips is 1 to \(Self.longest) seconds, not \(clips).")
         }
+        if recordComments, record == nil { throw ValidationError("--record-comments needs --record.") }
         if clipButton, clips == nil { throw ValidationError("--clip-button needs --clips.") }
         if clipFolder != nil, !clipButton { throw ValidationError("--clip-folder needs --clip-button.") }
     }

@@ -6,6 +6,7 @@ import MediaCore
 import PeerConnection
 import Recording
 import ShareKit
+import Signaling
 import Viewer
 
 struct RecordCommand: ParsableCommand {
@@ -56,6 +57,9 @@ struct RecordCommand: ParsableCommand {
             "Go on in another file after so much: 10m, 2h, 500MB, 2GB.", valueName: "time|size"))
     var split: SplitLimit?
 
+    @Flag(help: ArgumentHelp("Also save the comments beside each recording, as subtitles (WebVTT): FILE.vtt."))
+    var recordComments = false
+
     @Option(
         help: ArgumentHelp(
             "Your name, as the host sees it; your login name and your machine's if omitted.", valueName: "text"))
@@ -79,6 +83,7 @@ struct RecordCommand: ParsableCommand {
             throw ValidationError("--screen records your own screen: it takes no link, and neither --watch nor --name.")
         }
         if !screen { try screenOptions.refuse() }
+        if screen, recordComments { throw ValidationError("--record-comments is not for --screen.") }
         if links.count > 1, !watch { throw ValidationError("Several links need --watch.") }
     }
 
@@ -92,11 +97,15 @@ struct RecordCommand: ParsableCommand {
         CutOffRecordings.report()
         let reporter = RecordReporter(output: DataOutput(isJSON: json), duration: duration?.seconds)
         let target = try RecordTarget(output ?? ".", broadcast: { reporter.broadcastName })
+        let comments = recordComments ? CommentTrack.reporting(to: reporter.output) : nil
         let recorder: Recorder
         do throws(RecordingFailure) {
             recorder = try Recorder(
                 to: target.destination, reservesFile: target.isFile, split: split?.split,
-                emit: { reporter.report($0) })
+                emit: { event in
+                    comments?.note(event)
+                    reporter.report(event)
+                })
         } catch {
             throw CommandError(error)
         }
@@ -106,6 +115,7 @@ struct RecordCommand: ParsableCommand {
             usesOnlyRelays: serverOptions.relayOnly, records: true,
             emit: { event in
                 if case .named(let name) = event { recorder.setTitle(name) }
+                if case .hostEvent(.comment(let comment)) = event { comments?.add(comment) }
                 reporter.report(event)
             }, makeSink: { _ in recorder })
         let reason = reporter.run(viewer, recorder)
@@ -129,7 +139,8 @@ struct RecordCommand: ParsableCommand {
         CutOffRecordings.report()
         let settings = RecordWatch.Settings(
             folder: folder, identity: try makeIdentity(), name: name ?? DefaultName.text,
-            servers: try serverOptions.servers(), usesOnlyRelays: serverOptions.relayOnly, split: split?.split)
+            servers: try serverOptions.servers(), usesOnlyRelays: serverOptions.relayOnly, split: split?.split,
+            recordsComments: recordComments)
         let output = DataOutput(isJSON: json)
         let watches = RecordWatches(all.map { RecordWatch($0, settings, output) })
         Signals.handle { watches.end(EndReason(.stopped, "ended by \($0)")) }

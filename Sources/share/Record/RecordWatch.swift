@@ -22,6 +22,8 @@ final class RecordWatch: Sendable {
         var servers: [ICEServer]
         var usesOnlyRelays: Bool
         var split: RecordingSplit?
+        /// Whether comments are kept beside the recordings.
+        var recordsComments = false
     }
 
     private struct State {
@@ -97,12 +99,17 @@ final class RecordWatch: Sendable {
 
     /// One session.
     private func record() async -> EndReason {
+        let comments = settings.recordsComments ? CommentTrack.reporting(to: output) : nil
         let recorder: Recorder
         do throws(RecordingFailure) {
             recorder = try Recorder(
                 to: .folder(settings.folder) { [state] in
                     RecordTarget.fileName(broadcast: state.with { $0.name }, at: Date())
-                }, reservesFile: false, split: settings.split, emit: { [self] in report($0) })
+                }, reservesFile: false, split: settings.split,
+                emit: { [self] event in
+                    comments?.note(event)
+                    report(event)
+                })
         } catch {
             note(error)
             return EndReason(.failed, error.message, remedy: error.remedy)
@@ -115,6 +122,7 @@ final class RecordWatch: Sendable {
                     state.with { $0.name = name }
                     recorder.setTitle(name)
                 }
+                if case .hostEvent(.comment(let comment)) = event { comments?.add(comment) }
                 report(event)
             }, makeSink: { _ in recorder })
         let isEnding = state.with { state in

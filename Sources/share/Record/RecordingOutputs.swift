@@ -4,6 +4,7 @@ import LinuxRuntime
 import MediaCore
 import PeerConnection
 import Recording
+import Signaling
 import Viewer
 
 /// The recorder and the clip buffer of a session, and what they report on stderr and as JSON. Safe from any thread.
@@ -18,6 +19,8 @@ final class RecordingOutputs: Sendable {
     let clips: ClipBuffer?
     let log = RecordingLog()
     private let recorder: Recorder?
+    /// The comments beside the recording; nil: they are not kept.
+    private let comments: CommentTrack?
     private let state: Monitor<State>
 
     /// - Parameters:
@@ -33,6 +36,7 @@ final class RecordingOutputs: Sendable {
         let state = Monitor(State(name: UntrustedText.clean(name ?? "", fallback: "share")))
         self.state = state
         clips = options.clips.map { ClipBuffer(length: .seconds($0)) }
+        comments = options.recordComments ? .reporting(to: output) : nil
         if let folder = options.clipFolder { try RecordTarget.checkFolder(folder) }
         guard let path = options.record else {
             recorder = nil
@@ -43,7 +47,8 @@ final class RecordingOutputs: Sendable {
         do throws(RecordingFailure) {
             recorder = try Recorder(
                 to: target.destination, reservesFile: target.isFile, split: split,
-                emit: { [state, output, log] event in
+                emit: { [state, output, log, comments] event in
+                    comments?.note(event)
                     log.note(event, title: state.with { $0.name })
                     Self.report(event, state, output)
                     if case .finished(let file) = event { onFile(file) }
@@ -89,6 +94,18 @@ final class RecordingOutputs: Sendable {
         clips?.setTitle(name)
     }
 
+    /// Takes what a viewer's session says of the broadcast.
+    func note(_ event: ViewerSessionEvent) {
+        switch event {
+        case .named(let name): setName(name)
+        case .hostEvent(.comment(let comment)): add(comment)
+        default: break
+        }
+    }
+
+    /// Keeps a comment.
+    func add(_ comment: BroadcastComment) { comments?.add(comment) }
+
     func fail(_ failure: RecordingFailure) { Self.report(.failed(failure), state, output) }
 
     /// - Throws: if something could not be recorded. Called when the session has ended and its sinks are closed.
@@ -122,6 +139,15 @@ final class RecordingOutputs: Sendable {
         case .dropped(let count):
             output.event("dropped", ["count": .integer(count)])
             ErrorOutput.writeLine("share: the disk is too slow; \(count) frames and packets were left out so far")
+        }
+    }
+}
+
+extension CommentTrack {
+    static func reporting(to output: DataOutput) -> CommentTrack {
+        CommentTrack { sentence in
+            output.event("comments-failed", ["reason": .string(sentence)])
+            ErrorOutput.writeLine("share: \(sentence)")
         }
     }
 }
