@@ -146,7 +146,8 @@ package final class Prompt: Sendable {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 state.withLock { state in
-                    state.entries.append(Entry(question: question, continuation: continuation))
+                    state.entries.insert(
+                        Entry(question: question, continuation: continuation), at: Self.place(question, state.entries))
                     show(&state)
                 }
                 // The task was cancelled before the entry was appended.
@@ -155,6 +156,12 @@ package final class Prompt: Sendable {
         } onCancel: {
             withdraw(question.id)
         }
+    }
+
+    /// The place of a new question: newcomers wait for no wishes of those who watch, but for the one that is shown.
+    private static func place(_ question: Question, _ entries: [Entry]) -> Int {
+        guard question.kind != .right else { return entries.count }
+        return entries.indices.dropFirst().first { entries[$0].question.kind == .right } ?? entries.count
     }
 
     /// Returns whether the question is queued or shown.

@@ -23,8 +23,9 @@ struct PromptKeyTests {
     }
 
     /// Asks a question, and polls until it is queued.
-    private func ask(_ name: String) async -> Task<Prompt.Answer?, Never> {
-        let question = question(name)
+    private func ask(_ name: String) async -> Task<Prompt.Answer?, Never> { await ask(question(name)) }
+
+    private func ask(_ question: Prompt.Question) async -> Task<Prompt.Answer?, Never> {
         let task = Task { [prompt] in await prompt.answer(to: question) }
         while !prompt.isWaiting(question.id) { try? await Task.sleep(for: .milliseconds(1)) }
         return task
@@ -51,6 +52,23 @@ struct PromptKeyTests {
         prompt.pressed(.key(UInt8(ascii: "y")), at: before + .milliseconds(999))
         prompt.pressed(.key(UInt8(ascii: "n")), at: after + .seconds(1))
         #expect(await carol.value == .no)
+    }
+
+    /// Somebody who watches cannot have those wait who want to.
+    @Test func newcomersAreAskedAboutBeforeTheWishesOfViewers() async {
+        let wish = Prompt.Question(
+            kind: .right, id: KnockID.random(), who: "Bob", request: "wants to write comments", details: [],
+            invitation: "Allow it?", deadline: .now + .seconds(60))
+        let ann = await ask("Ann")
+        let bob = await ask(wish)
+        let carol = await ask("Carol")
+        prompt.pressed(.key(UInt8(ascii: "n")), at: .now + .seconds(1))
+        #expect(await ann.value == .no)
+        // No answer to a wish.
+        prompt.pressed(.key(UInt8(ascii: "a")), at: .now + .seconds(1))
+        #expect(await carol.value == .always)
+        prompt.pressed(.key(UInt8(ascii: "y")), at: .now + .seconds(1))
+        #expect(await bob.value == .yes)
     }
 
     @Test func keysAreFreeWhileNoQuestionIsAskedAndASecondAfterIt() async {

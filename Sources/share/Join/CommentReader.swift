@@ -33,11 +33,11 @@ final class CommentReader: Sendable {
     /// The host may have said what this viewer may do.
     func note(_ event: ViewerSessionEvent) {
         guard case .hostEvent(.rights(let rights)) = event else { return }
-        let waiting: String? = state.withLock { state in
-            state.right = rights.comment
-            defer { state.waiting = nil }
-            return state.waiting
+        let (waiting, isTakenBack) = state.withLock { state in
+            defer { (state.right, state.waiting) = (rights.comment, nil) }
+            return (state.waiting, state.right == .yes && rights.comment != .yes)
         }
+        if isTakenBack { ErrorOutput.writeLine("share: the host takes no comments of yours any more") }
         guard let waiting else { return }
         if rights.comment == .yes { return say(waiting) }
         ErrorOutput.writeLine("share: the host did not allow you to write comments")
