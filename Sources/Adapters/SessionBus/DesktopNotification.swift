@@ -1,4 +1,5 @@
 import CGIO
+import MediaCore
 
 /// A desktop notification on a session bus (Desktop Notifications Specification 1.2).
 ///
@@ -30,7 +31,8 @@ public final class DesktopNotification {
     /// - Returns: false if no desktop accepted it.
     @discardableResult
     public func show(summary: String, body: String, expires: Int) -> Bool {
-        identifier = cgio_notify(bus, identifier, summary, Self.escape(body), gint(clamping: expires), Self.timeout)
+        identifier = cgio_notify(
+            bus, identifier, summary, UntrustedText.escapedMarkup(body), gint(clamping: expires), Self.timeout)
         return identifier != 0
     }
 
@@ -39,18 +41,5 @@ public final class DesktopNotification {
         guard identifier != 0 else { return }
         cgio_close_notification(bus, identifier, Self.timeout)
         identifier = 0
-    }
-
-    static func escape(_ text: String) -> String {
-        var result = ""
-        for character in text {
-            switch character {
-            case "&": result += "&amp;"
-            case "<": result += "&lt;"
-            case ">": result += "&gt;"
-            default: result.append(character)
-            }
-        }
-        return result
     }
 }

@@ -63,7 +63,7 @@ public enum OfferNotification {
     ) -> Int? {
         let arguments = BusValue.tuple([
             .text("share"), .uint32(0), .text("video-x-generic"), .text(summary),
-            .text(DesktopNotification.escape(body)),
+            .text(UntrustedText.escapedMarkup(body)),
             .array(of: "s", [.text("default"), .text(action), .text("open"), .text(action)]), .array(of: "{sv}", []),
             .int32(Int32(clamping: seconds * 1_000)),
         ])

@@ -1,5 +1,6 @@
 import CGIO
 import LinuxRuntime
+import MediaCore
 
 /// A desktop notification with buttons (Desktop Notifications Specification 1.2). Its button is told only if the program
 /// that shows it says so, as the bus vouches for the sender of a signal.
@@ -68,7 +69,7 @@ public final class QuestionNotification: Sendable {
             "Notify",
             [
                 .text("share"), .uint32(state.with { $0.identifier }), .text("video-x-generic"), .text(summary),
-                .text(DesktopNotification.escape(body)),
+                .text(UntrustedText.escapedMarkup(body)),
                 .array(of: "s", actions.flatMap { [.text($0.key), .text($0.label)] }), .array(of: "{sv}", []),
                 .int32(Int32(clamping: expires)),
             ])?.first?.number

@@ -1,3 +1,4 @@
+import MediaCore
 import Synchronization
 
 /// Answers the tray: its calls to the item and to the menu.
@@ -157,7 +158,7 @@ final class StatusNotifierMessages: Sendable {
             "Status": .text("Active"), "WindowId": .int32(0), "IconName": .text(""), "IconPixmap": icon,
             "OverlayIconName": .text(""), "AttentionIconName": .text(""), "IconThemePath": .text(""),
             "ToolTip": .tuple([
-                .text(""), none, .text(content.title), .text(DesktopNotification.escape(content.toolTip)),
+                .text(""), none, .text(content.title), .text(UntrustedText.escapedMarkup(content.toolTip)),
             ]),
             "ItemIsMenu": .boolean(true), "Menu": .path(StatusNotifierMenu.path),
         ]

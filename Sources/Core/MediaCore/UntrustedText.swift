@@ -57,6 +57,20 @@ public enum UntrustedText {
         "\u{02EE}", "\u{05F4}", "\u{275D}", "\u{275E}", "\u{301D}", "\u{301E}", "\u{301F}", "\u{3003}", "\u{FF02}",
     ]
 
+    /// Text in which nothing is markup of XML, of a desktop's notification or of WebVTT.
+    public static func escapedMarkup(_ text: String) -> String {
+        var result = ""
+        for character in text {
+            switch character {
+            case "&": result += "&amp;"
+            case "<": result += "&lt;"
+            case ">": result += "&gt;"
+            default: result.append(character)
+            }
+        }
+        return result
+    }
+
     /// Puts a cleaned name in quotation marks. Escapes quotation marks and backslashes within it.
     public static func quote(_ name: String) -> String {
         var result = "\""

@@ -88,12 +88,13 @@ public final class CommentTrack: Sendable {
         return recording.dropLast(name.distance(from: dot, to: name.endIndex)) + ".vtt"
     }
 
-    /// One cue, with the empty line after it.
+    /// One cue, with the empty line after it. Cleaned text has no line breaks, which end a cue, and escaped text no arrow
+    /// (-->).
     static func cue(_ comment: BroadcastComment, at time: MediaDuration) -> String {
-        let voice = comment.from.map { escaped($0) } ?? "Host"
+        let voice = comment.from.map(UntrustedText.escapedMarkup) ?? "Host"
         return """
             \(timestamp(time)) --> \(timestamp(time + cueTime))
-            <v \(voice)>\(voice): \(escaped(comment.text))
+            <v \(voice)>\(voice): \(UntrustedText.escapedMarkup(comment.text))
 
 
             """
@@ -108,19 +109,5 @@ public final class CommentTrack: Sendable {
         }
         return
             "\(digits(all / 3_600_000, 2)):\(digits(all / 60_000 % 60, 2)):\(digits(all / 1_000 % 60, 2)).\(digits(all % 1_000, 3))"
-    }
-
-    /// Cleaned text has no line breaks, which end a cue. `>` is escaped so that no text has an arrow (-->).
-    private static func escaped(_ text: String) -> String {
-        var result = ""
-        for character in text {
-            switch character {
-            case "&": result += "&amp;"
-            case "<": result += "&lt;"
-            case ">": result += "&gt;"
-            default: result.append(character)
-            }
-        }
-        return result
     }
 }
