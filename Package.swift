@@ -94,7 +94,7 @@ let imports = """
         PeerConnection Host Service Relay CommandSupport ArgumentParser
     share-relay: ProcessMemory CommandSupport RelayVerb ArgumentParser
     share: MediaCore Identifiers SessionDescription LinuxRuntime VPXCodec OpusCodec PixelConversion X11Capture \
-        PortalCapture CameraCapture PulseAudio WindowPlayout ImageFile QRCodes SessionBus TestSource ProcessMemory ControlSocket \
+        X11Control PortalCapture CameraCapture PulseAudio WindowPlayout ImageFile QRCodes SessionBus TestSource ProcessMemory ControlSocket \
         Identity HTTP Admission Signaling PeerConnection Host Viewer Service Recording RecordingPage Extensions Control \
         ShareKit CommandSupport RelayVerb ArgumentParser
     share-lab: MediaCore Identifiers LinuxRuntime WindowPlayout TestSource ProcessMemory Identity \

@@ -143,6 +143,10 @@ package final class Prompt: Sendable {
     /// Queues a question and waits for its answer.
     /// - Returns: nil if the task is cancelled first.
     package func answer(to question: Question) async -> Answer? {
+        await OpenQuestions.ofProcess.asking { await queue(question) }
+    }
+
+    private func queue(_ question: Question) async -> Answer? {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 state.withLock { state in

@@ -260,7 +260,8 @@ extension PeerViewer.Event {
         case .resumed: self = .resumed
         case .hostEvent(.comment(let comment)): self = .comment(from: comment.from, text: comment.text)
         case .hostEvent(.rights(let rights)):
-            self = .commentRight(rights.comment == .yes ? .mayWrite : rights.comment == .ask ? .mayAsk : .none)
+            let right = rights.rights.comment
+            self = .commentRight(right == .yes ? .mayWrite : right == .ask ? .mayAsk : .none)
         case .notice(.viewing(.redirected(let relay, let isEncrypted))):
             self = .routeChanged(PeerViewer.Route(relay: relay, isEncrypted: isEncrypted || relay == nil))
         case .notice(let notice): self = .warning(notice.words.sentence)

@@ -52,7 +52,7 @@ struct ViewerMessageTests {
             link: link, identity: try .ephemeral(), name: name, sink: playback(seen, speaker: seen),
             emit: { event in
                 switch event {
-                case .hostEvent(.rights(let rights)): told.change { $0.rights.append(rights) }
+                case .hostEvent(.rights(let granted)): told.change { $0.rights.append(granted.rights) }
                 case .hostEvent(.comment(let comment)): told.change { $0.comments.append(comment) }
                 default: break
                 }

@@ -79,17 +79,33 @@ import Testing
             ),
             (.comment(try #require(BroadcastComment(from: nil, "b"))), #"{"type":"comment","text":"b"}"#),
             (
-                .rights(ViewerRights(comment: .yes, point: .ask, control: .no)),
+                .rights(GrantedRights(ViewerRights(comment: .yes, point: .ask, control: .no))),
                 #"{"type":"rights","comment":"yes","point":"ask","control":"no"}"#
             ),
+            (
+                .rights(GrantedRights(.none, grant: 4, pointer: 3)),
+                #"{"type":"rights","comment":"no","point":"no","control":"no","grant":4,"pointer":3}"#
+            ),
+            (
+                .pointers(
+                    PointerEvents([
+                        PointerEvent(id: 3, from: "Ann", kind: .draw, points: [PicturePoint(x: 1, y: 65_535)]),
+                        PointerEvent(id: 4, from: "Bob", kind: .leave, points: []),
+                    ])),
+                #"{"type":"pointers","pointers":[{"id":3,"from":"Ann","kind":"draw","points":[[1,65535]]},"#
+                    + #"{"id":4,"from":"Bob","kind":"leave","points":[]}]}"#
+            ),
+            (.controller(ScreenController(by: "Ann")), #"{"type":"control","by":"Ann"}"#),
+            (.controller(ScreenController(by: nil)), #"{"type":"control"}"#),
             (.removed(reason: "a/b"), #"{"type":"removed","reason":"a/b"}"#),
             (.ended(reason: "b"), #"{"type":"ended","reason":"b"}"#),
         ]
-        try check(events, final: ["ended", "removed"], notLasting: ["inactive", "comment", "removed"])
+        try check(events, final: ["ended", "removed"], notLasting: ["inactive", "comment", "pointers", "removed"])
         #expect(
             HostEvent.names == [
                 "active", "inactive", "layers", "viewercount", "recordercount", "paused", "resumed", "alternates",
-                "reconnect", "return", "candidates", "keys", "comment", "rights", "removed", "ended",
+                "reconnect", "return", "candidates", "keys", "comment", "rights", "pointers", "control", "removed",
+                "ended",
             ])
         #expect(HostEvent.active.lastingKey == HostEvent.inactive.lastingKey)
         #expect(HostEvent.held(.blank).lastingKey == HostEvent.resumed.lastingKey)

@@ -35,4 +35,9 @@ public struct DesktopSources: Sendable {
             }
         try connection.checkAlive()
     }
+
+    /// - Throws: `.noSuchDevice`.
+    public func monitor(_ wanted: CaptureSource.Monitor) throws(SourceFailure) -> DesktopMonitor {
+        try MonitorList.find(wanted, in: monitors)
+    }
 }

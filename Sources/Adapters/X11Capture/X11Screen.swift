@@ -116,6 +116,9 @@ public final class X11Screen: ScreenSource {
 
     deinit { close() }
 
+    /// The window that is captured; nil for others.
+    public var windowID: UInt32? { target.window?.id }
+
     public var summary: String {
         "\(target.description) \(name), \(size.width) x \(size.height)"
     }

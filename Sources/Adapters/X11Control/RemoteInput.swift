@@ -10,6 +10,8 @@ public import MediaCore
 public final class RemoteInput: Sendable {
     /// What viewers control.
     public enum Area: Sendable, Equatable {
+        /// All of the root window, whatever its size is.
+        case display
         /// A part of the root window, or all of it.
         case screen(PixelRect)
         case window(UInt32)

@@ -14,6 +14,7 @@ struct ServerArea: ControlledArea {
     // MARK: ControlledArea
 
     var isWholeScreen: Bool {
+        if area == .display { return true }
         guard case .screen(let rect) = area, let root = rectangle(of: connection.root) else { return false }
         return rect.x <= 0 && rect.y <= 0 && rect.maxX >= root.width && rect.maxY >= root.height
     }
@@ -28,6 +29,7 @@ struct ServerArea: ControlledArea {
         if focus == 0 { return false }
         if focus == 1 { return hasPointer }
         switch area {
+        case .display: return true
         case .window(let window): return ancestors(of: focus).contains(window)
         case .screen(let rect):
             guard let focused = rectangle(of: focus), focus != connection.root else { return false }
@@ -68,6 +70,7 @@ struct ServerArea: ControlledArea {
     /// The area in pixels of the root window; nil if its window is not shown.
     private var shown: PixelRect? {
         switch area {
+        case .display: return rectangle(of: connection.root)
         case .screen(let rect): return rect
         case .window(let window):
             guard let attributes = attributes(of: window),

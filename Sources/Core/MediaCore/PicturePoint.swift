@@ -1,5 +1,5 @@
 /// A place in the picture of a broadcast, whatever its size.
-public struct PicturePoint: Sendable, Equatable, Codable {
+public struct PicturePoint: Sendable, Equatable {
     /// 0: the left edge; 65,535: the right one.
     public var x: UInt16
     /// 0: the upper edge; 65,535: the lower one.
@@ -19,5 +19,20 @@ public struct PicturePoint: Sendable, Equatable, Codable {
     /// - Parameters: the picture's size, in pixels, over 0.
     public func pixel(width: Int, height: Int) -> (x: Int, y: Int) {
         (Int(x) * (width - 1) / 65_535, Int(y) * (height - 1) / 65_535)
+    }
+}
+
+/// As JSON: `[x,y]`.
+extension PicturePoint: Codable {
+    public init(from decoder: any Decoder) throws {
+        var values = try decoder.unkeyedContainer()
+        x = try values.decode(UInt16.self)
+        y = try values.decode(UInt16.self)
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var values = encoder.unkeyedContainer()
+        try values.encode(x)
+        try values.encode(y)
     }
 }

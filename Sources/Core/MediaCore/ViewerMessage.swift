@@ -4,14 +4,21 @@ public enum ViewerMessage: Sendable, Equatable {
     case comment(String)
     /// The viewer asks the host's user for a right.
     case ask(ViewerRight)
+    /// The viewer gives a right back.
+    case release(ViewerRight)
+    /// The viewer's pointer over the picture, for all.
+    case pointer(PointerGesture)
+    /// An input for the host's screen.
+    case input(AimedInput)
 
     /// The characters of a comment. Further ones are left out.
     public static let commentLimit = 500
 }
 
-/// As JSON: `{"type":"comment","text":"Hello"}`, `{"type":"ask","right":"comment"}`.
+/// As JSON: `{"type":"comment","text":"Hello"}`, `{"type":"ask","right":"comment"}`,
+/// `{"type":"pointer","kind":"move","points":[[x,y]]}`, `{"type":"input","grant":1,"count":1,"time":0,"input":{…}}`.
 extension ViewerMessage: Codable {
-    private enum Kind: String, Codable { case comment, ask }
+    private enum Kind: String, Codable { case comment, ask, release, pointer, input }
     private enum CodingKeys: String, CodingKey { case type, text, right }
 
     /// - Throws: for a type that is not known.
@@ -20,6 +27,9 @@ extension ViewerMessage: Codable {
         switch try values.decode(Kind.self, forKey: .type) {
         case .comment: self = .comment(try values.decode(String.self, forKey: .text))
         case .ask: self = .ask(try values.decode(ViewerRight.self, forKey: .right))
+        case .release: self = .release(try values.decode(ViewerRight.self, forKey: .right))
+        case .pointer: self = .pointer(try PointerGesture(from: decoder))
+        case .input: self = .input(try AimedInput(from: decoder))
         }
     }
 
@@ -32,6 +42,15 @@ extension ViewerMessage: Codable {
         case .ask(let right):
             try values.encode(Kind.ask, forKey: .type)
             try values.encode(right, forKey: .right)
+        case .release(let right):
+            try values.encode(Kind.release, forKey: .type)
+            try values.encode(right, forKey: .right)
+        case .pointer(let gesture):
+            try values.encode(Kind.pointer, forKey: .type)
+            try gesture.encode(to: encoder)
+        case .input(let input):
+            try values.encode(Kind.input, forKey: .type)
+            try input.encode(to: encoder)
         }
     }
 }
@@ -46,6 +65,8 @@ public enum MessageRefusal: Error, Sendable, Equatable {
     case notAllowed(ViewerRight)
     /// The host's user has said no a moment ago.
     case refusedBefore(ViewerRight, seconds: Int)
+    /// Another viewer controls the screen.
+    case controlled
     /// Too many messages, of this viewer or of all.
     case limited(seconds: Int)
     /// A comment without a visible character.

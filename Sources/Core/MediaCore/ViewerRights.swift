@@ -54,3 +54,49 @@ public struct ViewerRights: Sendable, Equatable, Codable {
         }
     }
 }
+
+/// What a viewer may do, as the host tells it.
+public struct GrantedRights: Sendable, Equatable {
+    public var rights: ViewerRights
+    /// The number of the permission to control, which each input carries; nil: it may not.
+    public var grant: Int?
+    /// Of its pointer among those of all viewers; nil: it may not point.
+    public var pointer: Int?
+
+    public init(_ rights: ViewerRights, grant: Int? = nil, pointer: Int? = nil) {
+        (self.rights, self.grant, self.pointer) = (rights, grant, pointer)
+    }
+}
+
+/// As JSON: `{"comment":"ask","point":"yes","control":"yes","grant":4,"pointer":3}`.
+extension GrantedRights: Codable {
+    private enum CodingKeys: String, CodingKey { case grant, pointer }
+
+    public init(from decoder: any Decoder) throws {
+        rights = try ViewerRights(from: decoder)
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        grant = try values.decodeIfPresent(Int.self, forKey: .grant)
+        pointer = try values.decodeIfPresent(Int.self, forKey: .pointer)
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        try rights.encode(to: encoder)
+        var values = encoder.container(keyedBy: CodingKeys.self)
+        try values.encodeIfPresent(grant, forKey: .grant)
+        try values.encodeIfPresent(pointer, forKey: .pointer)
+    }
+}
+
+/// The viewer that controls the host's screen, as all viewers are told.
+public struct ScreenController: Sendable, Equatable, Codable {
+    /// Its name; nil: nobody does.
+    public var by: String?
+
+    public init(by name: String?) { by = name }
+    public init(from decoder: any Decoder) throws {
+        by = try decoder.container(keyedBy: CodingKeys.self).decodeIfPresent(String.self, forKey: .by)
+            .map { UntrustedText.clean($0, fallback: "a viewer") }
+    }
+
+    private enum CodingKeys: String, CodingKey { case by }
+}

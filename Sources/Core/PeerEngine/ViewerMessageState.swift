@@ -22,12 +22,26 @@ public struct ViewerMessageState: Sendable {
         case question(Question)
         /// It is asked already, or the viewer has that right.
         case nothing
+        /// The viewer of this number has done that with its pointer.
+        case pointer(PointerGesture, of: Int)
+        case input(ControlInput)
+        /// These viewers are to be told.
+        case changed([Change])
         case refused(MessageRefusal)
+    }
+
+    /// The rights of a viewer, which have changed.
+    public struct Change: Sendable, Equatable {
+        public let viewer: ViewerKey
+        public let granted: GrantedRights
     }
 
     private struct Person: Sendable {
         var rights: ViewerRights
+        /// Of its pointer.
+        let number: Int
         var comments: TokenBucket
+        var gestures: TokenBucket
         /// The rights about which the host's user is being asked.
         var asked: [ViewerRight: Question] = [:]
         /// When it was refused a right last.
@@ -37,7 +51,11 @@ public struct ViewerMessageState: Sendable {
     }
 
     private var defaults: ViewerRights
+    /// Whether who asks to control does so without a question, as long as nobody else does.
+    private let grantsControl: Bool
+    public private(set) var control = ControlState()
     private var people: [ViewerKey: Person] = [:]
+    private var lastNumber = 0
     private var comments: TokenBucket
     private var questions: TokenBucket
     private var lastQuestion = 0
@@ -52,22 +70,40 @@ public struct ViewerMessageState: Sendable {
     /// - Parameter defaults: of each viewer.
     public init(defaults: ViewerRights, now: MediaInstant) {
         self.defaults = defaults
+        grantsControl = defaults.control == .yes
+        if grantsControl { self.defaults.control = .ask }
         comments = TokenBucket(burst: 40, rate: 10, now: now)
         questions = TokenBucket(burst: 6, rate: 0.2, now: now)
     }
 
     public func rights(of viewer: ViewerKey) -> ViewerRights { people[viewer]?.rights ?? defaults }
 
+    /// As the viewer is told.
+    public mutating func granted(_ viewer: ViewerKey, now: MediaInstant) -> GrantedRights {
+        let person = person(viewer, now)
+        people[viewer] = person
+        return granted(viewer, person)
+    }
+
+    private func granted(_ viewer: ViewerKey, _ person: Person) -> GrantedRights {
+        GrantedRights(
+            person.rights, grant: control.number(of: viewer),
+            pointer: person.rights.point == .yes ? person.number : nil)
+    }
+
     /// - Parameters:
     ///   - viewer: watches at the moment.
     ///   - name: as it has knocked.
+    ///   - isOutdated: of an input: whether its frame is not shown any more since a second.
     public mutating func take(
-        _ message: ViewerMessage, from viewer: ViewerKey, named name: String, now: MediaInstant
+        _ message: ViewerMessage, from viewer: ViewerKey, named name: String, isOutdated: Bool = false,
+        now: MediaInstant
     ) -> Outcome {
         var person = person(viewer, now)
-        defer { people[viewer] = person }
+        people[viewer] = person
         switch message {
         case .comment(let text):
+            defer { people[viewer] = person }
             guard person.rights.comment == .yes else { return .refused(.notAllowed(.comment)) }
             person.comments.refill(now)
             comments.refill(now)
@@ -78,7 +114,29 @@ public struct ViewerMessageState: Sendable {
             guard let comment = BroadcastComment(from: name, text) else { return .refused(.empty) }
             comments.take()
             return .comment(comment)
-        case .ask(let right): return ask(right, &person, viewer, now)
+        case .pointer(let gesture):
+            guard person.rights.point == .yes else { return .refused(.notAllowed(.point)) }
+            person.gestures.refill(now)
+            // Its next one says where the pointer is.
+            guard person.gestures.has() else { return .nothing }
+            person.gestures.take()
+            people[viewer] = person
+            return .pointer(gesture, of: person.number)
+        case .input(let input):
+            // What is under way when a permission ends is no fault of the viewer.
+            guard case .pass(let input) = control.take(input, from: viewer, isOutdated: isOutdated, now: now) else {
+                return .nothing
+            }
+            return .input(input)
+        case .release(let right):
+            guard person.rights[right] == .yes else { return .nothing }
+            return .changed(change(right, to: .ask, of: viewer, now))
+        case .ask(.control) where grantsControl && person.rights.control == .ask:
+            guard control.controller == nil else { return .refused(.controlled) }
+            return .changed(change(.control, to: .yes, of: viewer, now))
+        case .ask(let right):
+            defer { people[viewer] = person }
+            return ask(right, &person, viewer, now)
         }
     }
 
@@ -108,30 +166,65 @@ public struct ViewerMessageState: Sendable {
     }
 
     /// The host's user has answered; nil: nobody has.
-    /// - Returns: the viewer's rights; nil: nothing of them has changed.
-    public mutating func answer(_ question: Question, _ isGranted: Bool?, now: MediaInstant) -> ViewerRights? {
+    /// - Returns: whose rights have changed.
+    public mutating func answer(_ question: Question, _ isGranted: Bool?, now: MediaInstant) -> [Change] {
         // It has left, or its rights were changed meanwhile.
-        guard var person = people[question.viewer], person.asked[question.right] == question else { return nil }
-        person.asked[question.right] = nil
-        if isGranted == false { person.refused[question.right] = now }
-        if isGranted == true { person.rights[question.right] = .yes }
-        people[question.viewer] = person
-        return isGranted == true ? person.rights : nil
+        guard people[question.viewer]?.asked[question.right] == question else { return [] }
+        people[question.viewer]?.asked[question.right] = nil
+        if isGranted == false { people[question.viewer]?.refused[question.right] = now }
+        return isGranted == true ? change(question.right, to: .yes, of: question.viewer, now) : []
     }
 
     /// The host's user grants a right, or takes it back. An open question about it is void.
-    /// - Returns: the viewer's rights; nil: nothing of them has changed.
+    /// - Returns: whose rights have changed.
     public mutating func set(
         _ right: ViewerRight, to value: RightState, of viewer: ViewerKey, now: MediaInstant
-    ) -> ViewerRights? {
+    ) -> [Change] {
         var person = person(viewer, now)
         person.asked[right] = nil
         person.refused[right] = nil
-        let isNew = person.rights[right] != value
+        people[viewer] = person
+        return change(right, to: value, of: viewer, now)
+    }
+
+    private mutating func change(
+        _ right: ViewerRight, to value: RightState, of viewer: ViewerKey, _ now: MediaInstant
+    ) -> [Change] {
+        guard var person = people[viewer], person.rights[right] != value else { return [] }
+        var others: [Change] = []
+        if right == .control {
+            others = value == .yes ? endControl() : []
+            if value == .yes { control.begin(viewer, now: now) } else if person.rights.control == .yes { control.end() }
+        }
         person.rights[right] = value
         people[viewer] = person
-        return isNew ? person.rights : nil
+        return others + [Change(viewer: viewer, granted: granted(viewer, person))]
     }
+
+    // MARK: Control
+
+    /// Nobody controls any more.
+    /// - Returns: whose rights have changed.
+    public mutating func endControl() -> [Change] {
+        guard let viewer = control.controller else { return [] }
+        control.end()
+        guard var person = people[viewer] else { return [] }
+        person.rights.control = .ask
+        people[viewer] = person
+        return [Change(viewer: viewer, granted: granted(viewer, person))]
+    }
+
+    /// To be called several times a second while somebody controls.
+    public mutating func checkControl(now: MediaInstant) -> (releases: Bool, changes: [Change]) {
+        switch control.silence(now: now) {
+        case .release: (true, [])
+        case .end: (true, endControl())
+        case nil: (false, [])
+        }
+    }
+
+    /// All input is dropped meanwhile.
+    public mutating func holdControl(_ isHeld: Bool) { control.isHeld = isHeld }
 
     /// Whether the host's user is still to be asked this.
     public func isOpen(_ question: Question) -> Bool { people[question.viewer]?.asked[question.right] == question }
@@ -146,6 +239,7 @@ public struct ViewerMessageState: Sendable {
     /// - Parameter isForGood: the host's user has removed it.
     public mutating func leave(_ viewer: ViewerKey, isForGood: Bool, now: MediaInstant) {
         forgetAbsent(now)
+        if control.controller == viewer { _ = endControl() }
         if isForGood { people[viewer] = nil }
         people[viewer]?.asked = [:]
         people[viewer]?.left = now
@@ -155,8 +249,11 @@ public struct ViewerMessageState: Sendable {
         people = people.filter { $0.value.left.map { now - $0 < Self.absenceTime } ?? true }
     }
 
-    private func person(_ viewer: ViewerKey, _ now: MediaInstant) -> Person {
-        people[viewer]
-            ?? Person(rights: defaults, comments: TokenBucket(burst: 5, rate: 0.5, now: now))
+    private mutating func person(_ viewer: ViewerKey, _ now: MediaInstant) -> Person {
+        if let person = people[viewer] { return person }
+        lastNumber += 1
+        return Person(
+            rights: defaults, number: lastNumber, comments: TokenBucket(burst: 5, rate: 0.5, now: now),
+            gestures: TokenBucket(burst: 60, rate: 60, now: now))
     }
 }

@@ -144,7 +144,10 @@ public final class BroadcastControl: Sendable {
         case .one(let viewer):
             guard let isNew = await broadcast.set(right, to: isGranted ? .yes : .no, of: viewer.id) else {
                 throw ControlError(
-                    .failed, "\(shown) can have no rights: it has joined without a knock, or over a relay")
+                    .failed,
+                    viewer.rights == nil
+                        ? "\(shown) can have no rights: it has joined without a knock, or over a relay"
+                        : "what is shared cannot be controlled")
             }
             return isNew
         }

@@ -34,16 +34,16 @@ extension ViewerStatus {
             "connectedSeconds": connectedSeconds.map { .integer($0) } ?? .null,
             "interrupted": .boolean(interrupted), "path": .string(path), "kbit": .integer(kilobits),
             "atRelay": .boolean(atRelay == true),
-            "records": .boolean(records ?? false), "rights": rights?.json ?? .null,
+            "records": .boolean(records ?? false), "rights": rights.map { .object($0.fields) } ?? .null,
         ])
     }
 }
 
 extension ViewerRights {
-    var json: JSONValue {
-        .object([
+    var fields: KeyValuePairs<String, JSONValue> {
+        [
             "comment": .string(comment.rawValue), "point": .string(point.rawValue),
             "control": .string(control.rawValue),
-        ])
+        ]
     }
 }

@@ -52,6 +52,21 @@ struct CommonHostOptions: ParsableArguments {
 
     @Option(
         help: .common(
+            "Whether viewers may point at the picture: no, after a question to you (ask), or yes.", valueName: "right"))
+    var pointer: RightState = .ask
+
+    @Option(
+        help: .common(
+            "Whether a viewer may control your pointer and keyboard: no, after a question to you (ask), or yes.",
+            details: """
+                Of a display, a monitor, a region or a window of X11. One viewer at a time does. What you do on this \
+                machine goes first; the key x here takes the control back. 'share grant VIEWER control' gives it with \
+                any of the three. 'yes' lets in everybody who may join.
+                """, valueName: "right"))
+    var control: RightState = .no
+
+    @Option(
+        help: .common(
             "Name of the broadcast, as viewers see it; your login name and your machine's if omitted.",
             valueName: "text"))
     var name: String?
@@ -74,7 +89,9 @@ extension HostCommand {
         set { common.mic = newValue }
     }
     var accept: AcceptChoice { common.accept }
-    var viewerRights: ViewerRights { ViewerRights(comment: common.comments, point: .no, control: .no) }
+    var viewerRights: ViewerRights {
+        ViewerRights(comment: common.comments, point: common.pointer, control: common.control)
+    }
     var name: String? { common.name }
     var duration: Timespan? {
         get { common.duration }

@@ -32,10 +32,11 @@ extension HostCommand {
 
     /// The keys of the terminal; nil without a terminal, and for a program that reads stdout.
     func keyboard(
-        _ broadcast: any ControllableBroadcast, _ control: BroadcastControl, _ prompt: Prompt, _ link: Link?
+        _ broadcast: any ControllableBroadcast, _ control: BroadcastControl, _ prompt: Prompt, _ link: Link?,
+        hasControl: Bool
     ) -> HostKeyboard? {
         guard !json, HostKeyboard.isPossible else { return nil }
-        return HostKeyboard(broadcast, control, prompt: prompt, link: link?.text)
+        return HostKeyboard(broadcast, control, prompt: prompt, link: link?.text, hasControl: hasControl)
     }
 
     /// The desktop's key that blanks; nil unless this is the screen of a Wayland session.

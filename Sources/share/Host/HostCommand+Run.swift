@@ -89,7 +89,12 @@ extension HostCommand {
             askElsewhere: WindowPrompt.ofProcess.askElsewhere)
         var configuration = configuration
         let question = RightQuestion(prompt: prompt, askElsewhere: WindowPrompt.ofProcess.askElsewhere)
-        configuration.viewers.messages = MessagePolicy(rights: viewerRights) { await question.ask($0) }
+        if viewerRights.control != .no, run.control.with({ $0 == nil }) {
+            ErrorOutput.writeLine("share: viewers cannot control \(chosenSource.text), in spite of --control")
+        }
+        var messages = MessagePolicy(rights: viewerRights) { await question.ask($0) }
+        messages.control = run.control.with { $0 }?.target
+        configuration.viewers.messages = messages
         let broadcast: PeerBroadcast
         do throws(EndReason) {
             broadcast = try PeerBroadcast(
@@ -144,7 +149,14 @@ extension HostCommand {
             blocking { await broadcast.stop(EndReason(.stopped, "the link cannot be written")) }
             throw error
         }
-        let keyboard = keyboard(broadcast, control.control, prompt, link)
+        let screenControl = link == nil ? nil : run.control.with { $0 }
+        screenControl?.onTakeBack { [weak broadcast] in Task { await broadcast?.takeControlBack() } }
+        OpenQuestions.ofProcess.onChange { [weak broadcast] in broadcast?.holdControl($0) }
+        defer {
+            OpenQuestions.ofProcess.onChange(nil)
+            screenControl?.end()
+        }
+        let keyboard = keyboard(broadcast, control.control, prompt, link, hasControl: screenControl != nil)
         keyboard?.start()
         defer { keyboard?.close() }
         let shortcut = blankShortcut(broadcast)

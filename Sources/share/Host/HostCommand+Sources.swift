@@ -22,11 +22,13 @@ extension HostCommand {
             screen = TestVideoSource()
         case .screen, .monitor, .region, .window:
             do throws(SourceFailure) {
-                screen = try X11Screen(
+                let capture = try X11Screen(
                     display: display, source: chosenSource,
                     options: CaptureOptions(cursor: cursor.cursor, hiddenWindows: hideWindow),
                     converter: YUVConverter(),
                     report: { ErrorOutput.writeLine("share: \($0)") })
+                run.control.with { $0 = ScreenControl(chosenSource, window: capture.windowID, display: display) }
+                screen = capture
             } catch {
                 throw CommandError(sentence: error.message, remedy: error.remedy, status: .noDisplay)
             }

@@ -44,7 +44,7 @@ enum HostReporter {
                 isOverRelay
                     ? "share: \(relay) sends to the viewers from now on, \(sight)"
                     : "share: this machine sends to each viewer again")
-        case .comment, .rightsChanged: reportMessage(event, output)
+        case .comment, .rightsChanged, .controlChanged: reportMessage(event, output)
         case .holdChanged(let change): report(change, output)
         case .audioMuted(let kind, let isMuted):
             output.event(isMuted ? "muted" : "unmuted", ["track": .string(kind.rawValue)])
@@ -72,8 +72,33 @@ enum HostReporter {
             ErrorOutput.writeLine(
                 "share: \(title(who)) may \(granted.isEmpty ? "only watch" : granted.joined(separator: ", ")) from now on"
             )
+        case .controlChanged(let change): report(change, output)
         default: break
         }
+    }
+
+    private static func report(_ change: ControlChange, _ output: DataOutput) {
+        let who = title(change.viewer)
+        guard let end = change.end else {
+            output.event("control", ["name": .string(change.viewer.name), "state": .string("begun")])
+            return ErrorOutput.writeLine(
+                "share: \(who) controls this screen; x, or Esc on this keyboard, takes it back")
+        }
+        output.event(
+            "control",
+            [
+                "name": .string(change.viewer.name), "state": .string(end.rawValue),
+                "inputs": .integer(change.inputs), "dropped": .integer(change.dropped),
+            ])
+        let reason =
+            switch end {
+            case .released: "has given the control back"
+            case .takenBack: "does not control this screen any more"
+            case .passedOn: "does not control this screen any more: another viewer does"
+            case .held: "does not control this screen any more, as nothing of it is shown"
+            case .lost: "does not control this screen any more: the connection is lost"
+            }
+        ErrorOutput.writeLine("share: \(who) \(reason)")
     }
 
     private static func report(_ change: BroadcastHoldChange, _ output: DataOutput) {

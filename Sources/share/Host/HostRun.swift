@@ -17,6 +17,8 @@ struct HostRun: Sendable {
     let kept: RecordingOutputs
     /// The camera that it shows.
     let camera: CameraFeed?
+    /// Passes input of viewers on; nil before the screen is opened, and for what cannot be controlled.
+    let control = Monitor<ScreenControl?>(nil)
     /// Runs `--on-live`.
     var onLive = LiveCommand(nil, title: "")
 
@@ -24,6 +26,7 @@ struct HostRun: Sendable {
     func handle(_ event: BroadcastEvent) {
         HostReporter.report(event, output, isEnding: ending.with { $0 } != nil)
         system.with { $0 }?.handle(event)
+        if case .controlChanged(let change) = event { control.with { $0 }?.handle(change) }
         if case .comment(let comment, _) = event { kept.add(comment) }
         if case .ended(let reason) = event { stop(reason) }
     }

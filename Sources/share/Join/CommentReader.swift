@@ -34,12 +34,12 @@ final class CommentReader: Sendable {
     func note(_ event: ViewerSessionEvent) {
         guard case .hostEvent(.rights(let rights)) = event else { return }
         let (waiting, isTakenBack) = state.withLock { state in
-            defer { (state.right, state.waiting) = (rights.comment, nil) }
-            return (state.waiting, state.right == .yes && rights.comment != .yes)
+            defer { (state.right, state.waiting) = (rights.rights.comment, nil) }
+            return (state.waiting, state.right == .yes && rights.rights.comment != .yes)
         }
         if isTakenBack { ErrorOutput.writeLine("share: the host takes no comments of yours any more") }
         guard let waiting else { return }
-        if rights.comment == .yes { return say(waiting) }
+        if rights.rights.comment == .yes { return say(waiting) }
         ErrorOutput.writeLine("share: the host did not allow you to write comments")
     }
 

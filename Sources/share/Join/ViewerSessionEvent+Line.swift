@@ -77,7 +77,15 @@ extension HostEvent {
             EventLine(
                 "comment", ["from": comment.from.map { .string($0) } ?? .null, "text": .string(comment.text)],
                 "\(comment.from.map { UntrustedText.quote($0) } ?? "the host") says: \(comment.text)")
-        case .rights(let rights): EventLine("rights", ["rights": rights.json], rights.sentenceForViewer)
+        case .rights(let rights): EventLine("rights", rights.rights.fields, rights.rights.sentenceForViewer)
+        case .pointers(let events):
+            EventLine(
+                "pointers", ["from": .list(Set(events.pointers.map(\.from)).sorted().map { .string($0) })])
+        case .controller(let controller):
+            EventLine(
+                "control", ["by": controller.by.map { .string($0) } ?? .null],
+                controller.by.map { "\(UntrustedText.quote($0)) controls the host's screen" }
+                    ?? "no viewer controls the host's screen any more")
         case .layers(let found): EventLine("layers", ["layers": .list(found.layers.map(\.json))])
         case .ended, .removed, .active, .inactive, .held, .resumed, .candidates, .alternates, .reconnect,
             .returnToHost, .keys, .other:

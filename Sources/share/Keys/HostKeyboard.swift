@@ -21,13 +21,18 @@ final class HostKeyboard: Sendable {
     static var isPossible: Bool { [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO].allSatisfy { isatty($0) == 1 } }
 
     /// - Parameter link: nil: the broadcast has none of its own, and no viewers.
-    init(_ broadcast: any ControllableBroadcast, _ control: BroadcastControl, prompt: Prompt, link: String?) {
+    init(
+        _ broadcast: any ControllableBroadcast, _ control: BroadcastControl, prompt: Prompt, link: String?,
+        hasControl: Bool = false
+    ) {
         self.broadcast = broadcast
         self.control = control
         self.prompt = prompt
         self.link = link
         keys = HostKeys(
-            .init(hasViewers: link != nil, hasLink: link != nil, hasAudio: !broadcast.audioTracks.isEmpty))
+            .init(
+                hasViewers: link != nil, hasLink: link != nil, hasAudio: !broadcast.audioTracks.isEmpty,
+                hasControl: hasControl))
         // Nobody types 64 keys ahead.
         (events, feed) = AsyncStream.makeStream(of: HostKeys.Event.self, bufferingPolicy: .bufferingOldest(64))
     }
@@ -54,21 +59,32 @@ final class HostKeyboard: Sendable {
     private func run() async {
         var keys = keys
         var timer: Task<Void, Never>?
+        // Something is typed that a viewer who controls the screen must not.
+        var isTyping = false
+        func setTyping(_ isOn: Bool) {
+            guard isOn != isTyping else { return }
+            isTyping = isOn
+            if isOn { OpenQuestions.ofProcess.begin() } else { OpenQuestions.ofProcess.end() }
+        }
         for await event in events {
             for action in keys.handle(event) {
                 await perform(action)
                 switch action {
                 case .prompt:
+                    setTyping(true)
                     timer?.cancel()
                     timer = Task { [feed] in
                         try? await Task.sleep(for: Self.patience)
                         if !Task.isCancelled { feed.yield(.interrupted) }
                     }
-                case .endPrompt: timer?.cancel()
+                case .endPrompt:
+                    setTyping(false)
+                    timer?.cancel()
                 default: break
                 }
             }
         }
+        setTyping(false)
         timer?.cancel()
     }
 
@@ -82,6 +98,8 @@ final class HostKeyboard: Sendable {
             let tracks = broadcast.audioTracks
             let isMuted = tracks.contains { !$0.isMuted }
             for track in tracks { broadcast.setAudioMuted(track.kind, isMuted) }
+        case .takeControlBack:
+            if await !broadcast.takeControlBack() { say("no viewer controls this screen") }
         case .copyLink:
             if let link { say(ErrorOutput.copied(link)) }
         case .showCode:

@@ -27,6 +27,7 @@ struct HostKeys {
         /// Begins the hold, or ends it.
         case toggle(BroadcastHold)
         case toggleAudio
+        case takeControlBack
         case copyLink
         case showCode
         /// Shows the viewers; `listed` follows with this number if there are any.
@@ -54,6 +55,7 @@ struct HostKeys {
         var hasViewers = true
         var hasLink = true
         var hasAudio = true
+        var hasControl = false
     }
 
     private enum Mode: Equatable {
@@ -69,13 +71,14 @@ struct HostKeys {
     }
 
     let bindings: [Binding]
+    private let hasControl: Bool
     private var mode = Mode.idle
     private var listed: [ListedViewer] = []
     /// Of the last `list`.
     private var listing = 0
 
     /// The keys that do the same at any moment, also while a question is asked or a number is typed.
-    static let urgent: Set<UInt8> = [UInt8(ascii: "b")]
+    static let urgent: Set<UInt8> = [UInt8(ascii: "b"), UInt8(ascii: "x")]
 
     private static let (escape, backspace, delete) = (UInt8(27), UInt8(8), UInt8(127))
     private static let lineEnds: Set<UInt8> = [10, 13]
@@ -84,16 +87,20 @@ struct HostKeys {
 
     init(_ abilities: Abilities) {
         var bindings: [Binding] = []
+        hasControl = abilities.hasControl
         func add(_ key: Character, _ name: String, _ meaning: String, _ action: Action, if isPossible: Bool = true) {
             if isPossible { bindings.append(Binding(key: key, name: name, meaning: meaning, action: action)) }
         }
         add(
-            "v", "viewers", "list the viewers; remove one, or let one write comments", .list(0),
+            "v", "viewers", "list the viewers; remove one, or let one write, point or control", .list(0),
             if: abilities.hasViewers)
         add("p", "pause", "pause: nothing is captured, the last frame stays; again: resume", .toggle(.pause))
         add("b", "blank", "blank: a grey picture at once, and nothing is captured; again: show it", .toggle(.blank))
         add("f", "freeze", "freeze: the picture stands, audio goes on; again: go on", .toggle(.freeze))
         add("m", "mute", "mute all audio; again: unmute it", .toggleAudio, if: abilities.hasAudio)
+        add(
+            "x", "take control back", "take the control of this screen back from the viewer that has it",
+            .takeControlBack, if: abilities.hasControl)
         add("l", "copy the link", "have the terminal copy the link (OSC 52)", .copyLink, if: abilities.hasLink)
         add("q", "QR code", "show the QR code of the link", .showCode, if: abilities.hasLink)
         add("?", "all keys", "show these keys", .showKeys)
@@ -158,8 +165,7 @@ struct HostKeys {
             }
             guard let rights = viewer.rights else { return askWhetherToRemove(viewer) }
             mode = .acting(viewer)
-            let comments = rights.comment == .yes ? "take [c]omments back" : "allow [c]omments"
-            return [.prompt("  \(viewer.title): [r]emove, \(comments), Enter alone: nothing: ")]
+            return [.prompt("  \(viewer.title): \(choices(rights)), Enter alone: nothing: ")]
         case let end where Self.lineEnds.contains(end) || end == Self.escape: return leave()
         default: return []
         }
@@ -173,11 +179,24 @@ struct HostKeys {
     private mutating func act(_ byte: UInt8, _ viewer: ListedViewer) -> [Action] {
         switch byte {
         case UInt8(ascii: "r"), UInt8(ascii: "R"): return askWhetherToRemove(viewer)
-        case UInt8(ascii: "c"), UInt8(ascii: "C"):
-            return leave() + [.setRight(.comment, isGranted: viewer.rights?.comment != .yes, viewer.number)]
+        case UInt8(ascii: "c"), UInt8(ascii: "C"): return leave() + toggle(.comment, viewer)
+        case UInt8(ascii: "p"), UInt8(ascii: "P"): return leave() + toggle(.point, viewer)
+        case UInt8(ascii: "o"), UInt8(ascii: "O"): return hasControl ? leave() + toggle(.control, viewer) : []
         case let end where Self.lineEnds.contains(end) || end == Self.escape: return leave()
         default: return []
         }
+    }
+
+    private func choices(_ rights: ViewerRights) -> String {
+        var choices = ["[r]emove"]
+        choices.append(rights.comment == .yes ? "take [c]omments back" : "allow [c]omments")
+        choices.append(rights.point == .yes ? "take the [p]ointer back" : "allow the [p]ointer")
+        if hasControl { choices.append(rights.control == .yes ? "take c[o]ntrol back" : "give c[o]ntrol") }
+        return choices.joined(separator: ", ")
+    }
+
+    private func toggle(_ right: ViewerRight, _ viewer: ListedViewer) -> [Action] {
+        [.setRight(right, isGranted: viewer.rights?[right] != .yes, viewer.number)]
     }
 
     private mutating func askWhetherToRemove(_ viewer: ListedViewer) -> [Action] {

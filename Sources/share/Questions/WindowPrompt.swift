@@ -70,7 +70,10 @@ final class WindowPrompt: Sendable {
 extension WindowPrompt {
     /// Nil where no window can be shown.
     var askElsewhere: AskElsewhere? {
-        WindowQuestion.isPossible ? { @Sendable [self] in await answer(to: $0) } : nil
+        guard WindowQuestion.isPossible else { return nil }
+        return { @Sendable [self] question in
+            await OpenQuestions.ofProcess.asking { await answer(to: question) }
+        }
     }
 
     /// Asks a question of the terminal's form.

@@ -116,6 +116,9 @@ public final class MediaSender {
 
     // MARK: Frames
 
+    /// The RTP timestamp of a frame that was captured then; nil if it is not known yet.
+    public func videoTimestamp(at instant: MediaInstant) -> RTPTimestamp? { state.video.timestamp(at: instant) }
+
     /// The number of frames whose last packet was sent.
     public var framesSent: Int { state.video.framesSent }
 

@@ -10,7 +10,7 @@ import Synchronization
 package final class EventStreams: Sendable {
     package struct Stream: Sendable {
         package let id: Int
-        package let events: AsyncStream<String>
+        package let events: AsyncMapSequence<AsyncStream<String>, String>
         package let finish: @Sendable () -> Void
         package let beat: @Sendable () -> Void
     }
@@ -20,13 +20,20 @@ package final class EventStreams: Sendable {
         /// Nil: it has the events of all sessions of its owner.
         let session: SessionID?
         let continuation: AsyncStream<String>.Continuation
+        let queue: Queue
 
         /// - Returns: false if the stream was closed because its queue was full.
         func send(_ text: String) -> Bool {
+            queue.length.wrappingAdd(1, ordering: .relaxed)
             guard case .dropped = continuation.yield(text) else { return true }
             continuation.finish()
             return false
         }
+    }
+
+    /// How many events of a stream are not read yet.
+    private final class Queue: Sendable {
+        let length = Atomic(0)
     }
 
     private struct State {
@@ -64,6 +71,8 @@ package final class EventStreams: Sendable {
     private let state = Mutex(State())
     private let capacity: Int
     private let capacityPerOwner = 4
+    /// Events that wait on a stream: from then on those that may be left out are.
+    private let droppableQueue = 8
     private let capacityPerSession = 2
     /// Makes the mark of a stream; nil: there are none.
     private let makeMark: (@Sendable () -> String)?
@@ -97,7 +106,12 @@ package final class EventStreams: Sendable {
     /// follows and the stream ends.
     /// - Parameter session: the one whose events it has; nil: those of all sessions of the owner.
     package func open(_ owner: TokenHash, session: SessionID? = nil) -> Stream {
-        let (events, continuation) = AsyncStream.makeStream(of: String.self, bufferingPolicy: .bufferingOldest(64))
+        let (texts, continuation) = AsyncStream.makeStream(of: String.self, bufferingPolicy: .bufferingOldest(64))
+        let queue = Queue()
+        let events = texts.map { text in
+            queue.length.wrappingSubtract(1, ordering: .relaxed)
+            return text
+        }
         let id = state.withLock { state in
             let own = state.streams.filter { $0.value.owner == owner && $0.value.session == session }
             let limit = session == nil ? capacityPerOwner : capacityPerSession
@@ -110,24 +124,25 @@ package final class EventStreams: Sendable {
                 continuation.finish()
                 return state.next
             }
-            continuation.yield(":\n\n")
+            let entry = Entry(owner: owner, session: session, continuation: continuation, queue: queue)
+            _ = entry.send(":\n\n")
             for event in state.lasting {
                 if let makeMark, event.key == state.markedKey, let marked = state.marked {
-                    continuation.yield(marked(makeMark()))
+                    _ = entry.send(marked(makeMark()))
                 } else {
-                    continuation.yield(event.text)
+                    _ = entry.send(event.text)
                 }
             }
             if let ended = state.ended {
-                continuation.yield(ended)
+                _ = entry.send(ended)
                 continuation.finish()
             }
-            state.streams[state.next] = Entry(owner: owner, session: session, continuation: continuation)
+            state.streams[state.next] = entry
             return state.next
         }
         return Stream(
             id: id, events: events, finish: { continuation.finish() },
-            beat: { if case .dropped = continuation.yield(":\n\n") { continuation.finish() } })
+            beat: { _ = Entry(owner: owner, session: session, continuation: continuation, queue: queue).send(":\n\n") })
     }
 
     /// Returns whether this stream is open, has not been ended by the server, and is the only one of its owner, or of
@@ -162,6 +177,14 @@ package final class EventStreams: Sendable {
             let marked: @Sendable (String) -> String = { (event.marked($0) ?? event).serialized }
             (state.marked, state.markedKey) = (marked, event.lastingKey)
             return state.streams.values.count { !$0.send(marked(makeMark())) }
+        }
+    }
+
+    /// Sends an event on all streams but those whose client has not read the events before it.
+    package func sendDroppable(_ event: some StreamEvent) {
+        let text = event.serialized
+        state.withLock { state in
+            _ = state.send(text) { $0.queue.length.load(ordering: .relaxed) < droppableQueue }
         }
     }
 
@@ -202,7 +225,7 @@ package final class EventStreams: Sendable {
         let text = event.serialized
         state.withLock { state in
             for stream in state.streams.values where stream.owner == owner {
-                stream.continuation.yield(text)
+                _ = stream.send(text)
                 stream.continuation.finish()
             }
         }
@@ -231,7 +254,7 @@ package final class EventStreams: Sendable {
             let streams = state.streams.filter { isMeant($0.value.owner) }
             if let text {
                 for stream in streams.values {
-                    stream.continuation.yield(text)
+                    _ = stream.send(text)
                     stream.continuation.finish()
                 }
             }

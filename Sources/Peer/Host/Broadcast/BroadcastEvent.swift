@@ -24,6 +24,8 @@ public enum BroadcastEvent: Sendable {
     case comment(BroadcastComment, ViewerDescription?)
     /// The host's user has granted a viewer a right, or taken it back.
     case rightsChanged(ViewerDescription, ViewerRights)
+    /// A viewer controls the screen, or does not any more.
+    case controlChanged(ControlChange)
     /// Viewers are sent to over a relay from now on, which cannot watch if the broadcast is sealed, or by this host
     /// again.
     case routeChanged(isOverRelay: Bool, relay: String, isSealed: Bool)

@@ -44,7 +44,14 @@ package final class BroadcastSignaling: SignalingServerDelegate, BroadcastDelega
         self.onEvent = onEvent
         let served = Monitor<BroadcastHandle?>(nil)
         self.served = served
-        self.messages = messages.map { ViewerMessages($0, served: served, emit: onEvent) }
+        self.messages = messages.map { policy in
+            ViewerMessages(
+                policy, served: served,
+                isOutdated: { frame, sessions in
+                    await core.ifRunning { $0.isOutdated(frame, of: sessions, now: MonotonicClock.now) } ?? false
+                },
+                emit: onEvent)
+        }
         // How many recorders the viewers know of.
         let recorders = Monitor(0)
         audience = Throttle { audience in
@@ -119,7 +126,7 @@ package final class BroadcastSignaling: SignalingServerDelegate, BroadcastDelega
 
     package func take(_ messages: [ViewerMessage], from viewer: Viewer) async -> MessageRefusal? {
         guard let own = self.messages else { return .notTaken }
-        return own.take(messages, from: viewer)
+        return await own.take(messages, from: viewer)
     }
 
     package func frameKeys(asMember viewer: Viewer?) async -> [UInt8]? {
@@ -170,6 +177,8 @@ package final class BroadcastSignaling: SignalingServerDelegate, BroadcastDelega
     package func broadcast(emitted event: BroadcastEvent) {
         if case .holdChanged(let change) = event {
             served.with { $0 }?.send(HostEvent(hold: change.effective))
+            // The viewer would act without seeing.
+            if change.effective != nil { _ = messages?.takeControlBack(because: .held) }
         }
         onEvent(event)
     }

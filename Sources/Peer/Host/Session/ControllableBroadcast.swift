@@ -32,6 +32,11 @@ public protocol ControllableBroadcast: AnyObject, Sendable {
     /// Grants a viewer a right, or takes it back.
     /// - Returns: whether something changed; nil if there is no such viewer, or it can have no rights.
     func set(_ right: ViewerRight, to state: RightState, of viewer: SessionID) async -> Bool?
+    /// Takes the control of the screen back from the viewer that has it.
+    /// - Returns: false if nobody has it.
+    @discardableResult func takeControlBack() async -> Bool
+    /// Drops the input of the viewer that controls, as long as the host's user is asked something.
+    func holdControl(_ isHeld: Bool)
 
     /// Passes what is encoded to a sink of this process too, from the next key frame on. The end closes it.
     /// - Parameters:
@@ -67,4 +72,6 @@ extension ControllableBroadcast {
 
     public func say(_ text: String) async -> Bool { false }
     public func set(_ right: ViewerRight, to state: RightState, of viewer: SessionID) async -> Bool? { nil }
+    @discardableResult public func takeControlBack() async -> Bool { false }
+    public func holdControl(_ isHeld: Bool) {}
 }

@@ -49,6 +49,10 @@ extension HostSession {
         signaling.messages?.set(right, to: state, of: viewer)
     }
 
+    public func takeControlBack() async -> Bool { signaling.messages?.takeControlBack() ?? false }
+
+    public func holdControl(_ isHeld: Bool) { signaling.messages?.holdControl(isHeld) }
+
     /// Nil after the end, too.
     private var handover: RelayHandover? { state.with { $0.isStopped ? nil : $0.handover } }
 

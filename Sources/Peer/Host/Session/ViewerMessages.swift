@@ -13,11 +13,16 @@ public struct RightRequest: Sendable {
 
 /// What viewers may say.
 public struct MessagePolicy: Sendable {
-    /// The rights that each viewer begins with.
+    /// The rights that each viewer begins with. With `yes`, who asks to control does so without a question, as long as
+    /// no other viewer does.
     public var rights: ViewerRights
     /// Asks the host's user about a right; nil: nobody answered. The task is cancelled when the answer is not needed any
     /// more. Called for several at a time.
     public var decide: @Sendable (RightRequest) async -> Bool?
+    /// What viewers control; nil: nothing, whatever their rights are.
+    public var control: ControlTarget?
+    /// Shows viewers' pointers where the host's user sees them. Called from any thread.
+    public var showPointers: (@Sendable (PointerEvents) -> Void)?
 
     public init(rights: ViewerRights, decide: @escaping @Sendable (RightRequest) async -> Bool?) {
         (self.rights, self.decide) = (rights, decide)
@@ -28,56 +33,72 @@ public struct MessagePolicy: Sendable {
 ///
 /// `ViewerMessageState` decides, and this type carries its decisions out.
 final class ViewerMessages: Sendable {
-    private struct State {
+    struct State {
         var rules: ViewerMessageState
         /// The sessions of each viewer, by its certificate.
         var sessions: [[UInt8]: Set<SessionID>] = [:]
         var viewers: [SessionID: Viewer] = [:]
         /// Those that ask the host's user.
         var questions: [ViewerMessageState.Question: Task<Void, Never>] = [:]
+        /// Pointers that are not told yet; nil: none was told a moment ago.
+        var pointers: PointerEvents?
+        /// Looks for the silence of the viewer that controls.
+        var watch: Task<Void, Never>?
     }
 
-    private let state: Monitor<State>
-    private let decide: @Sendable (RightRequest) async -> Bool?
-    private let emit: @Sendable (BroadcastEvent) -> Void
-    private let served: Monitor<BroadcastHandle?>
+    let state: Monitor<State>
+    let policy: MessagePolicy
+    let emit: @Sendable (BroadcastEvent) -> Void
+    let served: Monitor<BroadcastHandle?>
+    /// Whether a frame that a viewer of these sessions aims at is not shown any more since a second.
+    private let isOutdated: @Sendable (UInt32, Set<SessionID>) async -> Bool
 
     /// - Parameter served: tells the viewers.
     init(
-        _ policy: MessagePolicy, served: Monitor<BroadcastHandle?>, emit: @escaping @Sendable (BroadcastEvent) -> Void
+        _ policy: MessagePolicy, served: Monitor<BroadcastHandle?>,
+        isOutdated: @escaping @Sendable (UInt32, Set<SessionID>) async -> Bool,
+        emit: @escaping @Sendable (BroadcastEvent) -> Void
     ) {
+        var policy = policy
+        if policy.control == nil { policy.rights.control = .no }
         state = Monitor(State(rules: ViewerMessageState(defaults: policy.rights, now: MonotonicClock.now)))
-        (self.served, decide, self.emit) = (served, policy.decide, emit)
+        (self.served, self.policy, self.isOutdated, self.emit) = (served, policy, isOutdated, emit)
     }
 
     // MARK: Who watches
 
     func opened(_ session: SessionID, _ viewer: Viewer) {
         guard viewer.knock != nil else { return }
-        let rights = state.with { state in
+        let granted = state.with { state in
             state.sessions[viewer.fingerprint, default: []].insert(session)
             state.viewers[session] = viewer
             state.rules.arrive(viewer.fingerprint, now: MonotonicClock.now)
-            return state.rules.rights(of: viewer.fingerprint)
+            return state.rules.granted(viewer.fingerprint, now: MonotonicClock.now)
         }
-        tell(rights, [session])
+        served.with { $0 }?.send(granted, of: [session])
     }
 
     func ended(_ session: SessionID) {
-        state.with { state in
-            guard let viewer = state.viewers.removeValue(forKey: session) else { return }
+        let end: Told? = state.with { state in
+            guard let viewer = state.viewers.removeValue(forKey: session) else { return nil }
             state.sessions[viewer.fingerprint]?.remove(session)
-            if state.sessions[viewer.fingerprint]?.isEmpty == true { leave(viewer, &state, isForGood: false) }
+            guard state.sessions[viewer.fingerprint]?.isEmpty == true else { return nil }
+            return leave(viewer, &state, isForGood: false)
         }
+        if let end { tell(end) }
     }
 
     /// The host's user has removed a viewer.
-    func removed(_ viewer: Viewer) { state.with { leave(viewer, &$0, isForGood: true) } }
+    func removed(_ viewer: Viewer) { tell(state.with { leave(viewer, &$0, isForGood: true) }) }
 
-    private func leave(_ viewer: Viewer, _ state: inout State, isForGood: Bool) {
+    private func leave(_ viewer: Viewer, _ state: inout State, isForGood: Bool) -> Told {
+        let told = changing(&state, because: .lost, as: viewer) { rules in
+            rules.leave(viewer.fingerprint, isForGood: isForGood, now: MonotonicClock.now)
+            return []
+        }
         state.sessions[viewer.fingerprint] = nil
-        state.rules.leave(viewer.fingerprint, isForGood: isForGood, now: MonotonicClock.now)
         withdrawQuestions(&state)
+        return told
     }
 
     private func withdrawQuestions(_ state: inout State) {
@@ -90,46 +111,62 @@ final class ViewerMessages: Sendable {
     // MARK: What viewers say
 
     /// Takes messages in their order, up to the first that is refused.
-    func take(_ messages: [ViewerMessage], from viewer: Viewer) -> MessageRefusal? {
+    func take(_ messages: [ViewerMessage], from viewer: Viewer) async -> MessageRefusal? {
         for message in messages {
-            if let refusal = take(message, from: viewer) { return refusal }
+            if let refusal = await take(message, from: viewer) { return refusal }
         }
         return nil
     }
 
-    private func take(_ message: ViewerMessage, from viewer: Viewer) -> MessageRefusal? {
+    private func take(_ message: ViewerMessage, from viewer: Viewer) async -> MessageRefusal? {
+        var isOld = false
+        if case .input(let input) = message, let frame = input.frame {
+            isOld = await isOutdated(frame, state.with { $0.sessions[viewer.fingerprint] ?? [] })
+        }
+        var told: Told?
         let outcome: ViewerMessageState.Outcome = state.with { state in
             guard state.sessions[viewer.fingerprint] != nil else { return .refused(.notWatching) }
+            let old = control(of: state)
             let outcome = state.rules.take(
-                message, from: viewer.fingerprint, named: viewer.name, now: MonotonicClock.now)
-            if case .question(let question) = outcome { state.questions[question] = ask(question, viewer) }
+                message, from: viewer.fingerprint, named: viewer.name, isOutdated: isOld, now: MonotonicClock.now)
+            switch outcome {
+            case .question(let question): state.questions[question] = ask(question, viewer)
+            // With the lock, so that what follows the end of a permission is the last.
+            case .input(let input): policy.control?.apply(input)
+            case .pointer(let gesture, let id): point(gesture, id, viewer, &state)
+            case .changed(let changes): told = changed(changes, from: old, because: .released, &state)
+            case .comment, .nothing, .refused: break
+            }
             return outcome
         }
+        if let told { tell(told) }
         switch outcome {
         case .comment(let comment): spread(comment, ViewerDescription(viewer))
-        case .question, .nothing: break
         case .refused(let refusal): return refusal
+        case .question, .nothing, .input, .pointer, .changed: break
         }
         return nil
     }
 
     private func ask(_ question: ViewerMessageState.Question, _ viewer: Viewer) -> Task<Void, Never> {
         let request = RightRequest(viewer: ViewerDescription(viewer), right: question.right)
-        return Task { [weak self, decide] in
-            let isGranted = await decide(request)
-            self?.answered(question, isGranted, viewer)
+        return Task { [weak self, policy] in
+            let isGranted = await policy.decide(request)
+            self?.answered(question, isGranted)
         }
     }
 
-    private func answered(_ question: ViewerMessageState.Question, _ isGranted: Bool?, _ viewer: Viewer) {
-        let (rights, sessions) = state.with { state in
+    private func answered(_ question: ViewerMessageState.Question, _ isGranted: Bool?) {
+        let now = MonotonicClock.now
+        let (told, granted, sessions) = state.with { state in
             state.questions[question] = nil
-            let rights = state.rules.answer(question, isGranted, now: MonotonicClock.now)
-            return (rights ?? state.rules.rights(of: question.viewer), state.sessions[question.viewer] ?? [])
+            let told = changing(&state, because: .passedOn) { $0.answer(question, isGranted, now: now) }
+            let sessions = state.sessions[question.viewer] ?? []
+            return (told, sessions.isEmpty ? nil : state.rules.granted(question.viewer, now: now), sessions)
         }
+        tell(told)
         // Also after a no, which the viewer waits for.
-        tell(rights, sessions)
-        if isGranted == true { emit(.rightsChanged(ViewerDescription(viewer), rights)) }
+        if told.isEmpty, let granted { served.with { $0 }?.send(granted, of: Array(sessions)) }
     }
 
     // MARK: What the host's user does
@@ -141,19 +178,21 @@ final class ViewerMessages: Sendable {
         return true
     }
 
-    /// - Returns: nil if there is no such session, or its viewer has no identity; whether something changed.
+    /// - Returns: nil if there is no such session, or its viewer can have no such right; whether something changed.
     func set(_ right: ViewerRight, to value: RightState, of session: SessionID) -> Bool? {
-        let found: (Viewer, ViewerRights?, Set<SessionID>)? = state.with { state in
+        guard right != .control || policy.control != nil || value == .no else { return nil }
+        let told: Told? = state.with { state in
             guard let viewer = state.viewers[session] else { return nil }
-            let rights = state.rules.set(right, to: value, of: viewer.fingerprint, now: MonotonicClock.now)
+            let end: ControlEnd = value == .yes ? .passedOn : .takenBack
+            let told = changing(&state, because: end) {
+                $0.set(right, to: value, of: viewer.fingerprint, now: MonotonicClock.now)
+            }
             withdrawQuestions(&state)
-            return (viewer, rights, state.sessions[viewer.fingerprint] ?? [])
+            return told
         }
-        guard let (viewer, rights, sessions) = found else { return nil }
-        guard let rights else { return false }
-        tell(rights, sessions)
-        emit(.rightsChanged(ViewerDescription(viewer), rights))
-        return true
+        guard let told else { return nil }
+        tell(told)
+        return !told.isEmpty
     }
 
     /// Nil for one that has none, as a player with the fixed token.
@@ -164,9 +203,5 @@ final class ViewerMessages: Sendable {
     private func spread(_ comment: BroadcastComment, _ viewer: ViewerDescription?) {
         served.with { $0 }?.send(.comment(comment))
         emit(.comment(comment, viewer))
-    }
-
-    private func tell(_ rights: ViewerRights, _ sessions: Set<SessionID>) {
-        served.with { $0 }?.send(rights, of: Array(sessions))
     }
 }

@@ -35,7 +35,11 @@ public enum HostEvent: StreamEvent, TabulatedEvent, Equatable {
     /// A viewer has written something, or the host's user.
     case comment(BroadcastComment)
     /// For one viewer: what it may do beside watching.
-    case rights(ViewerRights)
+    case rights(GrantedRights)
+    /// Viewers point at the picture.
+    case pointers(PointerEvents)
+    /// A viewer controls the host's screen, or nobody does.
+    case controller(ScreenController)
     /// For one viewer: the layers of its video (draft-ietf-wish-whep-events).
     case layers(VideoLayers)
     /// Any other event, with its name and its JSON.
@@ -75,6 +79,11 @@ public enum HostEvent: StreamEvent, TabulatedEvent, Equatable {
             "comment", isLasting: false, { if case .comment(let comment) = $0 { comment } else { nil } },
             { BroadcastComment(from: $0.from, $0.text).map { .comment($0) } }),
         EventRow("rights", { if case .rights(let rights) = $0 { rights } else { nil } }, { .rights($0) }),
+        EventRow(
+            "pointers", isLasting: false, { if case .pointers(let events) = $0 { events } else { nil } },
+            { .pointers($0) }),
+        EventRow(
+            "control", { if case .controller(let controller) = $0 { controller } else { nil } }, { .controller($0) }),
         EventRow(
             "removed", isFinal: true, isLasting: false,
             { if case .removed(let reason) = $0 { EventReason(reason: reason) } else { nil } },

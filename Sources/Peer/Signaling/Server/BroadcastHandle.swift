@@ -1,4 +1,5 @@
 public import Admission
+import HTTP
 public import Identifiers
 public import MediaCore
 
@@ -24,6 +25,9 @@ public struct BroadcastHandle: Sendable {
     /// Sends an event on every viewer's event stream. Never waits; a stream with 64 unread events is closed.
     public func send(_ event: HostEvent) { broadcast.send(event) }
 
+    /// Sends an event on the event streams of those viewers that read fast enough.
+    public func sendDroppable(_ event: HostEvent) { broadcast.endpoint.streams.sendDroppable(event) }
+
     /// Sends candidates that the host gathered after its answer, all of them so far, on the event streams of the
     /// session's viewer. Streams that it opens later begin with them.
     public func send(candidates fragment: String, of session: SessionID) {
@@ -36,7 +40,7 @@ public struct BroadcastHandle: Sendable {
     }
 
     /// Tells the viewer of sessions what it may do. Streams that it opens later begin with it.
-    public func send(_ rights: ViewerRights, of sessions: [SessionID]) {
+    public func send(_ rights: GrantedRights, of sessions: [SessionID]) {
         broadcast.send(.rights(rights), to: sessions)
     }
 

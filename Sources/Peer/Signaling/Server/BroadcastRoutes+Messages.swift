@@ -65,6 +65,10 @@ private struct MessageProblem {
                 problem: .refused, status: .forbidden,
                 detail: "the host did not allow you \(right.purposeOfViewer); you can ask again in \(seconds) s",
                 retryAfter: seconds)
+        case .controlled:
+            self.init(
+                problem: .limited, status: .conflict, detail: "another viewer controls the screen; ask again later",
+                retryAfter: 10)
         case .limited(let seconds):
             self.init(
                 problem: .limited, status: .tooManyRequests, detail: "too many messages; try again in \(seconds) s",

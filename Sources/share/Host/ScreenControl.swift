@@ -1,0 +1,125 @@
+import CommandSupport
+import Host
+import LinuxRuntime
+import MediaCore
+import Synchronization
+import X11Capture
+import X11Control
+
+/// Passes the input of the viewer that controls on to the display that is shared. Safe from any thread.
+///
+/// The display is opened when a viewer gets the control, and closed when it ends: until then nothing of this machine's
+/// input is observed.
+final class ScreenControl: Sendable {
+    private struct State {
+        var input: RemoteInput?
+        /// Grows with each viewer that gets the control, and with each end.
+        var turn = 0
+        /// The host's user takes the control back.
+        var takeBack: (@Sendable () -> Void)?
+    }
+
+    private let display: String?
+    private let source: CaptureSource
+    private let window: UInt32?
+    private let state = Mutex(State())
+    private let queue = SerialTasks()
+
+    /// - Parameter window: the one that is captured; nil for others.
+    /// - Returns: nil for what is no display, or a part of one.
+    init?(_ source: CaptureSource, window: UInt32?, display: String?) {
+        switch source {
+        case .screen, .monitor, .region: break
+        case .window where window != nil: break
+        default: return nil
+        }
+        (self.source, self.window, self.display) = (source, window, display)
+    }
+
+    var target: ControlTarget {
+        ControlTarget(
+            apply: { [self] input in state.withLock { $0.input?.apply(input) } },
+            releaseAll: { [self] in state.withLock { $0.input?.releaseAll() } })
+    }
+
+    /// Sets what is done when the host's user takes the control back on the display.
+    func onTakeBack(_ takeBack: (@Sendable () -> Void)?) { state.withLock { $0.takeBack = takeBack } }
+
+    /// A viewer controls the screen, or does not any more.
+    func handle(_ change: ControlChange) {
+        let turn = state.withLock { state in
+            state.turn += 1
+            return state.turn
+        }
+        guard change.end == nil else { return queue.run { [self] in close() } }
+        queue.run { [self] in
+            close()
+            open(turn)
+        }
+    }
+
+    /// Ends the control; returns when everything is released.
+    func end() {
+        state.withLock { $0.turn += 1 }
+        let done = Monitor(false)
+        queue.run { [self] in
+            close()
+            done.change { $0 = true }
+        }
+        done.wait { $0 ? () : nil }
+    }
+
+    private func close() {
+        let input = state.withLock { state in
+            defer { state.input = nil }
+            return state.input
+        }
+        input?.close()
+    }
+
+    private func open(_ turn: Int) {
+        guard state.withLock({ $0.turn }) == turn else { return }
+        do throws(SourceFailure) {
+            let input = try RemoteInput(display: display, area: try area()) { [weak self] event in self?.noted(event) }
+            state.withLock { $0.input = input }
+        } catch {
+            ErrorOutput.writeLine("share: the screen cannot be controlled: \(error.message)")
+            takeBack()
+        }
+    }
+
+    private func area() throws(SourceFailure) -> RemoteInput.Area {
+        switch source {
+        case .region(let rect): return .screen(rect)
+        case .window: return .window(window ?? 0)
+        case .monitor(let wanted):
+            return .screen(try DesktopSources(display: display).monitor(wanted).rect)
+        default: return .display
+        }
+    }
+
+    private func noted(_ event: RemoteInput.Event) {
+        switch event {
+        // It is dropped for a second.
+        case .localInput: break
+        case .displayGone: takeBack()
+        }
+    }
+
+    private func takeBack() { state.withLock { $0.takeBack }?() }
+}
+
+/// Runs closures one after another, on threads of their own as they block.
+private final class SerialTasks: Sendable {
+    private let feed: AsyncStream<@Sendable () -> Void>.Continuation
+
+    init() {
+        let (tasks, feed) = AsyncStream.makeStream(of: (@Sendable () -> Void).self)
+        self.feed = feed
+        Task { for await task in tasks { await onThread("control") { task() } } }
+    }
+
+    deinit { feed.finish() }
+
+    func run(_ task: @escaping @Sendable () -> Void) { feed.yield(task) }
+}
