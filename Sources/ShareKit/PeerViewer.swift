@@ -232,6 +232,10 @@ public final class PeerViewer: Sendable {
     /// Says something to the host.
     package func send(_ message: ViewerMessage) async throws(SignalingError) { try await session.send(message) }
 
+    /// - Returns: false if the host does not allow it, or it cannot be told at the moment.
+    package func send(_ gesture: PointerGesture) -> Bool { session.send(gesture) }
+    package func send(_ input: ControlInput) -> Bool { session.send(input) }
+
     /// Ends the session for this reason.
     package func leave(_ reason: EndReason) { session.leave(reason) }
 

@@ -18,20 +18,29 @@ import VPXCodec
 @Suite(.serialized, .timeLimit(.minutes(2)))
 struct ViewerMessageTests {
     /// The events of one viewer.
-    private struct Told {
+    struct Told {
         var rights: [ViewerRights] = []
+        var granted: [GrantedRights] = []
         var comments: [BroadcastComment] = []
+        var pointers: [PointerEvent] = []
+        var controllers: [String?] = []
     }
 
     private func host(
         _ comment: RightState, _ events: Monitor<[String]> = Monitor([]),
         decide: @escaping @Sendable (RightRequest) async -> Bool? = { _ in nil }
     ) async throws -> (HostSession, Link) {
+        let policy = MessagePolicy(rights: ViewerRights(comment: comment, point: .no, control: .no), decide: decide)
+        return try await Self.host(policy, events)
+    }
+
+    static func host(_ policy: MessagePolicy, _ events: Monitor<[String]> = Monitor([])) async throws -> (
+        HostSession, Link
+    ) {
         var configuration = HostSession.Configuration(
             listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1", fixedToken: nil, framesPerSecond: 30,
             maximumBitrate: .kilobits(2_000), contentHint: nil, name: "loopback")
-        configuration.viewers.messages = MessagePolicy(
-            rights: ViewerRights(comment: comment, point: .no, control: .no), decide: decide)
+        configuration.viewers.messages = policy
         let session = try HostSession(
             configuration: configuration, identity: try .ephemeral(), source: TestVideoSource(framesPerSecond: 30),
             encoder: VP8Encoder(), audio: [], decide: { _ in .accepted },
@@ -40,19 +49,31 @@ struct ViewerMessageTests {
                 case .comment(let comment, let who):
                     events.change { $0.append("\(who?.name ?? "host"): \(comment.text)") }
                 case .rightsChanged(let who, let rights): events.change { $0.append("\(who.name) \(rights.comment)") }
+                case .controlChanged(let change):
+                    events.change {
+                        $0.append(
+                            "\(change.viewer.name) \(change.end?.rawValue ?? "controls") \(change.inputs) \(change.dropped)"
+                        )
+                    }
                 default: break
                 }
             })
         return (session, try await session.start())
     }
 
-    private func viewer(_ link: Link, _ name: String, _ told: Monitor<Told>) throws -> ViewerSession {
+    static func viewer(_ link: Link, _ name: String, _ told: Monitor<Told>) throws -> ViewerSession {
         let seen = RecordedOutput()
         return ViewerSession(
             link: link, identity: try .ephemeral(), name: name, sink: playback(seen, speaker: seen),
             emit: { event in
                 switch event {
-                case .hostEvent(.rights(let granted)): told.change { $0.rights.append(granted.rights) }
+                case .hostEvent(.rights(let granted)):
+                    told.change {
+                        $0.rights.append(granted.rights)
+                        $0.granted.append(granted)
+                    }
+                case .hostEvent(.pointers(let events)): told.change { $0.pointers += events.pointers }
+                case .hostEvent(.controller(let controller)): told.change { $0.controllers.append(controller.by) }
                 case .hostEvent(.comment(let comment)): told.change { $0.comments.append(comment) }
                 default: break
                 }
@@ -66,7 +87,7 @@ struct ViewerMessageTests {
             return await waiting(answer) { $0 ? true : nil }
         }
         let (ann, bob) = (Monitor(Told()), Monitor(Told()))
-        let (first, second) = (try viewer(link, "Ann", ann), try viewer(link, "Bob", bob))
+        let (first, second) = (try Self.viewer(link, "Ann", ann), try Self.viewer(link, "Bob", bob))
         let watching = [Task { await first.run() }, Task { await second.run() }]
         for told in [ann, bob] {
             #expect(await waiting(told) { $0.rights.first?.comment } == .ask)
@@ -113,7 +134,7 @@ struct ViewerMessageTests {
             }
         }
         let told = Monitor(Told())
-        let viewer = try viewer(link, "Ann", told)
+        let viewer = try Self.viewer(link, "Ann", told)
         let watching = Task { await viewer.run() }
         #expect(await waiting(told) { $0.rights.first } != nil)
         try await viewer.send(.ask(.comment))

@@ -1,3 +1,4 @@
+import FoundationEssentials
 public import HTTP
 public import MediaCore
 import NIOHTTP1
@@ -8,5 +9,18 @@ extension SignalingClient {
     public func send(_ messages: [ViewerMessage]) async throws(SignalingError) {
         let answer = try await send(ViewerMessagesDocument(messages: messages), .POST, path("/messages"))
         guard answer.status == 204 else { throw http.failure(answer) }
+    }
+
+    /// Opens the WebSocket of an admitted viewer, whose texts are `text(of:)`.
+    package func openMessages() async throws(SignalingError) -> MessageSocket {
+        try await http.webSocket(path("/messages"), protocols: [BroadcastRoutes.socketProtocol])
+    }
+
+    /// Messages as a text of the WebSocket; nil if they are too long.
+    package static func text(of messages: [ViewerMessage]) -> String? {
+        guard let data = try? JSONEncoder().encode(ViewerMessagesDocument(messages: messages)),
+            data.count <= ViewerMessagesDocument.sizeLimit
+        else { return nil }
+        return String(decoding: data, as: UTF8.self)
     }
 }

@@ -48,6 +48,7 @@ extension ReceiveStream: PeerConnectionDelegate {
 
     private func passOpened(_ frame: EncodedFrameBytes, _ info: ReceivedFrame) {
         layer = max(layer ?? 0, info.layer)
+        newestFrame = info.timestamp.rawValue
         sink.receive(
             EncodedVideoFrame(
                 bytes: frame, codec: info.codec, isKeyframe: info.isKeyframe, size: info.size, layer: info.layer,

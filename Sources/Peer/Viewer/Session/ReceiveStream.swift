@@ -41,6 +41,8 @@ package final class ReceiveStream {
     var hasToldTampered = false
     /// The highest temporal layer since the last report; nil if no frame came.
     var layer: UInt8?
+    /// The RTP timestamp of the newest frame; nil before the first one.
+    var newestFrame: UInt32?
 
     /// The silence that is an interruption. The peer sends a sender report at least each second.
     package static let interruptionThreshold = MediaDuration.seconds(3)

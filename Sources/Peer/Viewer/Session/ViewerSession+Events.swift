@@ -60,6 +60,7 @@ extension ViewerSession {
 
     func handle(_ event: HostEvent, of connection: ViewerConnection) async {
         func tell(_ word: State.HostWord) { handle(.told(connection.number, word)) }
+        if case .rights(let granted) = event { channel.note(granted, of: self) }
         switch event {
         case .ended(let reason): tell(.ended(ViewerFailure(EndReason(.hostEnded, reason))))
         case .removed(let reason): tell(.ended(ViewerFailure(EndReason(.removed, reason))))

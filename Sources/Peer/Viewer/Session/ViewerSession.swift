@@ -49,6 +49,7 @@ public final class ViewerSession: Sendable {
     private let namers = Mutex<Set<CandidatePolicy.Place>>([])
     /// The highest temporal layer to ask for; nil: all.
     let layerLimit = Mutex<Int?>(nil)
+    let channel = ViewerMessageChannel()
     /// Limits the connections to servers that hosts and relays have named, over the whole session.
     let serverAttempts = ConnectionAttempts()
 
@@ -101,6 +102,7 @@ public final class ViewerSession: Sendable {
         }
         for connection in rest { await connection.close() }
         logic.close()
+        channel.close()
         await stopLoop()
         return reason
     }
@@ -123,6 +125,14 @@ public final class ViewerSession: Sendable {
         guard let connection = present else { throw SignalingError(.gone, "this viewer does not watch yet") }
         try await connection.client().send([message])
     }
+
+    /// Tells all viewers and the host what this viewer's pointer does.
+    /// - Returns: false if the host does not allow it, or it cannot be told at the moment.
+    @discardableResult public func send(_ gesture: PointerGesture) -> Bool { channel.send(gesture) }
+
+    /// Passes an input on to the host's screen.
+    /// - Returns: false if the host does not allow it, or it cannot be told at the moment.
+    @discardableResult public func send(_ input: ControlInput) -> Bool { channel.send(input) }
 
     /// Nil before and after the session.
     public func statistics() async -> ViewerStatistics? {
