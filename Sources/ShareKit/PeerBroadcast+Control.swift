@@ -23,8 +23,8 @@ extension PeerBroadcast {
         public let isAtRelay: Bool
         /// How long it receives the frames; nil before that.
         public let watchedFor: Duration?
-        /// Whether it may write comments.
-        public let mayComment: Bool
+        /// What it may do beside watching.
+        public let participation: Set<Participation>
         let session: SessionID
     }
 
@@ -61,12 +61,18 @@ extension PeerBroadcast {
     @discardableResult
     public func say(_ text: String) async -> Bool { await control.say(text) }
 
-    /// Lets a viewer write comments, or not any more, until it leaves. It is told.
-    /// - Returns: false if there is no such viewer any more, and over a relay.
+    /// Lets a viewer take part in one way, or not any more, until it leaves. It is told. Who gets the control takes it
+    /// from another viewer.
+    /// - Returns: false if there is no such viewer any more, over a relay, and for control that no option allows.
     @discardableResult
-    public func allowComments(_ isAllowed: Bool, of viewer: Viewer) async -> Bool {
-        await control.set(.comment, to: isAllowed ? .yes : .no, of: viewer.session) != nil
+    public func allow(_ participation: Participation, _ isAllowed: Bool = true, of viewer: Viewer) async -> Bool {
+        await control.set(participation.right, to: isAllowed ? .yes : .no, of: viewer.session) != nil
     }
+
+    /// Takes the control of the app back from the viewer that has it.
+    /// - Returns: false if nobody has it.
+    @discardableResult
+    public func takeControlBack() async -> Bool { await control.takeControlBack() }
 
     /// Removes a viewer: tells it so and ends its sessions. If it asks again, `accept` decides anew.
     /// - Returns: false if there is no such viewer any more.
@@ -80,6 +86,6 @@ extension PeerBroadcast.Viewer {
             id: viewer.number, name: viewer.description.name, program: viewer.description.kind,
             address: viewer.description.address, words: viewer.description.words, records: viewer.description.records,
             isAtRelay: viewer.isAtRelay, watchedFor: viewer.connectedFor.map { Duration($0) },
-            mayComment: viewer.rights?.comment == .yes, session: viewer.id)
+            participation: Set(Participation.allCases.filter { viewer.rights?[$0.right] == .yes }), session: viewer.id)
     }
 }

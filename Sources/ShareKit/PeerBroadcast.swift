@@ -31,7 +31,11 @@ public final class PeerBroadcast: Sendable {
         /// Viewers at a time; a further one is told that the host is full.
         public var maximumViewers = 32
         /// Who may write comments. Over a relay nobody can.
-        public var comments = CommentRule.nobody
+        public var comments = ParticipationRule.nobody
+        /// Who may point at the picture. Over a relay nobody can.
+        public var pointers = ParticipationRule.nobody
+        /// Who may act in the app. Over a relay nobody can.
+        public var control = ControlRule.nobody
 
         /// Makes options for a broadcast on a free port, with this machine's address in the link.
         public init() {}
@@ -49,13 +53,31 @@ public final class PeerBroadcast: Sendable {
         public let words: String
     }
 
-    /// Who may write comments, which all viewers get.
-    public enum CommentRule: Sendable {
+    /// Which viewers take part in one way.
+    public enum ParticipationRule: Sendable {
         case nobody
         case everybody
         /// A viewer who asks, if this returns true. Nil: nobody has answered, and it may ask again. Called for several
         /// at a time; cancelled when the viewer has left.
         case asking(@Sendable (ViewerRequest) async -> Bool?)
+    }
+
+    /// Which viewers may act in the app, one at a time.
+    public struct ControlRule: Sendable {
+        let rule: ParticipationRule
+        let onInput: (@Sendable (ViewerInput) -> Void)?
+
+        public static let nobody = ControlRule(rule: .nobody, onInput: nil)
+
+        /// - Parameters:
+        ///   - rule: with `everybody`, whoever asks first acts until it gives that back.
+        ///   - onInput: gets the inputs in their order, on a thread of the session, and decides what they do. It must
+        ///     not block.
+        public static func allowed(
+            _ rule: ParticipationRule, onInput: @escaping @Sendable (ViewerInput) -> Void
+        ) -> ControlRule {
+            ControlRule(rule: rule, onInput: onInput)
+        }
     }
 
     /// What happens to the broadcast.
@@ -72,6 +94,12 @@ public final class PeerBroadcast: Sendable {
         case routeChanged(isOverRelay: Bool, isEncrypted: Bool)
         /// A viewer has written a comment: one line, without control characters. Nil: the app has (``PeerBroadcast/say(_:)``).
         case comment(from: String?, text: String)
+        /// Viewers point at the picture; at most 30 such events come in a second.
+        case pointers([ViewerPointer])
+        /// This viewer acts in the app from now on.
+        case controlBegan(name: String)
+        /// It does not any more: it has left, has given that back, or the app has taken it back.
+        case controlEnded(name: String)
         /// Nothing is captured; the viewers keep the last frame.
         case paused
         /// Frames are captured again, after `paused`.
@@ -133,6 +161,12 @@ public final class PeerBroadcast: Sendable {
         let (events, feed) = AsyncStream.makeStream(of: Event.self, bufferingPolicy: .bufferingNewest(256))
         self.events = events
         relay = configuration.tunnel
+        var configuration = configuration
+        if configuration.viewers.messages != nil, configuration.viewers.messages?.showPointers == nil {
+            configuration.viewers.messages?.showPointers = { events in
+                feed.yield(.pointers(events.pointers.compactMap { ViewerPointer($0) }))
+            }
+        }
         isEncrypted = relay == nil || configuration.handover.isEndToEnd
         session = try HostSession(
             configuration, identity, media, decide: decide,
@@ -182,16 +216,25 @@ extension PeerBroadcast.ViewerRequest {
     }
 }
 
-extension PeerBroadcast.CommentRule {
-    var policy: MessagePolicy {
-        switch self {
-        case .nobody: MessagePolicy(rights: .none) { _ in nil }
-        case .everybody:
-            MessagePolicy(rights: ViewerRights(comment: .yes, point: .no, control: .no)) { _ in nil }
-        case .asking(let decide):
-            MessagePolicy(rights: ViewerRights(comment: .ask, point: .no, control: .no)) { request in
-                await decide(PeerBroadcast.ViewerRequest(request.viewer))
+extension MessagePolicy {
+    init(_ options: PeerBroadcast.Options) {
+        let rules = [
+            ViewerRight.comment: options.comments, .point: options.pointers, .control: options.control.rule,
+        ]
+        var rights = ViewerRights.none
+        for (right, rule) in rules {
+            switch rule {
+            case .nobody: rights[right] = .no
+            case .asking: rights[right] = .ask
+            case .everybody: rights[right] = .yes
             }
+        }
+        self.init(rights: rights) { request in
+            guard case .asking(let decide)? = rules[request.right] else { return nil }
+            return await decide(PeerBroadcast.ViewerRequest(request.viewer))
+        }
+        if let onInput = options.control.onInput {
+            control = ControlTarget(apply: { onInput(ViewerInput($0)) }, releaseAll: { onInput(.releaseAll) })
         }
     }
 }
@@ -210,6 +253,9 @@ extension PeerBroadcast.Event {
         case .viewerLeft(let viewer, _, let viewers): self = .viewerLeft(name: viewer.name, remaining: viewers)
         case .holdChanged(let change) where change.hold == .pause: self = change.hasBegun ? .paused : .resumed
         case .viewerCount(let count): self = .viewersChanged(count: count)
+        case .controlChanged(let change):
+            self =
+                change.end == nil ? .controlBegan(name: change.viewer.name) : .controlEnded(name: change.viewer.name)
         case .comment(let comment, _): self = .comment(from: comment.from, text: comment.text)
         case .routeChanged(let isOverRelay, _, let isSealed):
             self = .routeChanged(isOverRelay: isOverRelay, isEncrypted: isSealed || !isOverRelay)
@@ -249,6 +295,6 @@ extension HostSession.Configuration {
             fixedToken: nil, framesPerSecond: options.maximumFramesPerSecond,
             maximumBitrate: .kilobits(options.maximumBitrate), contentHint: nil,
             maximumViewers: options.maximumViewers, name: name)
-        viewers.messages = options.comments.policy
+        viewers.messages = MessagePolicy(options)
     }
 }

@@ -51,9 +51,14 @@ public final class PeerViewer: Sendable {
         public let isEncrypted: Bool
     }
 
-    /// What this viewer may do about comments.
-    public enum CommentRight: Sendable {
-        case none, mayAsk, mayWrite
+    /// What this viewer may do beside watching.
+    public struct Rights: Sendable, Equatable {
+        /// ``PeerViewer/say(_:)``
+        public let comment: ParticipationRight
+        /// ``PeerViewer/point(_:)``
+        public let point: ParticipationRight
+        /// ``PeerViewer/control(_:)``
+        public let control: ParticipationRight
     }
 
     /// What happens to the session.
@@ -70,9 +75,14 @@ public final class PeerViewer: Sendable {
         case resumed
         /// A viewer has written a comment: one line, without control characters. Nil: the host has.
         case comment(from: String?, text: String)
-        /// Whether this viewer may write comments (``PeerViewer/say(_:)``), or may ask
-        /// (``PeerViewer/askToComment()``). Told when the session begins, when it changes, and after a question.
-        case commentRight(CommentRight)
+        /// What this viewer may do, or may ask for (``PeerViewer/ask(for:)``). Told when the session begins, when it
+        /// changes, and after a question.
+        case rights(Rights)
+        /// Viewers point at the picture, this one among them; at most 30 such events come in a second. A pointer is
+        /// usually shown for 2 s, and a line for 5 s.
+        case pointers([ViewerPointer])
+        /// This viewer controls the host's screen, or app; nil: nobody does.
+        case controller(name: String?)
         /// Something does not work, or has changed; the session continues. The value is a sentence for people.
         case warning(String)
     }
@@ -211,9 +221,28 @@ public final class PeerViewer: Sendable {
     /// - Throws: `.refused` if this viewer may not; `.busy` for too many; another error if the host takes none.
     public func say(_ text: String) async throws(ShareKitError) { try await tell(.comment(text)) }
 
-    /// Asks the host whether this viewer may write comments. `commentRight` follows.
+    /// Asks the host whether this viewer may take part so. `rights` follows.
     /// - Throws: `.refused` if it may not ask, or was refused within the last minute; `.busy`.
-    public func askToComment() async throws(ShareKitError) { try await tell(.ask(.comment)) }
+    public func ask(for participation: Participation) async throws(ShareKitError) {
+        try await tell(.ask(participation.right))
+    }
+
+    /// Gives a right back. `rights` follows.
+    /// - Throws: another error if the host is not reached.
+    public func giveBack(_ participation: Participation) async throws(ShareKitError) {
+        try await tell(.release(participation.right))
+    }
+
+    /// Tells the host and all viewers what this viewer's pointer does. What is over 60 a second is left out.
+    /// - Returns: false if the host does not allow it, or it cannot be told at the moment.
+    @discardableResult
+    public func point(_ action: PointerAction) -> Bool { session.send(action.gesture) }
+
+    /// Passes an input on to the host. A place that a click is meant for is told by a move before it, and a release has
+    /// the keysym of its press.
+    /// - Returns: false if the host does not allow it, or it cannot be told at the moment.
+    @discardableResult
+    public func control(_ input: ViewerInput) -> Bool { input.input.map { session.send($0) } ?? false }
 
     private func tell(_ message: ViewerMessage) async throws(ShareKitError) {
         do throws(SignalingError) {
@@ -263,9 +292,14 @@ extension PeerViewer.Event {
         case .interrupted: self = .interrupted
         case .resumed: self = .resumed
         case .hostEvent(.comment(let comment)): self = .comment(from: comment.from, text: comment.text)
-        case .hostEvent(.rights(let rights)):
-            let right = rights.rights.comment
-            self = .commentRight(right == .yes ? .mayWrite : right == .ask ? .mayAsk : .none)
+        case .hostEvent(.rights(let granted)):
+            self = .rights(
+                PeerViewer.Rights(
+                    comment: ParticipationRight(granted.rights.comment),
+                    point: ParticipationRight(granted.rights.point),
+                    control: ParticipationRight(granted.rights.control)))
+        case .hostEvent(.pointers(let events)): self = .pointers(events.pointers.compactMap { ViewerPointer($0) })
+        case .hostEvent(.controller(let controller)): self = .controller(name: controller.by)
         case .notice(.viewing(.redirected(let relay, let isEncrypted))):
             self = .routeChanged(PeerViewer.Route(relay: relay, isEncrypted: isEncrypted || relay == nil))
         case .notice(let notice): self = .warning(notice.words.sentence)

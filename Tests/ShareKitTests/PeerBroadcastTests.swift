@@ -96,26 +96,26 @@ struct PeerBroadcastTests {
         func next() async -> PeerViewer.Event? {
             while let event = await events.next() {
                 switch event {
-                case .comment, .commentRight: return event
+                case .comment, .rights: return event
                 default: continue
                 }
             }
             return nil
         }
-        #expect(await next() == .commentRight(.mayAsk))
+        #expect(await next() == .rights(.init(comment: .mayAsk, point: .none, control: .none)))
         await #expect { try await viewer.say("Hello") } throws: { ($0 as? ShareKitError)?.code == .refused }
-        try await viewer.askToComment()
-        #expect(await next() == .commentRight(.mayWrite))
+        try await viewer.ask(for: .comment)
+        #expect(await next() == .rights(.init(comment: .granted, point: .none, control: .none)))
         #expect(asked.with { $0 } == ["Ann"])
         try await viewer.say("Hello")
         #expect(await next() == .comment(from: "Ann", text: "Hello"))
         #expect(await broadcast.say("Welcome"))
         #expect(await next() == .comment(from: nil, text: "Welcome"))
         let watching = try #require(await broadcast.viewers().first)
-        #expect(watching.mayComment)
-        #expect(await broadcast.allowComments(false, of: watching))
-        #expect(await next() == .commentRight(.none))
-        #expect(await broadcast.viewers().first?.mayComment == false)
+        #expect(watching.participation == [.comment])
+        #expect(await broadcast.allow(.comment, false, of: watching))
+        #expect(await next() == .rights(.init(comment: .none, point: .none, control: .none)))
+        #expect(await broadcast.viewers().first?.participation == [])
         var told: [PeerBroadcast.Event] = []
         viewer.leave()
         try await run.value
@@ -125,6 +125,53 @@ struct PeerBroadcastTests {
             if case .comment = event { told.append(event) }
         }
         #expect(told == [.comment(from: "Ann", text: "Hello"), .comment(from: nil, text: "Welcome")])
+    }
+
+    @Test func viewersPointAndActInTheApp() async throws {
+        let source = try source()
+        try submit(0, to: source)
+        let inputs = Monitor<[ViewerInput]>([])
+        var options = PeerBroadcast.Options()
+        options.listenAddress = "127.0.0.1"
+        options.pointers = .everybody
+        options.control = .allowed(.asking { _ in true }) { input in inputs.change { $0.append(input) } }
+        let broadcast = try PeerBroadcast(source, options: options, identity: .ephemeral()) { _ in true }
+        let viewer = try viewer(try await broadcast.start(), Monitor(Received()))
+        let run = Task { try await viewer.run() }
+        /// The next event that `isMeant`.
+        func next(_ isMeant: (PeerViewer.Event) -> Bool) async -> PeerViewer.Event? {
+            for await event in viewer.events where isMeant(event) { return event }
+            return nil
+        }
+        func sent(_ body: () -> Bool) async {
+            while !body() { await Task.yield() }
+        }
+        let rights = await next { if case .rights = $0 { true } else { false } }
+        #expect(rights == .rights(.init(comment: .none, point: .granted, control: .mayAsk)))
+        await sent { viewer.point(.draw([.init(x: 0, y: 1), .init(x: 1, y: 0)])) }
+        let seen = await next { if case .pointers = $0 { true } else { false } }
+        guard case .pointers(let pointers)? = seen else { return }
+        #expect(pointers.map(\.name) == ["Ann"])
+        #expect(pointers.map(\.action) == [.draw([.init(x: 0, y: 1), .init(x: 1, y: 0)])])
+        #expect(!viewer.control(.wheel(horizontal: 0, vertical: 1)))
+        try await viewer.ask(for: .control)
+        #expect(await next { $0 == .controller(name: "Ann") } != nil)
+        await sent { viewer.control(.key(keysym: 0x41, isPressed: true)) }
+        #expect(await waiting(inputs) { $0.last == .key(keysym: 0x41, isPressed: true) ? true : nil } == true)
+        #expect(await broadcast.takeControlBack())
+        #expect(inputs.with { $0.last } == .releaseAll)
+        #expect(await next { $0 == .controller(name: nil) } != nil)
+        viewer.leave()
+        try await run.value
+        await broadcast.finish()
+        var told: [PeerBroadcast.Event] = []
+        for await event in broadcast.events {
+            switch event {
+            case .controlBegan, .controlEnded, .pointers: told.append(event)
+            default: break
+            }
+        }
+        #expect(told == [.pointers(pointers), .controlBegan(name: "Ann"), .controlEnded(name: "Ann")])
     }
 
     @Test func theAppPausesMutesAndRemovesAndAViewerRecords() async throws {
