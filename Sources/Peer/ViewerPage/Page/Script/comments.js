@@ -1,18 +1,22 @@
 // Comments: what the host and the viewers write, over the lower left of the picture, and the line in which this viewer writes.
 
-import { element, root } from './elements.js';
-import { asSentence } from './session-end.js';
-import { problemOf } from './signaling-client.js';
+import { element } from './elements.js';
+import { RightRequest } from './right-request.js';
 
 const shownComments = 50, commentLimit = 500, visibleMilliseconds = 12000;
+// A refusal that comes so soon after a comment is one of it.
+const refusalTime = 2000;
 
 export class Comments {
-    constructor() {
-        // Says something to the host; null while nobody watches.
-        this.send = null;
-        this.right = 'no';
-        // The host is asked, and the line opens when it has said yes.
-        this.isAsked = false;
+    // `messages`: the session's ViewerMessages.
+    constructor(messages) {
+        this.messages = messages;
+        this.right = new RightRequest('comment', {
+            question: 'The host is asked whether you may write.', refusal: 'The host did not allow you to write comments.',
+        }, { messages, tell: sentence => this.tell(sentence), onGranted: () => this.begin() });
+        // The comment that was sent last, and when.
+        this.sent = { text: '', at: -Infinity };
+        messages.onRefusal = () => this.restore();
         element('comment').onclick = () => this.begin();
         element('writing').onsubmit = event => {
             event.preventDefault();
@@ -21,32 +25,18 @@ export class Comments {
         element('line').addEventListener('keydown', event => { if (event.key === 'Escape') this.close(); });
     }
 
-    // `send` posts messages and returns the answer.
-    open(send) { this.send = send; }
-
-    // The host says what this viewer may do.
-    setRight(right) {
-        this.right = ['ask', 'yes'].includes(right) ? right : 'no';
-        root.dataset.comment = this.right;
-        element('comment').hidden = this.right === 'no';
-        if (this.right === 'no') this.close();
-        if (!this.isAsked) return;
-        this.isAsked = false;
-        if (this.right === 'yes') this.begin();
-        else this.tell('The host did not allow you to write comments.');
+    // What the host says.
+    setRight(value, isAnswer) {
+        this.right.set(value, isAnswer);
+        element('comment').hidden = this.right.value === 'no';
+        if (this.right.value === 'no') this.close();
     }
 
     // The button: opens the line, or asks the host.
-    async begin() {
-        if (!this.send) return;
-        if (this.right === 'yes') {
-            element('writing').hidden = false;
-            element('line').focus();
-        } else if (this.right === 'ask' && !this.isAsked) {
-            this.isAsked = true;
-            this.tell('The host is asked whether you may write.');
-            if (!await this.post({ type: 'ask', right: 'comment' })) this.isAsked = false;
-        }
+    begin() {
+        if (this.right.value !== 'yes') return this.right.ask();
+        element('writing').hidden = false;
+        element('line').focus();
     }
 
     close() {
@@ -57,20 +47,15 @@ export class Comments {
     async write() {
         const text = element('line').value.trim();
         if (!text) return this.close();
-        if (await this.post({ type: 'comment', text }) && element('line').value.trim() === text) element('line').value = '';
+        this.sent = { text, at: performance.now() };
+        if (await this.messages.post({ type: 'comment', text }) && element('line').value.trim() === text) element('line').value = '';
     }
 
-    // False if the message was not taken; the reason is shown.
-    async post(message) {
-        const { send } = this;
-        if (!send) return false;
-        try {
-            const answer = await send([message]);
-            if (answer.status === 204) return true;
-            const { reason } = await problemOf(answer);
-            this.tell(asSentence(reason, 'The host takes no messages.'));
-        } catch { this.tell('The host did not get that. Try again.'); }
-        return false;
+    // The host did not take something: the viewer may send its comment again.
+    restore() {
+        const { text, at } = this.sent;
+        if (performance.now() - at < refusalTime && !element('line').value) element('line').value = text;
+        this.sent.at = -Infinity;
     }
 
     // A comment of a viewer, or of the host without `from`. Nothing of it is markup.
@@ -100,10 +85,8 @@ export class Comments {
 
     // The session is over.
     end() {
-        this.send = null;
-        this.isAsked = false;
-        this.setRight('no');
-        delete root.dataset.comment;
+        this.setRight('no', false);
+        this.right.end();
         element('comments').textContent = '';
     }
 }

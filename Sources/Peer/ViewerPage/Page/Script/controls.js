@@ -25,7 +25,7 @@ function toggleFullscreen() {
     else if (video.webkitEnterFullscreen) video.webkitEnterFullscreen();
 }
 
-export function setUpControls({ leave, toggleStatistics, writeComment }) {
+export function setUpControls({ leave, toggleStatistics, writeComment, togglePointing, wishControl }) {
     for (const kind of ['keydown', 'focusin']) window.addEventListener(kind, showControls);
     for (const kind of ['pointermove', 'pointerdown']) {
         window.addEventListener(kind, event => { if (!isFrameTouch(event)) showControls(); });
@@ -52,6 +52,8 @@ export function setUpControls({ leave, toggleStatistics, writeComment }) {
         if (key === '1') togglePictureSize();
         if (key === 's') toggleStatistics();
         if (key === 'm') toggleMuted();
+        if (key === 'p' && !event.repeat) togglePointing();
+        if (key === 'r' && !event.repeat) wishControl();
         if (key === 'c') {
             event.preventDefault();
             writeComment();

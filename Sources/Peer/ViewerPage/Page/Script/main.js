@@ -1,9 +1,9 @@
 // The start: nobody is asked anything before the viewer's click, which also lets the browser play audio.
 
 import { AdmissionStore } from './admission.js';
-import { Comments } from './comments.js';
 import { setUpControls } from './controls.js';
 import { element, hasTouchAlone } from './elements.js';
+import { Interaction } from './interaction.js';
 import { parseLink } from './link.js';
 import { pageBase, waitForProgramEnd } from './local-page.js';
 import { isMove, moveOf } from './other-relays.js';
@@ -29,7 +29,7 @@ function ask() {
 
 function start(mustAsk) {
     stopFormTimer();
-    session = new ViewerSession(link, admissions, element('name').value.trim(), mustAsk, comments);
+    session = new ViewerSession(link, admissions, element('name').value.trim(), mustAsk, interaction);
     session.run();
 }
 
@@ -42,14 +42,16 @@ async function beginMove({ name, mark }) {
     start(null);
 }
 
-const comments = new Comments();
+const interaction = new Interaction();
 setUpPlayer();
 setUpControls({
     leave() {
         session.leave();
         admissions.forgetStored();
     },
-    writeComment: () => comments.begin(),
+    writeComment: () => interaction.comments.begin(),
+    togglePointing: () => interaction.pointer.toggle(),
+    wishControl: () => interaction.control.wish(),
     toggleStatistics: () => toggleStatistics(() => (session && !session.isOver && session.peer ? session.peer.pc : null)),
 });
 element('form').onsubmit = event => {

@@ -70,6 +70,8 @@ export class PanZoom {
         this.fingers = new Map();
         // The touch that may become a tap, and the tap that may become a double tap.
         this.press = this.formerTap = null;
+        // One finger moves nothing and taps nothing.
+        this.isSingleReserved = false;
     }
 
     // Null while no frame is shown.
@@ -92,6 +94,10 @@ export class PanZoom {
         const finger = this.fingers.get(id);
         if (!finger) return false;
         finger.to = point;
+        if (this.isSingleReserved && this.fingers.size === 1) {
+            finger.from = point;
+            return true;
+        }
         if (this.press && distance(this.press.point, point) > tapSlop) {
             this.press = null;
             this.beginDrag();
@@ -107,7 +113,7 @@ export class PanZoom {
         if (!this.fingers.has(id)) return null;
         const { press } = this;
         this.cancel(id);
-        if (!press || now - press.now > tapDuration) return null;
+        if (!press || this.isSingleReserved || now - press.now > tapDuration) return null;
         const former = this.formerTap;
         if (!former || press.now - former.now > doubleTapInterval || distance(former.point, press.point) > doubleTapSlop) {
             this.formerTap = { point: press.point, now };

@@ -1,7 +1,7 @@
 // The button and the key for the picture's own size, and moving a picture that is larger than the page: by arrow keys, wheel and mouse.
 // A touch screen has its gestures instead.
 
-import { element, hasTouchAlone, lastFrame, root, stage, video } from './elements.js';
+import { element, hasTouchAlone, isPictureElement, root, stage, video } from './elements.js';
 import { isPictureCut, panPicture, switchPictureSize } from './picture-size.js';
 import { frameRectangle, pictureView, showPictureView } from './player.js';
 
@@ -48,7 +48,7 @@ export function setUpPicturePan() {
     }, { passive: false });
     let from = null;
     stage.addEventListener('pointerdown', event => {
-        if (event.pointerType === 'touch' || event.button || ![stage, video, lastFrame].includes(event.target) || !isMovable()) return;
+        if (event.pointerType === 'touch' || event.button || !isPictureElement(event.target) || !isMovable()) return;
         from = { x: event.clientX, y: event.clientY };
     });
     window.addEventListener('pointermove', event => {

@@ -26,7 +26,7 @@ import { markAudioAlone, markOutage, offerForm, show, showEncryption, showRecord
 export class ViewerSession {
     // `admissions`: the store of the host's admission. `mustAsk`: shows the question; null if a click has answered it, so that the host
     // may be asked.
-    constructor(link, admissions, name, mustAsk, comments) {
+    constructor(link, admissions, name, mustAsk, interaction) {
         this.link = link;
         this.admissions = admissions;
         this.name = name;
@@ -37,7 +37,7 @@ export class ViewerSession {
         this.reconnection = new Reconnection(this);
         this.handover = new Handover(this);
         this.renewal = new ICEServerRenewal(this);
-        this.comments = comments;
+        this.interaction = interaction;
         this.isOver = this.hasPlayed = this.isInactive = false;
         // What the host holds back of the broadcast: 'pause', 'freeze' or 'blank'.
         this.hold = '';
@@ -185,7 +185,7 @@ export class ViewerSession {
     }
 
     watch() {
-        this.comments.open(messages => this.client.say(messages));
+        this.interaction.open(() => this.client);
         this.listen();
         this.reconnection.watch();
     }
@@ -265,7 +265,10 @@ export class ViewerSession {
         }
     }
 
-    reopenEvents() { if (this.events) this.events.abort(); }
+    reopenEvents() {
+        if (this.events) this.events.abort();
+        if (!this.isOver) this.interaction.reopen(this.handover.home !== null);
+    }
 
     handle(event) {
         if (event.type === 'ended') {
@@ -287,14 +290,12 @@ export class ViewerSession {
             if (event.link === undefined) this.noting.then(() => this.moveOn()); else this.handover.follow(event);
         } else if (event.type === 'return') {
             this.handover.comeBack();
-        } else if (event.type === 'comment') {
-            this.comments.show(event);
-        } else if (event.type === 'rights') {
-            this.comments.setRight(event.comment);
         } else if (event.type === 'keys') {
             this.handover.frameKeys.handle(event.keys);
         } else if (event.type === 'candidates' && typeof event.fragment === 'string') {
             if (!this.isOver) this.peer.addCandidates(event.fragment);
+        } else if (!this.isOver) {
+            this.interaction.handle(event);
         }
     }
 
@@ -383,7 +384,7 @@ export class ViewerSession {
         this.reopenEvents();
         if (this.peer) this.peer.close();
         closePlayer();
-        this.comments.end();
+        this.interaction.end();
         showViewerCount(null);
         showEncryption(false);
         showRecorderCount(0);

@@ -14,6 +14,7 @@ export class SignalingClient {
         this.instance = instance;
         this.signal = signal;
         this.bearer = null;
+        this.socketProtocols = [];
         // Of a knock, until the host has decided.
         this.ticket = null;
         // Of the session.
@@ -21,7 +22,11 @@ export class SignalingClient {
         this.etag = null;
     }
 
-    set token(token) { this.bearer = { Authorization: 'Bearer ' + token }; }
+    set token(token) {
+        this.bearer = { Authorization: 'Bearer ' + token };
+        // A page cannot set headers of a WebSocket.
+        this.socketProtocols = ['share.messages.1', 'bearer.' + token];
+    }
 
     // Fails with a `SessionEnd` when there is no answer within 30 s: the host holds a poll for 20 s.
     async request(path, options) {
@@ -94,6 +99,12 @@ export class SignalingClient {
     say(messages) {
         const headers = { 'Content-Type': 'application/json', ...this.bearer };
         return this.requestSoon(`${this.broadcast}/messages`, { method: 'POST', headers, body: JSON.stringify({ messages }) });
+    }
+
+    // The WebSocket of messages.
+    openMessageSocket() {
+        const { protocol, host } = location;
+        return new WebSocket(`${protocol === 'http:' ? 'ws' : 'wss'}://${host}${this.broadcast}/messages`, this.socketProtocols);
     }
 
     // Whether the host answers at all; fails if not.

@@ -1,6 +1,6 @@
 // Pinch, pan and taps of the frame on a touch screen. A mouse and a pen have none of this.
 
-import { lastFrame, root, stage, video } from './elements.js';
+import { isPictureElement, lastFrame, root, stage, video } from './elements.js';
 import { PanZoom } from './pan-zoom.js';
 import { frameRectangle } from './player.js';
 
@@ -8,8 +8,19 @@ const panZoom = new PanZoom();
 
 // Whether the event is a touch of the frame or of the room around it, and not of a button.
 export function isFrameTouch(event) {
-    return event.pointerType === 'touch' && root.dataset.state === 'playing' && [stage, video, lastFrame].includes(event.target);
+    return event.pointerType === 'touch' && root.dataset.state === 'playing' && isPictureElement(event.target);
 }
+
+// Where the frame is shown on the stage, with its zoom, in CSS pixels; null if there is none.
+export function shownFrameRectangle() {
+    const frame = frameRectangle();
+    if (!frame) return null;
+    const { scale, x, y } = panZoom.transform;
+    return { left: scale * frame.left + x, top: scale * frame.top + y, width: scale * frame.width, height: scale * frame.height };
+}
+
+// While one finger is for something else, two zoom as before.
+export function reserveSingleFinger(isReserved) { panZoom.isSingleReserved = isReserved; }
 
 function apply() {
     const { scale, x, y } = panZoom.transform;
