@@ -141,3 +141,23 @@ test('without a frame taps count and nothing moves', () => {
     panZoom.setLayout(null);
     assert.deepEqual(panZoom.transform, unzoomed);
 });
+
+test('while one finger is for something else, two zoom', () => {
+    const panZoom = new PanZoom();
+    panZoom.setLayout({ place: { width: 640, height: 360 }, frame: { left: 0, top: 0, width: 640, height: 360 }, pixelScale: 3 });
+    panZoom.isSingleReserved = true;
+    panZoom.down(1, { x: 300, y: 180 }, 0);
+    assert.ok(panZoom.move(1, { x: 200, y: 100 }));
+    assert.equal(panZoom.transform.scale, 1);
+    panZoom.down(2, { x: 240, y: 100 }, 10);
+    panZoom.move(1, { x: 180, y: 100 });
+    panZoom.move(2, { x: 260, y: 100 });
+    assert.equal(panZoom.transform.scale, 2);
+    const { transform } = panZoom;
+    panZoom.up(2, 20);
+    panZoom.move(1, { x: 400, y: 300 });
+    assert.deepEqual(panZoom.transform, transform);
+    panZoom.up(1, 30);
+    panZoom.down(1, { x: 5, y: 5 }, 1000);
+    assert.equal(panZoom.up(1, 1010), null);
+});

@@ -127,6 +127,17 @@ package final class Browser: Sendable {
         return data
     }
 
+    /// Calls a command of the protocol for this tab.
+    func callPage(_ method: String, _ parameters: JSON) async throws {
+        switch kind {
+        case .chromium: _ = try await socket.call(method, parameters, session: tab)
+        case .firefox:
+            guard case .object(var fields) = parameters else { return }
+            fields["context"] = .string(tab)
+            _ = try await socket.call(method, .object(fields))
+        }
+    }
+
     /// Closes the tab, and removes its storage.
     private func close() async throws {
         switch kind {
