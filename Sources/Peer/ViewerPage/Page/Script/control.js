@@ -40,7 +40,8 @@ export class Control {
         this.throttle = new Throttle(moveInterval, () => this.send());
         this.keys = new KeyInput((key, pressed) => this.add({ key, pressed }, true), keyboardSystem(navigator));
         this.touch = new TouchMouse({
-            move: place => this.addMove(place, true), button: (button, pressed) => this.add({ button, pressed }, true),
+            move: place => { if (this.addMove(place, true)) this.throttle.request(); },
+            button: (button, pressed) => this.add({ button, pressed }, true),
         });
         element('control').onclick = () => this.toggle();
         element('keyboard').onclick = () => this.showKeyboard();
@@ -153,7 +154,7 @@ export class Control {
     update() {
         if (this.isActive) root.dataset.controlling = this.hasKeyboard ? 'all' : 'pointer'; else delete root.dataset.controlling;
         element('control').textContent = this.isActive ? 'Give control back' : 'Control';
-        element('control').setAttribute('aria-pressed', String(this.isActive));
+        element('control').title = this.isActive ? 'Give the control of this screen back' : 'Control this screen (R)';
         element('keyboard').hidden = !this.isActive || !isTouchScreen();
         const sentence = this.sentence();
         if (element('controller').textContent !== sentence) element('controller').textContent = sentence;

@@ -55,6 +55,7 @@ export class Interaction {
 
     end() {
         this.rights = '';
+        for (const { right } of [this.comments, this.pointer, this.control]) right.cancel();
         this.comments.end();
         this.pointer.end();
         this.control.end();

@@ -28,8 +28,11 @@ export class RightRequest {
         if (!await this.messages.request({ type: 'ask', right: this.name })) this.isAsked = false;
     }
 
+    // The answer is not waited for any more.
+    cancel() { this.isAsked = false; }
+
     end() {
-        this.isAsked = false;
+        this.cancel();
         this.value = 'no';
         delete root.dataset[this.name];
     }
