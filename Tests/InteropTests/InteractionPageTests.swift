@@ -37,7 +37,9 @@ extension InteropTests {
                             })
                         try await ann.act([start, .press(button: 0), .release(button: 0)])
                         #expect(try await bob.has(true, "window.seen.rings > 0"))
-                        try await ann.act([.press(button: 0), end, .release(button: 0)])
+                        try await ann.act([
+                            start, .press(button: 0), frame.point(0.5, 0.2), end, .release(button: 0),
+                        ])
                         #expect(try await bob.has(true, "window.seen.lines > 0"))
                         #expect(try await bob.evaluate("window.seen.name") == "Ann <b>Lee</b>")
                         #expect(try await bob.evaluate("document.querySelectorAll('#pointers b').length") == 0)
