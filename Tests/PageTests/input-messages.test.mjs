@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { EdgePan, edgeDirection } from '../../Sources/Peer/ViewerPage/Page/Script/edge-pan.js';
 import { InputMessages, WheelNotches } from '../../Sources/Peer/ViewerPage/Page/Script/input-messages.js';
 import { TouchMouse } from '../../Sources/Peer/ViewerPage/Page/Script/touch-mouse.js';
 
@@ -101,4 +102,22 @@ test('two fingers are no input, and what one has pressed is released', t => {
     touch.down(1, { x: 6, y: 6 });
     touch.up(1);
     assert.equal(take(), '6,6 +1 -1');
+});
+
+test('a picture that is larger than the page moves while the mouse is at an edge', t => {
+    t.mock.timers.enable({ apis: ['setInterval'] });
+    const moves = [], edge = new EdgePan((across, down) => moves.push([across, down])), size = { width: 800, height: 600 };
+    for (const [x, y, direction] of [[400, 300, [0, 0]], [0, 300, [-1, 0]], [799, 599, [1, 1]], [400, 10, [0, -1]], [24, 576, [0, 0]]]) {
+        assert.deepEqual(edgeDirection({ x, y }, size), direction);
+    }
+    edge.at({ x: 400, y: 300 }, size);
+    t.mock.timers.tick(100);
+    assert.deepEqual(moves, []);
+    edge.at({ x: 799, y: 300 }, size);
+    edge.at({ x: 799, y: 0 }, size);
+    t.mock.timers.tick(60);
+    assert.deepEqual(moves, [[12, -12], [12, -12]]);
+    edge.at({ x: 400, y: 300 }, size);
+    t.mock.timers.tick(100);
+    assert.equal(moves.length, 2);
 });

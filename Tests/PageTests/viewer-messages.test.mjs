@@ -100,3 +100,18 @@ test('a question that the host did not take can be asked again', async () => {
     await right.ask();
     assert.equal(requests.length, 2);
 });
+
+test('a viewer is told when the socket does not open', t => {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const { messages, told } = messagesTo();
+    messages.socket.connect = () => ({});
+    messages.openSocket();
+    t.mock.timers.tick(4999);
+    assert.equal(told.length, 0);
+    t.mock.timers.tick(1);
+    assert.equal(told.length, 1);
+    messages.openSocket();
+    messages.socket.socket.onopen();
+    t.mock.timers.tick(5000);
+    assert.equal(told.length, 1);
+});

@@ -77,6 +77,7 @@ const char *viewerPageScript(void) {
 #embed "Page/Script/key-input.js" suffix(,)
 #embed "Page/Script/input-messages.js" suffix(,)
 #embed "Page/Script/touch-mouse.js" suffix(,)
+#embed "Page/Script/edge-pan.js" suffix(,)
 #embed "Page/Script/control.js" suffix(,)
 #embed "Page/Script/interaction.js" suffix(,)
 #embed "Page/Script/knock.js" suffix(,)

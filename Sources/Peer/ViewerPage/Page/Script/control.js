@@ -1,9 +1,11 @@
 // Controls the host's pointer and keyboard while the host lets this viewer do so, and tells who does.
 
 import { showControls } from './controls.js';
+import { EdgePan } from './edge-pan.js';
 import { element, isPictureElement, isTouchScreen, root, stage, video } from './elements.js';
 import { InputMessages, WheelNotches } from './input-messages.js';
 import { KeyInput } from './key-input.js';
+import { panBy } from './picture-pan.js';
 import { picturePoint } from './picture-point.js';
 import { isAtEdge, stagePlace } from './pointer.js';
 import { RightRequest } from './right-request.js';
@@ -39,9 +41,11 @@ export class Control {
         this.pressedButtons = new Set();
         this.throttle = new Throttle(moveInterval, () => this.send());
         this.keys = new KeyInput((key, pressed) => this.add({ key, pressed }, true), keyboardSystem(navigator));
+        // Where the mouse is.
+        this.place = null;
+        this.edge = new EdgePan((across, down) => { if (panBy(across, down)) this.moveTo(this.place); });
         this.touch = new TouchMouse({
-            move: place => { if (this.addMove(place, true)) this.throttle.request(); },
-            button: (button, pressed) => this.add({ button, pressed }, true),
+            move: place => this.moveTo(place, true), button: (button, pressed) => this.add({ button, pressed }, true),
         });
         element('control').onclick = () => this.toggle();
         element('keyboard').onclick = () => this.showKeyboard();
@@ -83,7 +87,7 @@ export class Control {
 
     begin() {
         if (!this.inputs || this.isActive) return;
-        this.messages.socket.open();
+        this.messages.openSocket();
         this.onBegin();
         this.isActive = true;
         reserveSingleFinger(true);
@@ -106,6 +110,7 @@ export class Control {
             this.releaseAll();
         }
         this.throttle.cancel();
+        this.edge.stop();
         this.isActive = false;
         reserveSingleFinger(false);
         this.takeKeyboard(false);
@@ -181,6 +186,7 @@ export class Control {
         listen('mousedown', event => this.mouseButton(event, true));
         listen('mouseup', event => this.mouseButton(event, false));
         listen('wheel', event => this.turnWheel(event));
+        stage.addEventListener('pointerleave', () => this.edge.stop());
         for (const kind of ['contextmenu', 'auxclick', 'dblclick', 'dragstart']) {
             listen(kind, event => { if (isPictureElement(event.target)) this.take(event); });
         }
@@ -206,11 +212,15 @@ export class Control {
 
     pointerMove(event) {
         if (event.pointerType === 'touch') return this.touch.moved(event.pointerId, stagePlace(event));
-        const isDragging = this.pressedButtons.size > 0;
-        if (!isDragging && !isPictureElement(event.target)) return;
+        if (!this.pressedButtons.size && !isPictureElement(event.target)) return;
         if (!isAtEdge(event)) event.stopPropagation();
-        if (this.addMove(stagePlace(event), isDragging)) this.throttle.request();
+        this.place = stagePlace(event);
+        this.edge.at(this.place, { width: stage.clientWidth, height: stage.clientHeight });
+        this.moveTo(this.place);
     }
+
+    // Not at once: moves are joined.
+    moveTo(place, isClamped = this.pressedButtons.size > 0) { if (this.addMove(place, isClamped)) this.throttle.request(); }
 
     // Whether the place is in the picture.
     addMove(place, isClamped) {

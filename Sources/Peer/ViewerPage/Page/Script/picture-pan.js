@@ -20,6 +20,14 @@ function isMovable() {
 
 function movePicture(across, down) { showPictureView(panPicture(pictureView(), across, down, ...pictureSizes())); }
 
+// Whether the picture has moved.
+export function panBy(across, down) {
+    if (!isMovable()) return false;
+    const { x, y } = pictureView();
+    movePicture(across, down);
+    return x !== pictureView().x || y !== pictureView().y;
+}
+
 export function togglePictureSize() {
     showPictureView(switchPictureSize(pictureView(), ...pictureSizes()));
     const { isOneToOne } = pictureView();

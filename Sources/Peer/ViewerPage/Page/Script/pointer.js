@@ -9,7 +9,7 @@ import { Throttle } from './throttle.js';
 import { reserveSingleFinger, shownFrameRectangle } from './touch-gestures.js';
 
 // The host takes 30 a second.
-const interval = 34;
+const pointerInterval = 34;
 // From where on a press is a drag, in CSS pixels.
 const dragSlop = { mouse: 4, pen: 6, touch: 10 };
 
@@ -30,7 +30,7 @@ export class Pointer {
         }, { messages, tell, onGranted: () => this.begin() });
         this.isOn = false;
         this.batch = new PointerBatch();
-        this.throttle = new Throttle(interval, () => this.send());
+        this.throttle = new Throttle(pointerInterval, () => this.send());
         // A button or finger that is down: { id, from, isDrawing }.
         this.press = null;
         // Whether the host has this pointer in the picture.
@@ -56,7 +56,7 @@ export class Pointer {
 
     begin() {
         if (this.isOn) return;
-        this.messages.socket.open();
+        this.messages.openSocket();
         this.onBegin();
         this.setOn(true);
     }

@@ -7,6 +7,8 @@ import { problemOf } from './signaling-client.js';
 
 // The same sentence is shown once in so many milliseconds.
 const repeatTime = 5000;
+// So long a viewer waits for the socket before it is told.
+const patience = 5000;
 
 export class ViewerMessages {
     // `tell` shows a sentence.
@@ -23,12 +25,23 @@ export class ViewerMessages {
         });
         this.lastSentence = '';
         this.toldAt = 0;
+        this.waiting = null;
     }
 
     // `client` returns the session's SignalingClient of now.
     open(client) { this.client = client; }
 
+    // For a viewer that wants to do something now.
+    openSocket() {
+        this.socket.open();
+        clearTimeout(this.waiting);
+        this.waiting = setTimeout(() => {
+            if (this.socket.isWanted && !this.socket.isOpen) this.tell('The host does not get what you do here. It is tried again and again.');
+        }, patience);
+    }
+
     close() {
+        clearTimeout(this.waiting);
         this.socket.close();
         this.client = null;
     }
