@@ -141,6 +141,11 @@ public final class PeerViewer: Sendable {
             })
     }
 
+    /// A sink that hands decoded frames over, and plays no audio.
+    package static func player(_ onFrame: @escaping @Sendable (borrowing Frame) -> Void) -> any EncodedMediaSink {
+        PlaybackSink(videoSink: FrameHandler(onFrame), makeSpeaker: { nil }, emit: { _ in })
+    }
+
     private static func recorder(
         to path: String, _ recorded: Monitor<RecordedSession>
     ) throws(ShareKitError) -> Recorder {

@@ -157,7 +157,7 @@ struct PeerBroadcastTests {
         try await viewer.ask(for: .control)
         #expect(await next { $0 == .controller(name: "Ann") } != nil)
         await sent { viewer.control(.key(keysym: 0x41, isPressed: true)) }
-        #expect(await waiting(inputs) { $0.last == .key(keysym: 0x41, isPressed: true) ? true : nil } == true)
+        #expect(eventually { inputs.with { $0.last == .key(keysym: 0x41, isPressed: true) } })
         #expect(await broadcast.takeControlBack())
         #expect(inputs.with { $0.last } == .releaseAll)
         #expect(await next { $0 == .controller(name: nil) } != nil)

@@ -13,11 +13,15 @@ import X11Control
 final class ScreenControl: Sendable {
     private struct State {
         var input: RemoteInput?
+        /// What came while the display is being opened; nil: it is not.
+        var waiting: [ControlInput]?
         /// Grows with each viewer that gets the control, and with each end.
         var turn = 0
         /// The host's user takes the control back.
         var takeBack: (@Sendable () -> Void)?
     }
+
+    private static let waitingLimit = 256
 
     private let display: String?
     private let source: CaptureSource
@@ -38,8 +42,18 @@ final class ScreenControl: Sendable {
 
     var target: ControlTarget {
         ControlTarget(
-            apply: { [self] input in state.withLock { $0.input?.apply(input) } },
-            releaseAll: { [self] in state.withLock { $0.input?.releaseAll() } })
+            apply: { [self] input in
+                state.withLock { state in
+                    if state.waiting?.count ?? Self.waitingLimit < Self.waitingLimit { state.waiting?.append(input) }
+                    state.input?.apply(input)
+                }
+            },
+            releaseAll: { [self] in
+                state.withLock { state in
+                    if state.waiting != nil { state.waiting = [] }
+                    state.input?.releaseAll()
+                }
+            })
     }
 
     /// Sets what is done when the host's user takes the control back on the display.
@@ -49,6 +63,7 @@ final class ScreenControl: Sendable {
     func handle(_ change: ControlChange) {
         let turn = state.withLock { state in
             state.turn += 1
+            state.waiting = change.end == nil ? [] : nil
             return state.turn
         }
         guard change.end == nil else { return queue.run { [self] in close() } }
@@ -81,7 +96,13 @@ final class ScreenControl: Sendable {
         guard state.withLock({ $0.turn }) == turn else { return }
         do throws(SourceFailure) {
             let input = try RemoteInput(display: display, area: try area()) { [weak self] event in self?.noted(event) }
-            state.withLock { $0.input = input }
+            let isMeant = state.withLock { state in
+                guard state.turn == turn else { return false }
+                for early in state.waiting ?? [] { input.apply(early) }
+                (state.input, state.waiting) = (input, nil)
+                return true
+            }
+            if !isMeant { input.close() }
         } catch {
             ErrorOutput.writeLine("share: the screen cannot be controlled: \(error.message)")
             takeBack()

@@ -129,14 +129,14 @@ extension ViewerMessages {
     }
 
     func tell(_ told: Told) {
+        // First, so that who is controlled is ready when the viewer learns that it may.
+        for change in told.control { emit(.controlChanged(change)) }
         let served = served.with { $0 }
         for (viewer, granted, sessions) in told.rights {
             served?.send(granted, of: sessions)
             emit(.rightsChanged(ViewerDescription(viewer), granted.rights))
         }
-        guard !told.control.isEmpty else { return }
-        served?.send(.controller(ScreenController(by: told.controller)))
-        for change in told.control { emit(.controlChanged(change)) }
+        if !told.control.isEmpty { served?.send(.controller(ScreenController(by: told.controller))) }
     }
 
     /// Ends the control of a viewer that is not heard any more.
