@@ -11,7 +11,7 @@ import { isAtEdge, stagePlace } from './pointer.js';
 import { RightRequest } from './right-request.js';
 import { Throttle } from './throttle.js';
 import { TouchMouse } from './touch-mouse.js';
-import { reserveSingleFinger, shownFrameRectangle } from './touch-gestures.js';
+import { reservePicture, shownFrameRectangle } from './touch-gestures.js';
 
 // 60 a second, and a message at least so often while this viewer has control (the host releases all keys after 1 s of silence).
 const moveInterval = 17, aliveInterval = 300;
@@ -90,7 +90,7 @@ export class Control {
         this.messages.openSocket();
         this.onBegin();
         this.isActive = true;
-        reserveSingleFinger(true);
+        reservePicture(true);
         this.takeKeyboard(true);
         this.watchFrames();
     }
@@ -112,7 +112,7 @@ export class Control {
         this.throttle.cancel();
         this.edge.stop();
         this.isActive = false;
-        reserveSingleFinger(false);
+        reservePicture(false);
         this.takeKeyboard(false);
     }
 

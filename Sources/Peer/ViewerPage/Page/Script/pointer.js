@@ -6,7 +6,7 @@ import { picturePoint } from './picture-point.js';
 import { PointerBatch } from './pointer-batch.js';
 import { RightRequest } from './right-request.js';
 import { Throttle } from './throttle.js';
-import { reserveSingleFinger, shownFrameRectangle } from './touch-gestures.js';
+import { reservePicture, shownFrameRectangle } from './touch-gestures.js';
 
 // The host takes 30 a second.
 const pointerInterval = 34;
@@ -68,13 +68,14 @@ export class Pointer {
     }
 
     setOn(isOn) {
+        if (this.isOn === isOn) return;
         this.isOn = isOn;
         this.press = null;
         if (!isOn && this.right.value !== 'yes') this.batch.take();
         this.isShown = isOn && this.isShown;
         if (isOn) root.dataset.pointing = ''; else delete root.dataset.pointing;
         element('point').setAttribute('aria-pressed', String(isOn));
-        reserveSingleFinger(isOn);
+        reservePicture(isOn);
     }
 
     end() {

@@ -19,8 +19,11 @@ export function shownFrameRectangle() {
     return { left: scale * frame.left + x, top: scale * frame.top + y, width: scale * frame.width, height: scale * frame.height };
 }
 
-// While one finger is for something else, two zoom as before.
-export function reserveSingleFinger(isReserved) { panZoom.isSingleReserved = isReserved; }
+// While the picture is for pointing or control, two fingers zoom as before, one does not, and Firefox has no button of its own there.
+export function reservePicture(isReserved) {
+    panZoom.isSingleReserved = isReserved;
+    video.toggleAttribute('disablepictureinpicture', isReserved);
+}
 
 function apply() {
     const { scale, x, y } = panZoom.transform;
