@@ -36,12 +36,15 @@ export class Comments {
     begin() {
         if (this.right.value !== 'yes') return this.right.ask();
         element('writing').hidden = false;
+        // Old comments are scrolled by the keyboard, too.
+        element('comments').tabIndex = 0;
         element('line').focus();
     }
 
     close() {
         if (element('writing').contains(document.activeElement)) document.activeElement.blur();
         element('writing').hidden = true;
+        element('comments').tabIndex = -1;
     }
 
     async write() {

@@ -2,6 +2,8 @@
 // hides it.
 
 import { element, root, stage, video } from './elements.js';
+import { isHelpOpen, setUpHelp, toggleHelp } from './help.js';
+import { setUpPictureInPicture, togglePictureInPicture } from './picture-in-picture.js';
 import { setUpPicturePan, togglePictureSize } from './picture-pan.js';
 import { toggleMuted } from './player.js';
 import { isFrameTouch, setUpTouchGestures } from './touch-gestures.js';
@@ -35,6 +37,8 @@ export function setUpControls({ leave, toggleStatistics, writeComment, togglePoi
         doubleTap: hideControls,
     });
     setUpPicturePan();
+    setUpPictureInPicture();
+    setUpHelp();
     document.addEventListener('fullscreenchange', () => {
         element('full').textContent = document.fullscreenElement ? 'Leave full screen' : 'Full screen';
     });
@@ -47,6 +51,11 @@ export function setUpControls({ leave, toggleStatistics, writeComment, togglePoi
     window.addEventListener('keydown', event => {
         if (event.target.tagName === 'INPUT' || event.ctrlKey || event.metaKey || event.altKey) return;
         if (root.dataset.state !== 'playing') return;
+        if (event.key === '?' || event.key === 'F1') {
+            event.preventDefault();
+            return toggleHelp();
+        }
+        if (isHelpOpen()) return;
         const key = event.key.toLowerCase();
         if (key === 'f') toggleFullscreen();
         if (key === '1') togglePictureSize();
@@ -54,6 +63,8 @@ export function setUpControls({ leave, toggleStatistics, writeComment, togglePoi
         if (key === 'm') toggleMuted();
         if (key === 'p' && !event.repeat) togglePointing();
         if (key === 'r' && !event.repeat) wishControl();
+        if (key === 'i') togglePictureInPicture();
+        if (key === 'q') leave();
         if (key === 'c') {
             event.preventDefault();
             writeComment();

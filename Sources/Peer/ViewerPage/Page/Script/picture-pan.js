@@ -2,6 +2,7 @@
 // A touch screen has its gestures instead.
 
 import { element, hasTouchAlone, isPictureElement, root, stage, video } from './elements.js';
+import { isHelpOpen } from './help.js';
 import { isPictureCut, panPicture, switchPictureSize } from './picture-size.js';
 import { frameRectangle, pictureView, showPictureView } from './player.js';
 
@@ -41,7 +42,7 @@ export function setUpPicturePan() {
     window.addEventListener('keydown', event => {
         if (event.target.tagName === 'INPUT' || event.ctrlKey || event.metaKey || event.altKey) return;
         const step = arrowSteps[event.key];
-        if (!step || !isMovable()) return;
+        if (!step || isHelpOpen() || !isMovable()) return;
         event.preventDefault();
         movePicture(...step);
     });

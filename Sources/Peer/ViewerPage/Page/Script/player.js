@@ -1,6 +1,7 @@
 // Plays a session's tracks: video and system audio in one element, the microphone in another.
 
 import { element, isTouchScreen, lastFrame, microphone, root, stage, video } from './elements.js';
+import { closePictureInPicture } from './picture-in-picture.js';
 import { fittedView, pictureRectangle } from './picture-size.js';
 
 // `onPlaying(hasPicture)` is called when the first frame of a session is shown, or audio alone is played.
@@ -21,6 +22,7 @@ export function openPlayer(playing) {
 export function closePlayer() {
     isOpen = false;
     if (document.fullscreenElement) document.exitFullscreen().catch(() => {});
+    closePictureInPicture();
     video.srcObject = null;
     microphone.srcObject = null;
     setUnopened(null);

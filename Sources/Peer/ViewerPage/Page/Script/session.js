@@ -21,7 +21,7 @@ import { serverFingerprint } from './server-values.js';
 import { sessionName, sha256Fingerprint, withSHA256FingerprintsOnly } from './sdp.js';
 import { SessionEnd, asSentence, askForNewLink, tryLater, wrongHost } from './session-end.js';
 import { SignalingClient, problemOf } from './signaling-client.js';
-import { markAudioAlone, markOutage, offerForm, show, showEncryption, showRecorderCount, showViewerCount } from './view.js';
+import { markAudioAlone, markOutage, offerForm, show, showEncryption, showRecorderCount, showViewerCount, showViewerNames } from './view.js';
 
 export class ViewerSession {
     // `admissions`: the store of the host's admission. `mustAsk`: shows the question; null if a click has answered it, so that the host
@@ -284,6 +284,8 @@ export class ViewerSession {
             showViewerCount(Number(event.count ?? event.viewercount ?? event.viewerCount) || 0);
         } else if (event.type === 'recordercount') {
             showRecorderCount(Number(event.recordercount) || 0);
+        } else if (event.type === 'viewers') {
+            showViewerNames(event.names, Number(event.count) || 0);
         } else if (event.type === 'alternates') {
             this.noteOthers(event);
         } else if (event.type === 'reconnect') {
@@ -386,6 +388,7 @@ export class ViewerSession {
         closePlayer();
         this.interaction.end();
         showViewerCount(null);
+        showViewerNames([], 0);
         showEncryption(false);
         showRecorderCount(0);
         markOutage(false);

@@ -68,6 +68,18 @@ export function showViewerCount(count) {
     }
 }
 
+// Who watches, if the host lets viewers know. Names are no markup.
+export function showViewerNames(names, count) {
+    const shown = (Array.isArray(names) ? names : []).filter(name => typeof name === 'string').slice(0, 50).map(name => name.slice(0, 64));
+    const lines = count > shown.length ? [...shown, `${count - shown.length} more`] : shown;
+    element('watchers').hidden = !shown.length;
+    element('names').replaceChildren(...lines.map(line => {
+        const item = document.createElement('li');
+        item.textContent = line;
+        return item;
+    }));
+}
+
 export function showRecorderCount(count) {
     if (count > 0) root.dataset.recorders = count; else delete root.dataset.recorders;
     element('recorded').textContent = count > 0 ? 'A viewer records' : '';
