@@ -71,3 +71,41 @@ import Testing
         #expect(target.y[16 * target.strideY + 31] == 16)
     }
 }
+
+extension YUVConverterTests {
+    /// Only the rows that have changed are scaled again.
+    @Test func aReducedPlainAreaKeepsItsValueAndOtherRowsAreLeftAlone() {
+        let frame = I420Buffer(PixelSize(width: 96, height: 48))
+        frame.fill(luma: 201, cb: 90, cr: 160)
+        let canvas = I420Buffer(PixelSize(width: 64, height: 32))
+        converter.reduce(frame.frame, to: canvas, rows: 8..<20)
+        for row in 0..<32 {
+            let wanted: UInt8 = (8..<20).contains(row) ? 201 : 16
+            #expect((0..<64).allSatisfy { canvas.y[row * canvas.strideY + $0] == wanted }, "row \(row)")
+        }
+        #expect(canvas.u[5] == 90 && canvas.v[canvas.strideC * 15 + 31] == 160)
+    }
+
+    /// Lines of one pixel, each third a black one, have the same darkness everywhere: each is two thirds of a pixel. Interpolation of
+    /// two pixels loses some of them.
+    @Test func thinLinesAreAllKept() {
+        let frame = I420Buffer(PixelSize(width: 192, height: 48))
+        frame.fill(luma: 235, cb: 128, cr: 128)
+        for row in 0..<48 {
+            for line in stride(from: 1, to: 192, by: 7) { frame.y[row * frame.strideY + line] = 16 }
+        }
+        func contrasts(_ scale: (I420Buffer) -> Void) -> [Int] {
+            let canvas = I420Buffer(PixelSize(width: 128, height: 32))
+            scale(canvas)
+            return stride(from: 1, to: 185, by: 7).map { line in
+                let at = Int((Double(line) + 0.5) / 1.5 - 0.5)
+                return (at - 1...at + 2).reduce(0) { $0 + 235 - Int(canvas.y[10 * canvas.strideY + max($1, 0)]) }
+            }
+        }
+        let reduced = contrasts { converter.reduce(frame.frame, to: $0, rows: 0..<32) }
+        let interpolated = contrasts { converter.scale(frame.frame, to: $0) }
+        // 219 on 1 of 1.5 pixels.
+        #expect(reduced.allSatisfy { (110...180).contains($0) }, "\(reduced)")
+        #expect(interpolated.contains { !(110...180).contains($0) }, "\(interpolated)")
+    }
+}

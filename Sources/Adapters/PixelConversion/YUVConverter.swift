@@ -38,6 +38,24 @@ public struct YUVConverter: PixelConverter {
             Int32(canvas.size.width), Int32(canvas.size.height), kFilterBox)
     }
 
+    /// Luma by ``BicubicScaler``, as text is read by it. Less than half of the size is averaged over areas, and what is not smaller is
+    /// interpolated, both by libyuv.
+    public func reduce(_ frame: I420Frame, to canvas: I420Buffer, rows: Range<Int>) {
+        let (from, to) = (frame.size, canvas.size)
+        guard from.width >= to.width, from.height >= to.height, from.width <= 2 * to.width,
+            from.height <= 2 * to.height,
+            from.width >= BicubicScaler.minimalWidth
+        else { return scale(frame, to: canvas) }
+        BicubicScaler(from: (from.width, from.height), to: (to.width, to.height)).scale(
+            frame.y, stride: frame.strideY, to: canvas.y, stride: canvas.strideY, rows: rows)
+        for (source, target) in [(frame.u, canvas.u), (frame.v, canvas.v)] {
+            ScalePlane(
+                source, Int32(frame.strideC), Int32(from.width / 2), Int32(from.height / 2), target,
+                Int32(canvas.strideC),
+                Int32(to.width / 2), Int32(to.height / 2), kFilterBilinear)
+        }
+    }
+
     public func copy(_ rect: PixelRect, of frame: I420Frame, to canvas: I420Buffer) {
         precondition(frame.size == canvas.size, "\(frame.size) is not \(canvas.size)")
         precondition(

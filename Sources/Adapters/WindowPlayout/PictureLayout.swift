@@ -103,6 +103,16 @@ public struct PictureLayout: Equatable, Sendable {
             .clipped(to: PixelSize(width: place.width, height: place.height))
     }
 
+    /// The rows of `place` that show these parts of the frame; the bounds are even.
+    func rows(of rects: [PixelRect]) -> Range<Int> {
+        let targets = rects.map { target(of: $0) }
+        guard let first = targets.map(\.y).min(), let end = targets.map(\.maxY).max(), first < end else { return 0..<0 }
+        return first..<end
+    }
+
+    /// Whether the frame is larger than it is shown.
+    var isReduced: Bool { place.width < frame.width }
+
     /// The part of such a rectangle, relative to the corner of `place`, that is in the window.
     func visible(_ rect: PixelRect) -> PixelRect {
         let moved = PixelRect(x: rect.x + place.x, y: rect.y + place.y, width: rect.width, height: rect.height)

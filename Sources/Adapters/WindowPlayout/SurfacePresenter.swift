@@ -90,7 +90,7 @@ final class SurfacePresenter {
             let size = PixelSize(width: place.width, height: place.height)
             if scaled?.size != size { scaled = I420Buffer(size) }
             guard let scaled else { return everything }
-            converter.scale(frame, to: scaled)
+            converter.reduce(frame, to: scaled, rows: box.rows(of: rectangles.rectangles))
             source = scaled.frame
         }
         for rectangle in rectangles.rectangles {

@@ -2,13 +2,19 @@ import CSDL
 import Glibc
 import MediaCore
 
-/// Presents frames with a GPU: it uploads changed blocks into a texture, which the GPU converts and scales.
+/// Presents frames with a GPU: it uploads changed blocks into a texture, which the GPU converts and enlarges. A frame that is larger than its
+/// place is scaled before: renderers of SDL interpolate between two pixels, which loses strokes of small text.
 /// - Isolation: main thread.
 final class TexturePresenter {
     private let window: OpaquePointer
     private let renderer: OpaquePointer
     private var texture: OpaquePointer?
+    /// The size of the frame in it, which may have been larger.
     private var textureSize: PixelSize?
+    private let converter: any PixelConverter
+    /// The frame at the size of its place; nil if that is not smaller.
+    private var reduced: I420Buffer?
+    private var uploadedSize: PixelSize?
     private var rectangles = BlockRectangles()
     private let layout: OverlayLayout
     private var shownOverlay = WindowOverlay()
@@ -19,7 +25,7 @@ final class TexturePresenter {
 
     /// - Parameter acceptsSoftware: also accepts a software renderer.
     /// - Returns: nil if there is no acceptable renderer.
-    init?(window: OpaquePointer, layout: OverlayLayout, acceptsSoftware: Bool) {
+    init?(window: OpaquePointer, layout: OverlayLayout, converter: any PixelConverter, acceptsSoftware: Bool) {
         SDL_SetHint(SDL_HINT_RENDER_SCALE_QUALITY, "linear")
         SDL_SetYUVConversionMode(SDL_YUV_CONVERSION_BT601)
         guard let renderer = SDL_CreateRenderer(window, -1, SDL_RENDERER_PRESENTVSYNC.rawValue) else { return nil }
@@ -29,6 +35,7 @@ final class TexturePresenter {
         }
         self.window = window
         self.layout = layout
+        self.converter = converter
         self.renderer = renderer
     }
 
@@ -70,7 +77,7 @@ final class TexturePresenter {
         _ shadow: FrameDoubleBuffer, _ overlay: WindowOverlay, _ view: PictureLayout.View, isDimmed: Bool,
         everything: Bool
     ) {
-        let isUploaded = shadow.withFrame { frame, pending in upload(frame, &pending, everything) }
+        let isUploaded = shadow.withFrame { frame, pending in upload(frame, &pending, view, everything) }
         guard everything || isUploaded == true || overlay != shownOverlay || isDimmed != isShownDimmed else {
             return
         }
@@ -105,26 +112,40 @@ final class TexturePresenter {
     }
 
     /// - Returns: whether the texture changed.
-    private func upload(_ frame: I420Frame, _ pending: inout BlockMap, _ everything: Bool) -> Bool {
-        if texture == nil || textureSize != frame.size {
+    private func upload(
+        _ frame: I420Frame, _ pending: inout BlockMap, _ view: PictureLayout.View, _ everything: Bool
+    ) -> Bool {
+        var (width, height) = (Int32(0), Int32(0))
+        SDL_GetRendererOutputSize(renderer, &width, &height)
+        let window = PixelSize(width: Int(width), height: Int(height))
+        let box = PictureLayout(frame: frame.size, window: window, view: view)
+        let size = box.isReduced ? PixelSize(width: box.place.width, height: box.place.height) : frame.size
+        if texture == nil || textureSize != frame.size || uploadedSize != size {
             if let texture { SDL_DestroyTexture(texture) }
-            textureSize = frame.size
+            (textureSize, uploadedSize) = (frame.size, size)
+            reduced = box.isReduced ? I420Buffer(size) : nil
             texture = SDL_CreateTexture(
                 renderer, SDL_PIXELFORMAT_IYUV.rawValue, Int32(SDL_TEXTUREACCESS_STREAMING.rawValue),
-                Int32(frame.size.width), Int32(frame.size.height))
+                Int32(size.width), Int32(size.height))
             pending.fill()
         }
         if everything { pending.fill() }
         guard let texture, !pending.isEmpty else { return false }
         rectangles.update(covering: pending)
         pending.clear()
+        var source = frame
+        if let reduced {
+            converter.reduce(frame, to: reduced, rows: box.rows(of: rectangles.rectangles))
+            source = reduced.frame
+        }
         for rectangle in rectangles.rectangles {
-            var rect = SDL_Rect(
-                x: Int32(rectangle.x), y: Int32(rectangle.y), w: Int32(rectangle.width), h: Int32(rectangle.height))
-            let chroma = rectangle.y / 2 * frame.strideC + rectangle.x / 2
+            let part = reduced == nil ? rectangle : box.target(of: rectangle)
+            guard !part.isEmpty else { continue }
+            var rect = SDL_Rect(x: Int32(part.x), y: Int32(part.y), w: Int32(part.width), h: Int32(part.height))
+            let chroma = part.y / 2 * source.strideC + part.x / 2
             SDL_UpdateYUVTexture(
-                texture, &rect, frame.y + rectangle.y * frame.strideY + rectangle.x, Int32(frame.strideY),
-                frame.u + chroma, Int32(frame.strideC), frame.v + chroma, Int32(frame.strideC))
+                texture, &rect, source.y + part.y * source.strideY + part.x, Int32(source.strideY),
+                source.u + chroma, Int32(source.strideC), source.v + chroma, Int32(source.strideC))
         }
         return true
     }

@@ -12,7 +12,8 @@ enum WindowPresenter {
     {
         let layout = OverlayLayout(scale: OverlayLayout.scale(of: window))
         if choice == .texture || choice == .automatic && TexturePresenter.isCardPresent,
-            let texture = TexturePresenter(window: window, layout: layout, acceptsSoftware: choice == .texture)
+            let texture = TexturePresenter(
+                window: window, layout: layout, converter: converter, acceptsSoftware: choice == .texture)
         {
             self = .texture(texture)
             return
@@ -21,9 +22,9 @@ enum WindowPresenter {
             self = .surface(try SurfacePresenter(window: window, layout: layout, converter: converter))
         } catch {
             // The display has another pixel format, which SDL's renderer can convert.
-            guard let texture = TexturePresenter(window: window, layout: layout, acceptsSoftware: true) else {
-                throw error
-            }
+            let texture = TexturePresenter(
+                window: window, layout: layout, converter: converter, acceptsSoftware: true)
+            guard let texture else { throw error }
             self = .texture(texture)
         }
     }
