@@ -67,6 +67,10 @@ import Testing
             (.active, "{}"), (.inactive, "{}"), (.layers(layers), #"{"1":[{"temporalLayerId":0,"bitrate":9}]}"#),
             (.viewerCount(3), #"{"type":"viewercount","viewercount":3}"#),
             (.recorderCount(1), #"{"type":"recordercount","recordercount":1}"#),
+            (
+                .viewers(WatchingNames(["Ann", "Bob"], count: 3)),
+                #"{"type":"viewers","names":["Ann","Bob"],"count":3}"#
+            ),
             (.held(.pause), #"{"type":"paused"}"#), (.held(.blank), #"{"type":"paused","hold":"blank"}"#),
             (.resumed, #"{"type":"resumed"}"#),
             (.alternates(alternates), alternatesJSON), (.reconnect(nil), #"{"type":"reconnect"}"#),
@@ -103,9 +107,9 @@ import Testing
         try check(events, final: ["ended", "removed"], notLasting: ["inactive", "comment", "pointers", "removed"])
         #expect(
             HostEvent.names == [
-                "active", "inactive", "layers", "viewercount", "recordercount", "paused", "resumed", "alternates",
-                "reconnect", "return", "candidates", "keys", "comment", "rights", "pointers", "control", "removed",
-                "ended",
+                "active", "inactive", "layers", "viewercount", "recordercount", "viewers", "paused", "resumed",
+                "alternates", "reconnect", "return", "candidates", "keys", "comment", "rights", "pointers", "control",
+                "removed", "ended",
             ])
         #expect(HostEvent.active.lastingKey == HostEvent.inactive.lastingKey)
         #expect(HostEvent.held(.blank).lastingKey == HostEvent.resumed.lastingKey)

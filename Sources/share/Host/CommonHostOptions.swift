@@ -50,6 +50,11 @@ struct CommonHostOptions: ParsableArguments {
                 """, valueName: "right"))
     var comments: RightState = .ask
 
+    @Flag(
+        name: .customLong("show-viewers"),
+        help: .common("Tell viewers the names of those who watch; otherwise they are told how many."))
+    var showsViewers = false
+
     @Option(
         help: .common(
             "Whether viewers may point at the picture: no, after a question to you (ask), or yes.", valueName: "right"))

@@ -89,6 +89,7 @@ extension HostCommand {
             askElsewhere: WindowPrompt.ofProcess.askElsewhere)
         var configuration = configuration
         let question = RightQuestion(prompt: prompt, askElsewhere: WindowPrompt.ofProcess.askElsewhere)
+        configuration.viewers.areShown = common.showsViewers
         if viewerRights.control != .no, run.control.with({ $0 == nil }) {
             ErrorOutput.writeLine("share: viewers cannot control \(chosenSource.text), in spite of --control")
         }

@@ -73,6 +73,11 @@ extension HostEvent {
             EventLine(
                 "recorders", ["recorders": .integer(count)],
                 count > 0 ? "a viewer records this session" : "no viewer records any more")
+        case .viewers(let watching):
+            EventLine(
+                "watching",
+                ["names": .list(watching.names.map { .string($0) }), "viewers": .integer(watching.count)],
+                watching.sentence)
         case .comment(let comment):
             EventLine(
                 "comment", ["from": comment.from.map { .string($0) } ?? .null, "text": .string(comment.text)],
@@ -91,6 +96,16 @@ extension HostEvent {
             .returnToHost, .keys, .other:
             nil
         }
+    }
+}
+
+extension WatchingNames {
+    fileprivate var sentence: String {
+        let others = count - names.count
+        let named = names.map { UntrustedText.quote($0) } + (others > 0 ? ["\(others) more"] : [])
+        guard let last = named.last else { return "nobody watches" }
+        let list = named.count > 1 ? named.dropLast().joined(separator: ", ") + " and " + last : last
+        return "\(list) \(count == 1 ? "watches" : "watch")"
     }
 }
 

@@ -10,6 +10,8 @@ public struct ViewerPolicy: Sendable {
     package var bitrateLimit: (@Sendable (ViewerDescription) -> Bitrate?)?
     /// What viewers of this host may say, without a tunnel; nil: nothing.
     public var messages: MessagePolicy?
+    /// Whether viewers of this host are told the names of those who watch.
+    public var areShown = false
 
     public init(maximum: Int) { self.maximum = maximum }
 }

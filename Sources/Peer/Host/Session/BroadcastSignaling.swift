@@ -26,6 +26,8 @@ package final class BroadcastSignaling: SignalingServerDelegate, BroadcastDelega
     private let onPresence: @Sendable (Viewer, Bool) -> Void
     /// Those who have keys of what this host publishes to a relay; nil: nobody has.
     private let members = Mutex<RelayMembers?>(nil)
+    /// Tells viewers who watches; nil: they are not told.
+    private let watching: WatchingReport?
     /// What viewers say; nil: they say nothing.
     let messages: ViewerMessages?
     /// Viewers watch at a relay alone, and pass it while the broadcast is there; nil: this host sends to them.
@@ -34,7 +36,7 @@ package final class BroadcastSignaling: SignalingServerDelegate, BroadcastDelega
     package init(
         core: LoopBound<Broadcast>, knocks: KnockHandler,
         viewersElsewhere: Monitor<RelayViewerCount> = Monitor(.init()), gate: AdmissionGate? = nil,
-        messages: MessagePolicy? = nil,
+        messages: MessagePolicy? = nil, showsViewers: Bool = false,
         onEvent: @escaping @Sendable (BroadcastEvent) -> Void,
         onPresence: @escaping @Sendable (Viewer, Bool) -> Void = { _, _ in }
     ) {
@@ -52,6 +54,7 @@ package final class BroadcastSignaling: SignalingServerDelegate, BroadcastDelega
                 },
                 emit: onEvent)
         }
+        watching = showsViewers ? WatchingReport { names in served.with { $0 }?.send(.viewers(names)) } : nil
         // How many recorders the viewers know of.
         let recorders = Monitor(0)
         audience = Throttle { audience in
@@ -189,6 +192,7 @@ package final class BroadcastSignaling: SignalingServerDelegate, BroadcastDelega
 
     package func broadcast(ended session: SessionID, audience: Audience) {
         messages?.ended(session)
+        watching?.ended(session)
         guard let served = served.with({ $0 }) else { return }
         served.forget(session)
         tell(audience)
@@ -197,6 +201,7 @@ package final class BroadcastSignaling: SignalingServerDelegate, BroadcastDelega
     package func broadcast(opened session: SessionID, for viewer: Viewer) {
         onPresence(viewer, true)
         messages?.opened(session, viewer)
+        watching?.opened(session, viewer)
     }
 
     package func broadcast(left viewer: Viewer) { onPresence(viewer, false) }

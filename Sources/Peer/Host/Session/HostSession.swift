@@ -72,7 +72,8 @@ public final class HostSession: Sendable {
         signaling = BroadcastSignaling(
             core: core, knocks: KnockHandler(decideKnock: decide, emit: emit), viewersElsewhere: viewersElsewhere,
             gate: configuration.tunnel != nil && configuration.handover.isRelayOnly ? AdmissionGate() : nil,
-            messages: configuration.tunnel == nil ? configuration.viewers.messages : nil
+            messages: configuration.tunnel == nil ? configuration.viewers.messages : nil,
+            showsViewers: configuration.viewers.areShown
         ) { event in
             emit(event.adding(viewersElsewhere.with { $0 }))
             if let viewers = event.viewers { audience.pass(viewers, interval: .seconds(2)) }

@@ -10,6 +10,8 @@ public enum HostEvent: StreamEvent, TabulatedEvent, Equatable {
     case viewerCount(Int)
     /// The number of viewers that say that they record.
     case recorderCount(Int)
+    /// Who watches, if the host lets viewers know.
+    case viewers(WatchingNames)
     /// The publisher sends to this server: at the beginning of each stream, and after ``inactive``.
     case active
     /// The connection between the publisher and this relay is interrupted.
@@ -57,6 +59,7 @@ public enum HostEvent: StreamEvent, TabulatedEvent, Equatable {
             "recordercount",
             { if case .recorderCount(let count) = $0 { RecorderCount(recordercount: count) } else { nil } },
             { .recorderCount(believable($0.recordercount)) }),
+        EventRow("viewers", { if case .viewers(let names) = $0 { names } else { nil } }, { .viewers($0) }),
         EventRow(
             "paused", type: .written, key: "pause", fallback: .held(.pause),
             { if case .held(let hold) = $0 { HoldDocument(hold) } else { nil } }, { .held($0.known) }),
