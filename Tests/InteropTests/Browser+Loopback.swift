@@ -3,25 +3,36 @@ import BrowserControl
 extension Browser {
     /// Connects pages from now on to a host inside the page, made by the browser itself, with a moving canvas and two
     /// tones. The page checks the server's answer as usual, but does not connect to it. `window.host` is the inner
-    /// host.
-    func loopMediaBack() async throws {
+    /// host. It waits for the promise `window.holdPicture`, if there is one.
+    /// - Parameters:
+    ///   - width: of the picture; its height is 9/16 of it.
+    ///   - picture: draws a frame with `context`, the `count`-th; nil: a color.
+    func loopMediaBack(width: Int = 320, picture: String? = nil) async throws {
+        let picture =
+            picture ?? """
+                context.fillStyle = `hsl(${count * 10}, 90%, 50%)`;
+                context.fillRect(0, 0, canvas.width, canvas.height);
+                """
         try await preload(
             """
             const original = RTCPeerConnection.prototype.setRemoteDescription;
             RTCPeerConnection.prototype.setRemoteDescription = async function (answer) {
                 if (answer.type !== "answer" || this === window.host) return original.call(this, answer);
+                await window.holdPicture;
                 const host = window.host = new RTCPeerConnection();
                 host.onicecandidate = event => event.candidate && this.addIceCandidate(event.candidate);
                 this.addEventListener("icecandidate", event => event.candidate && host.addIceCandidate(event.candidate));
                 const canvas = document.createElement("canvas");
-                canvas.width = 320;
-                canvas.height = 180;
+                canvas.width = \(width);
+                canvas.height = \(width * 9 / 16);
                 const context = canvas.getContext("2d");
                 let count = 0;
-                setInterval(() => {
-                    context.fillStyle = `hsl(${count++ * 10}, 90%, 50%)`;
-                    context.fillRect(0, 0, 320, 180);
-                }, 33);
+                const draw = () => {
+                    \(picture)
+                    count++;
+                };
+                draw();
+                setInterval(draw, 33);
                 await original.call(host, this.localDescription);
                 const sound = new AudioContext();
                 const tone = frequency => {

@@ -16,7 +16,7 @@ extension Browser {
     /// A key of the keyboard, as a US layout has it.
     package enum Key: Sendable {
         case character(Character)
-        case shift, control, rightControl, enter
+        case shift, control, rightControl, enter, tab, escape, f1
 
         /// `KeyboardEvent.key` and `code`, the location, the virtual key of Windows, and WebDriver's character.
         fileprivate var description: (key: String, code: String, location: Int, virtual: Int, driver: String) {
@@ -29,6 +29,9 @@ extension Browser {
             case .control: return ("Control", "ControlLeft", 1, 17, "\u{E009}")
             case .rightControl: return ("Control", "ControlRight", 2, 17, "\u{E051}")
             case .enter: return ("Enter", "Enter", 0, 13, "\u{E007}")
+            case .tab: return ("Tab", "Tab", 0, 9, "\u{E004}")
+            case .escape: return ("Escape", "Escape", 0, 27, "\u{E00C}")
+            case .f1: return ("F1", "F1", 0, 112, "\u{E031}")
             }
         }
     }

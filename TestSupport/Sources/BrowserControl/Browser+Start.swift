@@ -36,15 +36,16 @@ extension Browser {
 
     /// - Returns: the process and the address of its BiDi socket, which it prints on standard error.
     static func startFirefox(
-        _ profile: TemporaryFolder, _ node: NetworkNode?, _ environment: [String: String]
+        _ profile: TemporaryFolder, _ node: NetworkNode?, _ environment: [String: String],
+        _ more: [String: String]
     ) async throws -> (Program, String) {
-        let preferences = [
+        let preferences = more.merging([
             "media.autoplay.default": "0", "media.peerconnection.ice.loopback": "true",
             "media.peerconnection.ice.obfuscate_host_addresses": "false", "browser.shell.checkDefaultBrowser": "false",
             "datareporting.policy.dataSubmissionEnabled": "false", "toolkit.telemetry.enabled": "false",
             "browser.aboutwelcome.enabled": "false", "app.update.enabled": "false",
             "network.captive-portal-service.enabled": "false", "network.connectivity-service.enabled": "false",
-        ]
+        ]) { own, _ in own }
         let lines = preferences.map { "user_pref(\"\($0)\", \($1));\n" }.sorted().joined()
         try lines.write(to: profile.url.appendingPathComponent("user.js"), atomically: true, encoding: .utf8)
         let process = try Program.start(

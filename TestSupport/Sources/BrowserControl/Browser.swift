@@ -114,6 +114,27 @@ package final class Browser: Sendable {
         }
     }
 
+    /// Emulates a telephone with a touch screen, or shows colors for a light or a dark room. Chromium alone.
+    package func emulate(touch: Bool? = nil, colorScheme: String? = nil) async throws {
+        if let touch {
+            _ = try await call(
+                "Emulation.setTouchEmulationEnabled", ["enabled": .bool(touch), "maxTouchPoints": touch ? 2 : 1])
+        }
+        if let colorScheme {
+            _ = try await call(
+                "Emulation.setEmulatedMedia",
+                ["features": [["name": "prefers-color-scheme", "value": .string(colorScheme)]]])
+        }
+    }
+
+    /// A call of the browser's protocol for this tab.
+    package func call(_ method: String, _ parameters: [String: JSON] = [:]) async throws -> JSON {
+        switch kind {
+        case .chromium: try await socket.call(method, .object(parameters), session: tab)
+        case .firefox: try await socket.call(method, .object(parameters.merging(["context": .string(tab)]) { $1 }))
+        }
+    }
+
     /// Returns the window's content as PNG.
     package func screenshot() async throws -> Data {
         let answer =
@@ -153,16 +174,17 @@ package final class Browser: Sendable {
     /// - Parameters:
     ///   - node: a node of an emulated network; nil for this machine's own network.
     ///   - environment: of a process for `body` alone, like `node`.
+    ///   - preferences: of Firefox, for `body` alone.
     package static func with<Value: Sendable>(
         _ kind: Kind, in node: NetworkNode? = nil, environment: [String: String] = [:],
-        _ body: (Browser) async throws -> Value
+        preferences: [String: String] = [:], _ body: (Browser) async throws -> Value
     ) async throws -> Value {
-        let isShared = node == nil && environment.isEmpty
+        let isShared = node == nil && environment.isEmpty && preferences.isEmpty
         let process =
             if isShared, let idle = BrowserProcess.takeIdle(kind) {
                 idle
             } else {
-                try await BrowserProcess(kind, in: node, environment: environment)
+                try await BrowserProcess(kind, in: node, environment: environment, preferences: preferences)
             }
         do {
             let browser = try await Browser(process)

@@ -20,13 +20,15 @@ final class BrowserProcess: Sendable {
 
     /// Starts the browser and waits until it listens.
     /// - Parameter node: a node of an emulated network; nil for this machine's own network.
-    init(_ kind: Browser.Kind, in node: NetworkNode?, environment: [String: String]) async throws {
+    init(
+        _ kind: Browser.Kind, in node: NetworkNode?, environment: [String: String], preferences: [String: String] = [:]
+    ) async throws {
         self.kind = kind
         profile = try TemporaryFolder()
         let address: String
         switch kind {
         case .chromium: (process, address) = try await Browser.startChromium(profile, node, environment)
-        case .firefox: (process, address) = try await Browser.startFirefox(profile, node, environment)
+        case .firefox: (process, address) = try await Browser.startFirefox(profile, node, environment, preferences)
         }
         socket = try await DebugSocket.connect(address, in: node)
         if kind == .firefox {

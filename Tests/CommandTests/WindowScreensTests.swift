@@ -1,0 +1,90 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The states of the window of `share join`, as `Docs/screens.md` shows them.
+@Suite(.serialized, .timeLimit(.minutes(2)))
+struct WindowScreensTests {
+    private let folder: TemporaryFolder
+    private let screen: VirtualDisplay
+    private let display: VirtualDisplay
+
+    init() throws {
+        folder = try TemporaryFolder()
+        // A picture that stands still.
+        screen = try VirtualDisplay(width: 960, height: 600)
+        display = try VirtualDisplay(width: 960, height: 600)
+    }
+
+    /// The pixels of the viewer's display.
+    private func pixels() throws -> Data {
+        let file = folder.file("screen.xwd")
+        try display.run("xwd", ["-root", "-silent", "-out", file])
+        return try Data(contentsOf: URL(fileURLWithPath: file))
+    }
+
+    /// Waits until the display shows something else than before, and then the same twice.
+    private func change(from before: Data) throws -> Data? {
+        var last = before
+        var changed: Data?
+        _ = try eventually {
+            let now = try pixels()
+            let isStill = now == last && now != before
+            last = now
+            if isStill { changed = now }
+            return isStill
+        }
+        return changed
+    }
+
+    /// Into the folder SHARE_SCREENS, if there is one (Scripts/screens).
+    private func save(_ name: String) throws {
+        guard let target = ProcessInfo.processInfo.environment["SHARE_SCREENS"] else { return }
+        let program = try Program(
+            "ffmpeg", ["-v", "error", "-y", "-i", folder.file("screen.xwd"), "\(target)/window-\(name).png"])
+        #expect(program.exitCode(seconds: 30) == 0, "\(program.text.errors)")
+    }
+
+    @Test func eachStateIsShown() throws {
+        let text = try Program(
+            "xterm",
+            [
+                "-fa", "DejaVu Sans Mono", "-fs", "14", "-geometry", "200x60+0+0", "-bg", "white", "-fg", "black", "-b",
+                "20",
+                "+sb", "-e", "sh", "-c",
+                "tput civis; printf 'Quarterly report\\n\\nTotal of region 1: 117\\nTotal of region 2: 234\\n'; sleep 600",
+            ], environment: ["DISPLAY": screen.name])
+        let host = try HostedScreen(["--display", screen.name, "--audio", "none", "--name", "Quarterly report"])
+        let empty = try pixels()
+        let viewer = try ShareProcess(
+            ["join", "--json", "--fullscreen"], environment: ["SHARE_LINK": host.link, "DISPLAY": display.name])
+        _ = try #require(viewer.event("first-picture"), "\(viewer.errorText)")
+        let live = try #require(try change(from: empty))
+        try save("0-live")
+        for (key, name) in [("question", "1-help"), ("s", "2-statistics")] {
+            try display.run("xdotool", ["key", key])
+            // Statistics change each second.
+            #expect(try eventually { try pixels() != live }, "\(name)")
+            try save(name)
+            try display.run("xdotool", ["key", key])
+            #expect(try eventually { try pixels() == live }, "\(name)")
+        }
+        func control(_ verb: String) throws {
+            let program = try ShareProcess([verb], in: host.folder)
+            #expect(program.exitCode() == 0, "\(verb): \(program.errorText)")
+        }
+        for (begin, end, name) in [("pause", "resume", "3-paused"), ("blank", "unblank", "4-blank")] {
+            try control(begin)
+            #expect(try change(from: live) != nil, "\(name)")
+            try save(name)
+            try control(end)
+            #expect(try eventually { try pixels() == live }, "\(name)")
+        }
+        host.process.interrupt()
+        _ = try #require(viewer.event("ended"))
+        #expect(try change(from: live) != nil)
+        try save("5-ended")
+        viewer.interrupt()
+        text.kill()
+    }
+}

@@ -1,0 +1,73 @@
+import BrowserControl
+import Signaling
+import Testing
+
+extension InteropTests {
+    /// A picture that is larger than the page: at its own size, moved by keys, wheel and mouse, enlarged by fingers.
+    @Suite struct PanPageTests {
+        /// Left, top and width of the picture on the page, in CSS pixels.
+        private static let place = """
+            (box => [box.left, box.top, box.width].map(Math.round))(
+                document.getElementById("video").getBoundingClientRect())
+            """
+
+        private func playing(
+            _ kind: Browser.Kind, asTelephone: Bool = false, _ body: (Browser) async throws -> Void
+        ) async throws {
+            try await PageStage.with { stage in
+                try await Browser.with(kind) { browser in
+                    if asTelephone { try await browser.emulate(touch: true) }
+                    try await browser.setViewport(width: 800, height: 450)
+                    try await browser.loopMediaBack(width: 1_600)
+                    try await browser.watch(stage.link.text)
+                    try await browser.waitForState("playing")
+                    // A sender begins with a smaller picture.
+                    #expect(try await browser.has(1_600, "document.getElementById('video').videoWidth"))
+                    try await body(browser)
+                }
+            }
+        }
+
+        @Test(arguments: Browser.Kind.allCases)
+        func oneToOneIsPannedByKeysWheelAndMouse(kind: Browser.Kind) async throws {
+            try await playing(kind) { browser in
+                #expect(try await browser.has([0, 0, 800], Self.place))
+                try await browser.press(.character("1"))
+                #expect(try await browser.has([-400, -225, 1_600], Self.place))
+                _ = try await browser.evaluate("dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowRight' }))")
+                #expect(try await browser.has([-464, -225, 1_600], Self.place))
+                try await browser.turnWheel(x: 400, y: 200, across: 0, down: 100)
+                #expect(try await browser.has([-464, -325, 1_600], Self.place))
+                try await browser.turnWheel(x: 400, y: 200, across: -64, down: 0)
+                #expect(try await browser.has([-400, -325, 1_600], Self.place))
+                try await browser.drag(from: (500, 250), to: (450, 300))
+                #expect(try await browser.has([-450, -275, 1_600], Self.place))
+                // Not beyond its edge.
+                try await browser.turnWheel(x: 400, y: 200, across: 0, down: 5_000)
+                #expect(try await browser.has([-450, -450, 1_600], Self.place))
+                try await browser.press(.character("1"))
+                #expect(try await browser.has([0, 0, 800], Self.place))
+                // What is seen whole does not move.
+                try await browser.turnWheel(x: 400, y: 200, across: 50, down: 50)
+                try await browser.press(.character("s"))
+                #expect(try await browser.has(false, "document.getElementById('statistics').hidden"))
+                #expect(try await browser.evaluate(Self.place) == [0, 0, 800])
+            }
+        }
+
+        /// Real touch events, which Chromium's protocol has.
+        @Test func fingersEnlargeAndMoveThePicture() async throws {
+            try await playing(.chromium, asTelephone: true) { browser in
+                #expect(try await browser.evaluate("document.getElementById('size').hidden") == true)
+                #expect(try await browser.has([0, 0, 800], Self.place))
+                // Twice as far from each other, about the same middle.
+                try await browser.touch(from: [(350, 225), (450, 225)], to: [(300, 225), (500, 225)])
+                #expect(try await browser.has([-400, -225, 1_600], Self.place))
+                try await browser.touch(from: [(400, 200)], to: [(460, 230)])
+                #expect(try await browser.has([-340, -195, 1_600], Self.place))
+                for _ in 0..<2 { try await browser.touch(from: [(300, 200)], to: [(300, 200)]) }
+                #expect(try await browser.has([0, 0, 800], Self.place))
+            }
+        }
+    }
+}
