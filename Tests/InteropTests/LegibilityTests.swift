@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 extension InteropTests {
-    /// A screen of 1920 x 1080 full of small antialiased text can be read where it is shown with two thirds of its size.
+    /// A screen of 1920 x 1080 full of small antialiased text can be read where it is shown at two thirds of its size.
     /// tesseract reads the viewer's picture, and what it reads of the screen itself is what could be read.
     @Suite struct LegibilityTests {
         private let folder: TemporaryFolder
@@ -110,8 +110,8 @@ extension InteropTests {
                         "SHARE_LINK": link, "DISPLAY": display.name, "XDG_DATA_HOME": folder.file("viewer"),
                     ])
                 _ = try await viewer.line(.standard, within: .seconds(30)) { $0.contains("\"first-picture\"") }
-                let share = try await share(of: wanted) { try readDisplay(display) }
-                #expect(share >= 0.95)
+                let found = try await share(of: wanted) { try readDisplay(display) }
+                #expect(found >= 0.95)
             }
         }
 
@@ -126,11 +126,11 @@ extension InteropTests {
                     // What is written over the picture is hidden after a time.
                     #expect(try await browser.has(true, "document.getElementById('stage').classList.contains('idle')"))
                     let file = folder.file("page.png")
-                    let share = try await share(of: wanted) {
+                    let found = try await share(of: wanted) {
                         try await browser.screenshot().write(to: URL(fileURLWithPath: file))
                         return try read(file)
                     }
-                    #expect(share >= 0.95)
+                    #expect(found >= 0.95)
                 }
             }
         }

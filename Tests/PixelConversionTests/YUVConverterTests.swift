@@ -86,8 +86,7 @@ extension YUVConverterTests {
         #expect(canvas.u[5] == 90 && canvas.v[canvas.strideC * 15 + 31] == 160)
     }
 
-    /// Lines of one pixel, each third a black one, have the same darkness everywhere: each is two thirds of a pixel. Interpolation of
-    /// two pixels loses some of them.
+    /// Black lines of one pixel are equally dark wherever they are. Interpolation of two pixels loses some of them.
     @Test func thinLinesAreAllKept() {
         let frame = I420Buffer(PixelSize(width: 192, height: 48))
         frame.fill(luma: 235, cb: 128, cr: 128)
@@ -97,15 +96,15 @@ extension YUVConverterTests {
         func contrasts(_ scale: (I420Buffer) -> Void) -> [Int] {
             let canvas = I420Buffer(PixelSize(width: 128, height: 32))
             scale(canvas)
-            return stride(from: 1, to: 185, by: 7).map { line in
+            return stride(from: 8, to: 185, by: 7).map { line in
                 let at = Int((Double(line) + 0.5) / 1.5 - 0.5)
-                return (at - 1...at + 2).reduce(0) { $0 + 235 - Int(canvas.y[10 * canvas.strideY + max($1, 0)]) }
+                return (at - 1...at + 2).reduce(0) { $0 + 235 - Int(canvas.y[10 * canvas.strideY + $1]) }
             }
         }
         let reduced = contrasts { converter.reduce(frame.frame, to: $0, rows: 0..<32) }
         let interpolated = contrasts { converter.scale(frame.frame, to: $0) }
         // 219 on 1 of 1.5 pixels.
-        #expect(reduced.allSatisfy { (110...180).contains($0) }, "\(reduced)")
-        #expect(interpolated.contains { !(110...180).contains($0) }, "\(interpolated)")
+        #expect(reduced.allSatisfy { (135...155).contains($0) }, "\(reduced)")
+        #expect(interpolated.contains { !(135...155).contains($0) }, "\(interpolated)")
     }
 }

@@ -1,7 +1,8 @@
-/// Scales a plane of 8 bits down to between half of its size and the whole, with the cubic filter of Keys (1981, a = -1/2; Catmull and Rom's
-/// spline), stretched to the scale as libswscale and zimg do. Interpolation between two pixels loses strokes of small text there.
+/// Scales a plane of 8 bits down to between half of its size and the whole, with the cubic filter of Keys (1981,
+/// a = -1/2; Catmull and Rom's spline), stretched to the scale as libswscale and zimg do. Interpolation between two
+/// pixels loses strokes of small text there.
 struct BicubicScaler {
-    /// The weights of one axis in 1/64, `count` for each pixel of the target, and the first pixel of the source for each.
+    /// The weights of one axis in 1/64, `count` for each pixel of the target, and the first source pixel of each.
     private struct Taps {
         let count: Int
         let firsts: [Int]

@@ -2,8 +2,9 @@ import CSDL
 import Glibc
 import MediaCore
 
-/// Presents frames with a GPU: it uploads changed blocks into a texture, which the GPU converts and enlarges. A frame that is larger than its
-/// place is scaled before: renderers of SDL interpolate between two pixels, which loses strokes of small text.
+/// Presents frames with a GPU: it uploads changed blocks into a texture, which the GPU converts and enlarges. A frame
+/// that is larger than its place is scaled before: SDL's renderers interpolate between two pixels, which loses strokes
+/// of small text.
 /// - Isolation: main thread.
 final class TexturePresenter {
     private let window: OpaquePointer

@@ -14,7 +14,8 @@ public protocol PixelConverter: Sendable {
     /// Scales the whole frame to the size of the canvas.
     func scale(_ frame: I420Frame, to canvas: I420Buffer)
 
-    /// Scales the whole frame to the size of the canvas, where it is smaller, so that small text can still be read. Takes longer.
+    /// Scales the whole frame to the size of the canvas, where it is smaller, so that small text can still be read.
+    /// Takes longer.
     /// - Parameter rows: of the canvas, with even bounds: those that have changed.
     func reduce(_ frame: I420Frame, to canvas: I420Buffer, rows: Range<Int>)
 

@@ -23,10 +23,10 @@ final class WatchingReport: Sendable {
 
     /// A viewer with several sessions counts once. A player with the fixed token has no identity: each session counts.
     private func tell(_ change: (inout [(id: SessionID, viewer: Viewer)]) -> Void) {
-        let names = sessions.withLock { sessions in
+        let names = sessions.withLock { sessions -> [String] in
             change(&sessions)
             var known: Set<ViewerIdentity> = []
-            return sessions.compactMap { session in
+            return sessions.compactMap { session -> String? in
                 if let identity = session.viewer.identity, !known.insert(identity).inserted { return nil }
                 return session.viewer.name
             }
