@@ -13,7 +13,7 @@ import TestSource
 struct BenchCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bench", abstract: "Measure this program on this machine.",
-        subcommands: [BenchRelayCommand.self, BenchDirectoryCommand.self])
+        subcommands: [BenchRelayCommand.self, BenchDirectoryCommand.self, BenchControlCommand.self])
 }
 
 struct BenchRelayCommand: ParsableCommand {
