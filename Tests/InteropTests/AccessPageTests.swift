@@ -115,7 +115,7 @@ extension InteropTests {
                 #expect(.bool(before.contains("I")) == hasSmallWindow)
                 try await PlayingPageTests().tellCount(2, stage, browser)
                 let session = try #require(await stage.delegate.opened.next())
-                stage.broadcast.send(ViewerRights(comment: .yes, point: .no, control: .no), of: [session])
+                stage.broadcast.send(GrantedRights(ViewerRights(comment: .yes, point: .no, control: .no)), of: [session])
                 #expect(try await browser.has(true, "(\(keys)).includes('C')"))
                 try await browser.click("close-help")
                 #expect(try await browser.has(false, isOpen))

@@ -70,7 +70,7 @@ enum PageStates: String, CaseIterable {
         // The event stream is opened after the answer; earlier events are not delivered.
         try await InteropTests.PlayingPageTests().tellCount(3, stage, browser)
         let session = try #require(await stage.delegate.opened.next())
-        stage.broadcast.send(ViewerRights(comment: .yes, point: .no, control: .no), of: [session])
+        stage.broadcast.send(GrantedRights(ViewerRights(comment: .yes, point: .no, control: .no)), of: [session])
         #expect(try await browser.has("yes", "document.documentElement.dataset.comment"))
         let showControls = "dispatchEvent(new KeyboardEvent('keydown', { key: 'Shift' }))"
         _ = try await browser.evaluate(showControls)

@@ -1,3 +1,4 @@
+import Identifiers
 import BrowserControl
 import Signaling
 import Testing

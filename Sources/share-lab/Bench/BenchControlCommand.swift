@@ -93,10 +93,9 @@ struct BenchControlCommand: ParsableCommand {
         let output = DataOutput(isJSON: json)
         let (median, high, longest) = (percentile(0.5), percentile(0.95), times[times.count - 1])
         guard json else {
-            return output.line(
-                String(
-                    format: "key to picture: p50 %.1f ms, p95 %.1f ms, longest %.1f ms (%d keys)", median, high,
-                    longest, times.count))
+            let text = String(format: "p50 %.1f ms, p95 %.1f ms, longest %.1f ms", median, high, longest)
+            output.line("key to picture: \(text) (\(times.count) keys)")
+            return
         }
         output.event(
             "control-bench",
