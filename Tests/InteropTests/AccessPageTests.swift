@@ -48,7 +48,10 @@ extension InteropTests {
                 // From the first one, as Firefox's focus goes on to the controls of its window, and stays there.
                 try await browser.activate()
                 let first = try #require(wanted.array).first
-                if let id = first?.string { _ = try await browser.evaluate("document.getElementById('\(id)').focus()") }
+                if let id = first?.string {
+                    _ = try await browser.evaluate(
+                        "(document.getElementById('\(id)') || document.querySelector('\(id)')).focus()")
+                }
                 var reached = Set([first].compactMap(\.self))
                 for _ in 0..<30 {
                     try await browser.press(.tab)
