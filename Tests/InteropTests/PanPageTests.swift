@@ -65,7 +65,8 @@ extension InteropTests {
                 try await browser.touch(from: [(350, 225), (450, 225)], to: [(300, 225), (500, 225)])
                 #expect(try await browser.has([-400, -225, 1_600], Self.place))
                 try await browser.touch(from: [(400, 200)], to: [(460, 230)])
-                #expect(try await browser.has([-340, -195, 1_600], Self.place))
+                // A finger moves the picture from where it has left the place of a tap.
+                #expect(try await browser.has([-360, -205, 1_600], Self.place))
                 for _ in 0..<2 { try await browser.touch(from: [(300, 200)], to: [(300, 200)]) }
                 #expect(try await browser.has([0, 0, 800], Self.place))
             }

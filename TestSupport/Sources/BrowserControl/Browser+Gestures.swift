@@ -34,7 +34,8 @@ extension Browser {
         }
     }
 
-    /// Touches with fingers, which move from their first places to their last ones and are lifted. Chromium alone.
+    /// Touches with fingers, which move from their first places to their last ones, by way of a third, and are lifted.
+    /// Chromium alone.
     package func touch(from: [(x: Int, y: Int)], to: [(x: Int, y: Int)]) async throws {
         func points(_ places: [(x: Int, y: Int)]) -> JSON {
             .array(
@@ -42,7 +43,9 @@ extension Browser {
                     ["x": .number(Double(place.x)), "y": .number(Double(place.y)), "id": .number(Double(index))]
                 })
         }
-        for (type, places) in [("touchStart", from), ("touchMove", to), ("touchEnd", [])] {
+        let third = zip(from, to).map { (x: $0.x + ($1.x - $0.x) / 3, y: $0.y + ($1.y - $0.y) / 3) }
+        let steps = [("touchStart", from), ("touchMove", third), ("touchMove", to), ("touchEnd", [])]
+        for (type, places) in steps {
             _ = try await call("Input.dispatchTouchEvent", ["type": .string(type), "touchPoints": points(places)])
         }
     }
