@@ -78,5 +78,28 @@ extension X11ControlTests {
             #expect(told.wait(until: MonotonicClock.now + .seconds(30)) { $0 > 1 ? () : nil } != nil)
             input.close()
         }
+
+        @Test func escapeOnTheMachinesKeyboardTakesTheControlBack() throws {
+            let nested = try NestedDisplay()
+            let display = try ControlledDisplay(name: nested.name)
+            _ = display.window(x: 0, y: 0, width: 640, height: 480)
+            let events = Monitor([RemoteInput.Event]())
+            let input = try RemoteInput(display: nested.name, area: Self.whole) { event in
+                events.change { $0.append(event) }
+            }
+            input.apply(.key(keysym: 0xFF1B, isPressed: true))
+            #expect(eventually { display.hasPressedKeys })
+            input.apply(.key(keysym: 0xFF1B, isPressed: false))
+            #expect(eventually { !display.hasPressedKeys })
+            #expect(events.with { $0 } == [], "Escape of a viewer is an input like others")
+
+            try nested.outer.run("xdotool", ["mousemove", "300", "300", "key", "b"])
+            let deadline = MonotonicClock.now + .seconds(30)
+            #expect(events.wait(until: deadline) { $0.contains(.localInput) ? () : nil } != nil)
+            try nested.outer.run("xdotool", ["key", "Escape"])
+            #expect(events.wait(until: deadline) { $0.contains(.takenBack) ? () : nil } != nil)
+            input.close()
+            #expect(events.with { $0.filter { $0 == .takenBack } } == [.takenBack])
+        }
     }
 }

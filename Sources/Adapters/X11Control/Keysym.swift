@@ -15,6 +15,7 @@ struct Keysym: Hashable, Sendable {
 
     init(_ scalar: Unicode.Scalar) { self.init(0x0100_0000 | scalar.value) }
 
+    static let escape = Keysym(0xFF1B)
     static let tab = Keysym(0xFF09)
     static let leftTab = Keysym(0xFE20)
     static let level3Shift = Keysym(0xFE03)

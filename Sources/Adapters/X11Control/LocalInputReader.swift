@@ -1,6 +1,13 @@
 internal import CXCB
 internal import Glibc
 
+/// What a device of this machine did.
+enum LocalInput: Equatable {
+    /// A key was pressed. As the server sends it, before any program changes it.
+    case keyPress(UInt8)
+    case other
+}
+
 /// Tells input of this machine's own devices from input that programs make by XTEST. Confined to the thread
 /// `remote-input`, which passes it the connection's events.
 struct LocalInputReader {
@@ -14,20 +21,24 @@ struct LocalInputReader {
         if connection.inputOpcode != nil { cxcb_select_raw_input(connection.raw, connection.root) }
     }
 
-    /// Whether the event is of a device of this machine.
-    mutating func isLocalInput(_ event: UnsafeMutablePointer<xcb_generic_event_t>) -> Bool {
-        guard Int32(event.pointee.response_type & 0x7F) == XCB_GE_GENERIC else { return false }
+    /// What a device of this machine did; nil for other events.
+    mutating func localInput(_ event: UnsafeMutablePointer<xcb_generic_event_t>) -> LocalInput? {
+        guard Int32(event.pointee.response_type & 0x7F) == XCB_GE_GENERIC else { return nil }
         // Every raw event begins with these fields.
         let facts = UnsafeRawPointer(event).load(as: xcb_input_raw_button_press_event_t.self)
-        guard facts.extension == connection.inputOpcode else { return false }
+        guard facts.extension == connection.inputOpcode else { return nil }
         switch Int32(facts.event_type) {
         case XCB_INPUT_HIERARCHY:
             devices = [:]
-            return false
+            return nil
         case XCB_INPUT_RAW_KEY_PRESS...XCB_INPUT_RAW_MOTION, XCB_INPUT_RAW_TOUCH_BEGIN...XCB_INPUT_RAW_TOUCH_END:
             if devices[facts.sourceid] == nil { readDevices() }
-            return !(devices[facts.sourceid] ?? false)
-        default: return false
+            if devices[facts.sourceid] ?? false { return nil }
+            guard Int32(facts.event_type) == XCB_INPUT_RAW_KEY_PRESS, let keycode = UInt8(exactly: facts.detail) else {
+                return .other
+            }
+            return .keyPress(keycode)
+        default: return nil
         }
     }
 

@@ -21,6 +21,8 @@ public final class RemoteInput: Sendable {
         /// Somebody began to use this machine's own devices; viewers' input is dropped until a second has passed
         /// without.
         case localInput
+        /// Somebody pressed Escape on this machine's own keyboard, which takes the control back.
+        case takenBack
         /// The server has gone: no input passes any more.
         case displayGone
     }

@@ -64,11 +64,14 @@ final class RemoteInputLoop {
     private func handleEvents() -> Bool {
         var hasAny = false
         var isLocal = false
+        var isTakenBack = false
         while let event = xcb_poll_for_event(connection.raw) {
             hasAny = true
             if connection.isLayoutChange(event) { keyboard.noteLayoutChange() }
-            isLocal = reader.isLocalInput(event) || isLocal
+            let input = reader.localInput(event)
             free(event)
+            if input != nil { isLocal = true }
+            if case .keyPress(let keycode) = input, keyboard.has(.escape, at: keycode) { isTakenBack = true }
         }
         if isLocal {
             let now = MonotonicClock.now
@@ -77,6 +80,7 @@ final class RemoteInputLoop {
             perform(state.handleLocalInput(now: now))
             if isNew { onEvent(.localInput) }
         }
+        if isTakenBack { onEvent(.takenBack) }
         return hasAny
     }
 

@@ -15,6 +15,9 @@ final class RemoteKeyboard {
 
     init(_ connection: ControlConnection) { self.connection = connection }
 
+    /// Whether a key of the layout has this keysym.
+    func has(_ keysym: Keysym, at keycode: UInt8) -> Bool { currentMap()?.has(keysym, at: keycode) ?? false }
+
     /// The layout has changed, by whomever.
     func noteLayoutChange() { map = nil }
 

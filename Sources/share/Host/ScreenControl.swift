@@ -123,7 +123,7 @@ final class ScreenControl: Sendable {
         switch event {
         // It is dropped for a second.
         case .localInput: break
-        case .displayGone: takeBack()
+        case .displayGone, .takenBack: takeBack()
         }
     }
 
