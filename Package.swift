@@ -43,7 +43,7 @@ let imports = """
     OpusCodec: MediaCore COpus
     PixelConversion: MediaCore CYUV
     X11Capture: MediaCore LinuxRuntime FrameDifference CXCB
-    X11Control: MediaCore LinuxRuntime CXCB
+    X11Control: MediaCore LinuxRuntime CFontconfig CFreeType CXCB
     PortalCapture: MediaCore LinuxRuntime FrameDifference CPipeWire
     CameraCapture: MediaCore LinuxRuntime CPipeWire CV4L2
     InAppCapture: MediaCore LinuxRuntime FrameDifference
@@ -193,6 +193,7 @@ let package = Package(
         library("CPipeWire", pkgConfig: "libpipewire-0.3", debian: "libpipewire-0.3-dev"),
         library("CSDL", pkgConfig: "sdl2 SDL2_ttf", debian: "libsdl2-ttf-dev"),
         library("CFontconfig", pkgConfig: "fontconfig", debian: "libfontconfig-dev"),
+        library("CFreeType", pkgConfig: "freetype2", debian: "libfreetype-dev"),
         library("CPNG", pkgConfig: "libpng", debian: "libpng-dev"),
         library("CSQLite", pkgConfig: "sqlite3", debian: "libsqlite3-dev"),
         library("CQREncode", pkgConfig: "libqrencode", debian: "libqrencode-dev"),
@@ -381,7 +382,11 @@ let package = Package(
             [
                 "MediaCore", "LinuxRuntime", "PixelConversion", "X11Capture", "CXCB", "TestSupport",
             ]),
-        tests("X11ControlTests", ["MediaCore", "LinuxRuntime", "X11Control", "CXCB", "TestSupport"]),
+        tests(
+            "X11ControlTests",
+            [
+                "MediaCore", "LinuxRuntime", "PixelConversion", "X11Capture", "X11Control", "CXCB", "TestSupport",
+            ]),
     ]
 )
 

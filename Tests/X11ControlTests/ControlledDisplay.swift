@@ -140,6 +140,59 @@ final class ControlledDisplay: @unchecked Sendable {
         }
     }
 
+    // MARK: Pixels
+
+    /// Fills a window, now and whenever it is uncovered.
+    func paint(_ window: xcb_window_t, _ color: UInt32) {
+        var color = color
+        xcb_change_window_attributes(connection, window, UInt32(XCB_CW_BACK_PIXEL.rawValue), &color)
+        xcb_clear_area(connection, 0, window, 0, 0, 0, 0)
+        sync()
+    }
+
+    /// What the screen shows, row by row, as 0xRRGGBB; nothing if the server has gone.
+    func screenshot() -> [UInt32] {
+        let cookie = xcb_get_image(
+            connection, UInt8(XCB_IMAGE_FORMAT_Z_PIXMAP.rawValue), root, 0, 0, 640, 480, .max)
+        guard let reply = xcb_get_image_reply(connection, cookie, nil) else { return [] }
+        defer { free(reply) }
+        guard let data = xcb_get_image_data(reply) else { return [] }
+        let bytes = UnsafeRawBufferPointer(start: data, count: Int(xcb_get_image_data_length(reply)))
+        return stride(from: 0, to: bytes.count, by: 4).map {
+            bytes.loadUnaligned(fromByteOffset: $0, as: UInt32.self) & 0xFF_FFFF
+        }
+    }
+
+    /// The color of a pixel of the screen.
+    func color(x: Int, y: Int) -> UInt32? {
+        let pixels = screenshot()
+        return pixels.indices.contains(y * 640 + x) ? pixels[y * 640 + x] : nil
+    }
+
+    func move(_ window: xcb_window_t, x: Int, y: Int) {
+        xcb_configure_window(
+            connection, window, UInt16(XCB_CONFIG_WINDOW_X.rawValue | XCB_CONFIG_WINDOW_Y.rawValue),
+            [UInt32(x), UInt32(y)])
+        sync()
+    }
+
+    func raise(_ window: xcb_window_t) {
+        xcb_configure_window(
+            connection, window, UInt16(XCB_CONFIG_WINDOW_STACK_MODE.rawValue),
+            [UInt32(XCB_STACK_MODE_ABOVE.rawValue)])
+        sync()
+    }
+
+    func setMapped(_ window: xcb_window_t, _ isMapped: Bool) {
+        if isMapped { xcb_map_window(connection, window) } else { xcb_unmap_window(connection, window) }
+        sync()
+    }
+
+    func destroy(_ window: xcb_window_t) {
+        xcb_destroy_window(connection, window)
+        sync()
+    }
+
     /// The keysyms of a keycode on all levels, as the core protocol tells them.
     func keysyms(of keycode: UInt8) -> [UInt32] {
         let cookie = xcb_get_keyboard_mapping(connection, keycode, 1)

@@ -21,6 +21,36 @@ final class ControlConnection {
     /// - Parameter display: as in `$DISPLAY`; nil uses that variable.
     /// - Throws: `.noDisplay`; `.unsupported` without XTEST or XKB.
     init(_ display: String?) throws(SourceFailure) {
+        let (connection, name, screen) = try Self.open(display)
+        if let lacking = Self.missingExtension(connection) {
+            xcb_disconnect(connection)
+            throw SourceFailure(
+                .unsupported, "display \(name) cannot be controlled: its X server lacks \(lacking)",
+                remedy: "Start the X server with that extension.")
+        }
+        raw = connection
+        root = screen.pointee.root
+        resourceMask = xcb_get_setup(connection)?.pointee.resource_id_mask ?? 0
+        inputOpcode = Self.inputOpcode(connection)
+        keyboardEvent = cxcb_xkb(connection)?.pointee.first_event ?? 0
+        let changes = UInt16(
+            XCB_XKB_EVENT_TYPE_NEW_KEYBOARD_NOTIFY.rawValue | XCB_XKB_EVENT_TYPE_MAP_NOTIFY.rawValue)
+        xcb_xkb_select_events(raw, Self.coreKeyboard, changes, 0, changes, 0xFF, 0xFF, nil)
+    }
+
+    deinit { close() }
+
+    /// `raw` is invalid afterwards. A second call does nothing.
+    func close() {
+        if !isClosed { xcb_disconnect(raw) }
+        isClosed = true
+    }
+
+    /// Opens a display.
+    /// - Returns: the connection, the display's name and its screen, which is valid as long as the connection.
+    static func open(
+        _ display: String?
+    ) throws(SourceFailure) -> (raw: OpaquePointer, name: String, screen: UnsafeMutablePointer<xcb_screen_t>) {
         let name = display ?? getenv("DISPLAY").map { String(cString: $0) } ?? ""
         // SIGPIPE would end the process when the server closes the socket during a write.
         var action = sigaction()
@@ -39,28 +69,7 @@ final class ControlConnection {
             xcb_disconnect(connection)
             throw .cannotControl(name)
         }
-        if let lacking = Self.missingExtension(connection) {
-            xcb_disconnect(connection)
-            throw SourceFailure(
-                .unsupported, "display \(name) cannot be controlled: its X server lacks \(lacking)",
-                remedy: "Start the X server with that extension.")
-        }
-        raw = connection
-        root = screen.pointee.root
-        resourceMask = setup.pointee.resource_id_mask
-        inputOpcode = Self.inputOpcode(connection)
-        keyboardEvent = cxcb_xkb(connection)?.pointee.first_event ?? 0
-        let changes = UInt16(
-            XCB_XKB_EVENT_TYPE_NEW_KEYBOARD_NOTIFY.rawValue | XCB_XKB_EVENT_TYPE_MAP_NOTIFY.rawValue)
-        xcb_xkb_select_events(raw, Self.coreKeyboard, changes, 0, changes, 0xFF, 0xFF, nil)
-    }
-
-    deinit { close() }
-
-    /// `raw` is invalid afterwards. A second call does nothing.
-    func close() {
-        if !isClosed { xcb_disconnect(raw) }
-        isClosed = true
+        return (connection, name, screen)
     }
 
     var descriptor: Int32 { xcb_get_file_descriptor(raw) }
