@@ -46,6 +46,16 @@ import WindowPlayout
         return canvas
     }
 
+    /// White and black lines from above to below, two pixels wide.
+    private func stripes(_ size: PixelSize) -> I420Buffer {
+        let canvas = I420Buffer(size)
+        canvas.fill(PixelRect(size), y: 16, u: 128, v: 128)
+        for x in stride(from: 0, to: size.width, by: 4) {
+            canvas.fill(PixelRect(x: x, y: 0, width: 2, height: size.height), y: 235, u: 128, v: 128)
+        }
+        return canvas
+    }
+
     @Test(arguments: [VideoWindow.Presentation.surface, .texture])
     func frameOfTheScreensSizeIsWholeInTheMiddleOfTheScreen(_ presentation: VideoWindow.Presentation) throws {
         try withWindow(640, 360, presentation) { window, display in
@@ -74,11 +84,7 @@ import WindowPlayout
         try withWindow(
             800, 600, presentation, place: WindowPlace(x: 50, y: 40, size: PixelSize(width: 639, height: 357))
         ) { window, display in
-            let canvas = I420Buffer(PixelSize(width: 640, height: 360))
-            canvas.fill(PixelRect(canvas.size), y: 16, u: 128, v: 128)
-            for x in stride(from: 0, to: 640, by: 4) {
-                canvas.fill(PixelRect(x: x, y: 0, width: 2, height: 360), y: 235, u: 128, v: 128)
-            }
+            let canvas = stripes(PixelSize(width: 640, height: 360))
             window.show(canvas.frame)
             try settle(window)
             var screen = try display.screenshot()
@@ -101,11 +107,7 @@ import WindowPlayout
         try withWindow(
             2_000, 1_200, presentation, place: WindowPlace(x: 20, y: 40, size: PixelSize(width: 1_919, height: 1_072))
         ) { window, display in
-            let canvas = I420Buffer(PixelSize(width: 1_920, height: 1_080))
-            canvas.fill(PixelRect(canvas.size), y: 16, u: 128, v: 128)
-            for x in stride(from: 0, to: 1_920, by: 4) {
-                canvas.fill(PixelRect(x: x, y: 0, width: 2, height: 1_080), y: 235, u: 128, v: 128)
-            }
+            let canvas = stripes(PixelSize(width: 1_920, height: 1_080))
             window.show(canvas.frame)
             try settle(window)
             let screen = try display.screenshot()

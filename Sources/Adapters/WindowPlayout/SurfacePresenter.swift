@@ -13,7 +13,8 @@ final class SurfacePresenter {
     private var shownLayout: PictureLayout?
     /// The frame scaled to the window; nil if it is shown without scaling.
     private var scaled: I420Buffer?
-    private let layout: OverlayLayout
+    let layout: OverlayLayout
+    private let pointers: PointerLayer
     private var shownOverlay = WindowOverlay()
     private var isShownDimmed = false
 
@@ -21,6 +22,7 @@ final class SurfacePresenter {
     init(window: OpaquePointer, layout: OverlayLayout, converter: any PixelConverter) throws(SourceFailure) {
         self.window = window
         self.layout = layout
+        pointers = layout.makePointerLayer()
         self.converter = converter
         updates.reserveCapacity(256)
         guard let surface = SDL_GetWindowSurface(window) else {
@@ -37,8 +39,8 @@ final class SurfacePresenter {
     ///   - isDimmed: shows the frame at 3/8 of its brightness.
     ///   - everything: redraws the whole window, as after a change of its size.
     func present(
-        _ shadow: FrameDoubleBuffer, _ overlay: WindowOverlay, _ view: PictureLayout.View, isDimmed: Bool,
-        everything: Bool
+        _ shadow: FrameDoubleBuffer, _ overlay: WindowOverlay, _ view: PictureLayout.View, _ marks: [PointerMark],
+        isDimmed: Bool, everything: Bool
     ) {
         guard let surface = SDL_GetWindowSurface(window), let pixels = surface.pointee.pixels else { return }
         let stride = Int(surface.pointee.pitch)
@@ -47,7 +49,7 @@ final class SurfacePresenter {
         let target = PixelSurface(pixels: pixels, stride: stride, size: size)
         var everything = everything || overlay != shownOverlay || isDimmed || isShownDimmed
         isShownDimmed = isDimmed
-        let isFrameWhole = shadow.withFrame { frame, pending in draw(frame, &pending, target, view, everything) }
+        let isFrameWhole = shadow.withFrame { frame, pending in draw(frame, &pending, target, view, marks, everything) }
         if isFrameWhole == true { everything = true }
         if everything {
             if isFrameWhole == nil { target.fill(TextBox.background) } else if isDimmed { target.dim() }
@@ -69,15 +71,19 @@ final class SurfacePresenter {
     /// - Returns: whether the whole window was drawn; otherwise only `updates` were.
     private func draw(
         _ frame: I420Frame, _ pending: inout BlockMap, _ surface: PixelSurface, _ view: PictureLayout.View,
-        _ everything: Bool
+        _ marks: [PointerMark], _ everything: Bool
     ) -> Bool {
         var everything = everything
         let box = PictureLayout(frame: frame.size, window: surface.size, view: view)
         if box != shownLayout { everything = true }
         shownLayout = box
+        let changed = pointers.update(marks, in: box)
         if everything {
             surface.fill(0xFF00_0000)
             pending.fill()
+        } else if !changed.isEmpty || !pending.isEmpty {
+            // The layer is drawn once over each pixel of the frame.
+            for rect in changed + pointers.inked { pending.insert(box.frameRect(showing: rect)) }
         }
         guard !pending.isEmpty else { return false }
         rectangles.update(covering: pending)
@@ -102,6 +108,7 @@ final class SurfacePresenter {
                 source, rect: rect, toBGRA: surface.pixels + y * surface.stride + x * 4, stride: surface.stride)
             updates.append(SDL_Rect(x: Int32(x), y: Int32(y), w: Int32(rect.width), h: Int32(rect.height)))
         }
+        for rect in pointers.inked { pointers.canvas?.blend(rect, into: surface) }
         return everything
     }
 }

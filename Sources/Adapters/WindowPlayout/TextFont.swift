@@ -33,7 +33,9 @@ final class TextFont {
     ///   - width: the maximum width of a line, in pixels.
     ///   - isCentred: centres the lines; otherwise they are left-aligned.
     /// - Returns: nil if there is no font or the text is empty.
-    func draw(_ text: String, pixels: Int, width: Int, isCentred: Bool) -> TextBox? {
+    func draw(
+        _ text: String, pixels: Int, width: Int, isCentred: Bool, _ colors: TextBox.Colors = .text
+    ) -> TextBox? {
         guard let font = font(for: text, pixels: pixels) else { return nil }
         TTF_SetFontWrappedAlign(font, isCentred ? Int32(TTF_WRAPPED_ALIGN_CENTER) : Int32(TTF_WRAPPED_ALIGN_LEFT))
         let ink = SDL_Color(r: 230, g: 230, b: 230, a: 255)
@@ -48,7 +50,8 @@ final class TextFont {
         let inked = (0..<size.width).filter { x in (0..<size.height).contains { alpha(x, $0) > 0 } }
         guard let left = inked.first, let right = inked.last else { return nil }
         return TextBox(
-            size: PixelSize(width: right - left + 1, height: size.height), margin: Int(TTF_FontHeight(font)) / 2
+            size: PixelSize(width: right - left + 1, height: size.height), margin: Int(TTF_FontHeight(font)) / 2,
+            colors
         ) { alpha(left + $0, $1) }
     }
 
@@ -66,34 +69,50 @@ final class TextFont {
     }
 }
 
-/// Rendered text: light letters on a dark background, as BGRA pixels.
+/// Rendered text on a background, as BGRA pixels.
 struct TextBox {
     static let background: UInt32 = 0xFF_1E_20_24
 
-    let size: PixelSize
-    let pixels: [UInt32]
+    /// 0xFFRRGGBB.
+    struct Colors {
+        var ink: UInt32
+        var background: UInt32
+
+        static let text = Colors(ink: 0xFF_E6_E6_E6, background: TextBox.background)
+        static let button = Colors(ink: QuestionColor.ink, background: QuestionColor.line)
+        /// A button of what is on.
+        static let chosen = Colors(ink: QuestionColor.onAccent, background: QuestionColor.accent)
+    }
+
+    private(set) var size: PixelSize
+    private(set) var pixels: [UInt32]
     /// The top left corner in the window, in pixels.
     var x = 0
     var y = 0
 
     /// - Parameter alpha: the coverage of a pixel of the text, 0...255.
-    init(size text: PixelSize, margin: Int, alpha: (_ x: Int, _ y: Int) -> UInt32) {
+    init(size text: PixelSize, margin: Int, _ colors: Colors, alpha: (_ x: Int, _ y: Int) -> UInt32) {
         size = PixelSize(width: text.width + 2 * margin, height: text.height + margin)
-        var pixels = [UInt32](repeating: Self.background, count: size.width * size.height)
-        let ink: [UInt32] = [0xE6, 0xE6, 0xE6]
+        var pixels = [UInt32](repeating: colors.background, count: size.width * size.height)
         for y in 0..<text.height {
             for x in 0..<text.width {
                 let alpha = alpha(x, y)
                 guard alpha > 0 else { continue }
-                var pixel: UInt32 = 0xFF
-                for (channel, ink) in ink.enumerated() {
-                    let background = Self.background >> UInt32(16 - 8 * channel) & 0xFF
-                    pixel = pixel << 8 | (ink * alpha + background * (255 - alpha)) / 255
-                }
-                pixels[(y + margin / 2) * size.width + x + margin] = pixel
+                pixels[(y + margin / 2) * size.width + x + margin] = RenderedText.blend(
+                    colors.ink, over: colors.background, alpha)
             }
         }
         self.pixels = pixels
+    }
+
+    /// The same box with more of its background above the text.
+    func extended(to height: Int) -> TextBox {
+        guard height > size.height, let background = pixels.first else { return self }
+        var box = self
+        box.pixels.insert(
+            contentsOf: repeatElement(background, count: (height - size.height) * size.width), at: 0)
+        box.size.height = height
+        return box
     }
 
     /// The part of the box that is inside the window.

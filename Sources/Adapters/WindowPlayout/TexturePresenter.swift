@@ -17,7 +17,8 @@ final class TexturePresenter {
     private var reduced: I420Buffer?
     private var uploadedSize: PixelSize?
     private var rectangles = BlockRectangles()
-    private let layout: OverlayLayout
+    let layout: OverlayLayout
+    private let pointers: PointerTexture
     private var shownOverlay = WindowOverlay()
     /// The textures of the overlay's boxes, made for a window of `boxesSize`.
     private var boxes: [(place: SDL_Rect, texture: OpaquePointer)] = []
@@ -38,6 +39,7 @@ final class TexturePresenter {
         self.layout = layout
         self.converter = converter
         self.renderer = renderer
+        pointers = PointerTexture(layout.makePointerLayer(), renderer)
     }
 
     /// Whether there is a DRM render node. Without one, loading a GL library is a waste of time.
@@ -69,26 +71,27 @@ final class TexturePresenter {
     func close() {
         if let texture { SDL_DestroyTexture(texture) }
         texture = nil
+        pointers.close()
         for box in boxes { SDL_DestroyTexture(box.texture) }
         boxes = []
         SDL_DestroyRenderer(renderer)
     }
 
     func present(
-        _ shadow: FrameDoubleBuffer, _ overlay: WindowOverlay, _ view: PictureLayout.View, isDimmed: Bool,
-        everything: Bool
+        _ shadow: FrameDoubleBuffer, _ overlay: WindowOverlay, _ view: PictureLayout.View, _ marks: [PointerMark],
+        isDimmed: Bool, everything: Bool
     ) {
         let isUploaded = shadow.withFrame { frame, pending in upload(frame, &pending, view, everything) }
-        guard everything || isUploaded == true || overlay != shownOverlay || isDimmed != isShownDimmed else {
-            return
-        }
+        let size = outputSize
+        let frame = textureSize.map { PictureLayout(frame: $0, window: size, view: view) }
+        let areMarksChanged = frame.map { pointers.update(marks, in: $0) } ?? false
+        guard
+            everything || isUploaded == true || overlay != shownOverlay || isDimmed != isShownDimmed
+                || areMarksChanged
+        else { return }
         let isOtherOverlay = overlay != shownOverlay || everything
         shownOverlay = overlay
         isShownDimmed = isDimmed
-        var width = Int32(0)
-        var height = Int32(0)
-        SDL_GetRendererOutputSize(renderer, &width, &height)
-        let size = PixelSize(width: Int(width), height: Int(height))
         let isEmpty = isUploaded == nil
         let background = TextBox.background
         SDL_SetRenderDrawColor(
@@ -96,8 +99,7 @@ final class TexturePresenter {
             isEmpty ? UInt8(truncatingIfNeeded: background >> 8) : 0,
             isEmpty ? UInt8(truncatingIfNeeded: background) : 0, 255)
         SDL_RenderClear(renderer)
-        if let texture, let textureSize {
-            let place = PictureLayout(frame: textureSize, window: size, view: view).place
+        if let texture, let place = frame?.place {
             var target = SDL_Rect(
                 x: Int32(place.x), y: Int32(place.y), w: Int32(place.width), h: Int32(place.height))
             SDL_RenderCopy(renderer, texture, nil, &target)
@@ -107,19 +109,23 @@ final class TexturePresenter {
                 SDL_RenderFillRect(renderer, &target)
                 SDL_SetRenderDrawBlendMode(renderer, SDL_BLENDMODE_NONE)
             }
+            pointers.draw()
         }
         draw(overlay, in: size, isOther: isOtherOverlay)
         SDL_RenderPresent(renderer)
+    }
+
+    private var outputSize: PixelSize {
+        var (width, height) = (Int32(0), Int32(0))
+        SDL_GetRendererOutputSize(renderer, &width, &height)
+        return PixelSize(width: Int(width), height: Int(height))
     }
 
     /// - Returns: whether the texture changed.
     private func upload(
         _ frame: I420Frame, _ pending: inout BlockMap, _ view: PictureLayout.View, _ everything: Bool
     ) -> Bool {
-        var (width, height) = (Int32(0), Int32(0))
-        SDL_GetRendererOutputSize(renderer, &width, &height)
-        let window = PixelSize(width: Int(width), height: Int(height))
-        let box = PictureLayout(frame: frame.size, window: window, view: view)
+        let box = PictureLayout(frame: frame.size, window: outputSize, view: view)
         let size = box.isReduced ? PixelSize(width: box.place.width, height: box.place.height) : frame.size
         if texture == nil || textureSize != frame.size || uploadedSize != size {
             if let texture { SDL_DestroyTexture(texture) }

@@ -1,3 +1,4 @@
+import CSDL
 import LinuxRuntime
 public import MediaCore
 import Synchronization
@@ -15,6 +16,8 @@ extension VideoWindow {
         var icon: WindowIcon?
         var hasAudio = false
         var comments = WindowComments()
+        var rights: ViewerRights?
+        var pointers = PointerMarks()
         var hasChanges = false
     }
 
@@ -58,6 +61,17 @@ extension VideoWindow {
         change { $0.comments.add(text, until: MonotonicClock.now + time) }
     }
 
+    /// What the user may do, as the host has told.
+    public func setRights(_ rights: ViewerRights) {
+        change { $0.rights = rights }
+    }
+
+    /// Shows what other viewers' pointers do. They fade by themselves.
+    public func showPointers(_ events: PointerEvents) {
+        let now = MonotonicClock.now
+        change { $0.pointers.handle(events, now: now) }
+    }
+
     public func setTitle(_ text: String) {
         change { $0.title = text }
     }
@@ -86,5 +100,41 @@ extension VideoWindow {
             commands.hasChanges = true
         }
         wakeup.signal()
+    }
+
+    /// Takes over what other threads have set.
+    /// - Returns: whether the window is to stop.
+    func takeCommands() -> Bool {
+        let now = MonotonicClock.now
+        let areMarksDue = view.nextMarks.map { $0 <= now } ?? false
+        let (isStopped, changes) = commands.withLock { commands in
+            if let end = commands.comments.nextEnd, end <= now {
+                commands.comments.expire(now)
+                commands.hasChanges = true
+            }
+            if areMarksDue || commands.hasChanges {
+                view.marks = commands.pointers.marks(at: now)
+                view.nextMarks = commands.pointers.nextChange(after: now)
+            }
+            defer {
+                commands.hasChanges = false
+                commands.title = nil
+                commands.icon = nil
+                commands.rights = nil
+            }
+            return (commands.isStopped, commands.hasChanges ? commands : nil)
+        }
+        if let changes {
+            overlay.status = changes.status
+            overlay.hasAudio = overlay.hasAudio || changes.hasAudio
+            overlay.comments = changes.comments.text
+            view.nextChange = changes.comments.nextEnd
+            overlay.statistics = view.showsStatistics ? changes.statistics : nil
+            view.isDimmed = changes.isDimmed
+            if let rights = changes.rights { changeInteraction { $0.setRights(rights, now: now) } }
+            if let title = changes.title { SDL_SetWindowTitle(window, title) }
+            changes.icon?.set(window)
+        }
+        return isStopped
     }
 }

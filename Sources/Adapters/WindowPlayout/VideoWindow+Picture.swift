@@ -6,7 +6,7 @@ extension VideoWindow {
     /// In the window's pixels.
     private static let step = 64
 
-    private var layout: PictureLayout? {
+    var layout: PictureLayout? {
         guard let frame = shadow.size else { return nil }
         var (width, height) = (Int32(0), Int32(0))
         SDL_GetWindowSizeInPixels(window, &width, &height)

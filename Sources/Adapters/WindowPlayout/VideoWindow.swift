@@ -8,9 +8,11 @@ import Synchronization
 ///
 /// At rest it sleeps in one `poll`, without timers. Keys: F, F11 or a double click toggles full screen, M mutes, S
 /// shows statistics, 1 switches between the frame's own size and the window's, arrow keys, the wheel and the mouse move
-/// a frame that is larger than the window, Q closes, Esc leaves full screen or closes.
-/// - Isolation: created, run and released on the main thread. `show`, `setStatus`, `setStatistics`,
-///   `showComment`, `setTitle`, `setIcon`, `stop` and `dismiss` from any thread.
+/// a frame that is larger than the window, Q closes, Esc leaves full screen or closes. With the rights that the host
+/// gives, P points, C opens a line for a comment, and R controls the host's screen, which then gets all keys and the
+/// mouse until Right Ctrl is pressed and released alone. A bar with these choices comes with the mouse.
+/// - Isolation: created, run and released on the main thread. `show`, `setStatus`, `setStatistics`, `showComment`,
+///   `setRights`, `showPointers`, `setTitle`, `setIcon`, `stop` and `dismiss` from any thread.
 public final class VideoWindow: @unchecked Sendable {
     // SAFETY: `shadow`, `commands` and `wakeup` are the crossing and guard themselves. Everything else is confined to
     // the thread that made the window, which `run` checks.
@@ -35,7 +37,7 @@ public final class VideoWindow: @unchecked Sendable {
     let wakeup: WindowWakeup
     private let owner = pthread_self()
     let window: OpaquePointer
-    private let presenter: WindowPresenter
+    let presenter: WindowPresenter
     var geometry: WindowGeometry
     var overlay = WindowOverlay()
     var view = View()
@@ -44,9 +46,16 @@ public final class VideoWindow: @unchecked Sendable {
     var isClosedByUser = false
     /// Whether a signal's event was in SDL's queue.
     var isSignalled = false
-    let onMute: @Sendable (Bool) -> Void
-    let onStatistics: @Sendable (Bool) -> Void
-    var showsStatistics = false
+    let callbacks: Callbacks
+    var interaction = Interaction()
+    let keyReader: KeyReader
+
+    /// What the window tells, on the main thread.
+    struct Callbacks {
+        var onMute: @Sendable (Bool) -> Void
+        var onStatistics: @Sendable (Bool) -> Void
+        var onAction: @Sendable (Action) -> Void
+    }
 
     /// How the next frame is presented.
     struct View {
@@ -54,10 +63,18 @@ public final class VideoWindow: @unchecked Sendable {
         var isHidden = false
         /// Whether all of the window must be drawn, not only what changed.
         var needsEverything = true
-        /// When the overlay changes by itself.
+        /// When the comments change by themselves.
         var nextChange: MediaInstant?
         /// The part of the frame that the user looks at.
         var picture = PictureLayout.View()
+        var showsStatistics = false
+        var bar = WindowBar()
+        var controlHint = WindowOverlay.Edge.top
+        /// The pointers of viewers, and when they change by themselves.
+        var marks: [PointerMark] = []
+        var nextMarks: MediaInstant?
+        /// The pointer of the mouse; nil: SDL's own.
+        var cursor: OpaquePointer?
     }
 
     /// Opens the window.
@@ -67,12 +84,14 @@ public final class VideoWindow: @unchecked Sendable {
     ///   - awaitsAudio: there is nothing to mute before `noteAudio` is called.
     ///   - onMute: called on the main thread when the user mutes or unmutes.
     ///   - onStatistics: called on the main thread when the user shows or hides statistics.
+    ///   - onAction: called on the main thread with what the user does beside watching. It has to return at once.
     /// - Throws: `.noDisplay` if there is no display.
     public init(
         title: String, converter: any PixelConverter, place: WindowPlace? = nil, startsFullscreen: Bool = false,
         startsMute: Bool = false, awaitsAudio: Bool = false, presentation: Presentation = .automatic,
         onMute: @escaping @Sendable (Bool) -> Void = { _ in },
-        onStatistics: @escaping @Sendable (Bool) -> Void = { _ in }
+        onStatistics: @escaping @Sendable (Bool) -> Void = { _ in },
+        onAction: @escaping @Sendable (Action) -> Void = { _ in }
     ) throws(SourceFailure) {
         guard SDLLibrary.open(UInt32(SDL_INIT_VIDEO)) else { throw Self.noDisplay() }
         do {
@@ -90,8 +109,8 @@ public final class VideoWindow: @unchecked Sendable {
             SDLLibrary.close(UInt32(SDL_INIT_VIDEO))
             throw error
         }
-        self.onMute = onMute
-        self.onStatistics = onStatistics
+        callbacks = Callbacks(onMute: onMute, onStatistics: onStatistics, onAction: onAction)
+        keyReader = KeyReader(window: window)
         overlay.isMute = startsMute
         overlay.hasAudio = !awaitsAudio
         WindowIcon.share.set(window)
@@ -120,6 +139,7 @@ public final class VideoWindow: @unchecked Sendable {
 
     deinit {
         guard !SDLLibrary.isDisplayGone.load(ordering: .acquiring) else { return }
+        keyReader.stop()
         presenter.close()
         SDL_DestroyWindow(window)
         SDLLibrary.close(UInt32(SDL_INIT_VIDEO))
@@ -135,6 +155,7 @@ public final class VideoWindow: @unchecked Sendable {
         }
         isClosedByUser = false
         isDismissible = true
+        changeInteraction { $0.end() }
         defer { isDismissible = false }
         return try run()
     }
@@ -150,17 +171,19 @@ public final class VideoWindow: @unchecked Sendable {
             handleEvents()
             isSignalled = false
             let isStopped = takeCommands()
+            updateOverlay(MonotonicClock.now)
             if SDLLibrary.isDisplayGone.load(ordering: .acquiring) { throw Self.displayGone }
             let nextFrame = shadow.takeDue(MonotonicClock.now)
             if !view.isHidden { present() }
             // Presenting may have read events from the connection, which `poll` would not report any more.
-            handleEvents()
+            let hasMore = handleEvents()
             if SDLLibrary.isDisplayGone.load(ordering: .acquiring) { throw Self.displayGone }
             if isClosedByUser { return .closedByUser }
             if isStopped { return .stopped }
             if isTimedOut { return .deadline }
-            if !isSignalled, !view.needsEverything || view.isHidden {
-                wakeup.wait(until: [nextFrame, view.nextChange, deadline].compactMap(\.self).min())
+            if !hasMore, !isSignalled, !view.needsEverything || view.isHidden {
+                let changes = [view.nextChange, view.nextMarks, view.bar.end, interaction.nextTime]
+                wakeup.wait(until: (changes + [nextFrame, deadline]).compactMap(\.self).min())
             }
             if let deadline, MonotonicClock.now >= deadline { isTimedOut = true }
         }
@@ -170,38 +193,11 @@ public final class VideoWindow: @unchecked Sendable {
         .displayGone, "The display is gone: the connection to the X server broke.",
         remedy: "Start the X server again and join once more.")
 
-    private func takeCommands() -> Bool {
-        let now = MonotonicClock.now
-        let (isStopped, changes) = commands.withLock { commands in
-            if let end = commands.comments.nextEnd, end <= now {
-                commands.comments.expire(now)
-                commands.hasChanges = true
-            }
-            defer {
-                commands.hasChanges = false
-                commands.title = nil
-                commands.icon = nil
-            }
-            return (commands.isStopped, commands.hasChanges ? commands : nil)
-        }
-        if let changes {
-            overlay.status = changes.status
-            overlay.hasAudio = overlay.hasAudio || changes.hasAudio
-            overlay.comments = changes.comments.text
-            view.nextChange = changes.comments.nextEnd
-            overlay.statistics = showsStatistics ? changes.statistics : nil
-            view.isDimmed = changes.isDimmed
-            if let title = changes.title { SDL_SetWindowTitle(window, title) }
-            changes.icon?.set(window)
-        }
-        return isStopped
-    }
-
     private func present() {
         if let size = shadow.size, geometry.adopt(size, window) { view.needsEverything = true }
         let everything = view.needsEverything
         view.needsEverything = false
         presenter.present(
-            shadow, overlay, view.picture, isDimmed: view.isDimmed, everything: everything)
+            shadow, overlay, view.picture, view.marks, isDimmed: view.isDimmed, everything: everything)
     }
 }

@@ -30,14 +30,22 @@ enum WindowPresenter {
     }
 
     func present(
-        _ shadow: FrameDoubleBuffer, _ overlay: WindowOverlay, _ view: PictureLayout.View, isDimmed: Bool,
-        everything: Bool
+        _ shadow: FrameDoubleBuffer, _ overlay: WindowOverlay, _ view: PictureLayout.View, _ marks: [PointerMark],
+        isDimmed: Bool, everything: Bool
     ) {
         switch self {
         case .surface(let presenter):
-            presenter.present(shadow, overlay, view, isDimmed: isDimmed, everything: everything)
+            presenter.present(shadow, overlay, view, marks, isDimmed: isDimmed, everything: everything)
         case .texture(let presenter):
-            presenter.present(shadow, overlay, view, isDimmed: isDimmed, everything: everything)
+            presenter.present(shadow, overlay, view, marks, isDimmed: isDimmed, everything: everything)
+        }
+    }
+
+    /// The button of the bar at a pixel of the window, as it was drawn last; nil if there is none.
+    func barButton(x: Int, y: Int) -> BarButton.Choice? {
+        switch self {
+        case .surface(let presenter): presenter.layout.barButton(x: x, y: y)
+        case .texture(let presenter): presenter.layout.barButton(x: x, y: y)
         }
     }
 

@@ -5,6 +5,7 @@
 #include <SDL.h>
 #include <SDL_syswm.h>
 #include <SDL_ttf.h>
+#include <X11/XKBlib.h>
 #include <X11/Xatom.h>
 
 /// Returns the window's connection to the X server; NULL with another SDL video driver.
@@ -13,6 +14,32 @@ static inline void *csdl_x11_display(SDL_Window *window) {
     SDL_VERSION(&info.version);
     if (!SDL_GetWindowWMInfo(window, &info) || info.subsystem != SDL_SYSWM_X11) return NULL;
     return info.info.x11.display;
+}
+
+/// Returns the window's number on the X server; 0 with another SDL video driver.
+static inline unsigned long csdl_x11_window(SDL_Window *window) {
+    SDL_SysWMinfo info;
+    SDL_VERSION(&info.version);
+    if (!SDL_GetWindowWMInfo(window, &info) || info.subsystem != SDL_SYSWM_X11) return 0;
+    return info.info.x11.window;
+}
+
+/// Reads a key event of X11 from an event of type SDL_SYSWMEVENT.
+/// The keysym is that of the key with the modifiers and the group that were on; 0: it has none.
+/// Returns whether it is one, of a key.
+static inline int csdl_x11_key(const SDL_Event *event, uint32_t *code, uint32_t *keysym, int *is_pressed) {
+    SDL_SysWMmsg *message = event->syswm.msg;
+    if (event->type != SDL_SYSWMEVENT || !message || message->subsystem != SDL_SYSWM_X11) return 0;
+    XKeyEvent *key = &message->msg.x11.event.xkey;
+    // An input method's text comes as key 0.
+    if ((key->type != KeyPress && key->type != KeyRelease) || key->keycode == 0) return 0;
+    unsigned int modifiers = 0;
+    KeySym found = NoSymbol;
+    if (!XkbLookupKeySym(key->display, (KeyCode)key->keycode, key->state, &modifiers, &found)) found = NoSymbol;
+    *code = key->keycode;
+    *keysym = (uint32_t)found;
+    *is_pressed = key->type == KeyPress;
+    return 1;
 }
 
 /// Returns the socket of an X connection; readable when the server has sent data.

@@ -14,6 +14,9 @@ struct RenderedText {
         self.coverage = coverage
     }
 
+    /// The coverage of a pixel, 0...255.
+    func alpha(_ x: Int, _ y: Int) -> UInt8 { coverage[y * size.width + x] }
+
     /// Draws the part that is inside `clip`.
     func draw(into surface: PixelSurface, x: Int, y: Int, clip: PixelRect, ink: UInt32? = nil) {
         let ink = ink ?? self.ink
@@ -27,7 +30,9 @@ struct RenderedText {
         }
     }
 
-    private static func blend(_ ink: UInt32, over background: UInt32, _ alpha: UInt32) -> UInt32 {
+    /// An opaque pixel of a colour over another.
+    /// - Parameter alpha: of the colour, 0...255.
+    static func blend(_ ink: UInt32, over background: UInt32, _ alpha: UInt32) -> UInt32 {
         var pixel: UInt32 = 0xFF
         for shift in [UInt32(16), 8, 0] {
             let (from, to) = (background >> shift & 0xFF, ink >> shift & 0xFF)
