@@ -65,8 +65,8 @@ let imports = """
     HTTP: MediaCore Identifiers SessionDescription LinuxRuntime Identity Crypto Logging HummingbirdCore NIOSSL \
         NIOCore NIOPosix NIOTLS NIOHTTP1 NIOHTTPTypesHTTP1 NIOWebSocket HTTPTypes
     Admission: MediaCore Identifiers SessionDescription Identity HTTP Crypto
-    Signaling: MediaCore Identifiers SessionDescription LinuxRuntime ViewerPage Identity HTTP Admission Crypto \
-        Logging HummingbirdCore NIOSSL NIOCore NIOPosix NIOHTTP1 HTTPTypes
+    Signaling: MediaCore Identifiers SessionDescription SFrame LinuxRuntime ViewerPage FrameEncryption Identity HTTP Admission \
+        Crypto Logging HummingbirdCore NIOSSL NIOCore NIOPosix NIOHTTP1 HTTPTypes
     WHIP: MediaCore SessionDescription LinuxRuntime HTTP Signaling NIOSSL NIOCore NIOPosix NIOHTTP1
     PeerConnection: MediaCore RTPWire SessionDescription MediaEngine PeerEngine LinuxRuntime EventLoop ICETransport \
         DTLSTransport SRTPTransport Identity HTTP Admission Signaling
@@ -357,7 +357,9 @@ let package = Package(
         tests(
             "SignalingTests",
             [
-                "MediaCore", "Identifiers", "SessionDescription", "LinuxRuntime", "Identity", "HTTP", "Admission",
+                "MediaCore", "Identifiers", "SessionDescription", "SFrame", "LinuxRuntime", "FrameEncryption",
+                "Identity",
+                "HTTP", "Admission",
                 "Signaling", "TestSupport", "Crypto", "Logging", "HummingbirdCore", "NIOSSL", "NIOCore", "NIOPosix",
                 "NIOHTTP1", "HTTPTypes",
             ]),

@@ -35,9 +35,9 @@ struct RelayHandoverTests {
         let link: Link
 
         init(
-            directViewers: Int, isRelayOnly: Bool = false, calmTime: MediaDuration = HandoverPolicy.calmTime,
+            directViewers: Int?, isRelayOnly: Bool = false, calmTime: MediaDuration = HandoverPolicy.calmTime,
             audio: [AudioInput] = [], cluster: ClusterSettings? = nil, streams: StreamPolicy = StreamPolicy(),
-            identity: Identity? = nil,
+            identity: Identity? = nil, messages: MessagePolicy? = nil, isSealed: Bool = true,
             viewerFlows: (@Sendable (Broadcast) -> [SharedBottleneckDetector.Flow])? = nil
         ) async throws {
             let description = try ServiceDescription(
@@ -63,6 +63,8 @@ struct RelayHandoverTests {
             configuration.handover.directViewers = directViewers
             configuration.handover.isRelayOnly = isRelayOnly
             configuration.handover.calmTime = calmTime
+            configuration.handover.isSealed = isSealed
+            configuration.viewers.messages = messages
             if let viewerFlows { configuration.handover.viewerFlows = viewerFlows }
             host = try HostSession(
                 configuration: configuration, identity: self.identity, source: TestVideoSource(framesPerSecond: 30),

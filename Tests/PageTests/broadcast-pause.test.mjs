@@ -17,6 +17,7 @@ function listening(state) {
     session.end = ending => session.endings.push(ending);
     session.reconnection = new Reconnection(session);
     session.reopenEvents = () => {};
+    session.sealedMessages = { handle: () => false };
     return session;
 }
 

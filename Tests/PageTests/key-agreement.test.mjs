@@ -55,18 +55,22 @@ test('a sealed host hands over its keys after commitment, signatures and words',
     const host = await FakeHost.make(), keys = encodeKeys(host.run, entries);
     wordList.splice(0, wordList.length, ...numbers);
     const { result, methods } = await knockAt(host, { decide: async () => ({ token: 't', keys: await host.wrap(keys) }) });
-    const { token, seal: { wrapKey, ...seal }, keys: wrap } = await result;
+    const { token, seal: { wrapKey, messages, ...seal }, keys: wrap } = await result;
     assert.deepEqual([token, methods, wrap], ['t', 'POST PUT GET', undefined]);
     assert.deepEqual(seal, { isSealed: true, run: encodeBase64URL(host.run), keys: encodeBase64URL(keys) });
     assert.deepEqual(parseKeys(decodeBase64URL(seal.keys)), { run: host.run, keys: entries });
     assert.equal(decodeBase64URL(wrapKey).length, 16);
+    assert.deepEqual([messages.toHost, messages.toViewer].map(key => decodeBase64URL(key).length), [16, 16]);
+    assert.equal(new Set([wrapKey, messages.toHost, messages.toViewer]).size, 3);
     assert.equal(root.dataset.words, host.words(numbers));
 });
 
 test('a host that is not sealed gives no keys', async () => {
     const host = await FakeHost.make(false);
     delete globalThis.RTCRtpScriptTransform;
-    assert.deepEqual((await (await knockAt(host)).result).seal, { isSealed: false });
+    const { messages, ...seal } = (await (await knockAt(host)).result).seal;
+    assert.deepEqual(seal, { isSealed: false });
+    assert.equal(decodeBase64URL(messages.toHost).length, 16);
 });
 
 test('nobody but the link\'s host is told the key, and nothing is signed for others', async () => {

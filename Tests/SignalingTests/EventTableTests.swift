@@ -101,15 +101,19 @@ import Testing
             ),
             (.controller(ScreenController(by: "Ann")), #"{"type":"control","by":"Ann"}"#),
             (.controller(ScreenController(by: nil)), #"{"type":"control"}"#),
+            (.sealed(.box("AQ")), #"{"type":"sealed","box":"AQ"}"#),
+            (.sealed(.frame("AQ")), #"{"type":"sealed","frame":"AQ"}"#),
+            (.sealedRights(.box("AQ")), #"{"type":"sealedrights","box":"AQ"}"#),
             (.removed(reason: "a/b"), #"{"type":"removed","reason":"a/b"}"#),
             (.ended(reason: "b"), #"{"type":"ended","reason":"b"}"#),
         ]
-        try check(events, final: ["ended", "removed"], notLasting: ["inactive", "comment", "pointers", "removed"])
+        try check(
+            events, final: ["ended", "removed"], notLasting: ["inactive", "comment", "pointers", "sealed", "removed"])
         #expect(
             HostEvent.names == [
                 "active", "inactive", "layers", "viewercount", "recordercount", "viewers", "paused", "resumed",
                 "alternates", "reconnect", "return", "candidates", "keys", "comment", "rights", "pointers", "control",
-                "removed", "ended",
+                "sealed", "sealedrights", "removed", "ended",
             ])
         #expect(HostEvent.active.lastingKey == HostEvent.inactive.lastingKey)
         #expect(HostEvent.held(.blank).lastingKey == HostEvent.resumed.lastingKey)

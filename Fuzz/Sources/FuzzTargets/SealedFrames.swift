@@ -34,7 +34,10 @@ func fuzzSealedFrame(_ bytes: UnsafeRawBufferPointer) {
     while let length = rest.first {
         let frame = UnsafeRawBufferPointer(rebasing: rest.dropFirst().prefix(Int(length)))
         rest = rest.dropFirst(1 + Int(length))
-        for kind in [SealedTrack.Kind.video, .audio] {
+        if let (_, text) = MessageSeal<ToyCipher>.open(Array(frame), key: []) {
+            require(text.count + 12 + SFrameSuite.tagLength == frame.count, "the length of an opened message")
+        }
+        for kind in [SealedTrack.Kind.video, .audio, .messages] {
             guard case .success(let opened) = opener.open(frame, kind) else { continue }
             require(opened.count + SFrameSuite.tagLength < frame.count, "the length of an opened frame")
             guard case .failure(.replayed) = opener.open(frame, kind) else { fatalError("a frame was opened twice") }

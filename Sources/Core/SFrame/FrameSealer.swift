@@ -76,6 +76,11 @@ public struct FrameSealer<Cipher: SFrameCipher>: Sendable {
         return seal(packet, track)
     }
 
+    /// Encrypts an event for all viewers. Its key advances as that of audio.
+    public mutating func seal(message: UnsafeRawBufferPointer, now: MediaInstant) -> [UInt8]? {
+        seal(audio: message, .messages, now: now)
+    }
+
     /// What a newcomer gets.
     public func keys(now: MediaInstant) -> FrameKeys {
         let keys = tracks.flatMap { track in

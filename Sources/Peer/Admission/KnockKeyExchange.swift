@@ -96,14 +96,20 @@ package struct KnockTranscript: Equatable, Sendable {
 /// as `nonce (12 random bytes) | ciphertext | tag (16)`.
 package struct KeyWrap: Sendable {
     private let key: [UInt8]
+    /// Of what both say to each other.
+    package let messages: MessageKeys
 
     /// Nil if `other` is no point of the curve.
     package init?(_ own: EphemeralKey, with other: [UInt8], secret: [UInt8], _ transcript: KnockTranscript) {
         guard let agreement = own.agreement(with: other) else { return nil }
-        let key = HKDF<SHA256>.deriveKey(
-            inputKeyMaterial: SymmetricKey(data: agreement), salt: secret,
-            info: Array("share v2 keys".utf8) + transcript.hash, outputByteCount: 16)
-        self.key = key.withUnsafeBytes { Array($0) }
+        func key(_ label: String) -> [UInt8] {
+            HKDF<SHA256>.deriveKey(
+                inputKeyMaterial: SymmetricKey(data: agreement), salt: secret,
+                info: Array(label.utf8) + transcript.hash, outputByteCount: 16
+            ).withUnsafeBytes { Array($0) }
+        }
+        self.key = key("share v2 keys")
+        messages = MessageKeys(toHost: key("share v2 messages to host"), toViewer: key("share v2 messages to viewer"))
     }
 
     package func seal(_ bytes: [UInt8]) -> [UInt8]? {
@@ -124,6 +130,17 @@ package struct KeyWrap: Sendable {
         else { return nil }
         return Array(opened)
     }
+}
+
+/// The keys of what one viewer and its host say to each other, 16 bytes each: as that of a `KeyWrap`, with the infos
+/// "share v2 messages to host" and "share v2 messages to viewer".
+package struct MessageKeys: Sendable {
+    package let toHost: [UInt8]
+    package let toViewer: [UInt8]
+}
+
+extension MessageKeys: CustomReflectable {
+    package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 extension KeyWrap: CustomReflectable {

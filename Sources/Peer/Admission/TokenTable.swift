@@ -42,6 +42,8 @@ package struct TokenTable: Sendable {
         var usedAt: Instant
         /// A session with this token has had media.
         var hasMedia = false
+        /// The counter of the last message that was encrypted for this admission; nil: none came.
+        var messageCounter: UInt64?
     }
 
     private let limits: Limits
@@ -85,6 +87,17 @@ package struct TokenTable: Sendable {
         entry.usedAt = now
         entries[key] = entry
         return entry.viewer
+    }
+
+    /// Returns the viewer of a token, without a use of it.
+    package func viewer(_ key: Key) -> Viewer? { entries[key]?.viewer }
+
+    /// Takes note of an encrypted message.
+    /// - Returns: false if it came before, or after a later one.
+    package mutating func noteMessage(_ key: Key, counter: UInt64) -> Bool {
+        guard let entry = entries[key], entry.messageCounter.map({ counter > $0 }) ?? true else { return false }
+        entries[key]?.messageCounter = counter
+        return true
     }
 
     /// Counts a session, from its reservation on.

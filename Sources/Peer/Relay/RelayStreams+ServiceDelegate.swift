@@ -89,6 +89,13 @@ extension RelayStreams: ServiceDelegate {
         }
     }
 
+    func pass(_ messages: SealedMessages, by sessions: [SessionID]) async -> Bool {
+        tellBroadcasts(of: sessions) { broadcast in
+            broadcast.pass(messages)
+            _ = member?.tell(.messages(messages), of: broadcast.id)
+        }
+    }
+
     func returnViewers(by sessions: [SessionID]) async -> Bool {
         tellBroadcasts(of: sessions) { $0.send(.returnToHost) }
     }

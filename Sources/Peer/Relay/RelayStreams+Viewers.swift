@@ -93,11 +93,12 @@ extension RelayStreams {
             case .left(let viewer): handle(.left(viewer, at: relay), of: stream.media)
             case .viewers(let viewers, let isFirst):
                 handle(.named(viewers, at: relay, isFirst: isFirst), of: stream.media)
-            case .keys, .removed, .nameViewers: break
+            case .keys, .messages, .removed, .nameViewers: break
             }
         } else if publisherRelay(of: stream)?.1 == relay {
             switch notice {
             case .keys(let keys): stream.media.pass(keys)
+            case .messages(let messages): stream.media.pass(messages)
             case .removed(let viewer): run { _ = await stream.media.remove(viewer: viewer) }
             case .nameViewers: nameViewers(of: stream)
             case .joined, .left, .viewers: break

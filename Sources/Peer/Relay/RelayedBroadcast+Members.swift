@@ -11,6 +11,9 @@ extension RelayedBroadcast {
     /// Passes keys on that the publisher has encrypted for viewers.
     func pass(_ keys: [MemberKeys]) { state.withLock { $0.served }?.handle.pass(keys) }
 
+    /// Passes on what the publisher has encrypted for all viewers, or for one of them.
+    func pass(_ messages: SealedMessages) { state.withLock { $0.served }?.handle.pass(messages) }
+
     /// Calls back with the viewers here, as SHA-256 of their certificates: on the network loop, so that what `RelayStreams`
     /// is told of them before and afterwards keeps its order.
     func withViewers(_ body: @escaping @Sendable ([[UInt8]]) -> Void) {

@@ -93,7 +93,7 @@ extension HostEvent {
                     ?? "no viewer controls the host's screen any more")
         case .layers(let found): EventLine("layers", ["layers": .list(found.layers.map(\.json))])
         case .ended, .removed, .active, .inactive, .held, .resumed, .candidates, .alternates, .reconnect,
-            .returnToHost, .keys, .other:
+            .returnToHost, .keys, .sealed, .sealedRights, .other:
             nil
         }
     }

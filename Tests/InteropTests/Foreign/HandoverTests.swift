@@ -31,9 +31,12 @@ extension InteropTests {
             let link: Link
             let asked = Monitor(0)
             let left = Monitor(0)
+            /// The comments, as the host gets them.
+            let comments = Monitor<[String]>([])
 
             init(
                 directViewers: Int, isRelayOnly: Bool = false, calmTime: MediaDuration = .seconds(60),
+                comment: RightState? = nil,
                 in folder: TemporaryFolder
             ) async throws {
                 relay = try Program(
@@ -53,7 +56,11 @@ extension InteropTests {
                 configuration.handover.directViewers = directViewers
                 configuration.handover.isRelayOnly = isRelayOnly
                 configuration.handover.calmTime = calmTime
-                let (asked, left) = (asked, left)
+                if let comment {
+                    let rights = ViewerRights(comment: comment, point: .no, control: .no)
+                    configuration.viewers.messages = MessagePolicy(rights: rights) { _ in true }
+                }
+                let (asked, left, comments) = (asked, left, comments)
                 host = try HostSession(
                     configuration: configuration, identity: identity, source: TestVideoSource(framesPerSecond: 30),
                     encoder: VP8Encoder(), audio: [],
@@ -61,7 +68,13 @@ extension InteropTests {
                         asked.with { $0 += 1 }
                         return .accepted
                     },
-                    emit: { event in if case .viewerLeft = event { left.change { $0 += 1 } } })
+                    emit: { event in
+                        switch event {
+                        case .viewerLeft: left.change { $0 += 1 }
+                        case .comment(let comment, _): comments.change { $0.append(comment.text) }
+                        default: break
+                        }
+                    })
                 link = try await host.start()
             }
 
@@ -133,6 +146,47 @@ extension InteropTests {
                     await stage.host.stop(EndReason(.stopped, "done"))
                     let ended = try await browser.waitForState("ended", within: .seconds(20))
                     #expect(ended.sentence.contains("ended") || ended.sentence.contains("left"), "\(ended)")
+                }
+            }
+        }
+
+        /// The relay passes on what is written, and cannot read it. At the host first, and then at the relay.
+        @Test(arguments: Browser.Kind.allCases)
+        func aBrowserWritesOverTheRelay(kind: Browser.Kind) async throws {
+            let folder = try TemporaryFolder()
+            let stage = try await Stage(directViewers: 1, comment: .ask, in: folder)
+            try await stage.run {
+                try await Browser.with(kind) { browser in
+                    func write(_ text: String) async throws {
+                        _ = try await browser.evaluate(
+                            "(document.getElementById('line').value = '\(text)', "
+                                + "document.getElementById('writing').requestSubmit())")
+                        #expect(
+                            stage.comments.wait(until: MonotonicClock.now + .seconds(20)) {
+                                $0.last == text ? true : nil
+                            } == true)
+                    }
+                    let last = "document.getElementById('comments').lastChild.textContent"
+                    try await browser.watch(stage.link.text)
+                    try await browser.waitForState("playing", within: .seconds(20))
+                    #expect(try await browser.has(false, "document.getElementById('comment').hidden"))
+                    try await browser.click("comment")
+                    #expect(try await browser.has("line", "document.activeElement.id"))
+                    try await write("from home")
+                    #expect(await stage.host.say("heard"))
+                    #expect(try await browser.has("Host heard", last))
+                    let other = try stage.join(in: folder.path)
+                    defer { other.kill() }
+                    _ = try await stage.relay.line(.standard, within: .seconds(20)) {
+                        $0.contains("\"event\":\"viewers\"") && $0.contains("\"viewers\":2")
+                    }
+                    #expect(stage.haveLeft(2))
+                    // Its right has come with it.
+                    #expect(try await browser.has("yes", "document.documentElement.dataset.comment"))
+                    try await write("from the relay")
+                    #expect(await stage.host.say("heard again"))
+                    #expect(try await browser.has("Host heard again", last))
+                    _ = try await other.line(.standard, within: .seconds(20)) { $0.contains("heard again") }
                 }
             }
         }

@@ -188,6 +188,18 @@ package final class EventStreams: Sendable {
         }
     }
 
+    /// The owners of open streams.
+    package var owners: Set<TokenHash> { state.withLock { Set($0.streams.values.map(\.owner)) } }
+
+    /// Sends an event, as text, on the streams of one owner but those whose client has not read the events before it.
+    package func sendDroppable(_ text: String, to owner: TokenHash) {
+        state.withLock { state in
+            _ = state.send(text) {
+                $0.owner == owner && $0.queue.length.load(ordering: .relaxed) < droppableQueue
+            }
+        }
+    }
+
     /// Sends events, as text, on the streams of one owner.
     /// - Returns: the number of streams that were closed because their queue was full.
     package func send(_ events: [String], to owner: TokenHash) -> Int {

@@ -34,6 +34,15 @@ extension StreamEvent {
         return (try? encoder.encode(value)).map { String(decoding: $0, as: UTF8.self) } ?? "{}"
     }
 
+    /// The events of a text of `text/event-stream`, without those that are unknown or malformed.
+    package static func events(in text: [UInt8]) -> [Self] {
+        var (parser, events) = (EventStreamParser(), [Self]())
+        try? parser.feed(text) { name, data in
+            if let event = Self(name: name, data: data) { events.append(event) }
+        }
+        return events
+    }
+
     private static func line(_ text: String) -> String {
         String(decoding: text.utf8.filter { $0 != 10 && $0 != 13 }, as: UTF8.self)
     }

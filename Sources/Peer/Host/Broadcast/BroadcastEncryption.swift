@@ -41,4 +41,9 @@ package final class BroadcastEncryption: Sendable {
     func seal(audio packet: UnsafeRawBufferPointer, of kind: MediaTrackKind, now: MediaInstant) -> [UInt8]? {
         sealer.withLock { $0.seal(audio: packet, kind == .microphoneAudio ? .microphone : .systemAudio, now: now) }
     }
+
+    /// - Returns: nil if there is nothing in it.
+    func seal(message text: String, now: MediaInstant) -> [UInt8]? {
+        Array(text.utf8).withUnsafeBytes { bytes in sealer.withLock { $0.seal(message: bytes, now: now) } }
+    }
 }

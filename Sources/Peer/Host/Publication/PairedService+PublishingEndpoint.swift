@@ -28,6 +28,8 @@ extension PairedService: PublishingEndpoint {
 
     public func pass(_ keys: [MemberKeys]) async throws(SignalingError) { try await client.pass(keys) }
 
+    public func pass(_ messages: SealedMessages) async throws(SignalingError) { try await client.pass(messages) }
+
     public func remove(viewer: [UInt8]) async throws(SignalingError) { try await client.remove(viewer: viewer) }
 
     public func tell(hold: BroadcastHold?) async throws(SignalingError) { try await client.tell(hold: hold) }

@@ -33,6 +33,7 @@ final class RelayHandover: BroadcastDelegate, Sendable {
     private let publication: Monitor<ServicePublication?>
     /// The viewers at the relay.
     let members: RelayMembers
+    private let messages: SealedMessageQueue
 
     /// Between two reports of how many watch at the relay.
     private static let audienceInterval = MediaDuration.milliseconds(250)
@@ -59,7 +60,10 @@ final class RelayHandover: BroadcastDelegate, Sendable {
         (self.core, self.encryption) = (core, encryption)
         let publication = Monitor<ServicePublication?>(nil)
         self.publication = publication
-        members = RelayMembers(core, encryption) { keys in await publication.with { $0 }?.pass(keys) }
+        members = RelayMembers(core, encryption, onPresence: { [signaling] in signaling.noteMember($0, $1) }) { keys in
+            await publication.with { $0 }?.pass(keys)
+        }
+        messages = SealedMessageQueue { await publication.with { $0 }?.pass($0) }
         self.viewerFlows = viewerFlows
         signer = RedirectSigner(of: broadcast, identity: identity, now: .now)
         var relay = relay
@@ -77,6 +81,10 @@ final class RelayHandover: BroadcastDelegate, Sendable {
             guard let self, let link = commonLink else { return nil }
             return redirect(of: viewer, to: link)
         }
+        signaling.relay(
+            RelayedEvents(
+                all: { [weak self] in self?.tellMembers($0) },
+                own: { [weak self] in self?.tell($0, toMember: $1) ?? false }))
         core.perform { [weak self] in $0.delegate = self }
         handle(.start)
     }
@@ -171,6 +179,22 @@ final class RelayHandover: BroadcastDelegate, Sendable {
     func remove(_ viewer: Viewer) async {
         members.noteRemoved(viewer.fingerprint)
         await current?.remove(viewer: viewer.fingerprint)
+    }
+
+    // MARK: What viewers write and may do
+
+    private func tellMembers(_ event: String) {
+        guard let encryption, publication.with({ $0 != nil }),
+            let frame = encryption.seal(message: event, now: MonotonicClock.now)
+        else { return }
+        messages.add(frame: Base64URL.encode(frame))
+    }
+
+    /// - Returns: false if no viewer at the relay has this number.
+    private func tell(_ events: String, toMember id: SessionID) -> Bool {
+        guard let viewer = members.viewer(id) else { return false }
+        if let box = signaling.box(events, for: viewer) { messages.add(box: box, for: viewer.fingerprint) }
+        return true
     }
 
     // MARK: The orders to the viewers

@@ -32,6 +32,8 @@ final class RelayMembers: Sendable {
         /// Those that have left as the relay says. They may ask for keys again, and be removed.
         var departed: [[UInt8]: Member] = [:]
         var count = 0
+        /// Who has come to the relay, perhaps with the keys of another knock, and who has left (nil).
+        private(set) var presence: [(id: SessionID, viewer: Viewer?)] = []
         /// For members who have not come to the relay.
         private var lastLook: MediaInstant?
         /// When viewers were removed, by their certificates. What was granted them before gives no keys any more.
@@ -49,13 +51,16 @@ final class RelayMembers: Sendable {
             guard var member = known else {
                 makeRoom()
                 count += 1
-                members[viewer.fingerprint] = Member(viewer: viewer, hasArrived: hasArrived, order: count)
+                let member = Member(viewer: viewer, hasArrived: hasArrived, order: count)
+                members[viewer.fingerprint] = member
+                if hasArrived { presence.append((member.id, viewer)) }
                 return true
             }
             // It opens what is encrypted for its newest knock alone.
             (member.viewer, member.renewed) = (viewer, MonotonicClock.now)
             member.hasArrived = member.hasArrived || hasArrived
             members[viewer.fingerprint] = member
+            if member.hasArrived { presence.append((member.id, viewer)) }
             return false
         }
 
@@ -65,7 +70,25 @@ final class RelayMembers: Sendable {
             let first = members.min { one, other in
                 (one.value.hasArrived ? 1 : 0, one.value.order) < (other.value.hasArrived ? 1 : 0, other.value.order)
             }
-            if let first { members[first.key] = nil }
+            if let first { forget(first.key) }
+        }
+
+        /// The viewer is no member any more.
+        @discardableResult
+        mutating func forget(_ fingerprint: [UInt8]) -> Member? {
+            guard let member = members.removeValue(forKey: fingerprint) else { return nil }
+            presence.append((member.id, nil))
+            return member
+        }
+
+        mutating func forgetAll() {
+            for fingerprint in members.keys { forget(fingerprint) }
+            departed = [:]
+        }
+
+        mutating func takePresence() -> [(id: SessionID, viewer: Viewer?)] {
+            defer { presence = [] }
+            return presence
         }
 
         mutating func arrive(_ fingerprint: [UInt8]) {
@@ -74,6 +97,7 @@ final class RelayMembers: Sendable {
                 members[fingerprint] = member
             }
             members[fingerprint]?.hasArrived = true
+            if let member = members[fingerprint] { presence.append((member.id, member.viewer)) }
         }
 
         mutating func depart(_ fingerprint: [UInt8], now: MediaInstant) {
@@ -84,7 +108,7 @@ final class RelayMembers: Sendable {
                 members[fingerprint] = member
                 return
             }
-            members[fingerprint] = nil
+            forget(fingerprint)
             if departed.count >= RelayMembers.removalLimit,
                 let oldest = departed.min(by: { $0.value.order < $1.value.order })
             {
@@ -110,6 +134,8 @@ final class RelayMembers: Sendable {
     /// Nil: the relay can watch, and there are no keys.
     private let encryption: BroadcastEncryption?
     private let deliver: @Sendable ([MemberKeys]) async -> Void
+    /// Called with a viewer who has come to the relay, and with nil when it has left.
+    private let onPresence: @Sendable (SessionID, Viewer?) -> Void
     private let table = Mutex(Table())
     private let logic: StateMachineRunner<KeyRotationState>
 
@@ -123,17 +149,24 @@ final class RelayMembers: Sendable {
     /// - Parameter deliver: has the relay pass keys on to its viewers, and returns when it has.
     init(
         _ core: LoopBound<Broadcast>, _ encryption: BroadcastEncryption?,
+        onPresence: @escaping @Sendable (SessionID, Viewer?) -> Void,
         deliver: @escaping @Sendable ([MemberKeys]) async -> Void
     ) {
-        (self.core, self.encryption, self.deliver) = (core, encryption, deliver)
+        (self.core, self.encryption, self.onPresence, self.deliver) = (core, encryption, onPresence, deliver)
         logic = StateMachineRunner(KeyRotationState(), on: core.loop, usesTask: true)
     }
 
     func close() { logic.close() }
 
+    private func change<Value: Sendable>(_ body: (inout Table) -> Value) -> Value {
+        let (value, presence) = table.withLock { table in (body(&table), table.takePresence()) }
+        for (id, viewer) in presence { onPresence(id, viewer) }
+        return value
+    }
+
     /// Nobody has the keys of what is published from now on.
     func beginAnew() {
-        table.withLock { ($0.members, $0.departed) = ([:], [:]) }
+        change { $0.forgetAll() }
         guard let encryption else { return }
         _ = encryption.prepareEpoch()
         encryption.beginEpoch()
@@ -145,17 +178,17 @@ final class RelayMembers: Sendable {
     func add(_ viewer: Viewer, hasArrived: Bool = false) -> Bool {
         guard viewer.identity != nil else { return false }
         forgetAbsent()
-        let isNew: Bool? = table.withLock { $0.hasRemoved(viewer) ? nil : $0.add(viewer, hasArrived: hasArrived) }
+        let isNew: Bool? = change { $0.hasRemoved(viewer) ? nil : $0.add(viewer, hasArrived: hasArrived) }
         guard let isNew else { return false }
         if isNew { takeNumber(of: viewer) }
         return true
     }
 
     /// A viewer has come to the relay, or to another one of its cluster.
-    func noteArrival(of fingerprint: [UInt8]) { table.withLock { $0.arrive(fingerprint) } }
+    func noteArrival(of fingerprint: [UInt8]) { change { $0.arrive(fingerprint) } }
 
     private func forgetAbsent() {
-        if table.withLock({ $0.forgetAbsent(now: MonotonicClock.now) }) { handle(.left) }
+        if change({ $0.forgetAbsent(now: MonotonicClock.now) }) { handle(.left) }
     }
 
     private func takeNumber(of viewer: Viewer) {
@@ -170,14 +203,15 @@ final class RelayMembers: Sendable {
 
     /// The relay says that a viewer has left.
     func noteLeft(_ fingerprint: [UInt8]) {
-        table.withLock { $0.depart(fingerprint, now: MonotonicClock.now) }
+        change { $0.depart(fingerprint, now: MonotonicClock.now) }
         handle(.left)
     }
 
     /// The host's user has removed a viewer, who may have keys without being a member.
     func noteRemoved(_ fingerprint: [UInt8]) {
-        table.withLock { table in
-            (table.members[fingerprint], table.departed[fingerprint]) = (nil, nil)
+        change { table in
+            table.forget(fingerprint)
+            table.departed[fingerprint] = nil
             if table.removals.count >= Self.removalLimit,
                 let oldest = table.removals.min(by: { $0.value < $1.value })
             {

@@ -104,6 +104,9 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
     /// Has the relay pass keys on to its viewers. Those whom it does not reach ask for them.
     func pass(_ keys: [MemberKeys]) async { try? await present?.service.pass(keys) }
 
+    /// Has the relay pass on to its viewers what is encrypted for them.
+    func pass(_ messages: SealedMessages) async { try? await present?.service.pass(messages) }
+
     /// Has the relay end the sessions of a viewer.
     func remove(viewer: [UInt8]) async { try? await present?.service.remove(viewer: viewer) }
 

@@ -94,6 +94,17 @@ package final class BroadcastSignaling: SignalingServerDelegate, BroadcastDelega
         await broadcast?.end(reason: reason)
     }
 
+    /// Has what viewers write and may do passed on to those at a relay.
+    func relay(_ events: RelayedEvents) { served.with { $0 }?.relay(events) }
+
+    /// base64url of a text that only this viewer can read; nil: nothing is encrypted for it.
+    func box(_ text: String, for viewer: Viewer) -> String? { served.with { $0 }?.box(text, for: viewer) }
+
+    /// A viewer watches at the relay, or does not any more (nil).
+    func noteMember(_ id: SessionID, _ viewer: Viewer?) {
+        if let viewer { messages?.opened(id, viewer) } else { messages?.ended(id) }
+    }
+
     /// Has the viewer of a session go on elsewhere; nil: not any more.
     func send(redirect: SignedRedirect?, to session: SessionID) {
         served.with { $0 }?.send(redirect: redirect, to: session)

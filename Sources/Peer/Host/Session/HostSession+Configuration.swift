@@ -94,6 +94,16 @@ extension HostSession {
 }
 
 extension HostSession.Configuration {
+    /// Viewers at a relay that may watch have no keys for what is said.
+    var takesMessages: Bool { tunnel == nil || handover.isEndToEnd }
+
+    /// What viewers may say. Over a relay they write, and do not point or control.
+    var messagePolicy: MessagePolicy? {
+        guard takesMessages, var policy = viewers.messages else { return nil }
+        if tunnel != nil { (policy.rights.point, policy.control) = (.no, nil) }
+        return policy
+    }
+
     func broadcastSettings(
         _ identity: Identity, _ audio: [Broadcast.AudioTrack], _ descriptors: DescriptorPlan
     ) -> Broadcast.Settings {

@@ -72,7 +72,7 @@ public final class HostSession: Sendable {
         signaling = BroadcastSignaling(
             core: core, knocks: KnockHandler(decideKnock: decide, emit: emit), viewersElsewhere: viewersElsewhere,
             gate: configuration.tunnel != nil && configuration.handover.isRelayOnly ? AdmissionGate() : nil,
-            messages: configuration.tunnel == nil ? configuration.viewers.messages : nil,
+            messages: configuration.messagePolicy,
             showsViewers: configuration.viewers.areShown
         ) { event in
             emit(event.adding(viewersElsewhere.with { $0 }))
@@ -147,7 +147,9 @@ public final class HostSession: Sendable {
             state.with { $0.encryption = encryption }
             core.perform { $0.encryption = encryption }
         }
-        return .init(run: run, isSealed: isSealed)
+        var settings = ServedBroadcastConfiguration.Encryption(run: run, isSealed: isSealed)
+        settings.sealsMessages = configuration.tunnel != nil
+        return settings
     }
 
     /// Lets viewers reach this host over a relay.

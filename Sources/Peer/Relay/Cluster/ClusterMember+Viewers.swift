@@ -26,6 +26,8 @@ extension ClusterMember {
     public enum ViewerNotice: Sendable, Equatable {
         /// Of the publisher's relay: keys that the publisher has encrypted for viewers.
         case keys([MemberKeys])
+        /// Of the publisher's relay: what the publisher has encrypted for all viewers, or for one of them.
+        case messages(SealedMessages)
         /// Of the publisher's relay: the publisher has removed this viewer.
         case removed([UInt8])
         /// To the publisher's relay: this viewer watches at the relay that tells it.
@@ -86,7 +88,7 @@ extension ClusterMember {
             return switch notice {
             case .left: ClusterNode.isName(document.node)
             case .joined, .viewers: node?.hasCopy(of: id.text, publishedAt: name) ?? false
-            case .keys, .removed, .nameViewers: node?.broadcasts[id.text]?.path == [document.node]
+            case .keys, .messages, .removed, .nameViewers: node?.broadcasts[id.text]?.path == [document.node]
             }
         }
         if isAllowed { handlers.noteViewer(notice, id, document.node) }
@@ -105,6 +107,7 @@ extension ClusterState.Node {
 private struct ViewerNoticeDocument: Codable {
     enum Notice: Codable {
         case keys(MemberKeysDocument)
+        case messages(SealedMessagesDocument)
         case removed(String)
         case joined(String)
         case left(String)
@@ -114,6 +117,7 @@ private struct ViewerNoticeDocument: Codable {
         init(_ notice: ClusterMember.ViewerNotice) {
             switch notice {
             case .keys(let keys): self = .keys(MemberKeysDocument(keys))
+            case .messages(let messages): self = .messages(SealedMessagesDocument(messages))
             case .removed(let viewer): self = .removed(Base64URL.encode(viewer))
             case .joined(let viewer): self = .joined(Base64URL.encode(viewer))
             case .left(let viewer): self = .left(Base64URL.encode(viewer))
@@ -127,6 +131,7 @@ private struct ViewerNoticeDocument: Codable {
         var value: ClusterMember.ViewerNotice? {
             switch self {
             case .keys(let document): document.keys.map { .keys($0) }
+            case .messages(let document): document.messages.map { .messages($0) }
             case .removed(let text): Base64URL.decode(text, count: 32).map { .removed($0) }
             case .joined(let text): Base64URL.decode(text, count: 32).map { .joined($0) }
             case .left(let text): Base64URL.decode(text, count: 32).map { .left($0) }

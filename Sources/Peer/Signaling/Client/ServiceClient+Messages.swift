@@ -41,6 +41,12 @@ extension ServiceClient {
         }
     }
 
+    /// Has a relay pass on to its viewers what is encrypted for them.
+    /// - Throws: `.gone` if there is no broadcast, or the service passes nothing on; `.timedOut` after 5 s.
+    public func pass(_ messages: SealedMessages) async throws(SignalingError) {
+        try done(await send(SealedMessagesDocument(messages), .PUT, path("/messages"), timeout: Self.timeout))
+    }
+
     /// Has a relay end the sessions of a viewer, whom the host's user has removed.
     /// - Parameter viewer: SHA-256 of its certificate.
     /// - Throws: `.gone` if the relay has no such viewer, or removes none; `.timedOut` after 5 s.

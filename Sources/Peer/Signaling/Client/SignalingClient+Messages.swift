@@ -23,4 +23,15 @@ extension SignalingClient {
         else { return nil }
         return String(decoding: data, as: UTF8.self)
     }
+
+    /// Says something over a relay, with the token of an admission.
+    /// - Parameter sealed: base64url of what only the host can read.
+    /// - Returns: false if the token is not valid any more.
+    package func send(sealed: String, token: String) async throws(SignalingError) -> Bool {
+        await http.authorize(with: token)
+        let answer = try await send(SealedRequestDocument(sealed: sealed), .POST, path("/messages"))
+        if answer.status == 401 { return false }
+        guard answer.status == 204 else { throw http.failure(answer) }
+        return true
+    }
 }

@@ -42,6 +42,10 @@ public enum HostEvent: StreamEvent, TabulatedEvent, Equatable {
     case pointers(PointerEvents)
     /// A viewer controls the host's screen, or nobody does.
     case controller(ScreenController)
+    /// Events of messages, encrypted for this viewer, or for all viewers of a relay.
+    case sealed(SealedEvent)
+    /// For one viewer of a relay: what it may do, as the host has encrypted it for that viewer.
+    case sealedRights(SealedEvent)
     /// For one viewer: the layers of its video (draft-ietf-wish-whep-events).
     case layers(VideoLayers)
     /// Any other event, with its name and its JSON.
@@ -87,6 +91,10 @@ public enum HostEvent: StreamEvent, TabulatedEvent, Equatable {
             { .pointers($0) }),
         EventRow(
             "control", { if case .controller(let controller) = $0 { controller } else { nil } }, { .controller($0) }),
+        EventRow(
+            "sealed", isLasting: false, { if case .sealed(let event) = $0 { event } else { nil } }, { .sealed($0) }),
+        EventRow(
+            "sealedrights", { if case .sealedRights(let event) = $0 { event } else { nil } }, { .sealedRights($0) }),
         EventRow(
             "removed", isFinal: true, isLasting: false,
             { if case .removed(let reason) = $0 { EventReason(reason: reason) } else { nil } },

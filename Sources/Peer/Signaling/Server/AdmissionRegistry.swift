@@ -105,6 +105,15 @@ final class AdmissionRegistry: Sendable {
         token == fixedToken || state.withLock { $0.tokens.use(token, now: .now) != nil }
     }
 
+    /// The viewer of an admission, without a use of its token.
+    func viewer(of token: TokenHash) -> Viewer? { state.withLock { $0.tokens.viewer(token) } }
+
+    /// Takes note of an encrypted message of an admission.
+    /// - Returns: false if it came before, or after a later one.
+    func noteMessage(of token: TokenHash, counter: UInt64) -> Bool {
+        state.withLock { $0.tokens.noteMessage(token, counter: counter) }
+    }
+
     /// Media reaches the viewer of a session.
     func noteMedia(_ session: SessionID) {
         state.withLock { state in

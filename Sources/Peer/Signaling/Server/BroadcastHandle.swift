@@ -7,7 +7,7 @@ public import MediaCore
 ///
 /// Safe from any thread. A handle that is dropped leaves its broadcast at the server.
 public struct BroadcastHandle: Sendable {
-    private let broadcast: BroadcastResource
+    let broadcast: BroadcastResource
     private let table: BroadcastTable
 
     init(_ broadcast: BroadcastResource, in table: BroadcastTable) {
@@ -26,7 +26,7 @@ public struct BroadcastHandle: Sendable {
     public func send(_ event: HostEvent) { broadcast.send(event) }
 
     /// Sends an event on the event streams of those viewers that read fast enough.
-    public func sendDroppable(_ event: HostEvent) { broadcast.endpoint.streams.sendDroppable(event) }
+    public func sendDroppable(_ event: HostEvent) { broadcast.sendDroppable(event) }
 
     /// Sends candidates that the host gathered after its answer, all of them so far, on the event streams of the
     /// session's viewer. Streams that it opens later begin with them.

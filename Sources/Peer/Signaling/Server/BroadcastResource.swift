@@ -18,6 +18,8 @@ final class BroadcastResource: Sendable {
     let knocks: KnockRegistry
     let endpoint: Endpoint
     let sockets: MessageSocketTable
+    /// Encrypts what viewers write and may do; nil: no relay reads it.
+    let sealing: EventSealing?
     /// Returns the server to which an admitted viewer is sent; nil: none.
     private let redirecting = Mutex<(@Sendable (Viewer) -> SignedRedirect?)?>(nil)
 
@@ -42,6 +44,7 @@ final class BroadcastResource: Sendable {
             rate: configuration.knockRate, iceServers: configuration.iceServers, turnSecret: configuration.turnSecret,
             counters: counters)
         sockets = MessageSocketTable(capacity: configuration.eventStreamCapacity)
+        sealing = configuration.encryption?.sealsMessages == true ? EventSealing() : nil
         knocks = KnockRegistry(
             KnockApprovalHandler(
                 delegate: delegate, secret: configuration.secret, admissions: admissions, counters: counters),
@@ -59,16 +62,21 @@ final class BroadcastResource: Sendable {
     }
 
     /// Sends an event on every viewer's event stream.
-    func send(_ event: HostEvent) { endpoint.countDropped(endpoint.streams.send(event)) }
+    func send(_ event: HostEvent) {
+        guard let sealing, event.isSealable else { return endpoint.countDropped(endpoint.streams.send(event)) }
+        sendSealed(event, by: sealing)
+    }
 
     /// Sends an event on the event streams of sessions and of their viewers, and keeps its lasting part for streams
     /// that they open later.
     func send(_ event: HostEvent, to sessions: [SessionID]) {
-        send(event.serialized, admissions.keep(event, of: sessions))
+        let here = event.isSealable ? sealing?.passOn(event, to: sessions) ?? sessions : sessions
+        send(event.serialized, admissions.keep(event, of: here))
     }
 
     private func send(_ text: String, _ owners: [SessionID: TokenHash]) {
         guard !owners.isEmpty else { return }
+        if sealing != nil, HostEvent.isSealable(text) { return sendSealed(text, to: owners) }
         endpoint.countDropped(endpoint.streams.send(text, to: owners, shared: admissions.fixedToken))
     }
 
@@ -83,7 +91,7 @@ final class BroadcastResource: Sendable {
     func sendLasting(to owner: TokenHash, of session: SessionID?, on stream: Int) {
         guard session != nil || owner != admissions.fixedToken else { return }
         let events = session.map { admissions.lasting(of: $0) } ?? admissions.lasting(of: owner)
-        endpoint.countDropped(endpoint.streams.send(events, on: stream))
+        endpoint.countDropped(endpoint.streams.send(sealed(events, for: owner), on: stream))
     }
 
     /// Withdraws a viewer's tokens and ends its event streams with `removed`. Waits `limit` at most until it is

@@ -8,11 +8,8 @@ extension BroadcastRoutes {
     /// Handles POST /ID/messages: what an admitted viewer says.
     func messages(_ call: RouteRequest) async throws(Refusal) -> RouteResponse {
         guard call.method == .post else { return .methodNotAllowed("GET, POST") }
-        let admission = try await authorize(call).1
-        guard !call.isForwarded else {
-            return RouteResponse(
-                problem: .reserved, .notImplemented, "a relay could read this message, so it is not taken")
-        }
+        let (owner, admission) = try await authorize(call)
+        if call.isForwarded { return try await sealedMessages(call, owner, admission.viewer) }
         // Everybody with the fixed token has it.
         guard let viewer = admission.viewer else { return MessageProblem(.notWatching).response }
         let document = try server.document(
@@ -33,14 +30,14 @@ extension BroadcastRoutes {
         if let refusal = await take(document, from: viewer) { socket.send(refusal.text) }
     }
 
-    private func take(_ document: ViewerMessagesDocument, from viewer: Viewer) async -> MessageProblem? {
+    func take(_ document: ViewerMessagesDocument, from viewer: Viewer) async -> MessageProblem? {
         guard document.messages.count <= ViewerMessagesDocument.countLimit else { return .malformed }
         return await broadcast.delegate.take(document.messages, from: viewer).map { MessageProblem($0) }
     }
 }
 
 /// Why messages were not taken, as a problem document (RFC 9457).
-private struct MessageProblem {
+struct MessageProblem {
     let problem: Problem
     let status: HTTPResponse.Status
     let detail: String

@@ -60,6 +60,8 @@ public struct ServedBroadcastConfiguration: Sendable {
         package var run: [UInt8]
         /// It is encrypted for the viewers, who get its keys with their admission. Those that take none are refused.
         package var isSealed: Bool
+        /// Viewers come over the relay, which passes on what they say and are told: that is encrypted.
+        package var sealsMessages = false
 
         package init(run: [UInt8], isSealed: Bool) { (self.run, self.isSealed) = (run, isSealed) }
     }

@@ -99,6 +99,11 @@ public protocol ServiceDelegate: SessionDelegate {
     /// - Returns: false if it has none.
     func pass(_ keys: [MemberKeys], by sessions: [SessionID]) async -> Bool
 
+    /// Passes on to the viewers of a publisher's broadcast what it has encrypted for them.
+    /// - Parameter sessions: of the publisher.
+    /// - Returns: false if it has none.
+    func pass(_ messages: SealedMessages, by sessions: [SessionID]) async -> Bool
+
     /// Ends the sessions of a viewer, whom the publisher has removed.
     /// - Parameters:
     ///   - viewer: SHA-256 of its certificate.
@@ -140,6 +145,8 @@ extension ServiceDelegate {
     public func returnViewers(by sessions: [SessionID]) async -> Bool { false }
 
     public func pass(_ keys: [MemberKeys], by sessions: [SessionID]) async -> Bool { false }
+
+    public func pass(_ messages: SealedMessages, by sessions: [SessionID]) async -> Bool { false }
 
     public func remove(viewer: [UInt8], by sessions: [SessionID]) async -> Bool { false }
 

@@ -35,6 +35,7 @@ struct ServiceRoutes: EndpointRoutes {
         case ("application", 3): return try await application(call)
         case ("return", 3): return try await returnViewers(call)
         case ("keys", 3): return try await keys(call)
+        case ("messages", 3): return try await messages(call)
         case ("members", 4): return try await member(call, item)
         case ("servers", 3):
             return call.method == .get ? servers(for: try await paired(call).owner) : .methodNotAllowed("GET")

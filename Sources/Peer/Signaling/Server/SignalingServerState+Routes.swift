@@ -112,7 +112,7 @@ extension SignalingServerState {
     /// Returns whether a request for a tunnel succeeds with a valid token alone.
     private func needsToken(_ call: RouteRequest, _ item: Substring?) -> Bool {
         switch item {
-        case "events", "keys": true
+        case "events", "keys", "messages": true
         // The endpoint itself answers a GET of anybody.
         case "whep", "whip": call.method != .get || call.path.last != item
         case "viewers", "listing", "pause", "application", "return", "members", "servers", "meeting":

@@ -45,6 +45,9 @@ public protocol PublishingEndpoint: Sendable {
     /// Passes keys on to the endpoint's viewers, whom the host has sent there.
     /// - Throws: `.gone` if the endpoint cannot.
     func pass(_ keys: [MemberKeys]) async throws(SignalingError)
+    /// Passes on to those viewers what is encrypted for them.
+    /// - Throws: `.gone` if the endpoint cannot.
+    func pass(_ messages: SealedMessages) async throws(SignalingError)
     /// Ends the sessions of a viewer: SHA-256 of its certificate.
     /// - Throws: `.gone` if the endpoint cannot.
     func remove(viewer: [UInt8]) async throws(SignalingError)
@@ -61,6 +64,7 @@ extension PublishingEndpoint {
     public func tell(hold: BroadcastHold?) async throws(SignalingError) {}
     public func tell(application: ApplicationInfo) async throws(SignalingError) {}
     public func pass(_ keys: [MemberKeys]) async throws(SignalingError) { throw hasNoViewers }
+    public func pass(_ messages: SealedMessages) async throws(SignalingError) { throw hasNoViewers }
     public func remove(viewer: [UInt8]) async throws(SignalingError) { throw hasNoViewers }
     public func returnViewers() async throws(SignalingError) { throw hasNoViewers }
 

@@ -119,12 +119,7 @@ struct FrameDecryption {
     /// The number of the keys that it has (`BroadcastKeys`).
     private var seen: Int
     private var steps: Int
-    /// The newest epoch of which a frame was opened; nil before the first frame.
-    private var epoch: UInt32?
-    /// The newest epoch that the host has announced; nil before the first frame.
-    private var announced: UInt32?
-    /// When the epochs before these numbers are over.
-    private var ends: [(epoch: UInt32, at: MediaInstant)] = []
+    private var expiry = EpochExpiry()
     private var lastKeyRequest: MediaInstant?
     /// Frames can be decoded after a key frame alone.
     private var waitsForKeyframe = true
@@ -139,10 +134,6 @@ struct FrameDecryption {
     private static let requestInterval = MediaDuration.milliseconds(300)
     /// Between two reports that keys are missing.
     private static let keyRequestInterval = MediaDuration.seconds(1)
-    /// Frames of the former epoch may come for so long. Later, nobody who has its keys alone can make one.
-    private static let formerEpochTime = MediaDuration.seconds(2)
-    /// The same from its announcement on, half a second after which it begins.
-    private static let announcedEpochTime = MediaDuration.seconds(4)
 
     init(_ keys: BroadcastKeys) {
         self.keys = keys
@@ -153,7 +144,8 @@ struct FrameDecryption {
     /// Frames of the newest keys may come once more.
     mutating func beginSession() {
         (opener, seen) = keys.fresh
-        (steps, epoch, ends) = (opener.stepCount, nil, [])
+        steps = opener.stepCount
+        expiry.beginSession()
         waitsForKeyframe = true
     }
 
@@ -200,17 +192,7 @@ struct FrameDecryption {
     /// Takes in new keys, and forgets those of an epoch that is over.
     private mutating func update(_ now: MediaInstant) {
         if keys.update(&opener, seen: &seen) { lacksKeys = false }
-        if opener.openedEpoch != epoch {
-            epoch = opener.openedEpoch
-            ends.append((opener.openedEpoch, now + Self.formerEpochTime))
-        }
-        // A relay that holds its frames back, too, does not make the former one last.
-        if opener.announcedEpoch != announced {
-            announced = opener.announcedEpoch
-            ends.append((opener.announcedEpoch, now + Self.announcedEpochTime))
-        }
-        guard let over = ends.lazy.filter({ $0.at <= now }).map(\.epoch).max() else { return }
-        ends.removeAll { $0.at <= now }
+        guard let over = expiry.over(opener, now: now) else { return }
         opener.forgetEpochs(before: over)
         keys.take(opener, seen: seen)
     }

@@ -31,7 +31,9 @@ extension ViewerConnection {
             do {
                 let events = try await client.events(timeout: backoff.timeout.map { Duration($0) })
                 backoff.noteOpen()
-                for try await event in events { await session.handle(event, of: self) }
+                for try await event in events {
+                    for opened in session.opened(event) { await session.handle(opened, of: self) }
+                }
             } catch {
                 if backoff.noteFailure(isRefusal: isRefusal(error)) {
                     await media.ifRunning { [number, hostHasGone] in $0.eventStreamRefused(hostHasGone, of: number) }

@@ -18,6 +18,7 @@ struct ViewerEncryption: Sendable {
     var requests = KeyRequestLimiter()
     /// Whose keys were handed over.
     var newestEpoch: UInt32 = 0
+    var messages = ViewerMessageSeal()
 
     /// - Parameters:
     ///   - link: of the server whose media is shown.
@@ -74,7 +75,10 @@ extension ViewerSession {
     /// The host has admitted this viewer.
     /// - Parameter keys: those that came with it.
     func note(_ admission: HomeAdmission, keys: [UInt8]?) throws(SignalingError) {
-        encryption.withLock { $0.home = admission }
+        encryption.withLock { state in
+            state.home = admission
+            state.messages.beginAdmission()
+        }
         guard let keys else { return }
         guard take(keys, from: admission.encryption) else {
             throw SignalingError(.hostNotProven, "the host's keys cannot be read; it may be of another version")
@@ -119,20 +123,25 @@ extension ViewerSession {
                 takeKeys(text, from: admission.encryption)
             } else {
                 // The token is not valid any more. The host knows this viewer, and asks nobody.
-                let ticket = try await client.knock(
-                    name: settings.name, identity: settings.identity, records: settings.records)
-                switch try await client.waitForAnswer(ticket) {
-                case .accepted(let token, _):
-                    let renewed = HomeAdmission(token: token, encryption: await client.encryption)
-                    try note(renewed, keys: await client.frameKeys)
-                case .refused(let reason): leave(EndReason(.refused, reason))
-                case .unanswered: leave(EndReason(.refused, "nobody answered within 60 s"))
-                }
+                try await admitAnew(by: client)
             }
         } catch {
             // The host does not want this viewer any more. After anything else it is asked again.
             if error.code == .refused { leave(EndReason(.refused, error.description)) }
         }
         await client.close()
+    }
+
+    /// Knocks at the host again. Ends the session if it does not want this viewer any more.
+    func admitAnew(by client: SignalingClient) async throws(SignalingError) {
+        let ticket = try await client.knock(
+            name: settings.name, identity: settings.identity, records: settings.records)
+        switch try await client.waitForAnswer(ticket) {
+        case .accepted(let token, _):
+            let renewed = HomeAdmission(token: token, encryption: await client.encryption)
+            try note(renewed, keys: await client.frameKeys)
+        case .refused(let reason): leave(EndReason(.refused, reason))
+        case .unanswered: leave(EndReason(.refused, "nobody answered within 60 s"))
+        }
     }
 }

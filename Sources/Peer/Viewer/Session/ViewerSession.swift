@@ -123,6 +123,7 @@ public final class ViewerSession: Sendable {
     /// - Throws: `.refused` if this viewer may not; `.tooMany` for too many messages; `.gone` without a session.
     public func send(_ message: ViewerMessage) async throws(SignalingError) {
         guard let connection = present else { throw SignalingError(.gone, "this viewer does not watch yet") }
+        if isOverRelay { return try await sendSealed([message]) }
         try await connection.client().send([message])
     }
 

@@ -53,11 +53,18 @@ export class KeyAgreement {
     get opening() { return { key: encodeBase64URL(this.key), nonce: encodeBase64URL(this.nonce) }; }
 
     // The key of what the host hands to this viewer, as bytes for `openKeys`.
-    async wrapKey(link) {
+    wrapKey(link) { return this.key128(link, 'share v2 keys'); }
+
+    // The keys of what the viewer and its host say to each other, as bytes.
+    async messageKeys(link) {
+        return { toHost: await this.key128(link, 'share v2 messages to host'), toViewer: await this.key128(link, 'share v2 messages to viewer') };
+    }
+
+    async key128(link, label) {
         const point = await crypto.subtle.importKey('raw', this.hostKey, algorithm, false, []);
         const shared = await crypto.subtle.deriveBits({ name: 'ECDH', public: point }, this.privateKey, 256);
         const secret = await crypto.subtle.importKey('raw', shared, 'HKDF', false, ['deriveBits']);
-        const info = concatenate(utf8('share v2 keys'), this.transcript);
+        const info = concatenate(utf8(label), this.transcript);
         return new Uint8Array(await crypto.subtle.deriveBits({ name: 'HKDF', hash: 'SHA-256', salt: link.secret, info }, secret, 128));
     }
 }

@@ -43,10 +43,13 @@ async function answerChallenge(challenge, link, keys, fingerprint, agreement) {
 // How the host's media is sealed at other servers, for the tab's session storage; null if the knock was of version 1.
 async function sealOf(agreement, wrap, link) {
     if (!agreement) return null;
-    if (!agreement.isSealed) return { isSealed: false };
+    const { toHost, toViewer } = await agreement.messageKeys(link);
+    const messages = { toHost: encodeBase64URL(toHost), toViewer: encodeBase64URL(toViewer) };
+    if (!agreement.isSealed) return { isSealed: false, messages };
     const wrapKey = await agreement.wrapKey(link), keys = await openKeys(wrap, wrapKey, agreement.run);
     if (!keys) throw new SessionEnd('error', 'The host accepted, and gave no keys that open its video.', tryLater);
-    return { isSealed: true, run: encodeBase64URL(agreement.run), keys: encodeBase64URL(keys), wrapKey: encodeBase64URL(wrapKey) };
+    const run = encodeBase64URL(agreement.run);
+    return { isSealed: true, run, keys: encodeBase64URL(keys), wrapKey: encodeBase64URL(wrapKey), messages };
 }
 
 // The host's answer: token and ICE servers, the `knock` that its later orders name (see `redirectedLink`), and the `seal` (see `sealOf`).

@@ -7,6 +7,8 @@ import { FrameOpener, KeyStore } from './sframe.js';
 const requestInterval = 300, reportInterval = 200, keysInterval = 1000;
 
 const keyStore = new KeyStore();
+// Opens what the host tells all viewers, each once.
+const messages = new FrameOpener('messages', keyStore);
 // By the ID that the page has given.
 const transforms = new Map();
 
@@ -83,8 +85,14 @@ self.onrtctransform = ({ transformer }) => {
     transforms.set(transformer.options.id, new ReceiverTransform(transformer, requestKeyFrame));
 };
 
-// Keys, or a question for the counts of now.
-self.onmessage = ({ data: { keys, count } }) => {
+async function open({ id, bytes: sealed }) {
+    const { result, bytes } = await messages.open(sealed).catch(() => ({ result: 'failed' }));
+    postMessage({ message: { id, result, bytes } });
+}
+
+// Keys, a message to be opened, or a question for the counts of now.
+self.onmessage = ({ data: { keys, message, count } }) => {
+    if (message) return open(message);
     if (keys) (keys.secret ? keyStore.addEpoch(keys) : keyStore.add(keys)).catch(() => {});
     const transform = transforms.get(count);
     if (transform) transform.report(true);

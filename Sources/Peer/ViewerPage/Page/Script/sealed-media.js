@@ -9,7 +9,9 @@ import { pageBase } from './local-page.js';
 // How long the worker may take to tell a count, in milliseconds.
 const countLimit = 2000;
 
-let worker = null, lastID = 0;
+let worker = null, lastID = 0, lastMessage = 0;
+// What the worker has to open, by numbers.
+const openings = new Map();
 // By their IDs.
 const receivers = new Map();
 
@@ -17,6 +19,7 @@ function openWorker() {
     if (worker) return;
     worker = new Worker(`${pageBase()}/_/seal-worker.js`);
     worker.onmessage = ({ data }) => {
+        if (data.message) return messageOpened(data.message);
         const receiver = receivers.get(data.id);
         if (receiver) receiver.handle(data);
     };
@@ -26,6 +29,21 @@ function openWorker() {
 export function giveKeys(keys) {
     openWorker();
     worker.postMessage({ keys });
+}
+
+function messageOpened({ id, result, bytes }) {
+    const done = openings.get(id);
+    openings.delete(id);
+    if (done) done({ result, bytes });
+}
+
+// Opens a frame of what the host tells all viewers: { result, bytes } as of a `FrameOpener`.
+export function openMessage(bytes) {
+    openWorker();
+    return new Promise(done => {
+        openings.set(++lastMessage, done);
+        worker.postMessage({ message: { id: lastMessage, bytes } });
+    });
 }
 
 // How many frames of video a receiver has decoded.

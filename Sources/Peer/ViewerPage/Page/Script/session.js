@@ -19,6 +19,7 @@ import { offerRefusal } from './problem.js';
 import { Reconnection } from './reconnection.js';
 import { serverFingerprint } from './server-values.js';
 import { sessionName, sha256Fingerprint, withSHA256FingerprintsOnly } from './sdp.js';
+import { SealedMessages } from './sealed-messages.js';
 import { SessionEnd, asSentence, askForNewLink, tryLater, wrongHost } from './session-end.js';
 import { SignalingClient, problemOf } from './signaling-client.js';
 import { markAudioAlone, markOutage, offerForm, show, showEncryption, showRecorderCount, showViewerCount, showViewerNames } from './view.js';
@@ -38,6 +39,7 @@ export class ViewerSession {
         this.handover = new Handover(this);
         this.renewal = new ICEServerRenewal(this);
         this.interaction = interaction;
+        this.sealedMessages = new SealedMessages(this);
         this.isOver = this.hasPlayed = this.isInactive = false;
         // What the host holds back of the broadcast: 'pause', 'freeze' or 'blank'.
         this.hold = '';
@@ -185,7 +187,7 @@ export class ViewerSession {
     }
 
     watch() {
-        this.interaction.open(() => this.client);
+        this.interaction.open(() => this.sealedMessages.speaker);
         this.listen();
         this.reconnection.watch();
     }
@@ -271,6 +273,7 @@ export class ViewerSession {
     }
 
     handle(event) {
+        if (this.sealedMessages.handle(event, opened => this.interaction.handle(opened))) return;
         if (event.type === 'ended') {
             const ending = new SessionEnd('ended', asSentence(event.reason, 'The host has stopped sharing.'), askForNewLink, '');
             if (!this.handover.goHome(ending)) this.end(ending);

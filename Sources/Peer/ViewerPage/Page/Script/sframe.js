@@ -13,9 +13,9 @@ const windowLength = 1024n;
 const graceTime = 2000;
 // The same from the announcement of the newer one on, half a second after which it begins.
 const announcedTime = 4000;
-// The tracks that a receiver opens: the encodings of the video; system audio and microphone.
-const tracksOf = { video: [0, 1, 2, 3], audio: [4, 5] };
-const openedTracks = [...tracksOf.video, ...tracksOf.audio];
+// The tracks that a receiver opens: the encodings of the video; system audio and microphone; what the host tells all viewers.
+const tracksOf = { video: [0, 1, 2, 3], audio: [4, 5], messages: [6] };
+const openedTracks = [...tracksOf.video, ...tracksOf.audio, ...tracksOf.messages];
 
 // `length` bytes, big-endian.
 function integer(value, length) {
@@ -44,6 +44,7 @@ export function readHeader(frame, start) {
 
 // How much of a frame is in clear. Bit 0 of VP8's first byte is 0 in key frames (RFC 6386 section 9.1).
 export function clearPrefixLength(kind, frame) {
+    if (kind === 'messages') return 0;
     if (kind !== 'video') return 1;
     return frame.length && !(frame[0] & 1) ? 10 : 3;
 }

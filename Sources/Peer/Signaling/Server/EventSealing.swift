@@ -1,0 +1,132 @@
+public import Admission
+import FrameEncryption
+import HTTP
+public import Identifiers
+import Identity
+import SFrame
+import Synchronization
+
+/// What a host tells those of its viewers who watch at a relay.
+public struct RelayedEvents: Sendable {
+    /// Gets the text of an event for all.
+    public var all: @Sendable (String) -> Void
+    /// Gets the text of events for one viewer; returns false for one who is not at the relay.
+    public var own: @Sendable (String, SessionID) -> Bool
+
+    public init(
+        all: @escaping @Sendable (String) -> Void, own: @escaping @Sendable (String, SessionID) -> Bool
+    ) {
+        (self.all, self.own) = (all, own)
+    }
+}
+
+/// Encrypts events of messages for viewers of this host whose requests pass a relay, each with the keys of its own
+/// admission. Safe from any thread.
+final class EventSealing: Sendable {
+    private struct State {
+        /// Of the next box, whoever gets it.
+        var counter: UInt64 = 1
+        /// The lasting events for all, as text by their keys.
+        var lasting: [String: String] = [:]
+        var relayed: RelayedEvents?
+    }
+
+    private let state = Mutex(State())
+    private let instance = randomBytes(MessageSeal<GCMFrameCipher>.instanceLength)
+
+    func relay(_ relayed: RelayedEvents) { state.withLock { $0.relayed = relayed } }
+
+    /// Keeps an event for all if streams that open later begin with it, and passes it on to the relay.
+    func passOn(_ event: HostEvent) {
+        let relayed = state.withLock { state in
+            if let kept = event.kept { state.lasting[kept.key] = kept.text }
+            return state.relayed
+        }
+        relayed?.all(event.serialized)
+    }
+
+    /// - Returns: the sessions that are not at the relay.
+    func passOn(_ event: HostEvent, to sessions: [SessionID]) -> [SessionID] {
+        let (relayed, lasting) = state.withLock { ($0.relayed, $0.lasting) }
+        guard let relayed else { return sessions }
+        let text = event.serialized + lasting.values.joined()
+        return sessions.filter { !relayed.own(text, $0) }
+    }
+
+    var lasting: [String] { state.withLock { Array($0.lasting.values) } }
+
+    /// base64url of a text that only this viewer can read; nil if its knock was of version 1.
+    func box(_ text: String, for viewer: Viewer?) -> String? {
+        guard let keys = viewer?.keyWrap?.messages else { return nil }
+        let counter = state.withLock { state in
+            defer { state.counter += 1 }
+            return state.counter
+        }
+        return Base64URL.encode(
+            MessageSeal<GCMFrameCipher>.seal(
+                Array(text.utf8), key: keys.toViewer, counter: counter, instance: instance))
+    }
+}
+
+extension BroadcastResource {
+    /// Sends an event to each viewer.
+    func sendSealed(_ event: HostEvent, by sealing: EventSealing) {
+        sealing.passOn(event)
+        let text = event.serialized
+        for owner in endpoint.streams.owners {
+            if let box = box(text, for: owner) { endpoint.countDropped(endpoint.streams.send([box], to: owner)) }
+        }
+    }
+
+    /// Sends an event to those viewers that read fast enough.
+    func sendDroppable(_ event: HostEvent) {
+        guard let sealing, event.isSealable else { return endpoint.streams.sendDroppable(event) }
+        sealing.passOn(event)
+        let text = event.serialized
+        for owner in endpoint.streams.owners {
+            if let box = box(text, for: owner) { endpoint.streams.sendDroppable(box, to: owner) }
+        }
+    }
+
+    /// Sends an event of sessions, as text.
+    func sendSealed(_ text: String, to owners: [SessionID: TokenHash]) {
+        for (session, owner) in owners {
+            guard let box = box(text, for: owner) else { continue }
+            let dropped = endpoint.streams.send(box, to: [session: owner], shared: admissions.fixedToken)
+            endpoint.countDropped(dropped)
+        }
+    }
+
+    /// The lasting events with which a stream begins, of which those of messages are encrypted.
+    func sealed(_ events: [String], for owner: TokenHash) -> [String] {
+        guard let sealing else { return events }
+        let (secret, clear) = events.reduce(into: ([String](), [String]())) { parts, text in
+            if HostEvent.isSealable(text) { parts.0.append(text) } else { parts.1.append(text) }
+        }
+        let texts = secret + sealing.lasting
+        guard !texts.isEmpty, let box = box(texts.joined(), for: owner) else { return clear }
+        return clear + [box]
+    }
+
+    private func box(_ text: String, for owner: TokenHash) -> String? {
+        sealing?.box(text, for: admissions.viewer(of: owner)).map { HostEvent.sealed(.box($0)).serialized }
+    }
+}
+
+extension BroadcastHandle {
+    /// Has what viewers write and may do passed on to those at a relay.
+    public func relay(_ relayed: RelayedEvents) { broadcast.sealing?.relay(relayed) }
+
+    /// base64url of a text that only this viewer can read; nil if nothing is encrypted for it.
+    public func box(_ text: String, for viewer: Viewer) -> String? { broadcast.sealing?.box(text, for: viewer) }
+
+    /// Passes on what the publisher has encrypted for viewers here. Streams that they open later begin with what each
+    /// may do.
+    public func pass(_ messages: SealedMessages) {
+        for frame in messages.frames { broadcast.send(.sealed(.frame(frame))) }
+        let sessions = broadcast.admissions.sessions(of: Array(messages.boxes.keys))
+        for (viewer, box) in messages.boxes {
+            if let own = sessions[viewer] { broadcast.send(.sealedRights(.box(box)), to: own) }
+        }
+    }
+}

@@ -1,0 +1,95 @@
+import HTTP
+import HTTPTypes
+import Identifiers
+
+/// What a host has a relay pass on to its viewers, who alone can read it.
+public struct SealedMessages: Sendable, Equatable {
+    /// For all, the oldest first: base64url of frames of SFrame.
+    public private(set) var frames: [String] = []
+    /// For one viewer each, by SHA-256 of its certificate: base64url of a `MessageSeal`. A later one takes the place of
+    /// an earlier one.
+    public private(set) var boxes: [[UInt8]: String] = [:]
+
+    /// In one request. The oldest frames are left out.
+    static let frameLimit = 32
+    static let boxLimit = 64
+
+    package init() {}
+
+    package var isEmpty: Bool { frames.isEmpty && boxes.isEmpty }
+
+    package mutating func add(frame: String) {
+        if frames.count >= Self.frameLimit { frames.removeFirst() }
+        frames.append(frame)
+    }
+
+    package mutating func add(box: String, for viewer: [UInt8]) { boxes[viewer] = box }
+
+    /// Takes out what one request may have.
+    package mutating func takePart() -> SealedMessages {
+        var (part, length) = (SealedMessages(), 0)
+        while let frame = frames.first, part.isEmpty || length + frame.utf8.count <= SealedMessagesDocument.roomForTexts
+        {
+            length += frame.utf8.count
+            part.frames.append(frames.removeFirst())
+        }
+        for (viewer, box) in boxes where part.boxes.count < Self.boxLimit {
+            guard part.isEmpty || length + box.utf8.count <= SealedMessagesDocument.roomForTexts else { break }
+            length += box.utf8.count
+            part.boxes[viewer] = boxes.removeValue(forKey: viewer)
+        }
+        return part
+    }
+}
+
+/// The JSON of `PUT /services/ID/messages`, and of what relays of a cluster pass on to each other.
+package struct SealedMessagesDocument: Codable {
+    private var frames: [String]
+    /// By base64url of the certificate's hash.
+    private var boxes: [String: String]
+
+    static let sizeLimit = 65_536
+    /// Of all texts together, in characters.
+    static let roomForTexts = 49_152
+    private static let textLimit = 24_576
+
+    package init(_ messages: SealedMessages) {
+        frames = messages.frames
+        boxes = [:]
+        for (viewer, box) in messages.boxes { boxes[Base64URL.encode(viewer)] = box }
+    }
+
+    /// Nil if it has too many entries, or one that is none.
+    package var messages: SealedMessages? {
+        guard frames.count <= SealedMessages.frameLimit, boxes.count <= SealedMessages.boxLimit else { return nil }
+        var messages = SealedMessages()
+        for frame in frames {
+            guard Self.isText(frame) else { return nil }
+            messages.add(frame: frame)
+        }
+        for (name, box) in boxes {
+            guard let viewer = Base64URL.decode(name, count: 32), Self.isText(box) else { return nil }
+            messages.add(box: box, for: viewer)
+        }
+        return messages
+    }
+
+    private static func isText(_ text: String) -> Bool {
+        text.utf8.count <= textLimit && Base64URL.decode(text) != nil
+    }
+}
+
+extension ServiceRoutes {
+    /// Handles `PUT messages`: they are passed on to viewers of the broadcast.
+    func messages(_ call: RouteRequest) async throws(Refusal) -> RouteResponse {
+        guard call.method == .put else { return .methodNotAllowed("PUT") }
+        let owner = try await paired(call).owner
+        let what =
+            "messages are JSON with frames, 32 at most, and boxes, 64 at most: base64url by the viewers' certificates"
+        let document = try server.document(
+            SealedMessagesDocument.self, of: call, limit: SealedMessagesDocument.sizeLimit, or: what)
+        guard let messages = document.messages else { return server.malformed(what) }
+        let isPassed = await service.delegate.pass(messages, by: registry.sessions(of: owner))
+        return isPassed ? RouteResponse(.noContent) : .notFound
+    }
+}

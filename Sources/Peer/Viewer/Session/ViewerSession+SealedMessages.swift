@@ -1,0 +1,150 @@
+import Admission
+import FrameEncryption
+import HTTP
+import Identifiers
+import Identity
+import LinuxRuntime
+import MediaCore
+import SFrame
+import Signaling
+
+/// What a viewer session has said and got over relays, encrypted.
+struct ViewerMessageSeal: Sendable {
+    /// Ends when the last message was sent.
+    var sending: Task<Result<Void, SignalingError>, Never>?
+    /// Of the last message with the keys of the present admission.
+    var counter: UInt64 = 0
+    let instance = randomBytes(MessageSeal<GCMFrameCipher>.instanceLength)
+    /// The boxes that were opened, with the keys of the present admission.
+    var window = MessageWindow()
+    /// Of the newest box with rights.
+    var rightsCounter: UInt64 = 0
+    var shared: MessageDecryption?
+
+    /// The keys are those of another admission.
+    mutating func beginAdmission() { (counter, window, rightsCounter) = (0, MessageWindow(), 0) }
+}
+
+/// What a viewer says and is told where requests for its host pass a relay. The relay neither reads nor forges it, and
+/// neither repeats it nor changes the order of what the viewer says.
+extension ViewerSession {
+    var isOverRelay: Bool { settings.link.relay != nil }
+
+    // MARK: What the viewer says
+
+    /// Sends messages in the order of the calls.
+    func sendSealed(_ messages: [ViewerMessage]) async throws(SignalingError) {
+        let task = encryption.withLock { state in
+            let last = state.messages.sending
+            let task = Task { () -> Result<Void, SignalingError> in
+                _ = await last?.value
+                do throws(SignalingError) {
+                    try await self.post(messages)
+                    return .success(())
+                } catch {
+                    return .failure(error)
+                }
+            }
+            state.messages.sending = task
+            return task
+        }
+        try await task.value.get()
+    }
+
+    private func post(_ messages: [ViewerMessage]) async throws(SignalingError) {
+        guard let connection = present else { throw SignalingError(.gone, "this viewer does not watch yet") }
+        if connection.link == settings.link { return try await post(messages, by: try connection.client()) }
+        let client = try makeClient(settings.link)
+        do throws(SignalingError) {
+            try await post(messages, by: client)
+        } catch {
+            await client.close()
+            throw error
+        }
+        await client.close()
+    }
+
+    private func post(_ messages: [ViewerMessage], by client: SignalingClient) async throws(SignalingError) {
+        if try await client.send(sealed: try seal(messages), token: token()) { return }
+        // The token is not valid any more. The host knows this viewer, and asks nobody.
+        try await admitAnew(by: client)
+        guard try await client.send(sealed: try seal(messages), token: token()) else {
+            throw SignalingError(.refused, "the host does not know this viewer any more")
+        }
+    }
+
+    private func token() throws(SignalingError) -> String {
+        guard let home = encryption.withLock({ $0.home }) else {
+            throw SignalingError(.gone, "this viewer does not watch yet")
+        }
+        return home.token
+    }
+
+    private func seal(_ messages: [ViewerMessage]) throws(SignalingError) -> String {
+        guard let text = SignalingClient.text(of: messages) else {
+            throw SignalingError(.offerRefused, "the message is too long")
+        }
+        let sealed: [UInt8]? = encryption.withLock { state in
+            guard let keys = state.home?.encryption?.wrap.messages else { return nil }
+            state.messages.counter += 1
+            return MessageSeal<GCMFrameCipher>.seal(
+                Array(text.utf8), key: keys.toHost, counter: state.messages.counter, instance: state.messages.instance)
+        }
+        guard let sealed else {
+            throw SignalingError(.offerRefused, "the host cannot read what passes its relay encrypted")
+        }
+        return Base64URL.encode(sealed)
+    }
+
+    // MARK: What the viewer is told
+
+    /// The events that the host has encrypted for this viewer, or the event itself. What a relay could have made up is
+    /// left out.
+    func opened(_ event: HostEvent) -> [HostEvent] {
+        switch event {
+        case .sealed(let sealed), .sealedRights(let sealed): isOverRelay ? open(sealed) : []
+        case _ where event.isSealable && isOverRelay: []
+        default: [event]
+        }
+    }
+
+    private func open(_ sealed: SealedEvent) -> [HostEvent] {
+        let events: [HostEvent] =
+            switch sealed {
+            case .box(let text): open(box: text)
+            case .frame(let text): open(frame: text)
+            }
+        return events.filter(\.isSealable)
+    }
+
+    private func open(box text: String) -> [HostEvent] {
+        guard let box = Base64URL.decode(text) else { return [] }
+        return encryption.withLock { state in
+            guard let keys = state.home?.encryption?.wrap.messages,
+                let (counter, bytes) = MessageSeal<GCMFrameCipher>.open(box, key: keys.toViewer),
+                state.messages.window.takes(counter)
+            else { return [] }
+            let events = HostEvent.events(in: bytes)
+            let hasNewestRights = counter >= state.messages.rightsCounter
+            let rights = events.contains { if case .rights = $0 { true } else { false } }
+            if rights, hasNewestRights { state.messages.rightsCounter = counter }
+            return events.filter { if case .rights = $0 { hasNewestRights } else { true } }
+        }
+    }
+
+    private func open(frame text: String) -> [HostEvent] {
+        guard let frame = Base64URL.decode(text) else { return [] }
+        let opened: Result<[UInt8], BroadcastOpener.Failure>? = encryption.withLock { state in
+            guard let keys = state.keys else { return nil }
+            if state.messages.shared?.has(keys) != true { state.messages.shared = MessageDecryption(keys) }
+            return state.messages.shared?.open(frame, now: MonotonicClock.now)
+        }
+        switch opened {
+        case .success(let bytes): return HostEvent.events(in: bytes)
+        // The host gives its keys to those whom it admits.
+        case .failure(.unknownKey): askForKeys()
+        default: break
+        }
+        return []
+    }
+}
