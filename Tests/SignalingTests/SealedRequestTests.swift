@@ -11,13 +11,13 @@ import Testing
 
 /// What a relay passes on: each message once, in its order, and of one admission.
 @Suite struct SealedRequestTests {
-    private func makeTable(_ tokens: [TokenTable.Key], now: TokenTable.Instant) throws -> TokenTable {
+    private func makeTable(_ tokens: [TokenTable.Key], now: TokenTable.Instant) -> TokenTable {
         var table = TokenTable(limits: .init())
         for (number, token) in tokens.enumerated() {
             let fingerprint = [UInt8](repeating: UInt8(number), count: 32)
             let viewer = Viewer(
                 knock: .random(), name: "Ann", kind: "share", address: "192.0.2.1", fingerprint: fingerprint,
-                identity: try #require(ViewerIdentity(fingerprint: fingerprint)))
+                identity: ViewerIdentity(fingerprint: fingerprint))
             let isAdmitted = table.admit(token, viewer, from: PeerAddress("192.0.2.1").key, now: now)
             #expect(isAdmitted)
         }
@@ -26,7 +26,7 @@ import Testing
 
     @Test func aMessageIsTakenOnceAndInItsOrder() throws {
         let (now, tokens) = (ContinuousClock.now, [TokenHash(of: "one"), TokenHash(of: "two")])
-        var table = try makeTable(tokens, now: now)
+        var table = makeTable(tokens, now: now)
         for (counter, isTaken) in [(1, true), (1, false), (5, true), (4, false), (5, false), (6, true)]
             as [(UInt64, Bool)]
         {

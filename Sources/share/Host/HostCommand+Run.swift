@@ -95,6 +95,7 @@ extension HostCommand {
         }
         var messages = MessagePolicy(rights: viewerRights) { await question.ask($0) }
         messages.control = run.control.with { $0 }?.target
+        messages.showPointers = run.control.with { $0 }?.showPointers
         configuration.viewers.messages = messages
         let broadcast: PeerBroadcast
         do throws(EndReason) {

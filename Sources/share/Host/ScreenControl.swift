@@ -13,6 +13,11 @@ import X11Control
 final class ScreenControl: Sendable {
     private struct State {
         var input: RemoteInput?
+        /// Says who controls, at the top of the display.
+        var notice: ControlNotice?
+        var pointers: PointerOverlay?
+        /// Whether pointers cannot be shown.
+        var lacksPointers = false
         /// What came while the display is being opened; nil: it is not.
         var waiting: [ControlInput]?
         /// Grows with each viewer that gets the control, and with each end.
@@ -59,6 +64,26 @@ final class ScreenControl: Sendable {
     /// Sets what is done when the host's user takes the control back on the display.
     func onTakeBack(_ takeBack: (@Sendable () -> Void)?) { state.withLock { $0.takeBack = takeBack } }
 
+    /// Shows pointers over the window that is shared. Over a display or a part of it, viewers would see them twice.
+    var showPointers: (@Sendable (PointerEvents) -> Void)? {
+        guard let window else { return nil }
+        return { [self] events in queue.run { [self] in show(events, over: window) } }
+    }
+
+    private func show(_ events: PointerEvents, over window: UInt32) {
+        let (known, isLacking) = state.withLock { ($0.pointers, $0.lacksPointers) }
+        if let known { return known.show(events) }
+        guard !isLacking else { return }
+        do throws(SourceFailure) {
+            let overlay = try PointerOverlay(display: display, window: window)
+            state.withLock { $0.pointers = overlay }
+            overlay.show(events)
+        } catch {
+            state.withLock { $0.lacksPointers = true }
+            ErrorOutput.writeLine("share: pointers are not shown here: \(error.message)")
+        }
+    }
+
     /// A viewer controls the screen, or does not any more.
     func handle(_ change: ControlChange) {
         let turn = state.withLock { state in
@@ -69,7 +94,7 @@ final class ScreenControl: Sendable {
         guard change.end == nil else { return queue.run { [self] in close() } }
         queue.run { [self] in
             close()
-            open(turn)
+            open(turn, controlledBy: change.viewer.name)
         }
     }
 
@@ -79,20 +104,19 @@ final class ScreenControl: Sendable {
         let done = Monitor(false)
         queue.run { [self] in
             close()
+            state.withLock { $0.pointers.take() }?.close()
             done.change { $0 = true }
         }
         done.wait { $0 ? () : nil }
     }
 
     private func close() {
-        let input = state.withLock { state in
-            defer { state.input = nil }
-            return state.input
-        }
+        let (input, notice) = state.withLock { ($0.input.take(), $0.notice.take()) }
         input?.close()
+        notice?.close()
     }
 
-    private func open(_ turn: Int) {
+    private func open(_ turn: Int, controlledBy name: String) {
         guard state.withLock({ $0.turn }) == turn else { return }
         do throws(SourceFailure) {
             let input = try RemoteInput(display: display, area: try area()) { [weak self] event in self?.noted(event) }
@@ -102,7 +126,11 @@ final class ScreenControl: Sendable {
                 (state.input, state.waiting) = (input, nil)
                 return true
             }
-            if !isMeant { input.close() }
+            guard isMeant else { return input.close() }
+            let what = window == nil ? "this screen" : "a window here"
+            // Without a font there is the line of the terminal.
+            let notice = try? ControlNotice("\(name) controls \(what) – Esc takes it back", display: display)
+            state.withLock { $0.notice = notice }
         } catch {
             ErrorOutput.writeLine("share: the screen cannot be controlled: \(error.message)")
             takeBack()

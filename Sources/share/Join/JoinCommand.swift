@@ -119,7 +119,8 @@ struct JoinCommand: ParsableCommand {
         Signals.handle { reporter.interrupt(EndReason(.stopped, "ended by \($0)")) }
         let identity = try makeIdentity()
         let isMirror = !headless && DisplayCaptureMarker.isPresent(link.id.text, display: nil)
-        let window = try headless ? nil : makeWindow(link, reporter, isMirror: isMirror)
+        let participation = WindowParticipation()
+        let window = try headless ? nil : makeWindow(link, reporter, participation, isMirror: isMirror)
         let playback = PlaybackSink(
             videoSink: VideoSinkFork(window: isMirror ? nil : window, frameStore: reporter.frameStore),
             makeSpeaker: { () throws(SourceFailure) in headless ? SilentSink() : try makeAudioSink()
@@ -135,6 +136,7 @@ struct JoinCommand: ParsableCommand {
                 reporter.report(event, window: window, isMirror: isMirror)
             },
             makeSink: { _ in kept.fork(playback) })
+        participation.begin(viewer)
         if let maxLayer { viewer.limitTemporalLayers(to: maxLayer) }
         comments.with { $0 = CommentReader(viewer, isEnabled: !json && self.link != "-") }
         comments.with { $0 }?.start()
@@ -169,7 +171,9 @@ struct JoinCommand: ParsableCommand {
     private static let withoutWindow = "Watch with --headless --snapshot FILE.png, or open the link in a browser."
 
     /// - Parameter isMirror: the window is on the display that is shared.
-    private func makeWindow(_ link: Link, _ reporter: ViewerReporter, isMirror: Bool) throws -> VideoWindow {
+    private func makeWindow(
+        _ link: Link, _ reporter: ViewerReporter, _ participation: WindowParticipation, isMirror: Bool
+    ) throws -> VideoWindow {
         let environment = ProcessInfo.processInfo.environment
         guard ["DISPLAY", "WAYLAND_DISPLAY"].contains(where: { environment[$0]?.isEmpty == false }) else {
             throw CommandError(
@@ -183,7 +187,8 @@ struct JoinCommand: ParsableCommand {
                 title: "share", converter: YUVConverter(), place: WindowMemory.place,
                 startsFullscreen: fullscreen, startsMute: mute || isMirror, awaitsAudio: true,
                 onMute: { muted in reporter.setMuted(muted) },
-                onStatistics: { isShown in reporter.showStatistics(isShown) })
+                onStatistics: { isShown in reporter.showStatistics(isShown) },
+                onAction: { participation.handle($0) })
         } catch {
             throw CommandError(sentence: error.message, remedy: Self.withoutWindow, status: .noDisplay)
         }

@@ -173,6 +173,8 @@ final class ViewerReporter: Sendable {
         case .accepted: window?.setStatus("connecting ...")
         case .named(let name): window?.setTitle("\(name) - share")
         case .hostEvent(.comment(let comment)): window?.showComment("\(comment.from ?? "Host"): \(comment.text)")
+        case .hostEvent(.rights(let granted)): window?.setRights(granted.rights)
+        case .hostEvent(.pointers(let events)): window?.showPointers(events)
         case .connected, .hostEvent: break
         case .interrupted: standing.with { $0.isInterrupted = true }
         case .waiting(let silence):

@@ -96,7 +96,6 @@ package final class Broadcast {
     private var congestionTimer: LoopTimer?
     private(set) var policy: EncoderPolicy
     var layerReporter = LayerReporter()
-    var shownFrames = ShownFrames()
     private var lastReferences: (main: LongTermReferencePolicy?, low: LongTermReferencePolicy?)
     /// Of what goes to relays; nil: nothing is encrypted.
     package var encryption: BroadcastEncryption?
@@ -217,7 +216,7 @@ package final class Broadcast {
             policy.note(frameOf: encoding, bytes: bytes.count, now: now)
             layerReporter.note(bytes, info, now: now)
             let base = policy.decision?[encoding]?.layering?.baseBitrate
-            shownFrames.note(info.captured, now: now)
+            viewers.shownFrames.note(info.captured, now: now)
             for viewer in viewers.all { viewer.send(bytes, info, base: base, now: now) }
             if encoding == .main { for receiver in receivers { receiver.receive(bytes, info) } }
         }

@@ -28,7 +28,7 @@ extension Broadcast {
     ///   - frame: the RTP timestamp of a frame that one of these sessions has got.
     ///   - sessions: of one viewer.
     func isOutdated(_ frame: UInt32, of sessions: Set<SessionID>, now: MediaInstant) -> Bool {
-        guard let limit = shownFrames.newestOutdating(now: now) else { return false }
+        guard let limit = viewers.shownFrames.newestOutdating(now: now) else { return false }
         let oldest = sessions.compactMap { viewers[$0]?.sender.videoTimestamp(at: limit) }
         return !oldest.isEmpty && oldest.allSatisfy { RTPTimestamp(frame).distance(to: $0) > 0 }
     }

@@ -16,6 +16,8 @@ struct ViewerRoster {
     private var opened = 0
     /// The totals of ended sessions.
     private var past = ViewerTotals()
+    /// The frames that the viewers were sent a moment ago.
+    var shownFrames = ShownFrames()
 
     init(places: [ViewerPlaces]) { self.places = places }
 

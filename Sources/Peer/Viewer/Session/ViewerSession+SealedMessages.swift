@@ -7,6 +7,7 @@ import LinuxRuntime
 import MediaCore
 import SFrame
 import Signaling
+import Synchronization
 
 /// What a viewer session has said and got over relays, encrypted.
 struct ViewerMessageSeal: Sendable {
