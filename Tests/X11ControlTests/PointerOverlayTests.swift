@@ -163,11 +163,6 @@ extension X11ControlTests {
                 try PointerOverlay(display: display.name, window: 0x7654321)
             }
             #expect(failure?.code == .noSuchDevice)
-            let lacking = try VirtualDisplay(arguments: ["-extension", "SHAPE"])
-            let unsupported = #expect(throws: SourceFailure.self) {
-                try PointerOverlay(display: lacking.name, window: 1)
-            }
-            #expect(unsupported?.code == .unsupported)
         }
 
         @Test func theEndOfTheServerIsNoCrash() throws {
