@@ -47,7 +47,7 @@ extension InteropTests {
                     """)
                 // From the first one, as Firefox's focus goes on to the controls of its window, and stays there.
                 try await browser.activate()
-                let first = try #require(wanted.array).first
+                let first = try #require(wanted.array).first { $0 != "summary" }
                 if let id = first?.string {
                     _ = try await browser.evaluate(
                         "(document.getElementById('\(id)') || document.querySelector('\(id)')).focus()")
@@ -66,6 +66,13 @@ extension InteropTests {
                         reached.insert(focused[0])
                     }
                     if reached.count == wanted.array?.count { break }
+                }
+                // What stands before it.
+                if let id = first?.string, wanted.array?.contains("summary") == true, !reached.contains("summary") {
+                    try await browser.activate()
+                    _ = try await browser.evaluate("document.getElementById('\(id)').focus()")
+                    try await browser.act([.pressKey(.shift), .pressKey(.tab), .releaseKey(.tab), .releaseKey(.shift)])
+                    reached.insert(try await browser.evaluate("document.activeElement.localName"))
                 }
                 #expect(reached == Set(wanted.array ?? []), "\(state)")
                 #expect(!reached.isEmpty || state == .connecting || state == .ended)

@@ -43,6 +43,8 @@ extension Browser {
                     return out.stream.getAudioTracks()[0];
                 };
                 const tracks = [canvas.captureStream(30).getVideoTracks()[0], tone(440), tone(880)];
+                // Without a hint a sender begins with a smaller picture, and takes seconds to come to the whole one.
+                tracks[0].contentHint = "detail";
                 for (const [index, each] of host.getTransceivers().entries()) {
                     each.direction = "sendonly";
                     await each.sender.replaceTrack(tracks[index]);

@@ -18,12 +18,12 @@ extension InteropTests {
             try await PageStage.with { stage in
                 try await Browser.with(kind) { browser in
                     if asTelephone { try await browser.emulate(touch: true) }
-                    try await browser.setViewport(width: 800, height: 450)
-                    try await browser.loopMediaBack(width: 1_600)
+                    try await browser.setViewport(width: 480, height: 270)
+                    try await browser.loopMediaBack(width: 960)
                     try await browser.watch(stage.link.text)
                     try await browser.waitForState("playing")
                     // A sender begins with a smaller picture.
-                    #expect(try await browser.has(1_600, "document.getElementById('video').videoWidth"))
+                    #expect(try await browser.has(960, "document.getElementById('video').videoWidth"))
                     try await body(browser)
                 }
             }
@@ -32,27 +32,27 @@ extension InteropTests {
         @Test(arguments: Browser.Kind.allCases)
         func oneToOneIsPannedByKeysWheelAndMouse(kind: Browser.Kind) async throws {
             try await playing(kind) { browser in
-                #expect(try await browser.has([0, 0, 800], Self.place))
+                #expect(try await browser.has([0, 0, 480], Self.place))
                 try await browser.press(.character("1"))
-                #expect(try await browser.has([-400, -225, 1_600], Self.place))
+                #expect(try await browser.has([-240, -135, 960], Self.place))
                 _ = try await browser.evaluate("dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowRight' }))")
-                #expect(try await browser.has([-464, -225, 1_600], Self.place))
-                try await browser.turnWheel(x: 400, y: 200, across: 0, down: 100)
-                #expect(try await browser.has([-464, -325, 1_600], Self.place))
-                try await browser.turnWheel(x: 400, y: 200, across: -64, down: 0)
-                #expect(try await browser.has([-400, -325, 1_600], Self.place))
-                try await browser.drag(from: (500, 250), to: (450, 300))
-                #expect(try await browser.has([-450, -275, 1_600], Self.place))
+                #expect(try await browser.has([-304, -135, 960], Self.place))
+                try await browser.turnWheel(x: 240, y: 100, across: 0, down: 100)
+                #expect(try await browser.has([-304, -235, 960], Self.place))
+                try await browser.turnWheel(x: 240, y: 100, across: -44, down: 0)
+                #expect(try await browser.has([-260, -235, 960], Self.place))
+                try await browser.drag(from: (200, 60), to: (180, 100))
+                #expect(try await browser.has([-280, -195, 960], Self.place))
                 // Not beyond its edge.
-                try await browser.turnWheel(x: 400, y: 200, across: 0, down: 5_000)
-                #expect(try await browser.has([-450, -450, 1_600], Self.place))
+                try await browser.turnWheel(x: 240, y: 100, across: 0, down: 5_000)
+                #expect(try await browser.has([-280, -270, 960], Self.place))
                 try await browser.press(.character("1"))
-                #expect(try await browser.has([0, 0, 800], Self.place))
+                #expect(try await browser.has([0, 0, 480], Self.place))
                 // What is seen whole does not move.
-                try await browser.turnWheel(x: 400, y: 200, across: 50, down: 50)
+                try await browser.turnWheel(x: 240, y: 100, across: 50, down: 50)
                 try await browser.press(.character("s"))
                 #expect(try await browser.has(false, "document.getElementById('statistics').hidden"))
-                #expect(try await browser.evaluate(Self.place) == [0, 0, 800])
+                #expect(try await browser.evaluate(Self.place) == [0, 0, 480])
             }
         }
 
@@ -60,15 +60,15 @@ extension InteropTests {
         @Test func fingersEnlargeAndMoveThePicture() async throws {
             try await playing(.chromium, asTelephone: true) { browser in
                 #expect(try await browser.evaluate("document.getElementById('size').hidden") == true)
-                #expect(try await browser.has([0, 0, 800], Self.place))
+                #expect(try await browser.has([0, 0, 480], Self.place))
                 // Twice as far from each other, about the same middle.
-                try await browser.touch(from: [(350, 225), (450, 225)], to: [(300, 225), (500, 225)])
-                #expect(try await browser.has([-400, -225, 1_600], Self.place))
-                try await browser.touch(from: [(400, 200)], to: [(460, 230)])
+                try await browser.touch(from: [(190, 135), (290, 135)], to: [(140, 135), (340, 135)])
+                #expect(try await browser.has([-240, -135, 960], Self.place))
+                try await browser.touch(from: [(200, 60)], to: [(260, 90)])
                 // A finger moves the picture from where it has left the place of a tap.
-                #expect(try await browser.has([-360, -205, 1_600], Self.place))
-                for _ in 0..<2 { try await browser.touch(from: [(300, 200)], to: [(300, 200)]) }
-                #expect(try await browser.has([0, 0, 800], Self.place))
+                #expect(try await browser.has([-200, -115, 960], Self.place))
+                for _ in 0..<2 { try await browser.touch(from: [(200, 100)], to: [(200, 100)]) }
+                #expect(try await browser.has([0, 0, 480], Self.place))
             }
         }
     }
