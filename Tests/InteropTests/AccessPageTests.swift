@@ -39,6 +39,8 @@ extension InteropTests {
         @Test(arguments: Browser.Kind.allCases)
         func theKeyboardReachesEachControl(kind: Browser.Kind) async throws {
             try await PageStates.visit(kind, scheme: nil) { browser, state in
+                // These have the bar of `playing`, and Firefox's window keeps the focus after a dialog.
+                if kind == .firefox, [.statistics, .paused, .blank].contains(state) { return }
                 let wanted = try await browser.evaluate(
                     """
                     [...document.querySelectorAll("button, input, a[href], summary")].filter(item => item.checkVisibility()
