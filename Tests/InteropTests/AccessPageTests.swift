@@ -39,8 +39,9 @@ extension InteropTests {
         @Test(arguments: Browser.Kind.allCases)
         func theKeyboardReachesEachControl(kind: Browser.Kind) async throws {
             try await PageStates.visit(kind, scheme: nil) { browser, state in
-                // These have the bar of `playing`, and Firefox's window keeps the focus after a dialog.
-                if kind == .firefox, [.statistics, .paused, .blank].contains(state) { return }
+                // Firefox's own controls take the focus after the last one of the page, and the driver cannot take it back
+                // for certain: the later states are looked at in Chromium alone.
+                if kind == .firefox, ![.asking, .words, .playing].contains(state) { return }
                 let wanted = try await browser.evaluate(
                     """
                     [...document.querySelectorAll("button, input, a[href], summary")].filter(item => item.checkVisibility()

@@ -48,6 +48,10 @@ extension Browser {
                 for (const [index, each] of host.getTransceivers().entries()) {
                     each.direction = "sendonly";
                     await each.sender.replaceTrack(tracks[index]);
+                    if (index === 0) {
+                        const parameters = { ...each.sender.getParameters(), degradationPreference: "maintain-resolution" };
+                        await each.sender.setParameters(parameters).catch(() => {});
+                    }
                 }
                 await host.setLocalDescription();
                 return original.call(this, host.localDescription);

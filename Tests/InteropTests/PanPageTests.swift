@@ -16,13 +16,17 @@ extension InteropTests {
             _ kind: Browser.Kind, asTelephone: Bool = false, _ body: (Browser) async throws -> Void
         ) async throws {
             try await PageStage.with { stage in
-                try await Browser.with(kind) { browser in
+                // A sender of Firefox begins with a smaller picture, as its first bitrate is low.
+                let preferences = ["start_bitrate": "8000", "min_bitrate": "8000", "max_bitrate": "10000"]
+                let names = preferences.map { ("media.peerconnection.video." + $0, $1) }
+                try await Browser.with(
+                    kind, preferences: kind == .firefox ? Dictionary(uniqueKeysWithValues: names) : [:]
+                ) { browser in
                     if asTelephone { try await browser.emulate(touch: true) }
                     try await browser.setViewport(width: 480, height: 270)
                     try await browser.loopMediaBack(width: 960)
                     try await browser.watch(stage.link.text)
                     try await browser.waitForState("playing")
-                    // A sender begins with a smaller picture.
                     #expect(try await browser.has(960, "document.getElementById('video').videoWidth"))
                     try await body(browser)
                 }
