@@ -43,10 +43,9 @@ extension InteropTests {
                         #expect(try await bob.has(true, "window.seen.lines > 0"))
                         #expect(try await bob.evaluate("window.seen.name") == "Ann <b>Lee</b>")
                         #expect(try await bob.evaluate("document.querySelectorAll('#pointers b').length") == 0)
-                        // The arrow's tip is where the mouse was.
-                        let place = try await bob.evaluate("window.seen.places.at(-1)")
-                        let seen = try await stage.frame(bob).relative(place)
-                        #expect(abs(seen.x - 0.75) < 0.01 && abs(seen.y - 0.25) < 0.01, "\(place.text)")
+                        // The arrow's tip is where the mouse is at last.
+                        let isThere = try await stage.frame(bob).isNear("window.seen.places.at(-1)", 0.75, 0.25)
+                        #expect(try await bob.has(true, isThere))
                         let drawn = stage.pointers.with { $0.filter { $0.kind == .draw }.flatMap(\.points) }
                         #expect(drawn.first.map { abs(Int($0.x) - 65_535 / 4) < 700 } == true, "\(drawn)")
                         #expect(drawn.last.map { abs(Int($0.x) - 65_535 * 3 / 4) < 700 } == true, "\(drawn)")
@@ -178,8 +177,9 @@ private struct InteractionStage: Sendable {
             .move(x: Int((left + x * width).rounded()), y: Int((top + y * height).rounded()))
         }
 
-        func relative(_ place: JSON) -> (x: Double, y: Double) {
-            (((place[0].number ?? 0) - left) / width, ((place[1].number ?? 0) - top) / height)
+        /// An expression: whether a place is within 5 pixels of this one.
+        func isNear(_ place: String, _ x: Double, _ y: Double) -> String {
+            "Math.hypot(\(place)[0] - \(left + x * width), \(place)[1] - \(top + y * height)) < 5"
         }
     }
 
