@@ -253,7 +253,7 @@ extension VideoWindowTests {
             withExtendedLifetime(canvas) { bed.window.show(canvas.frame) }
             #expect(
                 try bed.comes {
-                    $0.isNear([255, 255, 255], 328, 207) && $0.isNear([0x3C, 0xB4, 0x4B], 328, 200)
+                    $0.isNear([255, 255, 255], 328, 205) && $0.isNear([0x3C, 0xB4, 0x4B], 328, 200)
                         && $0.isNear([255, 255, 255], 322, 194)
                 })
             bed.window.showPointers(
@@ -281,6 +281,8 @@ extension VideoWindowTests {
             #expect(try bed.comes { $0.isNear([255, 0, 0], 2, 2) })
             // 480 pixels to the left and 270 up, 64 with each notch.
             try bed.run("xdotool", "click", "--repeat", "6", "--delay", "10", "4")
+            // Shift counts as it is when the window looks.
+            #expect(try bed.waits { bed.window.view.picture.y == 0 })
             try bed.run("xdotool", "keydown", "Shift_L")
             #expect(try bed.waits { SDL_GetModState().rawValue & KMOD_SHIFT.rawValue != 0 })
             try bed.run("xdotool", "click", "--repeat", "9", "--delay", "10", "4")

@@ -259,7 +259,10 @@ final class RelayHandover: BroadcastDelegate, Sendable {
 
     func broadcast(connected session: SessionID) { signaling.broadcast(connected: session) }
 
-    func broadcast(opened session: SessionID, for viewer: Viewer) { handle(.opened(session, viewer)) }
+    func broadcast(opened session: SessionID, for viewer: Viewer) {
+        handle(.opened(session, viewer))
+        signaling.broadcast(opened: session, for: viewer)
+    }
 
     func broadcast(openedEventStreamOf sessions: [SessionID]) { handle(.streamOpened(sessions)) }
 }
