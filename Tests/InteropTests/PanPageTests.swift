@@ -1,5 +1,5 @@
-import Identifiers
 import BrowserControl
+import Identifiers
 import Signaling
 import Testing
 

@@ -119,8 +119,8 @@ struct JoinCommand: ParsableCommand {
         Signals.handle { reporter.interrupt(EndReason(.stopped, "ended by \($0)")) }
         let identity = try makeIdentity()
         let isMirror = !headless && DisplayCaptureMarker.isPresent(link.id.text, display: nil)
-        let participation = WindowParticipation()
-        let window = try headless ? nil : makeWindow(link, reporter, participation, isMirror: isMirror)
+        let actions = WindowParticipation()
+        let window = try headless ? nil : makeWindow(link, reporter, actions, isMirror: isMirror)
         let playback = PlaybackSink(
             videoSink: VideoSinkFork(window: isMirror ? nil : window, frameStore: reporter.frameStore),
             makeSpeaker: { () throws(SourceFailure) in headless ? SilentSink() : try makeAudioSink()
@@ -136,7 +136,7 @@ struct JoinCommand: ParsableCommand {
                 reporter.report(event, window: window, isMirror: isMirror)
             },
             makeSink: { _ in kept.fork(playback) })
-        participation.begin(viewer)
+        actions.begin(viewer)
         if let maxLayer { viewer.limitTemporalLayers(to: maxLayer) }
         comments.with { $0 = CommentReader(viewer, isEnabled: !json && self.link != "-") }
         comments.with { $0 }?.start()
@@ -153,6 +153,14 @@ struct JoinCommand: ParsableCommand {
         let reason = reporter.finish().withCodecAdvice
         comments.with { $0 }?.close()
         output.ended(reason)
+        try end(reason, reporter, window)
+        try kept.finish()
+        ErrorOutput.writeLine("share: \(reason.sentence)")
+    }
+
+    /// Saves the last frame, and leaves the window with the reason until it is closed.
+    /// - Throws: if the session has failed, or has shown nothing.
+    private func end(_ reason: EndReason, _ reporter: ViewerReporter, _ window: VideoWindow?) throws {
         // The reason of the end is reported before a missing snapshot, as it explains more.
         let hasFrame = try snapshot.map { try save(reporter.frameStore, to: $0) } ?? true
         if let window, reason.code != .stopped { show(reason, in: window) }
@@ -164,8 +172,6 @@ struct JoinCommand: ParsableCommand {
             throw CommandError(
                 sentence: "no frame was received, so \(snapshot ?? "the file") was not written", status: .lost)
         }
-        try kept.finish()
-        ErrorOutput.writeLine("share: \(reason.sentence)")
     }
 
     private static let withoutWindow = "Watch with --headless --snapshot FILE.png, or open the link in a browser."
