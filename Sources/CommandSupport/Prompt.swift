@@ -77,6 +77,8 @@ package final class Prompt: Sendable {
         var freeInput: (@Sendable (FreeInput) -> Void)?
         /// Passed on at any moment.
         var urgentKeys: Set<UInt8> = []
+        /// A text is typed, of which those keys are a part.
+        var isWriting = false
         /// The process stops, and has left the terminal to the shell.
         var isSuspended = false
     }
@@ -127,15 +129,19 @@ package final class Prompt: Sendable {
     }
 
     /// Shows a line in which something is typed, in the place of a question; a question takes its place.
-    package func showInput(_ line: String) {
+    /// - Parameter isText: the urgent keys are a part of what is typed.
+    package func showInput(_ line: String, isText: Bool = false) {
         state.withLock { state in
-            if state.entries.isEmpty { ErrorOutput.ask([line]) }
+            guard state.entries.isEmpty else { return }
+            state.isWriting = isText
+            ErrorOutput.ask([line])
         }
     }
 
     /// Takes the line of `showInput` away.
     package func endInput() {
         state.withLock { state in
+            state.isWriting = false
             if state.entries.isEmpty { ErrorOutput.answered(nil) }
         }
     }
@@ -150,6 +156,7 @@ package final class Prompt: Sendable {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 state.withLock { state in
+                    state.isWriting = false
                     state.entries.insert(
                         Entry(question: question, continuation: continuation), at: Self.place(question, state.entries))
                     show(&state)
@@ -188,7 +195,7 @@ package final class Prompt: Sendable {
     /// Handles a key. Called on the thread `terminal`.
     package func pressed(_ key: KeyPress, at instant: ContinuousClock.Instant) {
         let answered: (Entry, Answer)? = state.withLock { state in
-            if case .key(let byte) = key, state.urgentKeys.contains(byte) {
+            if case .key(let byte) = key, state.urgentKeys.contains(byte), !state.isWriting {
                 state.freeInput?(.urgent(byte))
                 return nil
             }
@@ -242,7 +249,7 @@ package final class Prompt: Sendable {
         case .key(UInt8(ascii: "y")), .key(UInt8(ascii: "Y")): (.yes, "y")
         case .key(UInt8(ascii: "n")), .key(UInt8(ascii: "N")): (.no, "n")
         case .key(UInt8(ascii: "a")): (.always, "a")
-        case .key, .other: nil
+        case .key, .text: nil
         }
     }
 

@@ -6,8 +6,9 @@ import LinuxRuntime
 package enum KeyPress: Equatable, Sendable {
     /// One byte of ASCII, with no other input within 30 ms.
     case key(UInt8)
-    /// Pasted text, an escape sequence such as an arrow key's, or a character beyond ASCII.
-    case other
+    /// Other input: pasted text, what is typed fast, an escape sequence such as an arrow key's, or a character beyond
+    /// ASCII.
+    case text([UInt8])
 }
 
 /// Reads keys from the terminal on a thread of its own, from `start` until the process ends. In the background it leaves
@@ -46,7 +47,7 @@ package enum TerminalInput {
                 }
                 let instant = ContinuousClock.now
                 let isAlone = count == 1 && bytes[0] < 128 && !hasInput(within: 30)
-                onKey(isAlone ? .key(bytes[0]) : .other, instant)
+                onKey(isAlone ? .key(bytes[0]) : .text(Array(bytes[..<count])), instant)
             }
         }
     }

@@ -14,7 +14,7 @@ struct HostKeyboardTests {
 
     @Test func keysHoldTheBroadcastBackAndLetItGoOn() throws {
         let (terminal, link) = try host()
-        #expect(terminal.screen().contains("share: keys: v viewers, p pause, b blank, f freeze, m mute,"))
+        #expect(terminal.screen().contains("share: keys: v viewers, c comment, p pause, b blank,"))
         let viewer = try terminal.join(link, name: "Ann")
         _ = try #require(viewer.event("first-picture"), "\(viewer.errorText)")
         for (key, hold) in [("f", "freeze"), ("p", "pause"), ("b", "blank")] {
@@ -58,17 +58,26 @@ struct HostKeyboardTests {
         try terminal.type(String(number))
         #expect(terminal.waitUntil { $0.hasSuffix("(Enter alone: none) \(number)") }, "\(terminal.screen())")
         try terminal.type("Enter")
-        let choices = "\"Ann\" (share, 127.0.0.1): [r]emove, allow [c]omments, Enter alone: nothing:"
+        let choices = "[r]emove, allow [c]omments, allow the [p]ointer, Enter alone: nothing:"
         #expect(terminal.waitUntil { $0.hasSuffix(choices) }, "\(terminal.screen())")
         try terminal.type("c")
         #expect(terminal.waitUntil { $0.contains("share: \"Ann\" (share, 127.0.0.1) may comment from now on") })
-        #expect(viewer.event("rights") { ($0["rights"] as? [String: String])?["comment"] == "yes" } != nil)
+        #expect(viewer.event("rights") { $0["comment"] as? String == "yes" } != nil)
+        try terminal.type("c")
+        #expect(terminal.waitUntil { $0.hasSuffix("Comment (Enter sends it, Esc leaves):") }, "\(terminal.screen())")
+        // "b" alone would blank.
+        try terminal.type("b")
+        #expect(terminal.waitUntil { $0.hasSuffix("Esc leaves): b") }, "\(terminal.screen())")
+        try terminal.type("ye")
+        #expect(terminal.waitUntil { $0.hasSuffix("Esc leaves): bye") }, "\(terminal.screen())")
+        try terminal.type("Enter")
+        #expect(viewer.event("comment") { $0["text"] as? String == "bye" } != nil, "\(terminal.screen())")
         try terminal.type("v")
         #expect(terminal.waitUntil { $0.hasSuffix("Which number? (Enter alone: none)") }, "\(terminal.screen())")
         try terminal.type(String(number))
         #expect(terminal.waitUntil { $0.hasSuffix("(Enter alone: none) \(number)") }, "\(terminal.screen())")
         try terminal.type("Enter")
-        #expect(terminal.waitUntil { $0.hasSuffix("take [c]omments back, Enter alone: nothing:") })
+        #expect(terminal.waitUntil { $0.hasSuffix("take [c]omments back, allow the [p]ointer, Enter alone: nothing:") })
         try terminal.type("r")
         #expect(terminal.waitUntil { $0.hasSuffix("Remove \"Ann\" (share, 127.0.0.1)? [y]es, [n]o:") })
         try terminal.type("y")

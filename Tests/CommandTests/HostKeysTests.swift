@@ -27,8 +27,9 @@ import Testing
         ]
         #expect(press("vpbfmlq?", in: &keys) == actions)
         #expect(press("yna0\u{1B}\n xVPB", in: &keys).isEmpty)
-        #expect(keys.handle(.key(.other)).isEmpty && keys.handle(.interrupted).isEmpty)
-        let line = "keys: v viewers, p pause, b blank, f freeze, m mute, l copy the link, q QR code, ? all keys"
+        #expect(keys.handle(.key(.text([27, 91, 65]))).isEmpty && keys.handle(.interrupted).isEmpty)
+        let line =
+            "keys: v viewers, c comment, p pause, b blank, f freeze, m mute, l copy the link, q QR code, ? all keys"
         #expect(keys.summary == line)
     }
 
@@ -46,11 +47,36 @@ import Testing
         #expect(list(in: &keys) == [.prompt(line)])
         #expect(press("13\u{7F}2", in: &keys).last == .prompt(line + "12"))
         // Other keys do nothing meanwhile.
-        #expect(press("bvp", in: &keys).isEmpty && keys.handle(.key(.other)).isEmpty)
+        #expect(press("bvp", in: &keys).isEmpty && keys.handle(.key(.text([27, 91, 65]))).isEmpty)
         #expect(press("\n", in: &keys) == [.prompt("  Remove \"Bob\" (Firefox, 192.0.2.2)? [y]es, [n]o: ")])
         #expect(press("\n1b", in: &keys).isEmpty)
         #expect(press("y", in: &keys) == [.endPrompt, .remove(12)])
         #expect(press("y", in: &keys).isEmpty)
+    }
+
+    @Test func aCommentIsWrittenAndSent() {
+        var keys = HostKeys(.init())
+        let line = "  Comment (Enter sends it, Esc leaves): "
+        #expect(press("c", in: &keys) == [.write(line)])
+        // The keys of other actions are letters here, and those that were urgent are none.
+        #expect(press("vbx!", in: &keys).last == .write(line + "vbx!"))
+        #expect(keys.handle(.key(.text(Array("grüß\nGott ".utf8)))) == [.write(line + "vbx!grüß Gott ")])
+        #expect(keys.handle(.key(.text([27, 91, 68]))).isEmpty, "an arrow key")
+        #expect(press("\u{7F}\u{7F}", in: &keys).last == .write(line + "vbx!grüß Got"))
+        // A question takes the line; what was written stays.
+        #expect(keys.handle(.interrupted) == [.endPrompt])
+        #expect(press("c", in: &keys) == [.write(line + "vbx!grüß Got")])
+        #expect(press("\n", in: &keys) == [.endPrompt, .comment("vbx!grüß Got")])
+        #expect(press("c", in: &keys) == [.write(line)])
+        #expect(press(" \n", in: &keys) == [.write(line + " "), .endPrompt], "nothing of it is visible")
+        #expect(press("c\u{15}\u{1B}", in: &keys).last == .endPrompt)
+        _ = press("c", in: &keys)
+        _ = keys.handle(.key(.text([UInt8](repeating: 97, count: 5_000))))
+        guard case .comment(let text)? = press("\n", in: &keys).last else {
+            Issue.record("it is not sent")
+            return
+        }
+        #expect(text.count == 2_000)
     }
 
     @Test func aViewerIsAllowedToWriteAndNotAnyMore() {
@@ -72,7 +98,7 @@ import Testing
         #expect(press("y", in: &keys) == [.endPrompt, .remove(3)])
         // A question takes the terminal.
         #expect(choose(.no).count == 1 && keys.handle(.interrupted) == [.endPrompt])
-        #expect(press("c", in: &keys).isEmpty)
+        #expect(press("r", in: &keys).isEmpty)
     }
 
     @Test(arguments: ["\n", "\u{1B}", "3\nn", "3\n\u{1B}"]) func nobodyIsRemovedWithoutAYes(_ typed: String) {

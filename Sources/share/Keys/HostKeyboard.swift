@@ -70,7 +70,7 @@ final class HostKeyboard: Sendable {
             for action in keys.handle(event) {
                 await perform(action)
                 switch action {
-                case .prompt:
+                case .prompt, .write:
                     setTyping(true)
                     timer?.cancel()
                     timer = Task { [feed] in
@@ -108,6 +108,9 @@ final class HostKeyboard: Sendable {
         // Keys are read meanwhile.
         case .list(let number): Task { await list(number) }
         case .prompt(let line): prompt.showInput(line)
+        case .write(let line): prompt.showInput(line, isText: true)
+        case .comment(let text):
+            if await !broadcast.say(text) { say("nobody was told that") }
         case .endPrompt: prompt.endInput()
         case .say(let sentence): say(sentence)
         case .remove(let number): Task { await remove(number) }

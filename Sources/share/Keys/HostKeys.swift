@@ -34,6 +34,10 @@ struct HostKeys {
         case list(Int)
         /// Shows a line in which something is typed.
         case prompt(String)
+        /// Shows a line in which a text is written, of which every key is a part.
+        case write(String)
+        /// Tells all viewers.
+        case comment(String)
         /// Takes that line away.
         case endPrompt
         case say(String)
@@ -68,12 +72,16 @@ struct HostKeys {
         case acting(ListedViewer)
         /// Whether it is to be removed.
         case confirming(ListedViewer)
+        /// A comment is written.
+        case writing
     }
 
     let bindings: [Binding]
     private let hasControl: Bool
     private var mode = Mode.idle
     private var listed: [ListedViewer] = []
+    /// The comment that is written, in UTF-8. What was not sent stays for the next time.
+    private var draft: [UInt8] = []
     /// Of the last `list`.
     private var listing = 0
 
@@ -94,6 +102,7 @@ struct HostKeys {
         add(
             "v", "viewers", "list the viewers; remove one, or let one write, point or control", .list(0),
             if: abilities.hasViewers)
+        add("c", "comment", "write a comment that all viewers see", .write(""), if: abilities.hasViewers)
         add("p", "pause", "pause: nothing is captured, the last frame stays; again: resume", .toggle(.pause))
         add("b", "blank", "blank: a grey picture at once, and nothing is captured; again: show it", .toggle(.blank))
         add("f", "freeze", "freeze: the picture stands, audio goes on; again: go on", .toggle(.freeze))
@@ -128,12 +137,14 @@ struct HostKeys {
         case .urgent(let byte):
             return bindings.first { $0.key.asciiValue == byte }.map { [$0.action] } ?? []
         case .key(let key):
+            if mode == .writing { return write(key) }
             guard case .key(let byte) = key else { return [] }
             switch mode {
             case .idle, .listing: return begin(byte)
             case .choosing(let digits): return choose(byte, digits)
             case .acting(let viewer): return act(byte, viewer)
             case .confirming(let viewer): return confirm(byte, viewer)
+            case .writing: return []
             }
         }
     }
@@ -141,18 +152,56 @@ struct HostKeys {
     private var isTyping: Bool {
         switch mode {
         case .idle, .listing: false
-        case .choosing, .acting, .confirming: true
+        case .choosing, .acting, .confirming, .writing: true
         }
     }
 
     private mutating func begin(_ byte: UInt8) -> [Action] {
         guard let action = bindings.first(where: { $0.key.asciiValue == byte })?.action else { return [] }
         mode = .idle
+        if case .write = action {
+            mode = .writing
+            return [writingLine]
+        }
         guard case .list = action else { return [action] }
         listing += 1
         mode = .listing(listing)
         return [.list(listing)]
     }
+
+    // MARK: A comment
+
+    private static let (clear, draftLimit) = (UInt8(21), 2_000)
+
+    private mutating func write(_ key: KeyPress) -> [Action] {
+        switch key {
+        case .key(let end) where Self.lineEnds.contains(end):
+            let text = String(decoding: draft, as: UTF8.self)
+            draft = []
+            return leave() + (text.allSatisfy(\.isWhitespace) ? [] : [.comment(text)])
+        case .key(Self.escape): return leave()
+        case .key(Self.backspace), .key(Self.delete):
+            draft = Array(String(decoding: draft, as: UTF8.self).dropLast().utf8)
+        case .key(Self.clear): draft = []
+        case .key(let byte): add([byte])
+        // An arrow key, for example.
+        case .text(let bytes) where bytes.first == Self.escape: return []
+        case .text(let bytes): add(bytes)
+        }
+        return [writingLine]
+    }
+
+    /// A text that is pasted is sent by no line end of its own.
+    private mutating func add(_ bytes: [UInt8]) {
+        let text = bytes.map { Self.lineEnds.contains($0) ? UInt8(ascii: " ") : $0 }
+        draft += text.filter { $0 >= 32 && $0 != Self.delete }.prefix(max(0, Self.draftLimit - draft.count))
+    }
+
+    private var writingLine: Action {
+        .write("  Comment (Enter sends it, Esc leaves): " + String(decoding: draft, as: UTF8.self).suffix(80))
+    }
+
+    // MARK: Viewers
 
     private mutating func choose(_ byte: UInt8, _ digits: String) -> [Action] {
         switch byte {
