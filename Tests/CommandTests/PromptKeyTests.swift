@@ -116,7 +116,8 @@ struct PromptKeyTests {
     }
 
     @Test(arguments: [
-        KeyPress.key(10), .key(13), .key(4), .key(27), .key(UInt8(ascii: "A")), .key(UInt8(ascii: " ")), .text([27, 91, 65]),
+        KeyPress.key(10), .key(13), .key(4), .key(27), .key(UInt8(ascii: "A")), .key(UInt8(ascii: " ")),
+        .text([27, 91, 65]),
     ])
     func otherKeysAnswerNothing(_ key: KeyPress) async {
         let task = await ask("Bob")
