@@ -131,9 +131,11 @@ extension InteropTests {
                                 == .string(sentence))
                         let words = try await browser.evaluate("document.getElementById('hint').innerText").string
                         #expect(words?.contains(hint) == true)
+                        // Light or dark, as the browser's user has it.
+                        let isDark = try await browser.evaluate("matchMedia('(prefers-color-scheme: dark)').matches")
                         #expect(
                             try await browser.evaluate("getComputedStyle(document.body).backgroundColor")
-                                == "rgb(16, 18, 20)")
+                                == (isDark == true ? "rgb(16, 18, 20)" : "rgb(246, 247, 249)"))
                     }
                 }
             }

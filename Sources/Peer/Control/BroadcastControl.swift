@@ -77,7 +77,7 @@ public final class BroadcastControl: Sendable {
         case .viewers: answer.viewers = await broadcast.viewers().map { ViewerStatus($0) }
         case .remove(let viewer): answer = try await remove(viewer)
         case .setRight(let right, let isGranted, let viewer):
-            answer.changed = try await set(right, isGranted, viewer)
+            answer = try await set(right, isGranted, viewer)
         case .say(let text):
             guard await broadcast.say(text) else {
                 throw ControlError(.failed, "nothing was said: the text is empty, or this broadcast has no comments")
@@ -136,31 +136,45 @@ public final class BroadcastControl: Sendable {
         return hasChanged
     }
 
-    private func set(_ right: ViewerRight, _ isGranted: Bool, _ text: String) async throws(ControlError) -> Bool {
-        let shown = UntrustedText.quote(UntrustedText.clean(text, fallback: ""))
+    private func set(
+        _ right: ViewerRight, _ isGranted: Bool, _ text: String
+    ) async throws(ControlError) -> ControlAnswer {
+        let shown = Self.shown(text)
         switch ViewerSelection.find(text, in: await broadcast.viewers()) {
-        case .none: throw ControlError(.unknown, "nobody watches as \(shown)")
-        case .several: throw ControlError(.ambiguous, "more than one viewer is meant by \(shown)")
+        case .none: throw Self.unknown(shown)
+        case .several(let viewers): return Self.ambiguous(viewers, shown)
         case .one(let viewer):
             guard let isNew = await broadcast.set(right, to: isGranted ? .yes : .no, of: viewer.id) else {
-                throw ControlError(
-                    .failed,
+                let reason =
                     viewer.rights == nil
-                        ? "\(shown) can have no rights: it has joined without a knock, or over a relay"
-                        : "what is shared cannot be controlled")
+                    ? "\(shown) can have no rights: it has joined without a knock"
+                    : right == .control ? "what is shared cannot be controlled" : "nobody can point over a relay"
+                throw ControlError(.failed, reason)
             }
-            return isNew
+            var answer = ControlAnswer()
+            answer.changed = isNew
+            return answer
         }
     }
 
+    private static func shown(_ text: String) -> String { UntrustedText.quote(UntrustedText.clean(text, fallback: "")) }
+
+    private static func unknown(_ shown: String) -> ControlError {
+        ControlError(.unknown, "nobody watches as \(shown)")
+    }
+
+    /// With those that may be meant.
+    private static func ambiguous(_ viewers: [ViewerSessionInfo], _ shown: String) -> ControlAnswer {
+        var answer = ControlAnswer(ControlError(.ambiguous, "more than one viewer is meant by \(shown)"))
+        answer.viewers = viewers.map { ViewerStatus($0) }
+        return answer
+    }
+
     private func remove(_ text: String) async throws(ControlError) -> ControlAnswer {
-        let shown = UntrustedText.quote(UntrustedText.clean(text, fallback: ""))
+        let shown = Self.shown(text)
         switch ViewerSelection.find(text, in: await broadcast.viewers()) {
-        case .none: throw ControlError(.unknown, "nobody watches as \(shown)")
-        case .several(let viewers):
-            var answer = ControlAnswer(ControlError(.ambiguous, "more than one viewer is meant by \(shown)"))
-            answer.viewers = viewers.map { ViewerStatus($0) }
-            return answer
+        case .none: throw Self.unknown(shown)
+        case .several(let viewers): return Self.ambiguous(viewers, shown)
         case .one(let viewer):
             guard let sessions = await broadcast.remove(viewer: viewer.id) else {
                 throw ControlError(.unknown, "\(shown) has left just now")

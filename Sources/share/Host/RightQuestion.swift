@@ -13,6 +13,14 @@ struct RightQuestion: Sendable {
 
     private static let answerTime = Duration.seconds(60)
 
+    /// How a right ends that is granted.
+    private static func end(of request: RightRequest) -> String {
+        let verb = "share revoke \(UntrustedText.quote(request.viewer.name)) \(request.right.rawValue)"
+        return request.right == .control
+            ? "Escape on this machine's keyboard, x in this terminal, or \(verb) takes it back"
+            : "It ends with their session, or with: \(verb)"
+    }
+
     /// - Returns: nil if nobody has answered.
     func ask(_ request: RightRequest) async -> Bool? {
         let viewer = request.viewer
@@ -20,9 +28,7 @@ struct RightQuestion: Sendable {
             kind: .right, id: .random(),
             who: "\(UntrustedText.quote(viewer.name)) (\(viewer.kind), \(viewer.address))",
             request: "wants \(request.right.purpose)",
-            details: [
-                "It ends with their session, or with: share revoke \(UntrustedText.quote(viewer.name)) \(request.right.rawValue)"
-            ],
+            details: [Self.end(of: request)],
             invitation: "Allow it?", deadline: .now + Self.answerTime)
         let hasTerminal = isatty(STDIN_FILENO) == 1
         let answer: Prompt.Answer? = await withTaskGroup { group in

@@ -35,6 +35,8 @@ final class ViewerReporter: Sendable {
     private let hasFrame = Monitor(false)
     private let window = Monitor<VideoWindow?>(nil)
     private let standing = Monitor(Standing())
+    /// Of this viewer among those that point; nil: it may not.
+    private let ownPointer = Monitor<Int?>(nil)
     /// Whether the window shows statistics.
     private let showsStatistics = Monitor(false)
 
@@ -173,8 +175,10 @@ final class ViewerReporter: Sendable {
         case .accepted: window?.setStatus("connecting ...")
         case .named(let name): window?.setTitle("\(name) - share")
         case .hostEvent(.comment(let comment)): window?.showComment("\(comment.from ?? "Host"): \(comment.text)")
-        case .hostEvent(.rights(let granted)): window?.setRights(granted.rights)
-        case .hostEvent(.pointers(let events)): window?.showPointers(events)
+        case .hostEvent(.rights(let granted)):
+            ownPointer.with { $0 = granted.pointer }
+            window?.setRights(granted.rights)
+        case .hostEvent(.pointers(let events)): window?.showPointers(events.withoutMoves(of: ownPointer.with { $0 }))
         case .connected, .hostEvent: break
         case .interrupted: standing.with { $0.isInterrupted = true }
         case .waiting(let silence):
@@ -278,4 +282,11 @@ final class SilentSink: AudioSink {
     func play(_ samples: UnsafeBufferPointer<Int16>) {}
     var latency: MediaDuration { .zero }
     func close() {}
+}
+
+extension PointerEvents {
+    /// A viewer sees its own mouse at once, and not once more a moment later.
+    fileprivate func withoutMoves(of id: Int?) -> PointerEvents {
+        PointerEvents(pointers.filter { $0.id != id || $0.kind != .move })
+    }
 }

@@ -100,7 +100,7 @@ extension HostSession.Configuration {
     /// What viewers may say. Over a relay they write, and do not point or control.
     var messagePolicy: MessagePolicy? {
         guard takesMessages, var policy = viewers.messages else { return nil }
-        if tunnel != nil { (policy.rights.point, policy.control) = (.no, nil) }
+        if tunnel != nil { (policy.takesPointers, policy.control) = (false, nil) }
         return policy
     }
 

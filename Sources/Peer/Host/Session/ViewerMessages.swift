@@ -21,11 +21,22 @@ public struct MessagePolicy: Sendable {
     public var decide: @Sendable (RightRequest) async -> Bool?
     /// What viewers control; nil: nothing, whatever their rights are.
     public var control: ControlTarget?
+    /// Whether pointers can reach the host and the viewers.
+    public var takesPointers = true
     /// Shows viewers' pointers where the host's user sees them. Called from any thread.
     public var showPointers: (@Sendable (PointerEvents) -> Void)?
 
     public init(rights: ViewerRights, decide: @escaping @Sendable (RightRequest) async -> Bool?) {
         (self.rights, self.decide) = (rights, decide)
+    }
+
+    /// Whether viewers can have this right at all.
+    func takes(_ right: ViewerRight) -> Bool {
+        switch right {
+        case .comment: true
+        case .point: takesPointers
+        case .control: control != nil
+        }
     }
 }
 
@@ -60,7 +71,7 @@ final class ViewerMessages: Sendable {
         emit: @escaping @Sendable (BroadcastEvent) -> Void
     ) {
         var policy = policy
-        if policy.control == nil { policy.rights.control = .no }
+        for right in ViewerRight.allCases where !policy.takes(right) { policy.rights[right] = .no }
         state = Monitor(State(rules: ViewerMessageState(defaults: policy.rights, now: MonotonicClock.now)))
         (self.served, self.policy, self.isOutdated, self.emit) = (served, policy, isOutdated, emit)
     }
@@ -180,7 +191,7 @@ final class ViewerMessages: Sendable {
 
     /// - Returns: nil if there is no such session, or its viewer can have no such right; whether something changed.
     func set(_ right: ViewerRight, to value: RightState, of session: SessionID) -> Bool? {
-        guard right != .control || policy.control != nil || value == .no else { return nil }
+        guard value == .no || policy.takes(right) else { return nil }
         let told: Told? = state.with { state in
             guard let viewer = state.viewers[session] else { return nil }
             let end: ControlEnd = value == .yes ? .passedOn : .takenBack
