@@ -12,7 +12,19 @@ extension RelayedBroadcast {
     func pass(_ keys: [MemberKeys]) { state.withLock { $0.served }?.handle.pass(keys) }
 
     /// Passes on what the publisher has encrypted for all viewers, or for one of them.
-    func pass(_ messages: SealedMessages) { state.withLock { $0.served }?.handle.pass(messages) }
+    func pass(_ messages: SealedMessages) {
+        guard let served = state.withLock({ $0.served }) else { return }
+        served.handle.pass(frames: messages.frames)
+        guard !messages.boxes.isEmpty else { return }
+        // The publisher may know of a viewer before the server has answered its offer: the broadcast has its session then.
+        served.core.perform { broadcast in
+            for session in broadcast.watching {
+                if let box = messages.boxes[session.viewer.fingerprint] {
+                    served.handle.pass(box: box, to: session.id)
+                }
+            }
+        }
+    }
 
     /// Calls back with the viewers here, as SHA-256 of their certificates: on the network loop, so that what `RelayStreams`
     /// is told of them before and afterwards keeps its order.

@@ -120,13 +120,11 @@ extension BroadcastHandle {
     /// base64url of a text that only this viewer can read; nil if nothing is encrypted for it.
     public func box(_ text: String, for viewer: Viewer) -> String? { broadcast.sealing?.box(text, for: viewer) }
 
-    /// Passes on what the publisher has encrypted for viewers here. Streams that they open later begin with what each
-    /// may do.
-    public func pass(_ messages: SealedMessages) {
-        for frame in messages.frames { broadcast.send(.sealed(.frame(frame))) }
-        let sessions = broadcast.admissions.sessions(of: Array(messages.boxes.keys))
-        for (viewer, box) in messages.boxes {
-            if let own = sessions[viewer] { broadcast.send(.sealedRights(.box(box)), to: own) }
-        }
+    /// Passes on what the publisher has encrypted for all viewers here.
+    public func pass(frames: [String]) {
+        for frame in frames { broadcast.send(.sealed(.frame(frame))) }
     }
+
+    /// Passes on what the publisher has encrypted for the viewer of a session. Streams that it opens later begin with it.
+    public func pass(box: String, to session: SessionID) { broadcast.send(.sealedRights(.box(box)), to: [session]) }
 }
