@@ -66,8 +66,7 @@ enum HostReporter {
         case .rightsChanged(let who, let rights):
             output.event(
                 "rights",
-                [("name", .string(who.name))]
-                    + ViewerRight.allCases.map { ($0.rawValue, .string(rights[$0].rawValue)) })
+                [("name", .string(who.name))] + rights.fields.map { ($0, $1) })
             let granted = ViewerRight.allCases.filter { rights[$0] == .yes }.map(\.rawValue)
             ErrorOutput.writeLine(
                 "share: \(title(who)) may \(granted.isEmpty ? "only watch" : granted.joined(separator: ", ")) from now on"

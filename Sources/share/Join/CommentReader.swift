@@ -74,20 +74,10 @@ final class CommentReader: Sendable {
         case .yes: say(line)
         case .ask:
             ErrorOutput.writeLine("share: the host is asked whether you may write comments")
-            send(.ask(.comment))
+            viewer.tell(.ask(.comment))
         case .no: ErrorOutput.writeLine("share: the host takes no comments of yours")
         }
     }
 
-    private func say(_ line: String) { send(.comment(line)) }
-
-    private func send(_ message: ViewerMessage) {
-        Task { [viewer] in
-            do throws(SignalingError) {
-                try await viewer.send(message)
-            } catch {
-                ErrorOutput.writeLine("share: \(error.description)")
-            }
-        }
-    }
+    private func say(_ line: String) { viewer.tell(.comment(line)) }
 }

@@ -17,16 +17,19 @@ final class WindowParticipation: Sendable {
         switch action {
         case .point(let gesture): _ = viewer.send(gesture)
         case .control(let input): _ = viewer.send(input)
-        case .comment(let line): tell(.comment(line), viewer)
-        case .ask(let right): tell(.ask(right), viewer)
-        case .release(let right): tell(.release(right), viewer)
+        case .comment(let line): viewer.tell(.comment(line))
+        case .ask(let right): viewer.tell(.ask(right))
+        case .release(let right): viewer.tell(.release(right))
         }
     }
+}
 
-    private func tell(_ message: ViewerMessage, _ viewer: PeerViewer) {
+extension PeerViewer {
+    /// Says something to the host, and its user what has become of it if it was not taken. Returns at once.
+    func tell(_ message: ViewerMessage) {
         Task {
             do throws(SignalingError) {
-                try await viewer.send(message)
+                try await send(message)
             } catch {
                 ErrorOutput.writeLine("share: \(error.description)")
             }
