@@ -21,7 +21,7 @@ public struct WindowIcon: Sendable, Equatable {
 /// Tells which application is in front (`_NET_ACTIVE_WINDOW`), on each change. On the thread `foreground`, with a
 /// connection of its own. Windows that are hidden from captures are not told of.
 public final class ForegroundApplicationObserver: Sendable {
-    private let thread: X11EventThread
+    private let thread: StoppableThread
 
     /// - Parameters:
     ///   - display: nil uses `$DISPLAY`.
@@ -30,7 +30,7 @@ public final class ForegroundApplicationObserver: Sendable {
     public init(
         display: String?, hiddenWindows: [WindowPattern], onChange: @escaping @Sendable (ForegroundApplication) -> Void
     ) throws(SourceFailure) {
-        thread = try X11EventThread("foreground", display: display) { connection, wakeup, isClosed in
+        thread = try StoppableThread("foreground", display: display) { connection, wakeup, isClosed in
             var reader = ForegroundReader(connection, hiddenWindows)
             reader.run(wakeup, isClosed, onChange)
         }

@@ -7,7 +7,7 @@ public import MediaCore
 /// manager say (WM_STATE, ICCCM 4.1.3.1; _NET_WM_STATE_HIDDEN). Windows that are only covered by others are not hidden.
 /// On the thread `own-windows`, with a connection of its own.
 public final class OwnWindowsObserver: Sendable {
-    private let thread: X11EventThread
+    private let thread: StoppableThread
 
     /// - Parameters:
     ///   - display: nil uses `$DISPLAY`.
@@ -18,7 +18,7 @@ public final class OwnWindowsObserver: Sendable {
     public init(
         display: String? = nil, of process: Int32? = nil, onChange: @escaping @Sendable (_ areHidden: Bool) -> Void
     ) throws(SourceFailure) {
-        thread = try X11EventThread("own-windows", display: display) { connection, wakeup, isClosed in
+        thread = try StoppableThread("own-windows", display: display) { connection, wakeup, isClosed in
             var reader = OwnWindowsReader(connection, process ?? getpid())
             reader.run(wakeup, isClosed, onChange)
         }

@@ -9,7 +9,7 @@ public import MediaCore
 /// Safe from any thread. The display is used on the thread `control-notice`, with a connection of its own.
 public final class ControlNotice: Sendable {
     private let text: Monitor<String>
-    private let thread: OverlayThread
+    private let thread: StoppableThread
 
     /// - Parameters:
     ///   - text: is cleaned.
@@ -27,7 +27,7 @@ public final class ControlNotice: Sendable {
         }
         let shared = Monitor(Self.clean(text))
         self.text = shared
-        thread = try OverlayThread("control-notice", connection) { connection, wakeup, isClosed in
+        thread = try StoppableThread("control-notice", connection) { connection, wakeup, isClosed in
             ControlNoticeLoop(connection, rasterizer, shared).run(wakeup, isClosed)
         }
     }

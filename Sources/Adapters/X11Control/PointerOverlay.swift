@@ -11,7 +11,7 @@ public import MediaCore
 /// the window has gone, nothing is shown any more.
 public final class PointerOverlay: Sendable {
     private let marks: Monitor<PointerMarks>
-    private let thread: OverlayThread
+    private let thread: StoppableThread
 
     /// - Parameters:
     ///   - display: nil uses `$DISPLAY`.
@@ -28,7 +28,7 @@ public final class PointerOverlay: Sendable {
         free(found)
         let marks = Monitor(PointerMarks())
         self.marks = marks
-        thread = try OverlayThread("pointers", connection) { connection, wakeup, isClosed in
+        thread = try StoppableThread("pointers", connection) { connection, wakeup, isClosed in
             PointerOverlayLoop(connection, window, marks).run(wakeup, isClosed)
         }
     }

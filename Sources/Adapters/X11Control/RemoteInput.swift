@@ -28,8 +28,7 @@ public final class RemoteInput: Sendable {
     }
 
     private let queue: Monitor<RemoteInputQueue>
-    private let wakeup: Wakeup
-    private let thread: NamedThread
+    private let thread: StoppableThread
 
     /// - Parameters:
     ///   - display: nil uses `$DISPLAY`.
@@ -39,22 +38,19 @@ public final class RemoteInput: Sendable {
         display: String? = nil, area: Area, onEvent: @escaping @Sendable (Event) -> Void = { _ in }
     ) throws(SourceFailure) {
         let connection = try ControlConnection(display)
-        let wakeup = try Wakeup.forSource()
         let queue = Monitor(RemoteInputQueue())
+        self.queue = queue
         // SAFETY: the thread alone uses it from here on.
         nonisolated(unsafe) let own = connection
-        do throws(NamedThread.Failure) {
-            thread = try NamedThread.start("remote-input") {
-                let loop = RemoteInputLoop(own, area, queue, wakeup, onEvent)
-                loop.run()
+        do throws(SourceFailure) {
+            thread = try StoppableThread("remote-input") { wakeup, isClosed in
+                RemoteInputLoop(own, area, queue, onEvent).run(wakeup, isClosed)
                 own.close()
             }
         } catch {
             connection.close()
-            throw SourceFailure(.unsupported, "no thread is left (error \(error.code))", remedy: "Raise ulimit -u.")
+            throw error
         }
-        self.queue = queue
-        self.wakeup = wakeup
     }
 
     deinit { close() }
@@ -63,26 +59,18 @@ public final class RemoteInput: Sendable {
     /// released then.
     public func apply(_ input: ControlInput) {
         queue.with { $0.append(.input(input)) }
-        wakeup.signal()
+        thread.wake()
     }
 
     /// Releases every key and button that viewers hold, after the inputs so far; returns at once.
     public func releaseAll() {
         queue.with { $0.append(.releaseAll) }
-        wakeup.signal()
+        thread.wake()
     }
 
     /// Drops what waits, releases everything, gives borrowed keycodes back and ends the thread. Blocks for up to 0.3 s
     /// if characters were typed that the layout lacks. May be called twice.
-    public func close() {
-        let isFirst = queue.with { queue in
-            defer { queue.isClosed = true }
-            return !queue.isClosed
-        }
-        guard isFirst else { return }
-        wakeup.signal()
-        thread.join()
-    }
+    public func close() { thread.close() }
 }
 
 /// Inputs on their way to the thread.
@@ -95,7 +83,6 @@ struct RemoteInputQueue: Sendable {
     }
 
     private var items: [Item] = []
-    var isClosed = false
 
     /// A move replaces the move before it. A full queue is emptied, and all is released, as releases may be among what
     /// is dropped.

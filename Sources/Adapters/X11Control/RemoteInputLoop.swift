@@ -8,7 +8,6 @@ final class RemoteInputLoop {
     private let connection: ControlConnection
     private let area: ServerArea
     private let queue: Monitor<RemoteInputQueue>
-    private let wakeup: Wakeup
     private let onEvent: @Sendable (RemoteInput.Event) -> Void
     private let keyboard: RemoteKeyboard
     private var reader: LocalInputReader
@@ -21,21 +20,20 @@ final class RemoteInputLoop {
 
     init(
         _ connection: ControlConnection, _ area: RemoteInput.Area, _ queue: Monitor<RemoteInputQueue>,
-        _ wakeup: Wakeup, _ onEvent: @escaping @Sendable (RemoteInput.Event) -> Void
+        _ onEvent: @escaping @Sendable (RemoteInput.Event) -> Void
     ) {
         self.connection = connection
         self.area = ServerArea(connection: connection, area: area)
         self.queue = queue
-        self.wakeup = wakeup
         self.onEvent = onEvent
         keyboard = RemoteKeyboard(connection)
         reader = LocalInputReader(connection)
         state = RemoteInputState(now: MonotonicClock.now)
     }
 
-    /// Returns when the queue is closed, or the server has gone.
-    func run() {
-        while !queue.with({ $0.isClosed }) {
+    /// Returns when the flag is set, or the server has gone.
+    func run(_ wakeup: Wakeup, _ isClosed: Monitor<Bool>) {
+        while !isClosed.with({ $0 }) {
             if connection.isLost {
                 onEvent(.displayGone)
                 return
@@ -44,7 +42,7 @@ final class RemoteInputLoop {
             if handleEvents() || handleInput() { continue }
             xcb_flush(connection.raw)
             wakeup.consume()
-            if queue.with({ $0.isClosed || ready == nil && !$0.isEmpty }) { continue }
+            if isClosed.with({ $0 }) || ready == nil && queue.with({ !$0.isEmpty }) { continue }
             wakeup.wait(or: connection.descriptor, until: ready ?? (givesBack ? keyboard.settled : nil))
         }
         end()

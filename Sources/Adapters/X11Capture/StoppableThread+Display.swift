@@ -1,0 +1,27 @@
+internal import LinuxRuntime
+internal import MediaCore
+
+extension StoppableThread {
+    /// Has a connection to the X server of its own.
+    /// - Parameters:
+    ///   - display: nil uses `$DISPLAY`.
+    ///   - run: called on the thread. The wake-up and the flag tell it to return; the connection is closed behind it.
+    /// - Throws: `.noDisplay`, `.unsupported`.
+    convenience init(
+        _ name: String, display: String?,
+        run: @escaping @Sendable (X11Connection, Wakeup, _ isClosed: Monitor<Bool>) -> Void
+    ) throws(SourceFailure) {
+        let connection = try X11Connection(display)
+        // SAFETY: the thread alone uses it from here on.
+        nonisolated(unsafe) let own = connection
+        do throws(SourceFailure) {
+            try self.init(name) { wakeup, isClosed in
+                run(own, wakeup, isClosed)
+                own.close()
+            }
+        } catch {
+            connection.close()
+            throw error
+        }
+    }
+}
