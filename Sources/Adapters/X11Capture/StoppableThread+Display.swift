@@ -11,17 +11,11 @@ extension StoppableThread {
         _ name: String, display: String?,
         run: @escaping @Sendable (X11Connection, Wakeup, _ isClosed: Monitor<Bool>) -> Void
     ) throws(SourceFailure) {
-        let connection = try X11Connection(display)
-        // SAFETY: the thread alone uses it from here on.
-        nonisolated(unsafe) let own = connection
-        do throws(SourceFailure) {
-            try self.init(name) { wakeup, isClosed in
-                run(own, wakeup, isClosed)
-                own.close()
-            }
-        } catch {
-            connection.close()
-            throw error
+        // SAFETY: the thread alone uses it.
+        nonisolated(unsafe) let own = try X11Connection(display)
+        try self.init(name) { wakeup, isClosed in
+            run(own, wakeup, isClosed)
+            own.close()
         }
     }
 }

@@ -37,19 +37,13 @@ public final class RemoteInput: Sendable {
     public init(
         display: String? = nil, area: Area, onEvent: @escaping @Sendable (Event) -> Void = { _ in }
     ) throws(SourceFailure) {
-        let connection = try ControlConnection(display)
         let queue = Monitor(RemoteInputQueue())
         self.queue = queue
-        // SAFETY: the thread alone uses it from here on.
-        nonisolated(unsafe) let own = connection
-        do throws(SourceFailure) {
-            thread = try StoppableThread("remote-input") { wakeup, isClosed in
-                RemoteInputLoop(own, area, queue, onEvent).run(wakeup, isClosed)
-                own.close()
-            }
-        } catch {
-            connection.close()
-            throw error
+        // SAFETY: the thread alone uses it.
+        nonisolated(unsafe) let own = try ControlConnection(display)
+        thread = try StoppableThread("remote-input") { wakeup, isClosed in
+            RemoteInputLoop(own, area, queue, onEvent).run(wakeup, isClosed)
+            own.close()
         }
     }
 

@@ -13,14 +13,9 @@ extension StoppableThread {
     ) throws(SourceFailure) {
         // SAFETY: the thread alone uses it from here on.
         nonisolated(unsafe) let own = connection
-        do throws(SourceFailure) {
-            try self.init(name) { wakeup, isClosed in
-                run(own, wakeup, isClosed)
-                own.close()
-            }
-        } catch {
-            connection.close()
-            throw error
+        try self.init(name) { wakeup, isClosed in
+            run(own, wakeup, isClosed)
+            own.close()
         }
     }
 }
