@@ -67,13 +67,21 @@ final class ScreenControl: Sendable {
     /// Shows pointers over the window that is shared. Over a display or a part of it, viewers would see them twice.
     var showPointers: (@Sendable (PointerEvents) -> Void)? {
         guard let window else { return nil }
-        return { [self] events in queue.run { [self] in show(events, over: window) } }
+        return { [self] events in
+            // Only the first ones wait for a display.
+            if !showAtOnce(events) { queue.run { [self] in openPointers(over: window, showing: events) } }
+        }
     }
 
-    private func show(_ events: PointerEvents, over window: UInt32) {
-        let (known, isLacking) = state.withLock { ($0.pointers, $0.lacksPointers) }
-        if let known { return known.show(events) }
-        guard !isLacking else { return }
+    /// - Returns: false before it is known whether pointers can be shown.
+    private func showAtOnce(_ events: PointerEvents) -> Bool {
+        let (overlay, isLacking) = state.withLock { ($0.pointers, $0.lacksPointers) }
+        overlay?.show(events)
+        return overlay != nil || isLacking
+    }
+
+    private func openPointers(over window: UInt32, showing events: PointerEvents) {
+        if showAtOnce(events) { return }
         do throws(SourceFailure) {
             let overlay = try PointerOverlay(display: display, window: window)
             state.withLock { $0.pointers = overlay }
