@@ -90,7 +90,11 @@ test('a sealed frame is opened to what it was', async () => {
     ]) {
         const { opener, sealer } = await stage({ kind, track });
         for (const isFirst of [true, false]) {
-            assert.deepEqual(await opener.open(await sealer.seal(frame)), { result: 'opened', bytes: frame, isFirst });
+            const { number, ...opened } = await opener.open(await sealer.seal(frame));
+            assert.deepEqual(opened, { result: 'opened', bytes: frame, isFirst });
+            // Of the track, the key's step and the frame.
+            assert.equal(number[0] >> 9 & 7, track);
+            assert.equal(number[1], isFirst ? 0 : 1);
         }
     }
 });

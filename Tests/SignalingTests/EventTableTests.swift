@@ -165,10 +165,11 @@ import Testing
             """
         let events: [(event: TunnelEvent, json: String)] = [
             (.request(request), requestJSON), (.cancelled(4), #"{"number":4}"#),
+            (.text(ForwardedText(number: 4, text: "a")), #"{"number":4,"text":"a"}"#),
             (.finished(reason: "x", isReplaced: false), #"{"reason":"x"}"#),
             (.finished(reason: "x", isReplaced: true), #"{"reason":"x","replaced":true}"#),
         ]
-        try check(events, final: ["finished"], notLasting: ["request", "cancelled", "finished"])
+        try check(events, final: ["finished"], notLasting: ["request", "text", "cancelled", "finished"])
     }
 
     @Test(arguments: ["ended", "viewercount", "recordercount", "candidates", "removed"])

@@ -27,15 +27,18 @@ import Testing
     @Test func aMessageIsTakenOnceAndInItsOrder() throws {
         let (now, tokens) = (ContinuousClock.now, [TokenHash(of: "one"), TokenHash(of: "two")])
         var table = makeTable(tokens, now: now)
-        for (counter, isTaken) in [(1, true), (1, false), (5, true), (4, false), (5, false), (6, true)]
-            as [(UInt64, Bool)]
-        {
-            let result = table.noteMessage(tokens[0], counter: counter)
-            #expect(result == isTaken, "\(counter)")
+        for carrier in MessageCarrier.allCases {
+            for (counter, isTaken) in [(1, true), (1, false), (5, true), (4, false), (5, false), (6, true)]
+                as [(UInt64, Bool)]
+            {
+                let result = table.noteMessage(tokens[0], counter: counter, by: carrier)
+                #expect(result == isTaken, "\(counter) by \(carrier)")
+            }
         }
         // The other admission has a count of its own, and one that has ended none.
         let others = [
-            table.noteMessage(tokens[1], counter: 1), table.noteMessage(TokenHash(of: "three"), counter: 9),
+            table.noteMessage(tokens[1], counter: 1, by: .request),
+            table.noteMessage(TokenHash(of: "three"), counter: 9, by: .request),
         ]
         #expect(others == [true, false])
     }
@@ -67,6 +70,10 @@ import Testing
         let sealed = MessageSeal<GCMFrameCipher>.seal(
             [1, 2, 3], key: ofViewer.messages.toHost, counter: 1, instance: [1, 2, 3, 4])
         #expect(MessageSeal<GCMFrameCipher>.open(sealed, key: ofHost.messages.toHost)?.text == [1, 2, 3])
+        // A relay repeats it on the socket.
+        let data = MessageCarrier.socket.associatedData
+        #expect(
+            MessageSeal<GCMFrameCipher>.open(sealed, key: ofHost.messages.toHost, authenticating: data) == nil)
         // Reflected, or of another viewer.
         #expect(MessageSeal<GCMFrameCipher>.open(sealed, key: ofHost.messages.toViewer) == nil)
         #expect(MessageSeal<GCMFrameCipher>.open(sealed, key: other.messages.toHost) == nil)

@@ -40,8 +40,12 @@ struct SocketFixture: Sendable {
     }
 
     func open(token: String? = nil, limits: MessageSocket.Limits = .init()) async throws -> MessageSocket {
-        try await http.webSocket(
-            path, protocols: ["share.messages.1", "bearer.\(token ?? self.token)"], limits: limits)
+        let protocols = protocols(token: token ?? self.token)
+        return try #require(try await http.webSocket(path, protocols: protocols, limits: limits))
+    }
+
+    func protocols(token: String) -> [String] {
+        ["share.messages.1", "bearer.\(token)"]
     }
 
     /// Sends a text and waits for the next message. Whether it is the problem document of a text that is no JSON.

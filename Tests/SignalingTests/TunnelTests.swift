@@ -417,6 +417,7 @@ struct TunnelFixture {
                     case .request:
                         count += 1
                         if count == limit { arrived.fulfil(()) }
+                    case .text: break
                     case .cancelled(let number): cancelled.fulfil(number)
                     case .finished: break
                     }

@@ -58,11 +58,15 @@ public struct AimedInput: Sendable, Equatable, Codable {
     public var time: Int64
     /// The RTP timestamp of the frame that the viewer sees; nil: it does not know it.
     public var frame: UInt32?
+    /// The frame that it sees, where relays give frames timestamps of their own and cannot read them.
+    public var sealed: SealedFrameID?
     /// Nil: the viewer is still there, and does nothing.
     public var input: ControlInput?
 
-    public init(grant: Int, count: Int, time: Int64, frame: UInt32?, input: ControlInput?) {
+    public init(
+        grant: Int, count: Int, time: Int64, frame: UInt32?, sealed: SealedFrameID? = nil, input: ControlInput?
+    ) {
         (self.grant, self.count, self.time) = (grant, count, time)
-        (self.frame, self.input) = (frame, input)
+        (self.frame, self.sealed, self.input) = (frame, sealed, input)
     }
 }

@@ -91,3 +91,12 @@ public struct BroadcastComment: Sendable, Equatable, Codable {
         self.text = text
     }
 }
+
+/// What brings the messages of a viewer to its host.
+public enum MessageCarrier: Sendable, CaseIterable {
+    case request
+    case socket
+
+    /// Authenticated with a message that is encrypted, so that a relay cannot repeat one of a socket as a request.
+    public var associatedData: [UInt8] { self == .request ? [] : Array("socket".utf8) }
+}

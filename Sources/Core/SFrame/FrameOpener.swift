@@ -1,3 +1,5 @@
+public import MediaCore
+
 /// Decrypts the frames that a `FrameSealer` has made. Nothing that is not authenticated is returned.
 ///
 /// A value without a clock; its owner calls it from one thread. A forged frame costs one attempt: each of the 255 steps
@@ -59,6 +61,8 @@ public struct FrameOpener<Cipher: SFrameCipher>: Sendable {
 
     /// Of the host whose keys these are.
     public private(set) var run: [UInt8]
+    /// The frame of video that was opened last.
+    public private(set) var newestFrame: SealedFrameID?
     /// How often a newer key was needed.
     public private(set) var stepCount = 0
     private var chains: [UInt64: Chain] = [:]
@@ -151,6 +155,7 @@ public struct FrameOpener<Cipher: SFrameCipher>: Sendable {
             chains[index]?.add(step, keeping: Self.keptSteps)
             stepCount += 1
         }
+        if kind == .video { newestFrame = SealedFrameID(keyID: UInt16(id.value), counter: header.counter) }
         if !isPeek { chains[index]?.note(header.counter, of: step.ratchet.step) }
         return .success(opened)
     }

@@ -66,6 +66,13 @@ public struct FrameSealer<Cipher: SFrameCipher>: Sendable {
         return seal(frame, track)
     }
 
+    /// The frame of a track that was encrypted last; nil: none with the present key.
+    public func newestFrame(of track: SealedTrack) -> SealedFrameID? {
+        let track = tracks[Int(track.rawValue)]
+        guard track.counter > 0 else { return nil }
+        return SealedFrameID(keyID: UInt16(track.key.keyID), counter: track.counter - 1)
+    }
+
     /// Encrypts a packet of Opus.
     /// - Returns: nil if it is empty.
     public mutating func seal(

@@ -12,21 +12,25 @@ public enum MessageSeal<Cipher: SFrameCipher> {
     /// - Parameters:
     ///   - key: ``SFrameSuite/keyLength`` bytes.
     ///   - instance: ``instanceLength`` random bytes of the sender.
-    public static func seal(_ text: [UInt8], key: [UInt8], counter: UInt64, instance: [UInt8]) -> [UInt8] {
+    public static func seal(
+        _ text: [UInt8], key: [UInt8], counter: UInt64, instance: [UInt8], authenticating data: [UInt8] = []
+    ) -> [UInt8] {
         precondition(instance.count == instanceLength, "an instance of \(instance.count) bytes")
         var sealed = counter.bigEndianBytes + instance
         let nonce = instance + counter.bigEndianBytes
-        text.withUnsafeBytes { Cipher(key: key).seal($0, nonce: nonce, authenticating: [], to: &sealed) }
+        text.withUnsafeBytes { Cipher(key: key).seal($0, nonce: nonce, authenticating: data, to: &sealed) }
         return sealed
     }
 
     /// - Returns: nil if the owner of the key has not made that. The counter is to be checked.
-    public static func open(_ sealed: [UInt8], key: [UInt8]) -> (counter: UInt64, text: [UInt8])? {
+    public static func open(
+        _ sealed: [UInt8], key: [UInt8], authenticating data: [UInt8] = []
+    ) -> (counter: UInt64, text: [UInt8])? {
         guard sealed.count >= headerLength + SFrameSuite.tagLength else { return nil }
         let (counter, instance) = (sealed[..<counterLength], sealed[counterLength..<headerLength])
         var text: [UInt8] = []
         let isValid = sealed[headerLength...].withUnsafeBytes {
-            Cipher(key: key).open($0, nonce: Array(instance + counter), authenticating: [], to: &text)
+            Cipher(key: key).open($0, nonce: Array(instance + counter), authenticating: data, to: &text)
         }
         return isValid ? (counter.reduce(0) { $0 << 8 | UInt64($1) }, text) : nil
     }

@@ -1,6 +1,7 @@
 package import Crypto
 import HTTP
 package import Identifiers
+package import MediaCore
 
 /// The tokens of admitted viewers, as a value without a clock.
 ///
@@ -43,7 +44,7 @@ package struct TokenTable: Sendable {
         /// A session with this token has had media.
         var hasMedia = false
         /// The counter of the last message that was encrypted for this admission; nil: none came.
-        var messageCounter: UInt64?
+        var messageCounters: [MessageCarrier: UInt64] = [:]
     }
 
     private let limits: Limits
@@ -93,10 +94,12 @@ package struct TokenTable: Sendable {
     package func viewer(_ key: Key) -> Viewer? { entries[key]?.viewer }
 
     /// Takes note of an encrypted message.
-    /// - Returns: false if it came before, or after a later one.
-    package mutating func noteMessage(_ key: Key, counter: UInt64) -> Bool {
-        guard let entry = entries[key], entry.messageCounter.map({ counter > $0 }) ?? true else { return false }
-        entries[key]?.messageCounter = counter
+    /// - Returns: false if it came before, or after a later one of the same carrier.
+    package mutating func noteMessage(_ key: Key, counter: UInt64, by carrier: MessageCarrier) -> Bool {
+        guard let entry = entries[key], entry.messageCounters[carrier].map({ counter > $0 }) ?? true else {
+            return false
+        }
+        entries[key]?.messageCounters[carrier] = counter
         return true
     }
 

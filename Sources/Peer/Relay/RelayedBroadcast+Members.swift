@@ -14,7 +14,7 @@ extension RelayedBroadcast {
     /// Passes on what the publisher has encrypted for all viewers, or for one of them.
     func pass(_ messages: SealedMessages) {
         guard let served = state.withLock({ $0.served }) else { return }
-        served.handle.pass(frames: messages.frames)
+        served.handle.pass(frames: messages.frames, droppable: messages.droppable)
         guard !messages.boxes.isEmpty else { return }
         // The publisher may know of a viewer before the server has answered its offer: the broadcast has its session then.
         served.core.perform { broadcast in

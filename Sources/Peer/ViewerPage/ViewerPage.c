@@ -86,6 +86,7 @@ const char *viewerPageScript(void) {
 #embed "Page/Script/peer-connection.js" suffix(,)
 #embed "Page/Script/reconnection.js" suffix(,)
 #embed "Page/Script/frame-keys.js" suffix(,)
+#embed "Page/Script/sealed-socket.js" suffix(,)
 #embed "Page/Script/sealed-messages.js" suffix(,)
 #embed "Page/Script/handover.js" suffix(,)
 #embed "Page/Script/session.js" suffix(,)

@@ -32,6 +32,8 @@ package struct RouteRequest: Sendable {
     package let connection: RouteConnection
     /// A relay has forwarded it, which can read it.
     package var isForwarded = false
+    /// A viewer has asked the relay for a WebSocket, whose texts the relay passes on.
+    package var isForwardedSocket = false
 
     package init(
         method: HTTPRequest.Method, path: [Substring], query: Substring = "", headers: HTTPFields, body: ByteBuffer,

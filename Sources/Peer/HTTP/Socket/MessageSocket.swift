@@ -1,11 +1,10 @@
 package import LinuxRuntime
-import NIOCore
 import Synchronization
 
 /// One side of a WebSocket (RFC 6455) whose messages are small: texts and bytes in both directions.
 ///
-/// Safe from any thread. ``MessageSocketHandler`` is its side on the event loop. Nothing waits: a peer that does not
-/// read, sends too fast or sends what is no message is closed.
+/// Safe from any thread. ``MessageSocketHandler`` is its side on the event loop, or a relay has the connection and passes
+/// the messages on. Nothing waits: a peer that does not read, sends too fast or sends what is no message is closed.
 package final class MessageSocket: Sendable {
     package enum Message: Sendable, Equatable {
         case text(String)
@@ -61,10 +60,15 @@ package final class MessageSocket: Sendable {
         package static let replaced = CloseCode(rawValue: 4_409)
     }
 
-    /// The side on the event loop.
-    struct Connection: Sendable {
-        let eventLoop: any EventLoop
-        let handler: NIOLoopBound<MessageSocketHandler>
+    /// The side that has the connection.
+    package struct Connection: Sendable {
+        /// Returns at once; `written` follows each call later.
+        let write: @Sendable (String) -> Void
+        let close: @Sendable (CloseCode) -> Void
+
+        package init(write: @escaping @Sendable (String) -> Void, close: @escaping @Sendable (CloseCode) -> Void) {
+            (self.write, self.close) = (write, close)
+        }
     }
 
     /// For another message that is to be sent.
@@ -118,7 +122,7 @@ package final class MessageSocket: Sendable {
         }
         if case .overflow = room { close(.tooSlow) }
         guard case .some = room else { return false }
-        connection?.eventLoop.execute { connection?.handler.value.write(text) }
+        connection?.write(text)
         return true
     }
 
@@ -129,32 +133,32 @@ package final class MessageSocket: Sendable {
             state.closing = code
             return state.connection
         }
-        connection?.eventLoop.execute { connection?.handler.value.close(code) }
+        connection?.close(code)
     }
 
-    // MARK: The side on the event loop
+    // MARK: The side that has the connection
 
-    /// Begins to send. Called on the event loop.
-    func opened(_ connection: Connection) {
-        let (waiting, closing) = state.withLock { state in
+    /// Begins to send.
+    package func opened(_ connection: Connection) {
+        state.withLock { state in
             state.connection = connection
-            defer { state.waiting = [] }
-            return (state.waiting, state.closing)
+            // With the lock, so that nothing that is sent later comes first.
+            for text in state.waiting { connection.write(text) }
+            state.waiting = []
+            if let closing = state.closing { connection.close(closing) }
         }
-        for text in waiting { connection.handler.value.write(text) }
-        if let closing { connection.handler.value.close(closing) }
     }
 
-    func written() { state.withLock { $0.queued -= 1 } }
+    package func written() { state.withLock { $0.queued -= 1 } }
 
     /// - Returns: false if there is no room for it.
-    func received(_ message: Message) -> Bool {
+    package func received(_ message: Message) -> Bool {
         if case .dropped = feed.yield(message) { return false }
         return true
     }
 
     /// One side closes the socket, or the connection was lost. Only the first call has an effect.
-    func ended(_ code: CloseCode?) {
+    package func ended(_ code: CloseCode?) {
         state.withLock { $0.closing = $0.closing ?? code ?? .goingAway }
         closed.fulfil(code)
         feed.finish()

@@ -34,7 +34,10 @@ final class MessageSocketHandler: ChannelDuplexHandler {
         let bound = NIOLoopBound(self, eventLoop: loop)
         let interval = TimeAmount(min(socket.limits.ping, socket.limits.silence))
         timer = loop.scheduleRepeatedTask(initialDelay: interval, delay: interval) { _ in bound.value.beat() }
-        socket.opened(.init(eventLoop: loop, handler: bound))
+        socket.opened(
+            .init(
+                write: { text in loop.execute { bound.value.write(text) } },
+                close: { code in loop.execute { bound.value.close(code) } }))
     }
 
     func handlerRemoved(context: ChannelHandlerContext) { end() }

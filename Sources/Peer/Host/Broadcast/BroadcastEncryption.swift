@@ -9,6 +9,7 @@ import Synchronization
 /// Encrypts what a host publishes to relays, and knows the keys that its viewers get. Safe from any thread.
 package final class BroadcastEncryption: Sendable {
     private let sealer: Mutex<BroadcastSealer>
+    private let shown = Mutex(ShownSealedFrames())
 
     /// - Parameters:
     ///   - secret: 32 random bytes.
@@ -32,9 +33,17 @@ package final class BroadcastEncryption: Sendable {
     func seal(
         video frame: UnsafeRawBufferPointer, of encoding: EncodingID, isKeyframe: Bool, now: MediaInstant
     ) -> [UInt8]? {
-        sealer.withLock {
-            $0.seal(video: frame, encoding == .main ? .video0 : .video1, isKeyframe: isKeyframe, now: now)
+        let track: SealedTrack = encoding == .main ? .video0 : .video1
+        let (sealed, id) = sealer.withLock { sealer in
+            (sealer.seal(video: frame, track, isKeyframe: isKeyframe, now: now), sealer.newestFrame(of: track))
         }
+        if sealed != nil, let id { shown.withLock { $0.note(id, now: now) } }
+        return sealed
+    }
+
+    /// Whether a frame has been replaced for over a second by the next one.
+    func isOutdated(_ frame: SealedFrameID, now: MediaInstant) -> Bool {
+        shown.withLock { $0.isOutdated(frame, now: now) }
     }
 
     /// - Returns: nil if the packet is empty.

@@ -22,13 +22,36 @@ struct ShownFrames {
     func newestOutdating(now: MediaInstant) -> MediaInstant? { captured.last { now - $0 > Self.time } }
 }
 
+/// The encrypted frames of the last second, to tell whether a viewer at a relay still sees one.
+struct ShownSealedFrames {
+    private struct Frame {
+        let id: SealedFrameID
+        let sealed: MediaInstant
+    }
+
+    /// The oldest first. The first one was encrypted over `ShownFrames.time` ago.
+    private var frames: [Frame] = []
+    private static let limit = 256
+
+    mutating func note(_ id: SealedFrameID, now: MediaInstant) {
+        frames.append(Frame(id: id, sealed: now))
+        let old = frames.count { now - $0.sealed > ShownFrames.time }
+        frames.removeFirst(max(old - 1, frames.count - Self.limit, 0))
+    }
+
+    /// Whether a frame has been replaced for over a second by the next one, or is none of this host.
+    func isOutdated(_ id: SealedFrameID, now: MediaInstant) -> Bool {
+        guard let place = frames.lastIndex(where: { $0.id == id }) else { return true }
+        return place + 1 < frames.count && now - frames[place + 1].sealed > ShownFrames.time
+    }
+}
+
 extension Broadcast {
-    /// Whether a frame has been replaced for over a second by the next one.
-    /// - Parameters:
-    ///   - frame: the RTP timestamp of a frame that one of these sessions has got.
-    ///   - sessions: of one viewer.
-    func isOutdated(_ frame: UInt32, of sessions: Set<SessionID>, now: MediaInstant) -> Bool {
-        guard let limit = viewers.shownFrames.newestOutdating(now: now) else { return false }
+    /// Whether the frame that an input aims at has been replaced for over a second by the next one.
+    /// - Parameter sessions: of one viewer, as far as they are here.
+    func isOutdated(_ input: AimedInput, of sessions: Set<SessionID>, now: MediaInstant) -> Bool {
+        if let frame = input.sealed { return encryption?.isOutdated(frame, now: now) ?? false }
+        guard let frame = input.frame, let limit = viewers.shownFrames.newestOutdating(now: now) else { return false }
         let oldest = sessions.compactMap { viewers[$0]?.sender.videoTimestamp(at: limit) }
         return !oldest.isEmpty && oldest.allSatisfy { RTPTimestamp(frame).distance(to: $0) > 0 }
     }

@@ -83,7 +83,7 @@ final class RelayHandover: BroadcastDelegate, Sendable {
         }
         signaling.relay(
             RelayedEvents(
-                all: { [weak self] in self?.tellMembers($0) },
+                all: { [weak self] in self?.tellMembers($0, isDroppable: $1) },
                 own: { [weak self] in self?.tell($0, toMember: $1) ?? false }))
         core.perform { [weak self] in $0.delegate = self }
         handle(.start)
@@ -183,11 +183,11 @@ final class RelayHandover: BroadcastDelegate, Sendable {
 
     // MARK: What viewers write and may do
 
-    private func tellMembers(_ event: String) {
+    private func tellMembers(_ event: String, isDroppable: Bool) {
         guard let encryption, publication.with({ $0 != nil }),
             let frame = encryption.seal(message: event, now: MonotonicClock.now)
         else { return }
-        messages.add(frame: Base64URL.encode(frame))
+        messages.add(frame: Base64URL.encode(frame), isDroppable: isDroppable)
     }
 
     /// - Returns: false if no viewer at the relay has this number.

@@ -17,7 +17,8 @@ final class SealedMessageQueue: Sendable {
 
     init(_ deliver: @escaping @Sendable (SealedMessages) async -> Void) { self.deliver = deliver }
 
-    func add(frame: String) { add { $0.add(frame: frame) } }
+    /// - Parameter isDroppable: a newer one may take its place.
+    func add(frame: String, isDroppable: Bool) { add { $0.add(frame: frame, isDroppable: isDroppable) } }
 
     func add(box: String, for viewer: [UInt8]) { add { $0.add(box: box, for: viewer) } }
 

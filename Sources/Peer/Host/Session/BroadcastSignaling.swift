@@ -49,8 +49,8 @@ package final class BroadcastSignaling: SignalingServerDelegate, BroadcastDelega
         self.messages = messages.map { policy in
             ViewerMessages(
                 policy, served: served,
-                isOutdated: { frame, sessions in
-                    await core.ifRunning { $0.isOutdated(frame, of: sessions, now: MonotonicClock.now) } ?? false
+                isOutdated: { input, sessions in
+                    await core.ifRunning { $0.isOutdated(input, of: sessions, now: MonotonicClock.now) } ?? false
                 },
                 emit: onEvent)
         }
@@ -137,6 +137,8 @@ package final class BroadcastSignaling: SignalingServerDelegate, BroadcastDelega
     package func knockWithdrawn(_ knock: KnockID, because reason: KnockWithdrawal) async {
         knocks.knockWithdrawn(knock, because: reason)
     }
+
+    package func closedMessages(of viewer: Viewer) async { messages?.releaseAll(of: viewer) }
 
     package func take(_ messages: [ViewerMessage], from viewer: Viewer) async -> MessageRefusal? {
         guard let own = self.messages else { return .notTaken }

@@ -97,12 +97,8 @@ extension HostSession.Configuration {
     /// Viewers at a relay that may watch have no keys for what is said.
     var takesMessages: Bool { tunnel == nil || handover.isEndToEnd }
 
-    /// What viewers may say. Over a relay they write, and do not point or control.
-    var messagePolicy: MessagePolicy? {
-        guard takesMessages, var policy = viewers.messages else { return nil }
-        if tunnel != nil { (policy.takesPointers, policy.control) = (false, nil) }
-        return policy
-    }
+    /// What viewers may say.
+    var messagePolicy: MessagePolicy? { takesMessages ? viewers.messages : nil }
 
     func broadcastSettings(
         _ identity: Identity, _ audio: [Broadcast.AudioTrack], _ descriptors: DescriptorPlan

@@ -70,6 +70,13 @@ extension ViewerMessages {
         return !told.isEmpty
     }
 
+    /// Releases what a viewer holds: it may have released that while it could not say so.
+    func releaseAll(of viewer: Viewer) {
+        state.with { state in
+            if state.rules.control.controller == viewer.fingerprint { policy.control?.releaseAll() }
+        }
+    }
+
     /// Drops all input as long as a question is open, and releases what is held.
     func holdControl(_ isHeld: Bool) {
         state.with { state in

@@ -21,8 +21,6 @@ public struct MessagePolicy: Sendable {
     public var decide: @Sendable (RightRequest) async -> Bool?
     /// What viewers control; nil: nothing, whatever their rights are.
     public var control: ControlTarget?
-    /// Whether pointers can reach the host and the viewers.
-    public var takesPointers = true
     /// Shows viewers' pointers where the host's user sees them. Called from any thread.
     public var showPointers: (@Sendable (PointerEvents) -> Void)?
 
@@ -33,8 +31,7 @@ public struct MessagePolicy: Sendable {
     /// Whether viewers can have this right at all.
     func takes(_ right: ViewerRight) -> Bool {
         switch right {
-        case .comment: true
-        case .point: takesPointers
+        case .comment, .point: true
         case .control: control != nil
         }
     }
@@ -61,13 +58,13 @@ final class ViewerMessages: Sendable {
     let policy: MessagePolicy
     let emit: @Sendable (BroadcastEvent) -> Void
     let served: Monitor<BroadcastHandle?>
-    /// Whether a frame that a viewer of these sessions aims at is not shown any more since a second.
-    private let isOutdated: @Sendable (UInt32, Set<SessionID>) async -> Bool
+    /// Whether the frame that a viewer of these sessions aims at is not shown any more since a second.
+    private let isOutdated: @Sendable (AimedInput, Set<SessionID>) async -> Bool
 
     /// - Parameter served: tells the viewers.
     init(
         _ policy: MessagePolicy, served: Monitor<BroadcastHandle?>,
-        isOutdated: @escaping @Sendable (UInt32, Set<SessionID>) async -> Bool,
+        isOutdated: @escaping @Sendable (AimedInput, Set<SessionID>) async -> Bool,
         emit: @escaping @Sendable (BroadcastEvent) -> Void
     ) {
         var policy = policy
@@ -131,8 +128,8 @@ final class ViewerMessages: Sendable {
 
     private func take(_ message: ViewerMessage, from viewer: Viewer) async -> MessageRefusal? {
         var isOld = false
-        if case .input(let input) = message, let frame = input.frame {
-            isOld = await isOutdated(frame, state.with { $0.sessions[viewer.fingerprint] ?? [] })
+        if case .input(let input) = message, input.frame != nil || input.sealed != nil {
+            isOld = await isOutdated(input, state.with { $0.sessions[viewer.fingerprint] ?? [] })
         }
         var told: Told?
         let outcome: ViewerMessageState.Outcome = state.with { state in

@@ -11,9 +11,12 @@ extension SignalingClient {
         guard answer.status == 204 else { throw http.failure(answer) }
     }
 
-    /// Opens the WebSocket of an admitted viewer, whose texts are `text(of:)`.
-    package func openMessages() async throws(SignalingError) -> MessageSocket {
-        try await http.webSocket(path("/messages"), protocols: [BroadcastRoutes.socketProtocol])
+    /// Opens the WebSocket of an admitted viewer, whose texts are `text(of:)`, or `text(sealed:)` over a relay.
+    /// - Parameter token: of an admission; nil: that of the session.
+    /// - Returns: nil if the token is not valid any more.
+    package func openMessages(token: String? = nil) async throws(SignalingError) -> MessageSocket? {
+        if let token { await http.authorize(with: token) }
+        return try await http.webSocket(path("/messages"), protocols: [BroadcastRoutes.socketProtocol])
     }
 
     /// Messages as a text of the WebSocket; nil if they are too long.
@@ -22,6 +25,12 @@ extension SignalingClient {
             data.count <= ViewerMessagesDocument.sizeLimit
         else { return nil }
         return String(decoding: data, as: UTF8.self)
+    }
+
+    /// A text of the WebSocket over a relay.
+    /// - Parameter sealed: base64url of what only the host can read.
+    package static func text(sealed: String) -> String? {
+        (try? JSONEncoder().encode(SealedRequestDocument(sealed: sealed))).map { String(decoding: $0, as: UTF8.self) }
     }
 
     /// Says something over a relay, with the token of an admission.

@@ -2,6 +2,7 @@ import Admission
 import HTTP
 import Identifiers
 import Identity
+import MediaCore
 import Synchronization
 
 /// The tokens of admitted viewers, each valid for one certificate, and the sessions that were opened with them.
@@ -109,9 +110,9 @@ final class AdmissionRegistry: Sendable {
     func viewer(of token: TokenHash) -> Viewer? { state.withLock { $0.tokens.viewer(token) } }
 
     /// Takes note of an encrypted message of an admission.
-    /// - Returns: false if it came before, or after a later one.
-    func noteMessage(of token: TokenHash, counter: UInt64) -> Bool {
-        state.withLock { $0.tokens.noteMessage(token, counter: counter) }
+    /// - Returns: false if it came before, or after a later one of the same carrier.
+    func noteMessage(of token: TokenHash, counter: UInt64, by carrier: MessageCarrier) -> Bool {
+        state.withLock { $0.tokens.noteMessage(token, counter: counter, by: carrier) }
     }
 
     /// Media reaches the viewer of a session.

@@ -7,9 +7,9 @@ import Identifiers
 import MediaCore
 import SFrame
 
-/// The body of POST /ID/messages that a relay passes on.
+/// The body of POST /ID/messages, or a text of its WebSocket, that a relay passes on.
 struct SealedRequestDocument: Codable {
-    /// base64url of a `MessageSeal` of the body without a relay.
+    /// base64url of a `MessageSeal` of what would be said without a relay.
     var sealed: String
 
     static let form = "messages over a relay are JSON with sealed: base64url of what the viewer has encrypted"
@@ -23,24 +23,51 @@ extension BroadcastRoutes {
         _ call: RouteRequest, _ owner: TokenHash, _ viewer: Viewer?
     ) async throws(Refusal) -> RouteResponse {
         guard let viewer else { return MessageProblem(.notWatching).response }
-        guard let key = viewer.keyWrap?.messages.toHost,
+        guard viewer.keyWrap != nil,
             let document = server.document(
                 SealedRequestDocument.self, of: call, limit: SealedRequestDocument.sizeLimit)
-        else {
-            return RouteResponse(
-                problem: .needsEncryption, .forbidden,
-                "a relay could read this message, so it is not taken: update your version of share")
+        else { return MessageProblem.needsEncryption.response }
+        if let problem = await take(document, .request, owner, from: viewer) {
+            if problem.problem == .malformed { throw Refusal(server.malformed(problem.detail)) }
+            return problem.response
         }
-        guard let bytes = Base64URL.decode(document.sealed),
-            let (counter, text) = MessageSeal<GCMFrameCipher>.open(bytes, key: key)
-        else { throw Refusal(server.malformed(SealedRequestDocument.form)) }
-        guard broadcast.admissions.noteMessage(of: owner, counter: counter) else {
-            return RouteResponse(problem: .replaced, .conflict, "this message came before, or after a later one")
-        }
-        guard text.count <= ViewerMessagesDocument.sizeLimit,
-            let messages = try? JSONDecoder().decode(ViewerMessagesDocument.self, from: Data(text))
-        else { throw Refusal(server.malformed(ViewerMessagesDocument.form)) }
-        if let refusal = await take(messages, from: viewer) { return refusal.response }
         return RouteResponse(.noContent)
     }
+
+    /// Takes a text of a viewer's WebSocket that a relay passes on.
+    func take(
+        sealed message: MessageSocket.Message, _ owner: TokenHash, from viewer: Viewer, on socket: MessageSocket
+    ) async {
+        guard case .text(let text) = message, text.utf8.count <= SealedRequestDocument.sizeLimit,
+            let document = try? JSONDecoder().decode(SealedRequestDocument.self, from: Data(text.utf8))
+        else {
+            socket.send(MessageProblem.malformedSeal.text)
+            return
+        }
+        if let problem = await take(document, .socket, owner, from: viewer) { socket.send(problem.text) }
+    }
+
+    private func take(
+        _ document: SealedRequestDocument, _ carrier: MessageCarrier, _ owner: TokenHash, from viewer: Viewer
+    ) async -> MessageProblem? {
+        guard let key = viewer.keyWrap?.messages.toHost, let bytes = Base64URL.decode(document.sealed),
+            let (counter, text) = MessageSeal<GCMFrameCipher>.open(
+                bytes, key: key, authenticating: carrier.associatedData)
+        else { return .malformedSeal }
+        guard broadcast.admissions.noteMessage(of: owner, counter: counter, by: carrier) else { return .repeated }
+        guard text.count <= ViewerMessagesDocument.sizeLimit,
+            let messages = try? JSONDecoder().decode(ViewerMessagesDocument.self, from: Data(text))
+        else { return .malformed }
+        return await take(messages, from: viewer)
+    }
+}
+
+extension MessageProblem {
+    static let needsEncryption = MessageProblem(
+        problem: .needsEncryption, status: .forbidden,
+        detail: "a relay could read this message, so it is not taken: update your version of share")
+    fileprivate static let malformedSeal = MessageProblem(
+        problem: .malformed, status: .badRequest, detail: SealedRequestDocument.form)
+    fileprivate static let repeated = MessageProblem(
+        problem: .replaced, status: .conflict, detail: "this message came before, or after a later one")
 }

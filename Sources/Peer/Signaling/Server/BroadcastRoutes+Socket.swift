@@ -6,11 +6,12 @@ extension BroadcastRoutes {
     /// The subprotocol of the WebSocket, which is version 1.
     static let socketProtocol = "share.messages.1"
 
-    /// Handles GET /ID/messages: the WebSocket of an admitted viewer.
+    /// Handles GET /ID/messages: the WebSocket of an admitted viewer. If a relay passes its texts on, the relay has the
+    /// connection, and has checked the handshake.
     func messageSocket(_ call: RouteRequest) async throws(Refusal) -> RouteResponse {
-        let handshake = try self.handshake(call)
-        guard call.isOfSameOrigin else {
-            return RouteResponse(problem: .origin, .forbidden, "a page of another origin may not open this")
+        let handshake = call.isForwarded ? nil : try server.messageHandshake(call)
+        guard !call.isForwarded || call.isForwardedSocket else {
+            return RouteResponse(problem: .upgrade, .upgradeRequired, "this is a WebSocket")
         }
         let (owner, admission) = try await authorize(call)
         if endpoint.streams.hasEnded { return hasEnded }
@@ -18,11 +19,13 @@ extension BroadcastRoutes {
         guard let viewer = admission.viewer else {
             return RouteResponse(problem: .notFound, .conflict, "only who was admitted can say something")
         }
+        if call.isForwarded, viewer.keyWrap == nil { return MessageProblem.needsEncryption.response }
         guard let place = broadcast.sockets.open(owner, limits: server.configuration.socketLimits) else {
             return .limited("too many sockets are open", 5)
         }
         server.count { $0.messageSockets += 1 }
-        var reply = RouteResponse(.switchingProtocols, handshake.response(choosing: Self.socketProtocol))
+        var reply = RouteResponse(
+            .switchingProtocols, handshake?.response(choosing: Self.socketProtocol) ?? [:])
         reply.upgrade = SocketUpgrade(place.socket) { [self] in
             for await message in place.socket.messages {
                 // The token may have expired since.
@@ -30,29 +33,45 @@ extension BroadcastRoutes {
                     place.socket.close(.unauthorized)
                     break
                 }
-                await take(message, from: viewer, on: place.socket)
+                if call.isForwarded {
+                    await take(sealed: message, owner, from: viewer, on: place.socket)
+                } else {
+                    await take(message, from: viewer, on: place.socket)
+                }
             }
             place.socket.close(.goingAway)
+            await broadcast.delegate.closedMessages(of: viewer)
         }
         return reply
     }
+}
 
-    private func handshake(_ call: RouteRequest) throws(Refusal) -> WebSocketHandshake {
-        guard !call.isForwarded else {
-            throw Refusal(
-                RouteResponse(problem: .reserved, .notImplemented, "a WebSocket does not go through a relay"))
-        }
+extension RouteRequest {
+    /// Whether it asks for the WebSocket of messages of a broadcast.
+    var opensMessages: Bool {
+        method == .get && path.count == 2 && path[1] == "messages" && broadcast != nil
+            && WebSocketHandshake.isUpgrade(headers)
+    }
+}
+
+extension SignalingServerState {
+    /// Checks a viewer's request for the WebSocket of messages.
+    func messageHandshake(_ call: RouteRequest) throws(Refusal) -> WebSocketHandshake {
         let handshake: WebSocketHandshake
         do throws(WebSocketHandshake.Flaw) {
             handshake = try WebSocketHandshake(call.headers)
         } catch {
-            guard case .noUpgrade = error else { throw Refusal(server.malformed("Sec-WebSocket-Key has 16 bytes")) }
+            guard case .noUpgrade = error else { throw Refusal(malformed("Sec-WebSocket-Key has 16 bytes")) }
             throw Refusal(
                 RouteResponse(problem: .upgrade, .upgradeRequired, "this is a WebSocket of version 13")
                     .with(.upgrade, "websocket").with(Header.socketVersion, "13"))
         }
-        guard handshake.protocols.contains(Self.socketProtocol) else {
-            throw Refusal(server.malformed("the WebSocket's subprotocol is \(Self.socketProtocol)"))
+        guard handshake.protocols.contains(BroadcastRoutes.socketProtocol) else {
+            throw Refusal(malformed("the WebSocket's subprotocol is \(BroadcastRoutes.socketProtocol)"))
+        }
+        guard call.isOfSameOrigin else {
+            throw Refusal(
+                RouteResponse(problem: .origin, .forbidden, "a page of another origin may not open this"))
         }
         return handshake
     }

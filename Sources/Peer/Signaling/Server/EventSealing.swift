@@ -8,13 +8,13 @@ import Synchronization
 
 /// What a host tells those of its viewers who watch at a relay.
 public struct RelayedEvents: Sendable {
-    /// Gets the text of an event for all.
-    public var all: @Sendable (String) -> Void
+    /// Gets the text of an event for all, and whether it may be left out.
+    public var all: @Sendable (String, Bool) -> Void
     /// Gets the text of events for one viewer; returns false for one who is not at the relay.
     public var own: @Sendable (String, SessionID) -> Bool
 
     public init(
-        all: @escaping @Sendable (String) -> Void, own: @escaping @Sendable (String, SessionID) -> Bool
+        all: @escaping @Sendable (String, Bool) -> Void, own: @escaping @Sendable (String, SessionID) -> Bool
     ) {
         (self.all, self.own) = (all, own)
     }
@@ -37,12 +37,12 @@ final class EventSealing: Sendable {
     func relay(_ relayed: RelayedEvents) { state.withLock { $0.relayed = relayed } }
 
     /// Keeps an event for all if streams that open later begin with it, and passes it on to the relay.
-    func passOn(_ event: HostEvent) {
+    func passOn(_ event: HostEvent, isDroppable: Bool = false) {
         let relayed = state.withLock { state in
             if let kept = event.kept { state.lasting[kept.key] = kept.text }
             return state.relayed
         }
-        relayed?.all(event.serialized)
+        relayed?.all(event.serialized, isDroppable)
     }
 
     /// - Returns: the sessions that are not at the relay.
@@ -81,7 +81,7 @@ extension BroadcastResource {
     /// Sends an event to those viewers that read fast enough.
     func sendDroppable(_ event: HostEvent) {
         guard let sealing, event.isSealable else { return endpoint.streams.sendDroppable(event) }
-        sealing.passOn(event)
+        sealing.passOn(event, isDroppable: true)
         let text = event.serialized
         for owner in endpoint.streams.owners {
             if let box = box(text, for: owner) { endpoint.streams.sendDroppable(box, to: owner) }
@@ -121,8 +121,10 @@ extension BroadcastHandle {
     public func box(_ text: String, for viewer: Viewer) -> String? { broadcast.sealing?.box(text, for: viewer) }
 
     /// Passes on what the publisher has encrypted for all viewers here.
-    public func pass(frames: [String]) {
+    /// - Parameter droppable: what viewers that read slowly do not get.
+    public func pass(frames: [String], droppable: [String]) {
         for frame in frames { broadcast.send(.sealed(.frame(frame))) }
+        for frame in droppable { broadcast.sendDroppable(.sealed(.frame(frame))) }
     }
 
     /// Passes on what the publisher has encrypted for the viewer of a session. Streams that it opens later begin with it.

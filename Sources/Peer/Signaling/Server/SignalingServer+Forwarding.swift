@@ -33,10 +33,11 @@ extension SignalingServer {
             guard let value = request.headers[name.canonicalName], HTTPField.isValidValue(value) else { continue }
             headers[name] = value
         }
-        return await service.route(
-            RouteRequest(
-                method: method, path: path, headers: headers, body: ByteBuffer(string: request.body), address: address,
-                connection: RouteConnection(eventLoop: eventLoop, closed: closed), isForwarded: true))
+        var call = RouteRequest(
+            method: method, path: path, headers: headers, body: ByteBuffer(string: request.body), address: address,
+            connection: RouteConnection(eventLoop: eventLoop, closed: closed), isForwarded: true)
+        call.isForwardedSocket = request.socket == true
+        return await service.route(call)
     }
 
     /// Whether a relay may forward requests for this path. The page of a broadcast is the relay's own.

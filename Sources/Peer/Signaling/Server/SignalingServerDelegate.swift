@@ -30,6 +30,9 @@ public protocol SignalingServerDelegate: SessionDelegate {
     /// Takes messages of a viewer that has an admission, in their order, up to the first that is refused.
     func take(_ messages: [ViewerMessage], from viewer: Viewer) async -> MessageRefusal?
 
+    /// A WebSocket of messages of a viewer is closed.
+    func closedMessages(of viewer: Viewer) async
+
     /// Limits the video layers that a session gets, or lifts the limit.
     /// - Throws: `.unprocessable` if there is no such layer.
     func select(_ layers: LayerSelection, for session: SessionID) async throws(OfferRefusal)
@@ -39,4 +42,5 @@ extension SignalingServerDelegate {
     public func frameKeys(asMember viewer: Viewer?) async -> [UInt8]? { nil }
     public func hasPlace() async -> Bool { true }
     public func take(_ messages: [ViewerMessage], from viewer: Viewer) async -> MessageRefusal? { .notTaken }
+    public func closedMessages(of viewer: Viewer) async {}
 }

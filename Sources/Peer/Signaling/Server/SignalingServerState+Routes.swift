@@ -217,7 +217,16 @@ extension SignalingServerState {
             let rest = call.path.dropFirst(parts.count).map { "/" + $0 }.joined()
             return RouteResponse(.temporaryRedirect, [.location: tunnel.id.path + rest])
         }
-        return call.path.count == 1 ? page(call) : await tunnel.forward(call)
+        if call.path.count == 1 { return page(call) }
+        guard call.opensMessages else { return await tunnel.forward(call) }
+        do throws(Refusal) {
+            let handshake = try messageHandshake(call)
+            return await tunnel.open(
+                call, limits: configuration.socketLimits,
+                response: handshake.response(choosing: BroadcastRoutes.socketProtocol))
+        } catch {
+            return error.reply
+        }
     }
 
     private func serviceRoute(_ call: RouteRequest) async throws(Refusal) -> RouteResponse {

@@ -25,20 +25,25 @@ enum ForwardedFields {
     ]
 
     /// The event that forwards a request; nil if it is too long.
-    static func event(_ call: RouteRequest, number: Int) -> String? {
+    /// - Parameter isSocket: it opens a WebSocket.
+    static func event(_ call: RouteRequest, number: Int, isSocket: Bool) -> String? {
         var headers: [String: String] = [:]
         for name in ForwardedRequest.forwardedFields { headers[name.canonicalName] = call.headers[name] }
-        // A password is not for hosts.
-        if call.bearer == nil { headers[HTTPField.Name.authorization.canonicalName] = nil }
+        // A password is not for hosts. A browser has the token of a WebSocket elsewhere.
+        headers[HTTPField.Name.authorization.canonicalName] = call.bearer.map { "Bearer " + $0 }
         let request = ForwardedRequest(
             number: number, method: call.method.rawValue, path: "/" + call.path.joined(separator: "/"),
-            headers: headers, body: call.bodyText, address: call.address.text)
+            headers: headers, body: call.bodyText, address: call.address.text, socket: isSocket ? true : nil)
         let text = TunnelEvent.request(request).serialized
         return text.utf8.count <= TunnelEvent.lengthLimit ? text : nil
     }
 
     /// The response to a viewer; its body is still empty if parts of it follow.
-    static func response(_ part: ForwardedResponse, of id: TunnelID) -> (reply: RouteResponse, continues: Bool) {
+    /// - Parameter isSocket: the request opens a WebSocket.
+    static func response(
+        _ part: ForwardedResponse, of id: TunnelID, isSocket: Bool = false
+    ) -> (reply: RouteResponse, continues: Bool) {
+        if isSocket, part.status == 101, part.continues == true { return (RouteResponse(.switchingProtocols), true) }
         guard let status = part.status, statuses.contains(status) else { return (bad, false) }
         var reply = RouteResponse(HTTPResponse.Status(code: status))
         reply.headers[.contentSecurityPolicy] = "default-src 'none'; sandbox"

@@ -10,7 +10,8 @@ import Synchronization
 /// The viewers' side.
 extension ReverseTunnel {
     /// Forwards a request, and waits for the beginning of the host's response.
-    func forward(_ call: RouteRequest) async -> RouteResponse {
+    /// - Parameter socket: what the request opens; nil: nothing.
+    func forward(_ call: RouteRequest, opening socket: MessageSocket? = nil) async -> RouteResponse {
         await withCheckedContinuation { continuation in
             let result: Result<Int, Refusal> = state.withLock { state in
                 if state.hasEnded { return .failure(Refusal(ended)) }
@@ -22,7 +23,7 @@ extension ReverseTunnel {
                     return .failure(Refusal(crowded))
                 }
                 let number = state.count + 1
-                guard let text = ForwardedFields.event(call, number: number) else {
+                guard let text = ForwardedFields.event(call, number: number, isSocket: socket != nil) else {
                     return .failure(Refusal(tooLarge))
                 }
                 let bytes = text.utf8.count
@@ -37,7 +38,8 @@ extension ReverseTunnel {
                     guard (try? await Task.sleep(for: limit)) != nil, let self else { return }
                     cancel(number, late, ifWaiting: true)
                 }
-                state.pending[number] = Pending(address: call.address.key, head: continuation, timer: timer)
+                state.pending[number] = Pending(
+                    address: call.address.key, head: continuation, timer: timer, socket: socket)
                 return .success(number)
             }
             switch result {
@@ -53,7 +55,7 @@ extension ReverseTunnel {
 
     /// Takes the bytes of a request from those of its address and, while more than half of the counts are in use, from
     /// those of the networks around it.
-    private func takeBytes(_ bytes: Int, of address: AddressKey, _ state: inout State) -> Bool {
+    func takeBytes(_ bytes: Int, of address: AddressKey, _ state: inout State) -> Bool {
         let now = ContinuousClock.now
         let isCrowded = state.rates.count > limits.addresses / 2
         if state.rates[address] == nil, state.rates.count + address.networks.count >= limits.addresses {
@@ -80,7 +82,7 @@ extension ReverseTunnel {
 
     /// Ends a request whose response does not come in time, or whose viewer has gone.
     /// - Parameter ifWaiting: does nothing if the response has begun.
-    private func cancel(_ number: Int, _ response: RouteResponse, ifWaiting: Bool) {
+    func cancel(_ number: Int, _ response: RouteResponse, ifWaiting: Bool) {
         let pending: Pending? = state.withLock { state in
             if ifWaiting, state.pending[number]?.head == nil { return nil }
             let pending = state.remove(number)

@@ -50,6 +50,8 @@ final class ReverseTunnel: Sendable {
         var head: CheckedContinuation<RouteResponse, Never>?
         var timer: Task<Void, Never>?
         var body: AsyncStream<String>.Continuation?
+        /// That the request opens; nil: none.
+        var socket: MessageSocket?
         /// Bytes of the body that the viewer has not read.
         var unread = 0
     }
@@ -179,6 +181,7 @@ final class ReverseTunnel: Sendable {
             pending.timer?.cancel()
             pending.head?.resume(returning: response)
             pending.body?.finish()
+            pending.socket?.close(.goingAway)
         }
     }
 
@@ -195,7 +198,7 @@ final class ReverseTunnel: Sendable {
         let result: Result = state.withLock { state in
             guard let pending = state.pending[number] else { return .taken(false) }
             guard let head = pending.head else { return .taken(addPart(part, to: number, &state)) }
-            let response = ForwardedFields.response(part, of: id)
+            let response = ForwardedFields.response(part, of: id, isSocket: pending.socket != nil)
             pending.timer?.cancel()
             guard response.continues else {
                 _ = state.remove(number)
@@ -224,7 +227,8 @@ final class ReverseTunnel: Sendable {
         }
         let (parts, feed) = AsyncStream.makeStream(
             of: String.self, bufferingPolicy: .bufferingOldest(limits.unreadParts))
-        feed.yield(first)
+        // The first text of a WebSocket is a part of its own.
+        if !first.isEmpty { feed.yield(first) }
         let length = first.utf8.count
         state.unread += length
         state.pending[number]?.head = nil
@@ -232,6 +236,10 @@ final class ReverseTunnel: Sendable {
         state.pending[number]?.body = feed
         state.pending[number]?.unread = length
         var response = response
+        if response.status == .switchingProtocols, let socket = state.pending[number]?.socket {
+            response.upgrade = SocketUpgrade(socket) { [self] in await pass(socket, parts, of: number) }
+            return response
+        }
         response.body = ResponseBody { [self] writer in
             for await text in parts {
                 read(text.utf8.count, of: number)
@@ -243,7 +251,7 @@ final class ReverseTunnel: Sendable {
     }
 
     /// Notes that a viewer's connection takes a part.
-    private func read(_ bytes: Int, of number: Int) {
+    func read(_ bytes: Int, of number: Int) {
         state.withLock { state in
             guard state.pending[number] != nil else { return }
             state.pending[number]?.unread -= bytes
@@ -265,6 +273,7 @@ final class ReverseTunnel: Sendable {
             state.unread += length
         }
         if !isTaken || part.continues != true {
+            if let socket = pending.socket { socket.close(part.code.map { .init(rawValue: $0) } ?? .tooSlow) }
             body.finish()
             _ = state.remove(number)
         }

@@ -24,6 +24,8 @@ public actor TunnelClient {
     private struct Request {
         var task: Task<Void, Never>
         var closed: EventLoopPromise<Void>
+        /// That it has opened.
+        var socket: MessageSocket?
     }
 
     private let client: ServiceClient
@@ -160,6 +162,9 @@ public actor TunnelClient {
             let closed = eventLoop.makePromise(of: Void.self)
             let task = Task { [request] in await self.answer(request, eventLoop, closed.futureResult) }
             requests[request.number] = Request(task: task, closed: closed)
+        case .text(let text):
+            guard let socket = requests[text.number]?.socket else { return }
+            if !socket.received(.text(text.text)) { socket.close(.tooSlow) }
         case .cancelled(let number): cancel(number)
         case .finished: break
         }
@@ -183,6 +188,7 @@ public actor TunnelClient {
     private func cancel(_ number: Int, because outage: Interrupted? = nil) {
         guard let request = requests.removeValue(forKey: number) else { return }
         if let outage { request.closed.fail(outage) } else { request.closed.succeed(()) }
+        request.socket?.ended(nil)
         request.task.cancel()
     }
 
@@ -199,12 +205,37 @@ public actor TunnelClient {
         let response = await server.respond(to: request, for: id, on: eventLoop, closed: closed)
         let head = ForwardedResponse(
             status: Int(response.status.code), headers: response.headers.map { [$0.name.canonicalName, $0.value] })
+        if let upgrade = response.upgrade { return await open(upgrade, request.number) }
         let isWhole = response.body.contentLength != nil
         let writer = PartWriter(first: head, isWhole: isWhole) { [weak self] part in
             guard let self, try await send(part, to: request.number) else { throw CancellationError() }
         }
         // A viewer that has gone is no failure.
         try? await response.body.write(writer)
+    }
+
+    /// Answers with a WebSocket, and passes on what is sent on it until it is closed.
+    private func open(_ upgrade: SocketUpgrade, _ number: Int) async {
+        let (parts, feed) = AsyncStream.makeStream(of: ForwardedResponse.self)
+        feed.yield(ForwardedResponse(status: 101, continues: true))
+        let socket = upgrade.socket
+        requests[number]?.socket = socket
+        socket.opened(
+            .init(
+                write: { feed.yield(ForwardedResponse(body: $0, continues: true)) },
+                close: { code in
+                    feed.yield(ForwardedResponse(code: code.rawValue))
+                    feed.finish()
+                    socket.ended(code)
+                }))
+        async let reading: Void = upgrade.run()
+        for await part in parts {
+            // A viewer that has gone is no failure.
+            guard (try? await send(part, to: number)) == true else { break }
+            if part.body != nil { socket.written() }
+        }
+        socket.ended(nil)
+        await reading
     }
 
     /// Sends a part, not more than some at a time.

@@ -14,6 +14,8 @@ struct ForwardedRequest: Codable, Sendable, Equatable {
     var body: String
     /// The viewer's address, as the relay says.
     var address: String
+    /// The request opens a WebSocket, whose handshake the relay has checked. Left out if it does not.
+    var socket: Bool?
 
     /// The fields of a viewer's request that are forwarded.
     static let forwardedFields: [HTTPField.Name] = [
@@ -21,7 +23,8 @@ struct ForwardedRequest: Codable, Sendable, Equatable {
     ]
 }
 
-/// A part of a host's response to a ``ForwardedRequest``. The first part has the status and the fields.
+/// A part of a host's response to a ``ForwardedRequest``. The first part has the status and the fields. After 101, the
+/// body of each further part is a text of the WebSocket.
 struct ForwardedResponse: Codable, Sendable, Equatable {
     var status: Int?
     /// Name and value of each field.
@@ -29,11 +32,21 @@ struct ForwardedResponse: Codable, Sendable, Equatable {
     var body: String?
     /// Another part follows.
     var continues: Bool?
+    /// Of the last part of a WebSocket: the code with which the host closes it.
+    var code: UInt16?
+}
+
+/// A text that a viewer has sent on a WebSocket.
+struct ForwardedText: Codable, Sendable, Equatable {
+    /// Of the request that has opened the WebSocket.
+    var number: Int
+    var text: String
 }
 
 /// An event that a relay sends to the host of a tunnel.
 enum TunnelEvent: StreamEvent, TabulatedEvent, Equatable {
     case request(ForwardedRequest)
+    case text(ForwardedText)
     /// The viewer does not wait for the response with this number any more.
     case cancelled(Int)
     /// The tunnel is over; no event follows.
@@ -59,6 +72,9 @@ enum TunnelEvent: StreamEvent, TabulatedEvent, Equatable {
         EventRow(
             "request", type: .none, isLasting: false, { if case .request(let request) = $0 { request } else { nil } },
             { .request($0) }),
+        EventRow(
+            "text", type: .none, isLasting: false, { if case .text(let text) = $0 { text } else { nil } }, { .text($0) }
+        ),
         EventRow(
             "cancelled", type: .none, isLasting: false,
             { if case .cancelled(let number) = $0 { Cancellation(number: number) } else { nil } },

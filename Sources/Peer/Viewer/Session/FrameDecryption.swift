@@ -141,6 +141,9 @@ struct FrameDecryption {
         steps = opener.stepCount
     }
 
+    /// The frame of video that was opened last.
+    var newestFrame: SealedFrameID? { opener.newestFrame }
+
     /// Frames of the newest keys may come once more.
     mutating func beginSession() {
         (opener, seen) = keys.fresh

@@ -44,6 +44,11 @@ package final class ReceiveStream {
     /// The RTP timestamp of the newest frame; nil before the first one.
     var newestFrame: UInt32?
 
+    /// What inputs of the viewer aim at: the newest frame. Relays give it timestamps of their own.
+    var shownFrame: (timestamp: UInt32?, sealed: SealedFrameID?) {
+        decryption == nil ? (newestFrame, nil) : (nil, decryption?.newestFrame)
+    }
+
     /// The silence that is an interruption. The peer sends a sender report at least each second.
     package static let interruptionThreshold = MediaDuration.seconds(3)
 

@@ -73,6 +73,9 @@ final class ViewerMessageChannel: Sendable {
         state.withLock { $0.socket != nil && $0.granted.grant != nil && $0.yield(.input(input)) }
     }
 
+    /// Closes the socket, whose admission is not the present one. Another one is opened if it is wanted.
+    func reopen() { state.withLock { $0.socket }?.close(.normal) }
+
     func close() {
         let socket = state.withLock { state in
             state.isClosed = true
@@ -100,16 +103,22 @@ final class ViewerMessageChannel: Sendable {
         defer { sending.cancel() }
         var wait = Self.waits.first
         while !Task.isCancelled, session != nil {
-            if let socket = try? await session?.present?.client().openMessages() {
+            if let opened = try? await session?.openMessages() {
+                let socket = opened.socket
                 wait = Self.waits.first
                 let isWanted = state.withLock { state in
                     state.socket = state.isWanted && !Task.isCancelled ? socket : nil
                     return state.socket != nil
                 }
-                guard isWanted else { return socket.close(.normal) }
+                guard isWanted else {
+                    socket.close(.normal)
+                    await opened.close()
+                    return
+                }
                 // A refusal is no use here: the event `rights` says what has changed.
                 for await _ in socket.messages {}
                 state.withLock { if $0.socket === socket { $0.socket = nil } }
+                await opened.close()
             }
             try? await Task.sleep(for: wait)
             wait = min(wait * 2, Self.waits.longest)
@@ -118,21 +127,24 @@ final class ViewerMessageChannel: Sendable {
 
     private func send(_ item: Item, _ session: ViewerSession?) async {
         switch item {
-        case .pointer(let gesture): write(.pointer(gesture))
+        case .pointer(let gesture): write(.pointer(gesture), session)
         case .input(let input):
             let time = MonotonicClock.now.nanoseconds / 1_000_000
-            let frame = await session?.present?.media.ifRunning { $0.stream.newestFrame } ?? nil
+            let frame = await session?.present?.media.ifRunning { $0.stream.shownFrame }
             let message: ViewerMessage? = state.withLock { state in
                 guard let grant = state.granted.grant else { return nil }
                 state.count += 1
-                return .input(AimedInput(grant: grant, count: state.count, time: time, frame: frame, input: input))
+                return .input(
+                    AimedInput(
+                        grant: grant, count: state.count, time: time, frame: frame?.timestamp,
+                        sealed: frame?.sealed, input: input))
             }
-            if let message { write(message) }
+            if let message { write(message, session) }
         }
     }
 
-    private func write(_ message: ViewerMessage) {
-        guard let socket = state.withLock({ $0.socket }), let text = SignalingClient.text(of: [message]) else { return }
+    private func write(_ message: ViewerMessage, _ session: ViewerSession?) {
+        guard let socket = state.withLock({ $0.socket }), let text = session?.socketText(of: message) else { return }
         socket.send(text)
     }
 }

@@ -79,6 +79,7 @@ extension ViewerSession {
             state.home = admission
             state.messages.beginAdmission()
         }
+        channel.reopen()
         guard let keys else { return }
         guard take(keys, from: admission.encryption) else {
             throw SignalingError(.hostNotProven, "the host's keys cannot be read; it may be of another version")

@@ -81,7 +81,10 @@ extension ViewerSession {
         return home.token
     }
 
-    private func seal(_ messages: [ViewerMessage]) throws(SignalingError) -> String {
+    /// - Returns: base64url.
+    private func seal(
+        _ messages: [ViewerMessage], by carrier: MessageCarrier = .request
+    ) throws(SignalingError) -> String {
         guard let text = SignalingClient.text(of: messages) else {
             throw SignalingError(.offerRefused, "the message is too long")
         }
@@ -89,12 +92,58 @@ extension ViewerSession {
             guard let keys = state.home?.encryption?.wrap.messages else { return nil }
             state.messages.counter += 1
             return MessageSeal<GCMFrameCipher>.seal(
-                Array(text.utf8), key: keys.toHost, counter: state.messages.counter, instance: state.messages.instance)
+                Array(text.utf8), key: keys.toHost, counter: state.messages.counter, instance: state.messages.instance,
+                authenticating: carrier.associatedData)
         }
         guard let sealed else {
             throw SignalingError(.offerRefused, "the host cannot read what passes its relay encrypted")
         }
         return Base64URL.encode(sealed)
+    }
+
+    // MARK: The WebSocket
+
+    /// A WebSocket to the host, perhaps with a connection of its own.
+    struct OpenedMessages {
+        let socket: MessageSocket
+        /// Made for the socket; nil: that of the session's connection.
+        var client: SignalingClient?
+
+        func close() async { await client?.close() }
+    }
+
+    func openMessages() async throws(SignalingError) -> OpenedMessages {
+        guard let connection = present else { throw SignalingError(.gone, "this viewer does not watch yet") }
+        guard isOverRelay else {
+            guard let socket = try await connection.client().openMessages() else {
+                throw SignalingError(.refused, "the host does not know this viewer any more")
+            }
+            return OpenedMessages(socket: socket)
+        }
+        // Where the viewer watches may be another relay than that of its link, with tokens of its own.
+        let client = try makeClient(settings.link)
+        do throws(SignalingError) {
+            return OpenedMessages(socket: try await openMessages(by: client), client: client)
+        } catch {
+            await client.close()
+            throw error
+        }
+    }
+
+    private func openMessages(by client: SignalingClient) async throws(SignalingError) -> MessageSocket {
+        if let socket = try await client.openMessages(token: token()) { return socket }
+        // The token is not valid any more. The host knows this viewer, and asks nobody.
+        try await admitAnew(by: client)
+        guard let socket = try await client.openMessages(token: token()) else {
+            throw SignalingError(.refused, "the host does not know this viewer any more")
+        }
+        return socket
+    }
+
+    /// A message as text of the WebSocket; nil if it cannot be sent.
+    func socketText(of message: ViewerMessage) -> String? {
+        guard isOverRelay else { return SignalingClient.text(of: [message]) }
+        return (try? seal([message], by: .socket)).flatMap { SignalingClient.text(sealed: $0) }
     }
 
     // MARK: What the viewer is told

@@ -9,6 +9,7 @@ import { panBy } from './picture-pan.js';
 import { picturePoint } from './picture-point.js';
 import { isAtEdge, stagePlace } from './pointer.js';
 import { RightRequest } from './right-request.js';
+import { sealedFrame, watchFrames } from './sealed-media.js';
 import { Throttle } from './throttle.js';
 import { TouchMouse } from './touch-mouse.js';
 import { reservePicture, shownFrameRectangle } from './touch-gestures.js';
@@ -323,10 +324,12 @@ export class Control {
     watchFrames() {
         if (this.isWatchingFrames || !video.requestVideoFrameCallback) return;
         this.isWatchingFrames = true;
+        watchFrames(true);
         video.requestVideoFrameCallback((_, { rtpTimestamp }) => {
             this.isWatchingFrames = false;
-            if (!this.isActive || !this.inputs) return;
+            if (!this.isActive || !this.inputs) return watchFrames(false);
             this.inputs.frame = Number.isSafeInteger(rtpTimestamp) ? rtpTimestamp : null;
+            this.inputs.sealed = sealedFrame(rtpTimestamp);
             this.watchFrames();
         });
     }

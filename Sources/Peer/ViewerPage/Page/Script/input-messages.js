@@ -36,6 +36,8 @@ export class InputMessages {
         this.count = 0;
         // The RTP timestamp of the frame that is shown; null if the browser does not tell it.
         this.frame = null;
+        // The same of a frame that comes over a relay (see `sealedFrame`).
+        this.sealed = null;
         this.pending = [];
     }
 
@@ -65,7 +67,8 @@ export class InputMessages {
 
     next(now) {
         const message = { type: 'input', grant: this.grant, count: ++this.count, time: Math.round(now) };
-        if (this.frame !== null) message.frame = this.frame;
+        if (this.sealed !== null) message.sealed = this.sealed;
+        else if (this.frame !== null) message.frame = this.frame;
         return message;
     }
 }

@@ -11,6 +11,8 @@ const keyStore = new KeyStore();
 const messages = new FrameOpener('messages', keyStore);
 // By the ID that the page has given.
 const transforms = new Map();
+// Whether the page wants to know the numbers of the frames.
+let isWatched = false;
 
 // Opens the frames of one receiver.
 class ReceiverTransform {
@@ -28,11 +30,12 @@ class ReceiverTransform {
     }
 
     async pass(frame, controller) {
-        const { result, bytes, isFirst } = await this.opener.open(new Uint8Array(frame.data)).catch(() => ({ result: 'failed' }));
+        const { result, bytes, isFirst, number } = await this.opener.open(new Uint8Array(frame.data)).catch(() => ({ result: 'failed' }));
         if (result === 'opened') {
             frame.data = bytes.buffer;
             this.opened++;
             controller.enqueue(frame);
+            if (isWatched && this.kind === 'video') this.tell(frame, number);
             if (isFirst) postMessage({ id: this.id, usesNewKeys: true });
             if (this.opened === 1) return this.report();
         } else {
@@ -41,6 +44,12 @@ class ReceiverTransform {
             if (this.kind === 'video' && result !== 'tooOld' && result !== 'replayed') this.wantKeyFrame();
         }
         this.reportSoon();
+    }
+
+    tell(frame, number) {
+        // Browsers of before the field was there have the RTP timestamp in `timestamp`.
+        const { rtpTimestamp } = frame.getMetadata ? frame.getMetadata() : {};
+        postMessage({ frame: { timestamp: rtpTimestamp ?? frame.timestamp, number } });
     }
 
     wantKeyFrame() {
@@ -90,8 +99,9 @@ async function open({ id, bytes: sealed }) {
     postMessage({ message: { id, result, bytes } });
 }
 
-// Keys, a message to be opened, or a question for the counts of now.
-self.onmessage = ({ data: { keys, message, count } }) => {
+// Keys, a message to be opened, whether frames are watched, or a question for the counts of now.
+self.onmessage = ({ data: { keys, message, watch, count } }) => {
+    if (watch !== undefined) isWatched = watch;
     if (message) return open(message);
     if (keys) (keys.secret ? keyStore.addEpoch(keys) : keyStore.add(keys)).catch(() => {});
     const transform = transforms.get(count);

@@ -9,21 +9,46 @@ import { pageBase } from './local-page.js';
 // How long the worker may take to tell a count, in milliseconds.
 const countLimit = 2000;
 
+// Frames of video whose numbers are known.
+const frameLimit = 128;
+
 let worker = null, lastID = 0, lastMessage = 0;
 // What the worker has to open, by numbers.
 const openings = new Map();
 // By their IDs.
 const receivers = new Map();
+// The numbers of frames of video by their RTP timestamps, the newest last, while they are watched.
+const frames = new Map();
+let isWatching = false;
 
 function openWorker() {
     if (worker) return;
     worker = new Worker(`${pageBase()}/_/seal-worker.js`);
+    if (isWatching) worker.postMessage({ watch: true });
     worker.onmessage = ({ data }) => {
         if (data.message) return messageOpened(data.message);
+        if (data.frame) return noteFrame(data.frame);
         const receiver = receivers.get(data.id);
         if (receiver) receiver.handle(data);
     };
 }
+
+function noteFrame({ timestamp, number }) {
+    if (!isWatching) return;
+    frames.set(timestamp, number);
+    if (frames.size > frameLimit) frames.delete(frames.keys().next().value);
+}
+
+// Whether the worker tells the numbers of the frames that it opens.
+export function watchFrames(isWanted) {
+    if (isWanted === isWatching) return;
+    isWatching = isWanted;
+    frames.clear();
+    if (worker) worker.postMessage({ watch: isWanted });
+}
+
+// [key ID, counter] of the frame with an RTP timestamp; null if it is not known, as of one from the host itself.
+export function sealedFrame(timestamp) { return frames.get(timestamp) || null; }
 
 // Hands keys to the worker: what `parseKeys` gives, or a new epoch's with the broadcast's ID (see `firstBaseKey`).
 export function giveKeys(keys) {

@@ -5,6 +5,7 @@ import { concatenate, decodeBase64URL, encodeBase64URL, utf8 } from './bytes.js'
 import { EventStreamParser } from './event-stream.js';
 import { requestAdmission } from './knock.js';
 import { openMessage } from './sealed-media.js';
+import { SealedSocket } from './sealed-socket.js';
 import { SignalingClient } from './signaling-client.js';
 
 // Events that count only where no relay can have made them up.
@@ -15,12 +16,15 @@ async function messageKey(text, usage) {
     return crypto.subtle.importKey('raw', decodeBase64URL(text), 'AES-GCM', false, [usage]);
 }
 
+// What a WebSocket brings has this as associated data, so that a relay cannot repeat it as a request.
+const socketData = utf8('socket');
+
 // counter (8) | instance (4) | ciphertext | tag (16)
-export async function sealMessage(text, key, counter, instance) {
+export async function sealMessage(text, key, counter, instance, additionalData = new Uint8Array()) {
     const head = new Uint8Array(8);
     new DataView(head.buffer).setBigUint64(0, BigInt(counter));
     const iv = concatenate(instance, head);
-    const sealed = await crypto.subtle.encrypt({ name: 'AES-GCM', iv }, await messageKey(key, 'encrypt'), utf8(text));
+    const sealed = await crypto.subtle.encrypt({ name: 'AES-GCM', iv, additionalData }, await messageKey(key, 'encrypt'), utf8(text));
     return concatenate(head, instance, new Uint8Array(sealed));
 }
 
@@ -66,8 +70,11 @@ export class SealedMessages {
 
     get isOverRelay() { return Boolean(this.home.link.isOverRelay); }
 
-    // What says something to the host. A WebSocket does not go through a relay.
-    get speaker() { return this.isOverRelay ? { say: messages => this.say(messages) } : this.session.client; }
+    // What says something to the host.
+    get speaker() {
+        return this.isOverRelay
+            ? { say: messages => this.say(messages), openMessageSocket: () => this.openSocket() } : this.session.client;
+    }
 
     // Says something to the host; the answer is that of the host, or of the relay.
     say(messages) {
@@ -77,12 +84,9 @@ export class SealedMessages {
     }
 
     async sayNow(messages) {
-        const { session, home } = this;
-        if (home === session) return this.sayBy(session.client, home, messages);
-        const client = new SignalingClient(home.link, session.client.instance, session.abort.signal);
-        client.token = home.admissions.current.token;
+        const { session, home, client } = this;
         const answer = await this.sayBy(client, home, messages);
-        if (answer.status !== 401) return answer;
+        if (answer.status !== 401 || home === session) return answer;
         // The token has ended, and the host knows this viewer.
         const { identity, fingerprint, name } = session;
         const current = await requestAdmission(client, home.link, identity.keys, fingerprint, name, true);
@@ -92,14 +96,36 @@ export class SealedMessages {
         return this.sayBy(client, home, messages);
     }
 
+    // Of the session, or one for the host while the session is at another server.
+    get client() {
+        const { session, home } = this;
+        if (home === session) return session.client;
+        const client = new SignalingClient(home.link, session.client.instance, session.abort.signal);
+        client.token = home.admissions.current.token;
+        return client;
+    }
+
     async sayBy(client, { admissions }, messages) {
-        const { current } = admissions, { seal } = current;
+        const { seal } = admissions.current;
         if (!seal || !seal.messages) return client.say(messages);
+        return client.saySealed(await this.seal(JSON.stringify({ messages }), seal, admissions));
+    }
+
+    // base64url of what only the host can read.
+    async seal(text, seal, admissions, additionalData = new Uint8Array()) {
         // Also above those of this tab before a reload.
         seal.said = Math.max((seal.said || 0) + 1, Date.now() * 1000);
         if (this.session.identity.isStored) admissions.save();
-        const sealed = await sealMessage(JSON.stringify({ messages }), seal.messages.toHost, seal.said, this.instance);
-        return client.saySealed(encodeBase64URL(sealed));
+        return encodeBase64URL(await sealMessage(text, seal.messages.toHost, seal.said, this.instance, additionalData));
+    }
+
+    // A socket is for one admission. Fails if the host cannot read what passes its relay encrypted.
+    openSocket() {
+        const { home: { admissions }, client } = this, { seal } = admissions.current;
+        if (!seal || !seal.messages) throw new Error('no keys');
+        return new SealedSocket(
+            client.openMessageSocket(), text => this.seal(text, seal, admissions, socketData), () => this.say([]),
+        );
     }
 
     // Calls `take` with the events that the host has made, in their order. False for an event that this does not concern.

@@ -269,7 +269,7 @@ export class ViewerSession {
 
     reopenEvents() {
         if (this.events) this.events.abort();
-        if (!this.isOver) this.interaction.reopen(this.handover.home !== null);
+        if (!this.isOver) this.interaction.reopen(this.handover.home !== null && !this.sealedMessages.isOverRelay);
     }
 
     handle(event) {

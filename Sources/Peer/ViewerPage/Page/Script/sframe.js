@@ -258,9 +258,9 @@ export class FrameOpener {
         this.last = Promise.resolve();
     }
 
-    // Opens one frame after the other. The result is { result: 'opened', bytes, isFirst }, where `isFirst` tells the first frame of its
-    // epoch and track, or says why the frame is dropped: `tooOld`, `unknownKey` (there are no keys of its epoch), `malformed`, `forged` or
-    // `replayed`.
+    // Opens one frame after the other. The result is { result: 'opened', bytes, isFirst, number }, where `isFirst` tells the first frame of
+    // its epoch and track and `number` is [key ID, counter], or says why the frame is dropped: `tooOld`, `unknownKey` (there are no keys of
+    // its epoch), `malformed`, `forged` or `replayed`.
     open(frame) {
         const opening = this.last.then(() => this.openNext(frame));
         this.last = opening.catch(() => {});
@@ -289,7 +289,8 @@ export class FrameOpener {
         replayWindow.add(counter);
         this.keepWindow(trackKeys, key.step, replayWindow);
         const isFirst = this.keyStore.noteUse(trackKeys);
-        return { result: 'opened', bytes: concatenate(frame.subarray(0, prefix), new Uint8Array(plaintext)), isFirst };
+        const bytes = concatenate(frame.subarray(0, prefix), new Uint8Array(plaintext));
+        return { result: 'opened', bytes, isFirst, number: [bits, Number(counter)] };
     }
 
     replayWindow(trackKeys, step) {
