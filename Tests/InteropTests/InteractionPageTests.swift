@@ -169,20 +169,6 @@ extension InteropTests {
 
 /// A host in this process whose screen is the test pattern, and what its viewers do with it.
 private struct InteractionStage: Sendable {
-    /// Where a page shows the picture.
-    struct Frame: Sendable {
-        let left, top, width, height: Double
-
-        func point(_ x: Double, _ y: Double) -> Browser.Action {
-            .move(x: Int((left + x * width).rounded()), y: Int((top + y * height).rounded()))
-        }
-
-        /// An expression: whether a place is within 5 pixels of this one.
-        func isNear(_ place: String, _ x: Double, _ y: Double) -> String {
-            "Math.hypot(\(place)[0] - \(left + x * width), \(place)[1] - \(top + y * height)) < 5"
-        }
-    }
-
     let host: HostSession
     let link: Link
     let pointers: Monitor<[PointerEvent]>
@@ -223,21 +209,7 @@ private struct InteractionStage: Sendable {
         try await browser.waitForState("playing", within: .seconds(20))
     }
 
-    func frame(_ browser: Browser) async throws -> Frame {
-        let found = try await browser.evaluate(
-            """
-            (() => {
-                const box = document.getElementById("video").getBoundingClientRect();
-                const { videoWidth, videoHeight } = document.getElementById("video");
-                const scale = Math.min(box.width / videoWidth, box.height / videoHeight);
-                const [width, height] = [videoWidth * scale, videoHeight * scale];
-                return [box.left + (box.width - width) / 2, box.top + (box.height - height) / 2, width, height];
-            })()
-            """)
-        let values = found.array?.compactMap(\.number) ?? []
-        guard values.count == 4, values[2] > 0 else { throw Browser.Failure(description: "no frame: \(found.text)") }
-        return Frame(left: values[0], top: values[1], width: values[2], height: values[3])
-    }
+    func frame(_ browser: Browser) async throws -> PictureFrame { try await PictureFrame(browser) }
 
     /// Asks for the control, and waits until inputs arrive.
     func beginControl(_ browser: Browser) async throws {

@@ -33,11 +33,13 @@ extension InteropTests {
             let left = Monitor(0)
             /// The comments, as the host gets them.
             let comments = Monitor<[String]>([])
+            /// What viewers control and point at.
+            let inputs = Monitor<[ControlInput]>([])
+            let pointers = Monitor<[PointerEvent]>([])
 
             init(
                 directViewers: Int, isRelayOnly: Bool = false, calmTime: MediaDuration = .seconds(60),
-                comment: RightState? = nil,
-                in folder: TemporaryFolder
+                rights: ViewerRights? = nil, in folder: TemporaryFolder
             ) async throws {
                 relay = try Program(
                     Program.share(), ["relay", "--listen", "127.0.0.1:0", "--accept", "any", "--json"],
@@ -56,9 +58,13 @@ extension InteropTests {
                 configuration.handover.directViewers = directViewers
                 configuration.handover.isRelayOnly = isRelayOnly
                 configuration.handover.calmTime = calmTime
-                if let comment {
-                    let rights = ViewerRights(comment: comment, point: .no, control: .no)
-                    configuration.viewers.messages = MessagePolicy(rights: rights) { _ in true }
+                if let rights {
+                    let (inputs, pointers) = (inputs, pointers)
+                    var policy = MessagePolicy(rights: rights) { _ in true }
+                    policy.control = ControlTarget(
+                        apply: { input in inputs.change { $0.append(input) } }, releaseAll: {})
+                    policy.showPointers = { events in pointers.change { $0 += events.pointers } }
+                    configuration.viewers.messages = policy
                 }
                 let (asked, left, comments) = (asked, left, comments)
                 host = try HostSession(
@@ -150,11 +156,24 @@ extension InteropTests {
             }
         }
 
+        /// Does something until a condition holds, for 20 s at most.
+        private func repeating(
+            _ action: () async throws -> Void, until holds: () async throws -> Bool
+        ) async throws -> Bool {
+            let deadline = ContinuousClock.now + .seconds(20)
+            while ContinuousClock.now < deadline {
+                if try await holds() { return true }
+                try await action()
+            }
+            return try await holds()
+        }
+
         /// The relay passes on what is written, and cannot read it. At the host first, and then at the relay.
         @Test(arguments: Browser.Kind.allCases)
         func aBrowserWritesOverTheRelay(kind: Browser.Kind) async throws {
             let folder = try TemporaryFolder()
-            let stage = try await Stage(directViewers: 1, comment: .ask, in: folder)
+            let stage = try await Stage(
+                directViewers: 1, rights: ViewerRights(comment: .ask, point: .no, control: .no), in: folder)
             try await stage.run {
                 try await Browser.with(kind) { browser in
                     func write(_ text: String) async throws {
@@ -184,9 +203,75 @@ extension InteropTests {
                     // Its right has come with it.
                     #expect(try await browser.has("yes", "document.documentElement.dataset.comment"))
                     try await write("from the relay")
-                    #expect(await stage.host.say("heard again"))
-                    #expect(try await browser.has("Host heard again", last))
+                    // The page may not hear the relay yet.
+                    let hears = try await repeating {
+                        #expect(await stage.host.say("heard again"))
+                    } until: {
+                        try await browser.evaluate(last) == "Host heard again"
+                    }
+                    #expect(hears)
                     _ = try await other.line(.standard, within: .seconds(20)) { $0.contains("heard again") }
+                }
+            }
+        }
+
+        /// The relay alone sends, and it passes on what the browser does without reading it. An input says at which frame
+        /// it aims, by the number that the host has given that (in browsers that tell which frame is shown).
+        @Test(arguments: Browser.Kind.allCases)
+        func aBrowserPointsAndControlsOverTheRelay(kind: Browser.Kind) async throws {
+            let folder = try TemporaryFolder()
+            let stage = try await Stage(
+                directViewers: 0, isRelayOnly: true, rights: ViewerRights(comment: .no, point: .yes, control: .yes),
+                in: folder)
+            try await stage.run {
+                try await Browser.with(kind) { browser in
+                    try await browser.watch(stage.link.text)
+                    try await browser.waitForState("playing", within: .seconds(20))
+                    #expect(await stage.served().map(\.description.kind) == ["service"])
+                    _ = try await browser.evaluate(
+                        """
+                        (() => {
+                            const stringify = JSON.stringify;
+                            window.aims = 0;
+                            JSON.stringify = (...all) => {
+                                const text = stringify(...all);
+                                if (/"sealed":\\[\\d+,\\d+\\]/.test(text)) window.aims++;
+                                return text;
+                            };
+                            return true;
+                        })()
+                        """)
+                    #expect(try await browser.has(false, "document.getElementById('point').hidden"))
+                    try await browser.click("point")
+                    let frame = try await PictureFrame(browser)
+                    // The socket may not be open yet, and what is not sent is lost.
+                    #expect(
+                        try await repeating {
+                            try await browser.act([frame.point(0.25, 0.5), frame.point(0.26, 0.5)])
+                        } until: {
+                            stage.pointers.with { !$0.isEmpty }
+                        })
+                    // The page itself sees the ring when the host has told all viewers.
+                    try await browser.act([frame.point(0.4, 0.5), .press(button: 0), .release(button: 0)])
+                    #expect(try await browser.has(true, "document.querySelector('#pointers circle') !== null"))
+                    try await browser.click("control")
+                    #expect(try await browser.has("all", "document.documentElement.dataset.controlling"))
+                    let key = ControlInput.key(keysym: 0x61, isPressed: true)
+                    #expect(
+                        try await repeating {
+                            try await browser.act([.pressKey(.character("a")), .releaseKey(.character("a"))])
+                        } until: {
+                            stage.inputs.with { $0.contains(key) }
+                        })
+                    try await browser.act([frame.point(0.5, 0.5), .press(button: 2), .release(button: 2)])
+                    let click = ControlInput.button(3, isPressed: false)
+                    #expect(
+                        stage.inputs.wait(until: MonotonicClock.now + .seconds(20)) {
+                            $0.contains(click) ? true : nil
+                        } == true)
+                    if kind == .chromium { #expect(try await browser.has(true, "window.aims > 0")) }
+                    try await browser.click("control")
+                    #expect(try await browser.has("Control", "document.getElementById('control').textContent"))
                 }
             }
         }
