@@ -26,7 +26,9 @@ function receiver(kind) {
         throw new Error('no SSRC');
     };
     globalThis.onrtctransform({ transformer: { readable, writable, options: { id, kind }, sendKeyFrameRequest } });
-    const send = data => source.enqueue({ data: data.slice().buffer, type: 'key' });
+    const send = (data, { rtpTimestamp, timestamp = 1 } = {}) => source.enqueue({
+        data: data.slice().buffer, type: 'key', timestamp, getMetadata: () => ({ rtpTimestamp }),
+    });
     const own = () => reports.filter(report => report.id === id && 'opened' in report);
     const told = name => reports.filter(report => report.id === id && report[name]);
     return { id, passed, requests, send, own, told, end: () => source.close() };
@@ -75,6 +77,28 @@ test('the page can ask for the counts of now', async () => {
     assert.deepEqual(audio.own().at(-1), { id: audio.id, opened: 3, dropped: 0, isAnswer: true });
     globalThis.onmessage({ data: { count: 9999 } });
     audio.end();
+});
+
+test('the numbers of frames of video are told while the page wants to know them', async () => {
+    sendKeys();
+    const video = receiver('video'), source = sealer('video', 0), numbers = () => reports.filter(report => report.frame);
+    const before = numbers().length;
+    video.send(await source.seal(plain));
+    await until(() => video.passed.length === 1);
+    assert.equal(numbers().length, before);
+    globalThis.onmessage({ data: { watch: true } });
+    video.send(await source.seal(plain), { rtpTimestamp: 4711 });
+    video.send(await source.seal(plain), { timestamp: 4712 });
+    await until(() => video.passed.length === 3);
+    globalThis.onmessage({ data: { watch: false } });
+    video.send(await source.seal(plain));
+    await until(() => video.passed.length === 4);
+    // Epoch 3, track 0, step 5.
+    const keyID = 3 << 12 | 5;
+    assert.deepEqual(numbers().slice(before), [
+        { frame: { timestamp: 4711, number: [keyID, 1] } }, { frame: { timestamp: 4712, number: [keyID, 2] } },
+    ]);
+    video.end();
 });
 
 test('frames that are too old, and audio, ask for no key frame', async () => {
@@ -138,6 +162,6 @@ test('frames that no keys of the host could open ask for none', async () => {
 });
 
 test('keys never come out', () => {
-    const forms = [['id', 'opened', 'dropped', 'isAnswer'], ['id', 'needsKeys'], ['id', 'usesNewKeys']].map(String);
+    const forms = [['id', 'opened', 'dropped', 'isAnswer'], ['id', 'needsKeys'], ['id', 'usesNewKeys'], ['frame']].map(String);
     for (const report of reports) assert.ok(forms.includes(String(Object.keys(report))), JSON.stringify(report));
 });

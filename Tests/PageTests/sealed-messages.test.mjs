@@ -91,3 +91,51 @@ test('without a relay nothing changes', () => {
     assert.equal(handle({ type: 'sealed', box: 'AAAA' }), true);
     assert.equal(messages.speaker, session.client);
 });
+
+// A WebSocket of the browser, as far as it is used.
+function browserSocket() {
+    const sent = [], codes = [];
+    return { readyState: 0, bufferedAmount: 7, sent, codes, send: text => sent.push(text), close: code => codes.push(code) };
+}
+
+test('what goes over the socket is sealed for it, in the order of the calls', async () => {
+    const { session, messages, said } = overRelay(), browser = browserSocket();
+    session.client.openMessageSocket = () => browser;
+    const socket = messages.speaker.openMessageSocket(), told = [];
+    socket.onopen = () => told.push('open');
+    socket.onmessage = ({ data }) => told.push(data);
+    browser.readyState = 1;
+    browser.onopen();
+    browser.onmessage({ data: 'refusal' });
+    assert.deepEqual(told, ['open', 'refusal']);
+    for (const text of ['one', 'two']) socket.send(text);
+    assert.equal(socket.bufferedAmount, 7 + 6);
+    await Promise.all([messages.speaker.say([]), socket.sending]);
+    assert.equal(socket.bufferedAmount, 7);
+    const boxes = browser.sent.map(text => decodeBase64URL(JSON.parse(text).sealed));
+    // As a request they are none.
+    for (const box of boxes) await assert.rejects(openBox(box, toHost));
+    const counters = boxes.map(box => new DataView(box.buffer, box.byteOffset).getBigUint64(0));
+    counters.push((await openBox(decodeBase64URL(said[0]), toHost)).counter);
+    assert.ok(counters[1] > counters[0]);
+    assert.equal(new Set(counters).size, 3);
+    socket.close(1000);
+    assert.deepEqual(browser.codes, [1000]);
+});
+
+test('a socket whose token has ended has the viewer admitted again, and may be opened once more', async () => {
+    for (const closing of [{ hasOpened: false, code: 1006 }, { hasOpened: true, code: 4401 }, { hasOpened: true, code: 1001 }]) {
+        const { session, messages, said } = overRelay(), browser = browserSocket(), codes = [];
+        session.client.openMessageSocket = () => browser;
+        const socket = messages.speaker.openMessageSocket();
+        if (closing.hasOpened) browser.onopen();
+        await new Promise(done => {
+            socket.onclose = ({ code }) => done(codes.push(code));
+            browser.onclose({ code: closing.code });
+        });
+        assert.deepEqual([codes, said.length], closing.code === 1001 ? [[1001], 0] : [[1006], 1], JSON.stringify(closing));
+    }
+    const { session, messages } = overRelay();
+    session.admissions.current.seal = null;
+    assert.throws(() => messages.speaker.openMessageSocket());
+});

@@ -77,7 +77,7 @@ import Testing
         #expect(decide(.POST, "/secret/2/_/places") == .addPlace(from: 2))
         for (method, path) in [
             (HTTPMethod.POST, "knock"), (.GET, "knock/a-_9"), (.PUT, "knock/a"), (.DELETE, "knock/a"), (.POST, "whep"),
-            (.PATCH, "whep/a"), (.DELETE, "whep/a"), (.GET, "whep/a"), (.GET, "events"), (.GET, "servers"),
+            (.PATCH, "whep/a"), (.DELETE, "whep/a"), (.GET, "whep/a"), (.GET, "events"), (.GET, "servers"), (.GET, "messages"), (.POST, "messages"),
             (.POST, "keys"),
         ] {
             let whole = "/0123456789ABC/\(path)"
@@ -89,7 +89,7 @@ import Testing
     @Test(arguments: [
         "/secret", "/secret/", "/secret/nothing", "/secret/0123456789ABD", "/secret/0123456789ABC/",
         "/secret/0123456789ABC/knock/../whep/a", "/secret/0123456789ABC/whep/a%2fb", "/secret/0123456789ABC/events?x=y",
-        "/secret/0123456789ABC/messages", "/secret/0123456789ABC/whep/a/layer", "/secret/services/com.example.a/pair",
+        "/secret/0123456789ABC/messages/a", "/secret/0123456789ABC/whep/a/layer", "/secret/services/com.example.a/pair",
         "/secret/0123456789ABD/events", "/secret/3/0123456789ABC/events", "/secret/01/0123456789ABC/events",
         "/secret//0123456789ABC/events", "http://192.0.2.1/secret/0123456789ABC/events", "/Secret/0123456789ABC",
         "/secre/0123456789ABC", "/0123456789ABC", "/", "", "*", "/secret/_/page.js?x",

@@ -147,8 +147,8 @@ public final class BroadcastControl: Sendable {
             guard let isNew = await broadcast.set(right, to: isGranted ? .yes : .no, of: viewer.id) else {
                 let reason =
                     viewer.rights == nil
-                    ? "\(shown) can have no rights: it has joined without a knock"
-                    : right == .control ? "what is shared cannot be controlled" : "nobody can point over a relay"
+                    ? "\(shown) can have no rights: it has joined without a knock, or with --relay-may-watch"
+                    : "what is shared cannot be controlled"
                 throw ControlError(.failed, reason)
             }
             var answer = ControlAnswer()

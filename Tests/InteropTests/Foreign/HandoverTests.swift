@@ -217,15 +217,19 @@ extension InteropTests {
 
         /// The relay alone sends, and it passes on what the browser does without reading it. An input says at which frame
         /// it aims, by the number that the host has given that (in browsers that tell which frame is shown).
-        @Test(arguments: Browser.Kind.allCases)
-        func aBrowserPointsAndControlsOverTheRelay(kind: Browser.Kind) async throws {
+        /// - Parameter isLocal: the page is that of `share join --browser`.
+        @Test(arguments: Browser.Kind.allCases, [false, true])
+        func aBrowserPointsAndControlsOverTheRelay(kind: Browser.Kind, isLocal: Bool) async throws {
             let folder = try TemporaryFolder()
             let stage = try await Stage(
-                directViewers: 0, isRelayOnly: true, rights: ViewerRights(comment: .no, point: .yes, control: .yes),
+                directViewers: 0, isRelayOnly: true, rights: ViewerRights(comment: .yes, point: .yes, control: .yes),
                 in: folder)
             try await stage.run {
+                let program = isLocal ? try Program.joiningInBrowser(stage.link, in: folder) : nil
+                defer { program?.kill() }
+                let address = try await program?.printedLink() ?? stage.link.text
                 try await Browser.with(kind) { browser in
-                    try await browser.watch(stage.link.text)
+                    try await browser.watch(address)
                     try await browser.waitForState("playing", within: .seconds(20))
                     #expect(await stage.served().map(\.description.kind) == ["service"])
                     _ = try await browser.evaluate(
@@ -271,6 +275,13 @@ extension InteropTests {
                         } == true)
                     if kind == .chromium { #expect(try await browser.has(true, "window.aims > 0")) }
                     try await browser.click("control")
+                    _ = try await browser.evaluate(
+                        "(document.getElementById('line').value = 'a line', "
+                            + "document.getElementById('writing').requestSubmit())")
+                    #expect(
+                        stage.comments.wait(until: MonotonicClock.now + .seconds(20)) {
+                            $0.last == "a line" ? true : nil
+                        } == true)
                     #expect(try await browser.has("Control", "document.getElementById('control').textContent"))
                 }
             }

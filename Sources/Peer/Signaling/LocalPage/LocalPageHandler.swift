@@ -4,7 +4,7 @@ import NIOHTTP1
 
 /// Answers the requests of one connection to a ``LocalPageServer``, one after the other.
 // SAFETY: used on the channel's event loop alone.
-final class LocalPageHandler: ChannelInboundHandler, @unchecked Sendable {
+final class LocalPageHandler: ChannelInboundHandler, RemovableChannelHandler, @unchecked Sendable {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart
 
@@ -27,6 +27,9 @@ final class LocalPageHandler: ChannelInboundHandler, @unchecked Sendable {
             channel.close(promise: nil)
         }
     }
+
+    /// The connection is a WebSocket from now on.
+    func handlerRemoved(context: ChannelHandlerContext) { strangerLimit?.cancel() }
 
     func channelInactive(context: ChannelHandlerContext) {
         isOver = true

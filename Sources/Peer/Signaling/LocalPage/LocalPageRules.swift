@@ -96,7 +96,8 @@ struct LocalPageRules: Sendable {
         switch (method, resource, items.count) {
         case (.POST, "knock", 1), (.GET, "knock", 2), (.PUT, "knock", 2), (.DELETE, "knock", 2),
             (.POST, "whep", 1), (.GET, "whep", 2), (.PATCH, "whep", 2), (.DELETE, "whep", 2),
-            (.GET, "events", 1), (.GET, "servers", 1), (.POST, "keys", 1), (.POST, "moved", 1):
+            (.GET, "events", 1), (.GET, "servers", 1), (.POST, "keys", 1), (.POST, "moved", 1),
+            (.POST, "messages", 1), (.GET, "messages", 1):
             return true
         default: return false
         }

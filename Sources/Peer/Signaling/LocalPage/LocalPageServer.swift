@@ -61,7 +61,13 @@ public final class LocalPageServer: Sendable {
                     return channel.eventLoop.makeFailedFuture(ChannelError.operationUnsupported)
                 }
                 return channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.configureHTTPServerPipeline()
+                    let upgrade = MessageSocket.upgrade { pipeline in
+                        guard let handler = try? pipeline.context(handlerType: LocalPageHandler.self) else { return }
+                        pipeline.removeHandler(context: handler, promise: nil)
+                    } accept: { head in
+                        await connections.server?.openMessages(head)
+                    }
+                    try channel.pipeline.syncOperations.configureHTTPServerPipeline(withServerUpgrade: upgrade)
                     try channel.pipeline.syncOperations.addHandler(LocalPageHandler(connections))
                 }
             }
@@ -83,6 +89,27 @@ public final class LocalPageServer: Sendable {
 
     func decide(_ head: HTTPRequestHead) -> LocalPageRules.Decision {
         rules.decide(head) { [places] in places[$0]?.link.id }
+    }
+
+    /// Opens the page's WebSocket of messages at its host.
+    /// - Returns: nil if it is another request, or the host does not open it.
+    func openMessages(_ head: HTTPRequestHead) async -> (upgrade: SocketUpgrade, chosen: String)? {
+        guard head.method == .GET, case .forward(let number, let path) = decide(head), let place = places[number],
+            path == "/\(place.link.id.text)/messages",
+            case let offered = head.headers[canonicalForm: "Sec-WebSocket-Protocol"].map(String.init),
+            let host = try? await place.client.webSocket(path, protocols: offered)
+        else { return nil }
+        let page = MessageSocket(.server)
+        let upgrade = SocketUpgrade(page) {
+            let reading = Task {
+                for await case .text(let text) in host.messages { page.send(text) }
+                page.close(await host.closed.value ?? .goingAway)
+            }
+            for await case .text(let text) in page.messages { host.send(text) }
+            host.close(await page.closed.value ?? .goingAway)
+            await reading.value
+        }
+        return (upgrade, BroadcastRoutes.socketProtocol)
     }
 
     func noteFailure(_ error: SignalingError) { report(.failed(error)) }

@@ -26,7 +26,7 @@ final class ReverseTunnel: Sendable {
         var unwritten = 1_048_576
         /// Of one address: what it may send at once, and each second.
         var bytesOfAddress = 131_072.0
-        var bytesOfAddressPerSecond = 32_768.0
+        var bytesOfAddressPerSecond = 65_536.0
         /// Addresses whose bytes are counted. The bytes of others share one count.
         var addresses = 1_024
         /// Until the response begins. A host holds a poll for 20 s.

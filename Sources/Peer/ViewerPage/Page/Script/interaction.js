@@ -2,7 +2,6 @@
 
 import { Comments } from './comments.js';
 import { Control } from './control.js';
-import { pageBase } from './local-page.js';
 import { Pointer } from './pointer.js';
 import { PointersLayer } from './pointers-layer.js';
 import { ViewerMessages } from './viewer-messages.js';
@@ -35,9 +34,7 @@ export class Interaction {
         return true;
     }
 
-    setRights({ comment, grant, pointer, ...others }) {
-        // The program of this computer passes no WebSocket on.
-        const { point, control } = pageBase() ? {} : others;
+    setRights({ comment, point, control, grant, pointer }) {
         const rights = JSON.stringify([comment, point, control, grant]);
         // Nothing but the answer to a question is told without a change.
         const isAnswer = rights === this.rights;
