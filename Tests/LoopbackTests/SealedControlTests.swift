@@ -122,7 +122,7 @@ struct SealedControlTests {
             let input = AimedInput(
                 grant: grant, count: count, time: MonotonicClock.now.nanoseconds / 1_000_000, frame: nil,
                 sealed: sealed, input: .key(keysym: keysym, isPressed: true))
-            return try #require(session.socketText(of: .input(input)))
+            return try #require(session.socketText(of: [.input(input)]))
         }
         // Higher counts than those of the session's own socket, as that of the relay is another one.
         let (first, second, third) = (try text(1_000, 0x61), try text(1_001, 0x62), try text(1_002, 0x63))

@@ -189,8 +189,10 @@ test('a click goes where it is, in order, and what is pressed is released when t
     sent();
     dispatch('pointermove', { clientX: 0, clientY: 0 });
     assert.ok(dispatch('mousedown', { button: 2 }).isPrevented);
+    pass(t, 10);
     assert.deepEqual(sent(), ['{"move":[0,0]}', '{"move":[32768,32768]}', '{"button":3,"pressed":true}']);
     key('keydown', 'Shift', 'ShiftLeft', { location: 1 });
+    pass(t, 10);
     sent();
     dispatch('blur');
     assert.deepEqual(sent(), ['{"key":65505,"pressed":false}', '{"button":3,"pressed":false}']);
@@ -221,7 +223,9 @@ test('in an outage nothing is sent or kept', t => {
 test('Right Ctrl gives the keyboard back, a click takes it, and the button ends it all', t => {
     begin(t, { control: 'yes', grant: 1 });
     interaction.control.wish();
+    pass(t, 10);
     key('keydown', 'Control', 'ControlRight', { location: 2 });
+    pass(t, 10);
     key('keyup', 'Control', 'ControlRight', { location: 2 });
     assert.equal(root.dataset.controlling, 'pointer');
     sent();
@@ -229,6 +233,7 @@ test('Right Ctrl gives the keyboard back, a click takes it, and the button ends 
     dispatch('mousedown');
     assert.equal(root.dataset.controlling, 'all');
     dispatch('mouseup');
+    pass(t, 10);
     sent();
     key('keydown', 'x', 'KeyX');
     interaction.control.toggle();

@@ -76,6 +76,17 @@ test('a throttle calls at once, then once in an interval, and never drops the la
     now += 1000;
     t.mock.timers.tick(1000);
     assert.equal(calls, 4);
+    // A call with a shorter interval comes before the one that waits, and takes its place.
+    throttle.request();
+    throttle.request();
+    throttle.request(10);
+    throttle.request();
+    now += 10;
+    t.mock.timers.tick(10);
+    assert.equal(calls, 6);
+    now += 34;
+    t.mock.timers.tick(34);
+    assert.equal(calls, 6);
 });
 
 const event = (...pointers) => ({ pointers });

@@ -108,6 +108,11 @@ import Testing
             return verdict != .dropped(.tooMany)
         }
         #expect((500...502).contains(passed), "\(passed) in a second")
+        // What is pressed does not stay so.
+        let (now, release) = (at(milliseconds: 1_000), ControlInput.key(keysym: 0x61, isPressed: false))
+        #expect(state.take(input(10_001, time: 0), from: ann, isOutdated: false, now: now) == .dropped(.tooMany))
+        #expect(
+            state.take(input(10_002, time: 0, release), from: ann, isOutdated: false, now: now) == .pass(release))
     }
 
     @Test func whoIsSilentReleasesEverythingAndThenLosesIt() {

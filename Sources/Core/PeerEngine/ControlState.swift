@@ -126,8 +126,9 @@ extension ControlState.Grant {
         isSilent = false
         guard let meant = input.input else { return .nothing }
         inputs.refill(now)
-        guard inputs.has() else { return .dropped(.tooMany) }
-        inputs.take()
+        let isTooMany = !inputs.has()
+        if !isTooMany { inputs.take() }
+        if isTooMany && !meant.isRelease { return .dropped(.tooMany) }
         if isHeld { return .dropped(.held) }
         // What is pressed has to be released, however late.
         if meant.isRelease { return .pass(meant) }

@@ -45,8 +45,15 @@ package final class ReceiveStream {
     var newestFrame: UInt32?
 
     /// What inputs of the viewer aim at: the newest frame. Relays give it timestamps of their own.
-    var shownFrame: (timestamp: UInt32?, sealed: SealedFrameID?) {
-        decryption == nil ? (newestFrame, nil) : (nil, decryption?.newestFrame)
+    var shownFrame: ShownFrame {
+        decryption == nil
+            ? ShownFrame(timestamp: newestFrame, sealed: nil)
+            : ShownFrame(timestamp: nil, sealed: decryption?.newestFrame)
+    }
+
+    struct ShownFrame: Sendable {
+        let timestamp: UInt32?
+        let sealed: SealedFrameID?
     }
 
     /// The silence that is an interruption. The peer sends a sender report at least each second.

@@ -13,7 +13,7 @@ final class ViewerMessageChannel: Sendable {
     private enum Item: Sendable {
         case pointer(PointerGesture)
         /// Nil: the viewer is still there.
-        case input(ControlInput?)
+        case input(ControlInput?, MediaInstant)
     }
 
     private struct State {
@@ -21,15 +21,33 @@ final class ViewerMessageChannel: Sendable {
         /// Of the inputs with the present permission.
         var count = 0
         var socket: MessageSocket?
-        /// Gets what is to be sent on the socket, in its order.
-        var feed: AsyncStream<Item>.Continuation?
+        /// What is to be sent on the socket, in its order.
+        var pending: [Item] = []
+        /// Wakes the task that sends it.
+        var wakeup: AsyncStream<Void>.Continuation?
         var run: Task<Void, Never>?
         var heartbeat: Task<Void, Never>?
         var isClosed = false
 
-        func yield(_ item: Item) -> Bool {
-            if case .enqueued? = feed?.yield(item) { return true }
-            return false
+        mutating func add(_ item: Item) -> Bool {
+            guard let wakeup, pending.count < ViewerMessageChannel.capacity else { return false }
+            pending.append(item)
+            wakeup.yield()
+            return true
+        }
+
+        /// - Parameter frame: that is shown.
+        mutating func message(_ item: Item, _ frame: ReceiveStream.ShownFrame?) -> ViewerMessage? {
+            switch item {
+            case .pointer(let gesture): return .pointer(gesture)
+            case .input(let input, let time):
+                guard let grant = granted.grant else { return nil }
+                count += 1
+                return .input(
+                    AimedInput(
+                        grant: grant, count: count, time: time.nanoseconds / 1_000_000, frame: frame?.timestamp,
+                        sealed: frame?.sealed, input: input))
+            }
         }
 
         var isWanted: Bool { !isClosed && (granted.grant != nil || granted.pointer != nil) }
@@ -39,6 +57,11 @@ final class ViewerMessageChannel: Sendable {
 
     /// The host releases everything after a second without an input.
     private static let heartbeatInterval = Duration.milliseconds(300)
+    /// The host closes a socket that has over 120 frames a second; a fast typist has 200 changes of keys.
+    private static let frameInterval = Duration.milliseconds(10)
+    private static let messagesPerFrame = 32
+    /// Of messages that wait.
+    private static let capacity = 256
     private static let waits = (first: Duration.milliseconds(250), longest: Duration.seconds(5))
 
     /// The host has said what this viewer may do.
@@ -65,12 +88,13 @@ final class ViewerMessageChannel: Sendable {
 
     /// - Returns: false if the host does not allow it, or the socket is not open at the moment.
     func send(_ gesture: PointerGesture) -> Bool {
-        state.withLock { $0.socket != nil && $0.granted.pointer != nil && $0.yield(.pointer(gesture)) }
+        state.withLock { $0.socket != nil && $0.granted.pointer != nil && $0.add(.pointer(gesture)) }
     }
 
     /// - Returns: false if the host does not allow it, or the socket is not open at the moment.
     func send(_ input: ControlInput) -> Bool {
-        state.withLock { $0.socket != nil && $0.granted.grant != nil && $0.yield(.input(input)) }
+        let now = MonotonicClock.now
+        return state.withLock { $0.socket != nil && $0.granted.grant != nil && $0.add(.input(input, now)) }
     }
 
     /// Closes the socket, whose admission is not the present one. Another one is opened if it is wanted.
@@ -88,17 +112,21 @@ final class ViewerMessageChannel: Sendable {
 
     private func beat() async {
         while !Task.isCancelled {
-            state.withLock { _ = $0.yield(.input(nil)) }
+            state.withLock { _ = $0.add(.input(nil, MonotonicClock.now)) }
             try? await Task.sleep(for: Self.heartbeatInterval)
         }
     }
 
     /// Keeps the socket open until it is not wanted any more.
     private func run(_ session: ViewerSession?) async {
-        let (items, feed) = AsyncStream.makeStream(of: Item.self, bufferingPolicy: .bufferingOldest(256))
-        state.withLock { $0.feed = feed }
+        let (wakeups, wakeup) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        state.withLock { ($0.wakeup, $0.pending) = (wakeup, []) }
         let sending = Task { [self, weak session] in
-            for await item in items { await send(item, session) }
+            for await _ in wakeups {
+                await sendPending(session)
+                // What is done meanwhile goes into one frame.
+                try? await Task.sleep(for: Self.frameInterval)
+            }
         }
         defer { sending.cancel() }
         var wait = Self.waits.first
@@ -125,26 +153,16 @@ final class ViewerMessageChannel: Sendable {
         }
     }
 
-    private func send(_ item: Item, _ session: ViewerSession?) async {
-        switch item {
-        case .pointer(let gesture): write(.pointer(gesture), session)
-        case .input(let input):
-            let time = MonotonicClock.now.nanoseconds / 1_000_000
-            let frame = await session?.present?.media.ifRunning { $0.stream.shownFrame }
-            let message: ViewerMessage? = state.withLock { state in
-                guard let grant = state.granted.grant else { return nil }
-                state.count += 1
-                return .input(
-                    AimedInput(
-                        grant: grant, count: state.count, time: time, frame: frame?.timestamp,
-                        sealed: frame?.sealed, input: input))
-            }
-            if let message { write(message, session) }
+    private func sendPending(_ session: ViewerSession?) async {
+        let frame = await session?.present?.media.ifRunning { $0.stream.shownFrame }
+        let (socket, messages) = state.withLock { state in
+            defer { state.pending = [] }
+            return (state.socket, state.pending.compactMap { state.message($0, frame) })
         }
-    }
-
-    private func write(_ message: ViewerMessage, _ session: ViewerSession?) {
-        guard let socket = state.withLock({ $0.socket }), let text = session?.socketText(of: message) else { return }
-        socket.send(text)
+        guard let socket else { return }
+        for start in stride(from: 0, to: messages.count, by: Self.messagesPerFrame) {
+            let part = messages[start..<min(start + Self.messagesPerFrame, messages.count)]
+            if let text = session?.socketText(of: Array(part)) { socket.send(text) }
+        }
     }
 }

@@ -140,10 +140,10 @@ extension ViewerSession {
         return socket
     }
 
-    /// A message as text of the WebSocket; nil if it cannot be sent.
-    func socketText(of message: ViewerMessage) -> String? {
-        guard isOverRelay else { return SignalingClient.text(of: [message]) }
-        return (try? seal([message], by: .socket)).flatMap { SignalingClient.text(sealed: $0) }
+    /// Messages as text of the WebSocket; nil if they cannot be sent.
+    func socketText(of messages: [ViewerMessage]) -> String? {
+        guard isOverRelay else { return SignalingClient.text(of: messages) }
+        return (try? seal(messages, by: .socket)).flatMap { SignalingClient.text(sealed: $0) }
     }
 
     // MARK: What the viewer is told

@@ -14,8 +14,9 @@ import { Throttle } from './throttle.js';
 import { TouchMouse } from './touch-mouse.js';
 import { reservePicture, shownFrameRectangle } from './touch-gestures.js';
 
-// 60 a second, and a message at least so often while this viewer has control (the host releases all keys after 1 s of silence).
-const moveInterval = 17, aliveInterval = 300;
+// 60 a second; fewer than 120 frames a second, at which the host closes the socket; and a message at least so often while this viewer has
+// control (the host releases all keys after 1 s of silence).
+const moveInterval = 17, frameInterval = 10, aliveInterval = 300;
 // By the numbers of MouseEvent.button; the values are X11's.
 const buttons = [1, 2, 3, 8, 9];
 
@@ -200,7 +201,7 @@ export class Control {
 
     pointerDown(event) {
         if (!isPictureElement(event.target)) return;
-        this.keys.noteOtherInput();
+        this.keys.noteOtherInput(event);
         if (event.pointerType === 'touch') {
             showControls();
             this.touch.down(event.pointerId, stagePlace(event));
@@ -244,7 +245,7 @@ export class Control {
     turnWheel(event) {
         if (!isPictureElement(event.target)) return;
         this.take(event);
-        this.keys.noteOtherInput();
+        this.keys.noteOtherInput(event);
         const notches = this.wheel.add(event);
         if (!notches) return;
         this.addMove(stagePlace(event), false);
@@ -295,13 +296,15 @@ export class Control {
         this.touch.reset();
         for (const button of this.pressedButtons) this.add({ button, pressed: false }, true);
         this.pressedButtons.clear();
+        // The timers of a page that is not seen are slow.
+        this.throttle.flush();
     }
 
-    // `isUrgent`: sends it at once, with what waits.
+    // `isUrgent`: sends it at once, with what waits, unless something was sent a moment ago.
     add(input, isUrgent) {
         if (!this.inputs) return;
         this.inputs.add(input);
-        if (isUrgent) this.throttle.flush();
+        if (isUrgent) this.throttle.request(frameInterval);
     }
 
     // In an outage nothing is kept for later, and the host releases what is pressed.

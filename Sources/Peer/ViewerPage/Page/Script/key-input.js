@@ -2,6 +2,10 @@
 
 import { isModifierKey, keysymOf, keysymsOfText } from './keysym.js';
 
+// The field of an event that says whether this key of the keyboard is down.
+const flags = [[/^Shift/, 'shiftKey'], [/^Control/, 'ctrlKey'], [/^Alt/, 'altKey'], [/^(Meta|OS)/, 'metaKey']];
+const flagOf = code => (flags.find(([pattern]) => pattern.test(code)) || [])[1];
+
 // Windows sends Control before AltGr, with the same time. In milliseconds.
 const altGraphDelay = 60;
 
@@ -27,6 +31,7 @@ export class KeyInput {
         const { key, code } = event;
         this.isAlone = code === 'ControlRight' && (event.repeat ? this.isAlone : !this.pressed.size);
         if (this.isPartOfAltGraph(event)) return true;
+        this.releaseLost(event);
         if (key === 'Dead') {
             this.isDead = true;
             return false;
@@ -40,6 +45,24 @@ export class KeyInput {
         if (event.repeat && !this.pressed.has(code)) return true;
         this.press(event);
         return true;
+    }
+
+    // Chromium tells no release of a key that goes up while a dead key waits for the next one. So characters that are pressed then are
+    // released, and later the modifiers that are not down any more.
+    releaseLost(event) {
+        const { key } = event;
+        if (isModifierKey(key)) return;
+        const isComposed = key === 'Dead' || event.isComposing || event.keyCode === 229 || key === 'Process';
+        for (const code of [...this.pressed.keys()]) {
+            const flag = flagOf(code);
+            if (flag ? this.isUp(flag, event) : isComposed) this.release(code);
+        }
+    }
+
+    // With AltGr, Windows tells of Control and Alt what it likes.
+    isUp(flag, event) {
+        if (flag !== 'shiftKey' && event.getModifierState && event.getModifierState('AltGraph')) return false;
+        return event[flag] === false;
     }
 
     press(event) {
@@ -120,9 +143,10 @@ export class KeyInput {
         }
     }
 
-    // A button was pressed meanwhile.
-    noteOtherInput() {
+    // Something was done with the mouse meanwhile.
+    noteOtherInput(event) {
         this.isAlone = false;
+        for (const code of [...this.pressed.keys()]) if (flagOf(code) && this.isUp(flagOf(code), event)) this.release(code);
         this.endHoldingBack();
     }
 

@@ -4,15 +4,22 @@ export class Throttle {
     // In milliseconds.
     constructor(interval, call) {
         Object.assign(this, { interval, call });
-        this.timer = null;
+        this.timer = this.dueAt = null;
         this.calledAt = -Infinity;
     }
 
-    request() {
-        if (this.timer !== null) return;
-        const wait = this.calledAt + this.interval - performance.now();
-        if (wait <= 0) this.flush();
-        else this.timer = setTimeout(() => this.flush(), wait);
+    // `interval`: another one for this call. The earlier call is made if two are requested.
+    request(interval = this.interval) {
+        const dueAt = this.calledAt + interval;
+        if (this.timer !== null && this.dueAt <= dueAt) return;
+        this.cancel();
+        this.dueAt = dueAt;
+        const wait = dueAt - performance.now();
+        if (wait <= 0) return this.flush();
+        this.timer = setTimeout(() => {
+            this.timer = null;
+            this.flush();
+        }, wait);
     }
 
     // Calls it now.
@@ -23,7 +30,7 @@ export class Throttle {
     }
 
     cancel() {
-        clearTimeout(this.timer);
+        if (this.timer !== null) clearTimeout(this.timer);
         this.timer = null;
     }
 }
