@@ -82,6 +82,9 @@ struct KeyboardMapTests {
             #expect(Keysym(keysym) == Keysym(scalar), "\(scalar)")
         }
         #expect(Keysym(0x0100_0041) == Keysym(0x41))
+        // Greek_alpha, EuroSign; Latin-1, and what no old set has.
+        #expect(Keysym(0x0100_03B1).layoutValue == 0x7E1 && Keysym(0x0100_20AC).layoutValue == 0x20AC)
+        #expect(Keysym(0xE9).layoutValue == 0xE9 && Keysym(0x0100_1EBD).layoutValue == 0x0100_1EBD)
         #expect(Keysym(0xFF0D).scalar == nil)
     }
 }

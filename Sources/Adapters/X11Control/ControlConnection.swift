@@ -121,7 +121,7 @@ final class ControlConnection {
 
     /// Gives a keycode these keysyms on its first two levels; none: no keysym.
     func setKeysyms(_ keysyms: [Keysym], at keycode: UInt8) {
-        let values = keysyms.isEmpty ? [0, 0] : keysyms.map(\.value)
+        let values = keysyms.isEmpty ? [0, 0] : keysyms.map(\.layoutValue)
         xcb_change_keyboard_mapping(raw, 1, keycode, UInt8(values.count), values)
     }
 }

@@ -35,6 +35,10 @@ struct Keysym: Hashable, Sendable {
         }
     }
 
+    /// As keyboard layouts and the sequences of dead keys (Compose) have it, which know older characters by their older
+    /// numbers alone.
+    var layoutValue: UInt32 { scalar.flatMap { LegacyKeysyms.keysym(of: $0.value) } ?? value }
+
     /// The small and the capital letter, if it is one of two.
     var cases: (lower: Keysym, upper: Keysym)? {
         guard let scalar else { return nil }

@@ -9,6 +9,15 @@ enum LegacyKeysyms {
         }
     }
 
+    /// - Returns: nil if none of these sets has the character, or Latin-1 has it.
+    static func keysym(of scalar: UInt32) -> UInt32? { scalar < 0x100 ? nil : byScalar[scalar] }
+
+    private static let byScalar: [UInt32: UInt32] = {
+        let keysyms = Array<UInt32>(0x100..<0x2000) + [0x20AC]
+        let pairs = keysyms.compactMap { keysym in scalar(of: keysym).map { ($0, keysym) } }
+        return Dictionary(pairs, uniquingKeysWith: { first, _ in first })
+    }()
+
     /// Arabic, Hebrew, Thai and Korean, in the order of Unicode.
     private static func byDistance(_ keysym: UInt32) -> UInt32? {
         switch keysym {
