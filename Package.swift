@@ -259,9 +259,9 @@ let package = Package(
             [
                 "MediaCore", "Identifiers", "SessionDescription", "LinuxRuntime", "ImageFile", "SessionBus",
                 "Identity", "HTTP", "Admission", "Signaling", "PeerConnection", "Host", "Control", "Wording",
-                "ShareKit", "CommandSupport", "RelayVerb", "BusSupport", "TestSupport", "share", "share-lab",
-                "share-relay", "probe-extension", "ConferenceSetup", "ConferenceUpload", "SnapshotSetup",
-                "SnapshotUpload", "portal-backend", "test-camera", "ArgumentParser",
+                "ShareKit", "CommandSupport", "RelayVerb", "BusSupport", "BrowserControl", "TestSupport", "CXCB",
+                "share", "share-lab", "share-relay", "probe-extension", "ConferenceSetup", "ConferenceUpload",
+                "SnapshotSetup", "SnapshotUpload", "portal-backend", "test-camera", "ArgumentParser",
             ]),
         tests("ControlSocketTests", ["MediaCore", "LinuxRuntime", "ControlSocket", "TestSupport"]),
         tests("ControlTests", ["MediaCore", "Identifiers", "Identity", "Host", "Control"]),

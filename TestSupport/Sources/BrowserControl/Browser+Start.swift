@@ -9,8 +9,8 @@ extension Browser {
     ) async throws -> (Program, String) {
         let process = try Program.start(
             program(["chromium", "chromium-browser", "google-chrome"]),
-            [
-                "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
+            headless("--headless=new", environment) + [
+                "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
                 "--disable-extensions", "--disable-background-networking", "--disable-component-update",
                 "--window-size=1280,720", "--ignore-certificate-errors",
                 "--autoplay-policy=no-user-gesture-required", "--allow-loopback-in-peer-connection",
@@ -50,8 +50,8 @@ extension Browser {
         try lines.write(to: profile.url.appendingPathComponent("user.js"), atomically: true, encoding: .utf8)
         let process = try Program.start(
             program(["firefox-esr", "firefox"]),
-            [
-                "--headless", "--no-remote", "--profile", profile.path, "--remote-debugging-port", "0", "about:blank",
+            headless("--headless", environment) + [
+                "--no-remote", "--profile", profile.path, "--remote-debugging-port", "0", "about:blank",
             ],
             environment: environment.merging([
                 "MOZ_HEADLESS_WIDTH": "1280", "MOZ_HEADLESS_HEIGHT": "720", "MOZ_CRASHREPORTER_DISABLE": "1",
@@ -68,6 +68,11 @@ extension Browser {
             throw Failure(description: "Firefox gave no tab")
         }
         return (tab, container)
+    }
+
+    /// A browser that is given a display shows its windows there.
+    private static func headless(_ option: String, _ environment: [String: String]) -> [String] {
+        environment["DISPLAY"] == nil ? [option] : []
     }
 
     private static func address(_ process: Program, after words: String) async throws -> String {

@@ -173,7 +173,7 @@ package final class Browser: Sendable {
     /// Runs `body` with a browser, which is closed in any case. After an error, no other one gets its process.
     /// - Parameters:
     ///   - node: a node of an emulated network; nil for this machine's own network.
-    ///   - environment: of a process for `body` alone, like `node`.
+    ///   - environment: of a process for `body` alone, like `node`. With `DISPLAY`, it shows its windows there.
     ///   - preferences: of Firefox, for `body` alone.
     package static func with<Value: Sendable>(
         _ kind: Kind, in node: NetworkNode? = nil, environment: [String: String] = [:],
