@@ -28,6 +28,7 @@ let package = Package(
         tool("scene", ["X11", "Xext", "m"]),
         tool("lines", []),
         tool("newpage", ["X11", "Xext", "m"]),
+        tool("keypress", ["xcb", "xcb-xtest"]),
         tool("floor", ["X11", "Xext", "Xdamage", "vpx", "yuv", "m"]),
         // The same holds for Xft.
         .systemLibrary(name: "CXft", pkgConfig: "xft"),

@@ -8,6 +8,7 @@ struct Benchmark {
                          [--only scenes|service|recordings|lipsync|viewers|packets|allocations|encryption|memory|leaks|owners|networks|pages|links|losses|endurance]
                          [--against SHARE] [--still SECONDS (60)] [--minutes N (10)] [--without-chromium] [--without-gstreamer]
                benchmark SHARE --only legibility [--against SHARE] [--kilobits N] [--with-video] [--save FOLDER]
+               benchmark SHARE --only control [--keys N (200)] [--without-chromium]
                benchmark SHARE --plot RESULTS
                benchmark SHARE --only desktop [--against SHARE] [--rounds N (3)] [--scene \(DesktopScene.allCases.map(\.rawValue).joined(separator: "|"))]
 
@@ -28,6 +29,7 @@ struct Benchmark {
         let still = option("--still").flatMap { Int($0) } ?? 60
         let rounds = option("--rounds").flatMap { Int($0) } ?? 3
         let minutes = option("--minutes").flatMap { Int($0) } ?? 10
+        let keys = option("--keys").flatMap { Int($0) } ?? 200
         let kilobits = option("--kilobits").flatMap { Double($0) }
         let pictures = option("--save")
         let results = option("--plot")
@@ -42,7 +44,7 @@ struct Benchmark {
         let scenes = scene.map { Scene(rawValue: $0).map { [$0] } ?? [] } ?? Scene.allCases.filter { $0 != .film }
         let desktopScenes = scene.map { DesktopScene(rawValue: $0).map { [$0] } ?? [] } ?? DesktopScene.allCases
         let isKnown = only == "desktop" ? !desktopScenes.isEmpty : !scenes.isEmpty
-        guard let binary = arguments.first, arguments.count == 1, isKnown, seconds > 0, rounds > 0 else {
+        guard let binary = arguments.first, arguments.count == 1, isKnown, seconds > 0, rounds > 0, keys > 0 else {
             complain(usage)
             exit(64)
         }
@@ -100,6 +102,9 @@ struct Benchmark {
                     contenders: contenders, kilobits: kilobits.map { [$0] } ?? Legibility.links, hasVideo: hasVideo,
                     seconds: seconds, output: pictures
                 ).measure()
+            }
+            if only == "control" {
+                try measureControl(binary: binary, chromium: withoutChromium ? nil : Chromium.find(), keys: keys)
             }
             if only == "encryption" {
                 try Encryption(binary: binary, rounds: rounds, seconds: seconds).measure()
