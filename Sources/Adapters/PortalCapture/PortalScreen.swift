@@ -24,7 +24,8 @@ package final class PortalScreen: ScreenSource {
     private let cast: any ScreenCast
     let report: Report
     let wakeup: Wakeup
-    private let kind: ScreenCastGrant.Kind
+    /// The first one. Its descriptor is the stream's.
+    package let grant: ScreenCastGrant
     /// nil while there is no source.
     private(set) var stream: ReceivedStream?
     private(set) var recovery: SourceRecovery
@@ -63,8 +64,7 @@ package final class PortalScreen: ScreenSource {
         pending = PendingFrame(least)
         cast.onEnd { [wakeup] in wakeup.signal() }
         do throws(SourceFailure) {
-            let grant = try cast.open(usesRestoring: true)
-            kind = grant.kind
+            grant = try cast.open(usesRestoring: true)
             let stream = try ReceivedStream(descriptor: grant.descriptor, node: grant.node)
             self.stream = stream
             try Self.wait(for: stream, wakeup)
@@ -84,7 +84,7 @@ package final class PortalScreen: ScreenSource {
 
     package var summary: String {
         let what =
-            switch kind {
+            switch grant.kind {
             case .monitor: "a monitor"
             case .window: "a window"
             case .other: "a screen"

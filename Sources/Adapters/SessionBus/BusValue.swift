@@ -6,6 +6,7 @@ package indirect enum BusValue: Sendable, Equatable {
     case int32(Int32)
     case uint16(UInt16)
     case uint32(UInt32)
+    case double(Double)
     case text(String)
     case path(String)
     case bytes([UInt8])
@@ -85,6 +86,7 @@ package indirect enum BusValue: Sendable, Equatable {
         case "i": self = .int32(g_variant_get_int32(variant))
         case "q": self = .uint16(g_variant_get_uint16(variant))
         case "u": self = .uint32(g_variant_get_uint32(variant))
+        case "d": self = .double(g_variant_get_double(variant))
         case "s": self = .text(text())
         case "o": self = .path(text())
         case _ where level >= Self.levels: self = .other(type)
@@ -109,6 +111,7 @@ package indirect enum BusValue: Sendable, Equatable {
         case .int32(let value): return g_variant_new_int32(value)
         case .uint16(let value): return g_variant_new_uint16(value)
         case .uint32(let value): return g_variant_new_uint32(value)
+        case .double(let value): return g_variant_new_double(value)
         case .text(let text): return g_variant_new_string(text)
         case .path(let path): return g_variant_new_object_path(path)
         case .bytes(let bytes):

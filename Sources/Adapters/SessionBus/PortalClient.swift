@@ -150,6 +150,15 @@ final class PortalClient: Sendable {
         }
     }
 
+    /// Tells the portal something about the session, and returns at once.
+    func notify(_ interface: String, _ member: String, _ arguments: [BusValue]) {
+        let session = shared.with { $0.isClosed || $0.isSessionEnded ? "" : $0.session }
+        guard !session.isEmpty else { return }
+        bus.call(
+            Self.name, Self.path, interface, member, [.path(session), .dictionary([:])] + arguments,
+            expectsReply: false)
+    }
+
     /// A connection to PipeWire for the streams of a session.
     func openPipeWire(_ session: String, _ interface: String) throws(SourceFailure) -> Int32 {
         let arguments = BusValue.tuple([.path(session), .dictionary([:])])

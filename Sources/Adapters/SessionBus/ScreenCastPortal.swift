@@ -8,6 +8,9 @@ import Synchronization
 ///
 /// It asks for one monitor or window, with the cursor as metadata if possible, and that the grant holds until it is
 /// revoked: the portal then gives a restore token, which is good for one use and replaced by each grant.
+///
+/// With input, the session is one of org.freedesktop.portal.RemoteDesktop, versions 1 and 2: the desktop asks for both
+/// in one question, each time anew.
 package final class ScreenCastPortal: ScreenCast {
     /// The capabilities of a portal.
     package struct Abilities: Sendable, Equatable {
@@ -33,6 +36,9 @@ package final class ScreenCastPortal: ScreenCast {
     private let address: String
     private let tokens: TokenStore
     private let showsCursor: Bool
+    private let asksForInput: Bool
+    /// The node whose picture the pointer moves over; nil: no input is granted.
+    private let inputNode = Monitor<UInt32?>(nil)
     private let client: Monitor<PortalClient?>
     private let end = Mutex<End>(End())
 
@@ -44,7 +50,9 @@ package final class ScreenCastPortal: ScreenCast {
     /// - Parameters:
     ///   - address: of the session bus, as in DBUS_SESSION_BUS_ADDRESS.
     ///   - showsCursor: false asks for frames without the cursor.
-    package init(address: String, tokens: TokenStore, showsCursor: Bool = true) {
+    ///   - asksForInput: also asks for the pointer and the keyboard.
+    package init(address: String, tokens: TokenStore, showsCursor: Bool = true, asksForInput: Bool = false) {
+        self.asksForInput = asksForInput
         self.address = address
         self.tokens = tokens
         self.showsCursor = showsCursor
@@ -103,14 +111,46 @@ package final class ScreenCastPortal: ScreenCast {
     }
 
     private func grant(_ client: PortalClient, _ usesRestoring: Bool) throws(SourceFailure) -> ScreenCastGrant {
+        inputNode.with { $0 = nil }
         let abilities = try Self.abilities(client)
+        if asksForInput { try RemoteDesktop.check(client) }
+        let owner = asksForInput ? RemoteDesktop.interface : Self.interface
         let created = try client.request(
-            Self.interface, "CreateSession", [], [("session_handle_token", .text(client.makeToken()))])
+            owner, "CreateSession", [], [("session_handle_token", .text(client.makeToken()))])
         guard let session = created["session_handle"]?.text, session.hasPrefix("/") else { throw .strangePortal }
         client.follow(session: session)
 
-        let canRestore = abilities.version >= 4
+        // A session with input keeps nothing: whoever could restore it could control the desktop unasked.
+        let canRestore = abilities.version >= 4 && !asksForInput
         let token = canRestore && usesRestoring ? tokens.load() : nil
+        do throws(SourceFailure) {
+            if asksForInput {
+                _ = try client.request(
+                    RemoteDesktop.interface, "SelectDevices", [.path(session)],
+                    [("types", .uint32(UInt32(RemoteDesktop.devices)))])
+            }
+            _ = try client.request(
+                Self.interface, "SelectSources", [.path(session)],
+                sourceOptions(abilities, canRestore: canRestore, token))
+            let started = try client.request(owner, "Start", [.path(session), .text("")], [], waitsForUser: true)
+            // The token that was used is void now.
+            if canRestore { tokens.save(started["restore_token"]?.text) }
+            let descriptor = try client.openPipeWire(session, Self.interface)
+            guard let grant = Self.grant(started, descriptor) else {
+                Glibc.close(descriptor)
+                throw .strangePortal
+            }
+            inputNode.with { $0 = asksForInput && grant.takesInput ? grant.node : nil }
+            return grant
+        } catch {
+            if token != nil, error.code == .notPermitted { tokens.save(nil) }
+            throw error
+        }
+    }
+
+    private func sourceOptions(
+        _ abilities: Abilities, canRestore: Bool, _ token: String?
+    ) -> [(String, BusValue)] {
         var options: [(String, BusValue)] = [
             ("types", .uint32(UInt32(truncatingIfNeeded: abilities.sourceTypes & 3))), ("multiple", .boolean(false)),
         ]
@@ -120,27 +160,32 @@ package final class ScreenCastPortal: ScreenCast {
         }
         if canRestore { options.append(("persist_mode", .uint32(2))) }
         if let token { options.append(("restore_token", .text(token))) }
-        do throws(SourceFailure) {
-            _ = try client.request(Self.interface, "SelectSources", [.path(session)], options)
-            let started = try client.request(
-                Self.interface, "Start", [.path(session), .text("")], [], waitsForUser: true)
-            // The token that was used is void now.
-            if canRestore { tokens.save(started["restore_token"]?.text) }
-            guard let stream = started["streams"]?.list?.first?.list, let node = stream.first?.number, stream.count == 2
-            else { throw .strangePortal }
-            let descriptor = try client.openPipeWire(session, Self.interface)
-            let kind: ScreenCastGrant.Kind =
-                switch stream[1]["source_type"]?.number {
-                case 1: .monitor
-                case 2: .window
-                default: .other
-                }
-            return ScreenCastGrant(
-                descriptor: descriptor, node: UInt32(truncatingIfNeeded: node), kind: kind)
-        } catch {
-            if token != nil, error.code == .notPermitted { tokens.save(nil) }
-            throw error
-        }
+        return options
+    }
+
+    /// - Returns: nil if the answer is not as specified.
+    private static func grant(_ started: BusValue, _ descriptor: Int32) -> ScreenCastGrant? {
+        guard let stream = started["streams"]?.list?.first?.list, let node = stream.first?.number, stream.count == 2
+        else { return nil }
+        let kind: ScreenCastGrant.Kind =
+            switch stream[1]["source_type"]?.number {
+            case 1: .monitor
+            case 2: .window
+            default: .other
+            }
+        let sides = stream[1]["size"]?.list?.compactMap(\.number) ?? []
+        let size =
+            sides.count == 2 && sides.allSatisfy { $0 > 0 } ? PixelSize(width: sides[0], height: sides[1]) : nil
+        let devices = started["devices"]?.number ?? 0
+        return ScreenCastGrant(
+            descriptor: descriptor, node: UInt32(truncatingIfNeeded: node), kind: kind, logicalSize: size,
+            takesInput: devices & RemoteDesktop.devices == RemoteDesktop.devices)
+    }
+
+    package func send(_ input: DesktopInput) {
+        guard let node = inputNode.with({ $0 }), let client = client.with({ $0 }) else { return }
+        let (member, arguments) = RemoteDesktop.call(input, node)
+        client.notify(RemoteDesktop.interface, member, arguments)
     }
 }
 

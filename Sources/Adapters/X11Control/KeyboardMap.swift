@@ -1,3 +1,5 @@
+internal import MediaCore
+
 /// The bits of modifiers, as in the state of X11 events.
 struct Modifiers: OptionSet, Hashable, Sendable {
     let rawValue: UInt8

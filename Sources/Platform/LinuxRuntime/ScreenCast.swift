@@ -9,10 +9,29 @@ package struct ScreenCastGrant: Sendable, Equatable {
     /// The PipeWire node that sends the frames.
     package var node: UInt32
     package var kind: Kind
+    /// The size in the desktop's own units, in which its pointer moves; nil: not told.
+    package var logicalSize: PixelSize?
+    /// Whether the pointer and the keyboard are granted, too.
+    package var takesInput: Bool
 
-    package init(descriptor: Int32, node: UInt32, kind: Kind) {
+    package init(
+        descriptor: Int32, node: UInt32, kind: Kind, logicalSize: PixelSize? = nil, takesInput: Bool = false
+    ) {
         (self.descriptor, self.node, self.kind) = (descriptor, node, kind)
+        (self.logicalSize, self.takesInput) = (logicalSize, takesInput)
     }
+}
+
+/// An input for a desktop.
+package enum DesktopInput: Sendable, Equatable {
+    /// The pointer moves to a place of what is cast, in units of its logical size.
+    case move(x: Double, y: Double)
+    /// A button, by its number in Linux's input-event-codes.h.
+    case button(Int32, isPressed: Bool)
+    /// Notches of the wheel; positive to the right, and down.
+    case wheel(isHorizontal: Bool, Int32)
+    /// A key, by its X11 keysym.
+    case key(UInt32, isPressed: Bool)
 }
 
 /// Asks the desktop for a screen cast.
@@ -28,6 +47,13 @@ package protocol ScreenCast: AnyObject, Sendable {
     /// Sets what is called, on any thread, when `isEnded` becomes true. It must not block.
     func onEnd(_ body: @escaping @Sendable () -> Void)
 
+    /// Puts an input into the desktop, if that is granted, and returns at once.
+    func send(_ input: DesktopInput)
+
     /// Ends the grant. A second call does nothing.
     func close()
+}
+
+extension ScreenCast {
+    package func send(_ input: DesktopInput) {}
 }

@@ -21,8 +21,9 @@ package final class PortalBed: Sendable {
     ///   - commands: what the compositor is told before it starts, such as "size 1920 1080".
     ///   - hasPortal: whether the bus knows xdg-desktop-portal.
     ///   - hasBackend: whether the portal finds the compositor.
+    ///   - takesInput: whether the compositor is one for input, too.
     package init(
-        _ commands: [String] = [], hasPortal: Bool = true, hasBackend: Bool = true,
+        _ commands: [String] = [], hasPortal: Bool = true, hasBackend: Bool = true, takesInput: Bool = true,
         backendEnvironment: [String: String] = [:]
     ) throws {
         folder = try TemporaryFolder()
@@ -35,7 +36,7 @@ package final class PortalBed: Sendable {
                 """
                 [portal]
                 DBusName=\(Self.backendName)
-                Interfaces=org.freedesktop.impl.portal.ScreenCast
+                Interfaces=org.freedesktop.impl.portal.ScreenCast\(takesInput ? ";org.freedesktop.impl.portal.RemoteDesktop" : "")
                 UseIn=sharetest
                 """, to: "portals/sharetest.portal")
         }

@@ -1,5 +1,5 @@
-// A compositor for tests: a backend of xdg-desktop-portal (org.freedesktop.impl.portal.ScreenCast, version 4) that grants a
-// PipeWire node with a drawn screen. The object /io/sharekit/TestCompositor obeys: Do(s) -> (s), one command a call.
+// A compositor for tests: a backend of xdg-desktop-portal (org.freedesktop.impl.portal.ScreenCast, version 4, and .RemoteDesktop,
+// version 1) that grants a PipeWire node with a drawn screen, and says what input it gets. The object /io/sharekit/TestCompositor obeys: Do(s) -> (s), one command a call.
 // It has no windows and asks nobody: `answer` sets what Start answers. Notable events are lines on stdout.
 
 #define _GNU_SOURCE
@@ -48,6 +48,8 @@ static bool is_dmabuf, has_damage = true, has_cursor_meta, is_lazy, has_begun;
 // How many frames are still lost.
 static int losses;
 static uint32_t cursor_modes = 7;
+// What is granted of the keyboard (1) and the pointer (2).
+static uint32_t devices = 3;
 static int padding;  // bytes after each row
 static Rect crop;    // empty: none
 static uint32_t transform;
@@ -426,6 +428,7 @@ static gboolean finish_start(gpointer is_good) {
     g_variant_builder_add(&streams, "(u@a{sv})", node, g_variant_builder_end(&properties));
     g_variant_builder_init(&results, G_VARIANT_TYPE_VARDICT);
     g_variant_builder_add(&results, "{sv}", "streams", g_variant_builder_end(&streams));
+    g_variant_builder_add(&results, "{sv}", "devices", g_variant_new_uint32(devices));
     g_variant_builder_add(&results, "{sv}", "persist_mode", g_variant_new_uint32(2));
     g_variant_builder_add(&results, "{sv}", "restore_data",
                           g_variant_new("(suv)", "sharetest", (guint32)1, g_variant_new_string("screen")));
@@ -449,6 +452,7 @@ static void on_session_call(GDBusConnection *connection, const char *sender, con
 static GVariant *get_property(GDBusConnection *connection, const char *sender, const char *path, const char *interface,
                               const char *name, GError **error, gpointer data) {
     (void)connection, (void)sender, (void)path, (void)interface, (void)error, (void)data;
+    if (!strcmp(name, "AvailableDeviceTypes")) return g_variant_new_uint32(7);
     if (!strcmp(name, "AvailableSourceTypes")) return g_variant_new_uint32(3);
     if (!strcmp(name, "AvailableCursorModes")) return g_variant_new_uint32(cursor_modes);
     return g_variant_new_uint32(4);
@@ -479,6 +483,27 @@ static void on_call(GDBusConnection *connection, const char *sender, const char 
             bus, session_path, g_dbus_node_info_lookup_interface(information, "org.freedesktop.impl.portal.Session"),
             &session_table, NULL, NULL, NULL);
         reply(call, 0, NULL);
+    } else if (!strcmp(method, "SelectDevices")) {
+        GVariant *options;
+        guint32 types = 0;
+        g_variant_get(arguments, "(&o&o&s@a{sv})", NULL, NULL, NULL, &options);
+        g_variant_lookup(options, "types", "u", &types);
+        g_variant_unref(options);
+        snprintf(line, sizeof line, "devices %u", types);
+        say(line);
+        reply(call, 0, NULL);
+    } else if (!strncmp(method, "Notify", 6)) {
+        // Without the session and the options.
+        int length = snprintf(line, sizeof line, "%s", method);
+        for (gsize i = 2; i < g_variant_n_children(arguments) && length < (int)sizeof line; i++) {
+            GVariant *value = g_variant_get_child_value(arguments, i);
+            char *text = g_variant_print(value, FALSE);
+            length += snprintf(line + length, sizeof line - length, " %s", text);
+            g_free(text);
+            g_variant_unref(value);
+        }
+        say(line);
+        g_dbus_method_invocation_return_value(call, NULL);
     } else if (!strcmp(method, "SelectSources")) {
         GVariant *options;
         guint32 types = 0, mode = 0, persist = 0;
@@ -603,6 +628,8 @@ static bool obey(const char *text) {
         losses = a;
     } else if (!strcmp(word, "undamaged")) {
         has_damage = false;
+    } else if (sscanf(text, "devices %d", &a) == 1) {
+        devices = a;
     } else if (sscanf(text, "modes %d", &a) == 1) {
         cursor_modes = a;
     } else if (sscanf(text, "padding %d", &a) == 1) {
@@ -640,6 +667,26 @@ static const char *introspection =
     "<property name='AvailableSourceTypes' type='u' access='read'/>"
     "<property name='AvailableCursorModes' type='u' access='read'/>"
     "<property name='version' type='u' access='read'/></interface>"
+    "<interface name='org.freedesktop.impl.portal.RemoteDesktop'>"
+    "<method name='CreateSession'><arg type='o' direction='in'/><arg type='o' direction='in'/>"
+    "<arg type='s' direction='in'/><arg type='a{sv}' direction='in'/><arg type='u' direction='out'/>"
+    "<arg type='a{sv}' direction='out'/></method>"
+    "<method name='SelectDevices'><arg type='o' direction='in'/><arg type='o' direction='in'/>"
+    "<arg type='s' direction='in'/><arg type='a{sv}' direction='in'/><arg type='u' direction='out'/>"
+    "<arg type='a{sv}' direction='out'/></method>"
+    "<method name='Start'><arg type='o' direction='in'/><arg type='o' direction='in'/><arg type='s' direction='in'/>"
+    "<arg type='s' direction='in'/><arg type='a{sv}' direction='in'/><arg type='u' direction='out'/>"
+    "<arg type='a{sv}' direction='out'/></method>"
+    "<method name='NotifyPointerMotionAbsolute'><arg type='o' direction='in'/><arg type='a{sv}' direction='in'/>"
+    "<arg type='u' direction='in'/><arg type='d' direction='in'/><arg type='d' direction='in'/></method>"
+    "<method name='NotifyPointerButton'><arg type='o' direction='in'/><arg type='a{sv}' direction='in'/>"
+    "<arg type='i' direction='in'/><arg type='u' direction='in'/></method>"
+    "<method name='NotifyPointerAxisDiscrete'><arg type='o' direction='in'/><arg type='a{sv}' direction='in'/>"
+    "<arg type='u' direction='in'/><arg type='i' direction='in'/></method>"
+    "<method name='NotifyKeyboardKeysym'><arg type='o' direction='in'/><arg type='a{sv}' direction='in'/>"
+    "<arg type='i' direction='in'/><arg type='u' direction='in'/></method>"
+    "<property name='AvailableDeviceTypes' type='u' access='read'/>"
+    "<property name='version' type='u' access='read'/></interface>"
     "<interface name='org.freedesktop.impl.portal.Session'><method name='Close'/><signal name='Closed'/>"
     "<property name='version' type='u' access='read'/></interface>"
     "<interface name='io.sharekit.TestCompositor'>"
@@ -673,6 +720,9 @@ int main(int count, char **arguments) {
     g_dbus_connection_register_object(
         bus, "/org/freedesktop/portal/desktop",
         g_dbus_node_info_lookup_interface(information, "org.freedesktop.impl.portal.ScreenCast"), &table, NULL, NULL, NULL);
+    g_dbus_connection_register_object(
+        bus, "/org/freedesktop/portal/desktop",
+        g_dbus_node_info_lookup_interface(information, "org.freedesktop.impl.portal.RemoteDesktop"), &table, NULL, NULL, NULL);
     g_dbus_connection_register_object(bus, "/io/sharekit/TestCompositor",
                                       g_dbus_node_info_lookup_interface(information, "io.sharekit.TestCompositor"),
                                       &command_table, NULL, NULL, NULL);

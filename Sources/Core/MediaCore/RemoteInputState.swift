@@ -1,5 +1,3 @@
-package import MediaCore
-
 /// A pixel of the root window.
 package struct ScreenPoint: Hashable, Sendable {
     package var x: Int
@@ -35,7 +33,7 @@ package struct RemoteInputState: Sendable {
     /// How long input of viewers is dropped after the last input of this machine's own devices.
     package static let localInputHold = MediaDuration.seconds(1)
     /// Keys that can be held at once.
-    static let keyLimit = 16
+    package static let keyLimit = 16
     /// Notches of a wheel in one input.
     static let notchLimit = 10
     private static let buttons: Set<UInt8> = [1, 2, 3, 8, 9]

@@ -1,10 +1,10 @@
 /// An X11 keysym (X Window System Protocol, appendix A), in one form for each character: the same character has a
 /// number of its own in older character sets, and one of Unicode.
-struct Keysym: Hashable, Sendable {
+package struct Keysym: Hashable, Sendable {
     /// Latin-1 as it is, other characters as 0x0100_0000 + the scalar, all else as the protocol numbers it.
-    let value: UInt32
+    package let value: UInt32
 
-    init(_ raw: UInt32) {
+    package init(_ raw: UInt32) {
         let scalar = raw >> 24 == 1 ? raw & 0xFF_FFFF : LegacyKeysyms.scalar(of: raw)
         guard let scalar else {
             value = raw
@@ -13,21 +13,21 @@ struct Keysym: Hashable, Sendable {
         value = scalar < 0x100 ? scalar : 0x0100_0000 | scalar
     }
 
-    init(_ scalar: Unicode.Scalar) { self.init(0x0100_0000 | scalar.value) }
+    package init(_ scalar: Unicode.Scalar) { self.init(0x0100_0000 | scalar.value) }
 
-    static let escape = Keysym(0xFF1B)
-    static let tab = Keysym(0xFF09)
-    static let leftTab = Keysym(0xFE20)
-    static let level3Shift = Keysym(0xFE03)
-    static let level5Shift = Keysym(0xFE11)
-    static let shift = [Keysym(0xFFE1), Keysym(0xFFE2)]
-    static let control = [Keysym(0xFFE3), Keysym(0xFFE4)]
-    static let alt = [Keysym(0xFFE9), Keysym(0xFFEA)]
+    package static let escape = Keysym(0xFF1B)
+    package static let tab = Keysym(0xFF09)
+    package static let leftTab = Keysym(0xFE20)
+    package static let level3Shift = Keysym(0xFE03)
+    package static let level5Shift = Keysym(0xFE11)
+    package static let shift = [Keysym(0xFFE1), Keysym(0xFFE2)]
+    package static let control = [Keysym(0xFFE3), Keysym(0xFFE4)]
+    package static let alt = [Keysym(0xFFE9), Keysym(0xFFEA)]
 
-    var isModifier: Bool { Self.shift.contains(self) || Self.control.contains(self) || Self.alt.contains(self) }
+    package var isModifier: Bool { Self.shift.contains(self) || Self.control.contains(self) || Self.alt.contains(self) }
 
     /// The character; nil for keys that have none.
-    var scalar: Unicode.Scalar? {
+    package var scalar: Unicode.Scalar? {
         switch value {
         case 0x20...0x7E, 0xA0...0xFF: Unicode.Scalar(value)
         case 0x0100_0100...0x0110_FFFF: Unicode.Scalar(value & 0xFF_FFFF)
@@ -40,7 +40,7 @@ struct Keysym: Hashable, Sendable {
     var layoutValue: UInt32 { scalar.flatMap { LegacyKeysyms.keysym(of: $0.value) } ?? value }
 
     /// The small and the capital letter, if it is one of two.
-    var cases: (lower: Keysym, upper: Keysym)? {
+    package var cases: (lower: Keysym, upper: Keysym)? {
         guard let scalar else { return nil }
         let lower = scalar.properties.lowercaseMapping.unicodeScalars
         let upper = scalar.properties.uppercaseMapping.unicodeScalars
@@ -52,7 +52,7 @@ struct Keysym: Hashable, Sendable {
     /// Whether a viewer may press it: characters, dead keys, the keys of a plain keyboard, and Shift, Control and Alt.
     /// Not the keys of window managers (Super, Hyper, Meta), those that lock or choose a level or group, as a keysym
     /// says that already, those of power and media, and those that act on the server itself.
-    var isPermitted: Bool {
+    package var isPermitted: Bool {
         switch value {
         case 0xFE20, 0xFE50...0xFE6F, 0xFE80...0xFE93: true
         // Backspace to Escape, without Scroll_Lock and Sys_Req; those of input methods.
