@@ -21,17 +21,19 @@ final class PortalWatcher {
     let reports: Monitor<[String]>
     /// The restore token.
     let token: Monitor<String?>
+    /// Nil: it is not asked for.
+    var input: PortalInput? { screen.input }
     private let converter = YUVConverter()
 
     /// Starts a desktop, asks it, and reads the first frame.
     init(
         _ commands: [String] = [], token: Monitor<String?> = Monitor(nil), bed: PortalBed? = nil,
-        cursor: PortalScreen.Cursor = .shown, backendEnvironment: [String: String] = [:]
+        cursor: PortalScreen.Cursor = .shown, asksForInput: Bool = false, backendEnvironment: [String: String] = [:]
     ) throws {
         let bed = try bed ?? PortalBed(commands, backendEnvironment: backendEnvironment)
         let reports = Monitor<[String]>([])
         (self.bed, self.token, self.reports) = (bed, token, reports)
-        screen = try Self.open(bed, token, reports, cursor)
+        screen = try Self.open(bed, token, reports, cursor, asksForInput: asksForInput)
         canvas = I420Buffer(screen.size)
         changed = BlockMap(screen.size)
         try settle()
@@ -41,13 +43,18 @@ final class PortalWatcher {
 
     static func open(
         _ bed: PortalBed, _ token: Monitor<String?> = Monitor(nil), _ reports: Monitor<[String]> = Monitor([]),
-        _ cursor: PortalScreen.Cursor = .shown
+        _ cursor: PortalScreen.Cursor = .shown, asksForInput: Bool = false
     ) throws(SourceFailure) -> PortalScreen {
         let tokens = ScreenCastPortal.TokenStore(load: { token.with { $0 } }, save: { new in token.with { $0 = new } })
-        let cast = ScreenCastPortal(address: bed.bus.address, tokens: tokens, showsCursor: cursor != .hidden)
+        // The portal of the tests has version 1 of that for input, which keeps nothing.
+        let unused = ScreenCastPortal.TokenStore(load: { "old" }, save: { _ in Issue.record("a token was saved") })
+        let cast = ScreenCastPortal(
+            address: bed.bus.address, tokens: tokens, showsCursor: cursor != .hidden,
+            inputTokens: asksForInput ? unused : nil)
         let socket = bed.stateFolder + "/pipewire-0"
         return try PortalScreen(
-            cast, converter: YUVConverter(), cursor: cursor, hasPipeWire: { PipeWireServer.answers(at: socket) },
+            cast, converter: YUVConverter(), cursor: cursor, input: asksForInput ? PortalInput(cast) : nil,
+            hasPipeWire: { PipeWireServer.answers(at: socket) },
             report: { report in reports.change { $0.append(report) } })
     }
 

@@ -11,6 +11,9 @@ final class CapturedPicture {
     /// The pixels of a picture that was rotated or flipped.
     private var upright: [UInt32] = []
 
+    /// Whether the newest frame came in a DMA-BUF.
+    private(set) var isDMABuf = false
+
     var size: PixelSize { shadow.size }
 
     /// Creates a black picture.
@@ -29,6 +32,7 @@ final class CapturedPicture {
         _ blocks: BlockMap, of frame: ReceivedStream.Frame, isForced: Bool, to canvas: I420Buffer,
         changed: inout BlockMap
     ) -> Bool {
+        isDMABuf = frame.memory.isDMABuf
         let bounds = blocks.bounds
         guard !bounds.isEmpty else { return true }
         let rows = frame.layout.transform == 0 ? bounds.y..<bounds.maxY : 0..<frame.layout.area.height

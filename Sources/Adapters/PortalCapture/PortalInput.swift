@@ -3,102 +3,145 @@ package import MediaCore
 
 /// Puts the input of a viewer that controls into a Wayland desktop, which has granted that with a monitor's picture.
 ///
-/// The desktop does not tell of input of its own devices: whoever uses the machine does not go before viewers here, and
-/// no key takes the control back. Safe from any thread.
+/// The desktop does not tell of input of its own devices. What is known of them is the pointer: if it is where no viewer
+/// has put it, somebody moved it here, which releases what the viewer holds and drops its input for a second. Safe from
+/// any thread.
 package final class PortalInput: Sendable {
-    private let cast: any ScreenCast
-    private let size: PixelSize
-    /// Nil: it is closed.
-    private let state: Monitor<RemoteInputState?>
-
-    /// - Parameters:
-    ///   - size: of the monitor in the desktop's own units; nil: `frameSize`.
-    /// - Throws: `.notPermitted` if the grant is without input; `.unsupported` for a window, as the desktop does not say
-    ///   whether the input would reach it.
-    package init(_ cast: any ScreenCast, _ grant: ScreenCastGrant, frameSize: PixelSize) throws(SourceFailure) {
-        guard grant.takesInput else {
-            throw SourceFailure(
-                .notPermitted, "the desktop did not grant the pointer and the keyboard",
-                remedy: "Run it again, and allow both in the desktop's question.")
-        }
-        guard grant.kind == .monitor else {
-            throw SourceFailure(
-                .unsupported, "viewers can control a whole monitor alone in a Wayland session",
-                remedy: "Run it again, and choose a monitor in the desktop's question.")
-        }
-        self.cast = cast
-        size = grant.logicalSize ?? frameSize
-        state = Monitor(RemoteInputState(now: MonotonicClock.now))
+    package enum Event: Sendable, Equatable {
+        /// Somebody moved the pointer of this machine.
+        case localInput
+        /// The desktop has ended the grant, or its picture is lost: nothing passes until it is opened again.
+        case grantLost
     }
 
-    deinit { close() }
+    private struct State {
+        /// Nil: there is none at the moment.
+        var grant: ScreenCastGrant?
+        var monitor = ControlledMonitor()
+        /// Nil: no viewer controls.
+        var control: Control?
+        var onEvent: @Sendable (Event) -> Void = { _ in }
+    }
+
+    private let cast: any ScreenCast
+    private let state = Monitor(State())
+
+    package init(_ cast: any ScreenCast) { self.cast = cast }
+
+    // MARK: The viewer that controls
+
+    /// Whether viewers can control what is granted.
+    /// - Throws: `.notPermitted` if the grant is without input; `.unsupported` if the portal has none, and for a window, as
+    ///   the desktop does not say whether the input would reach it; `.displayGone` if there is no grant any more.
+    package func check() throws(SourceFailure) { try check(state.with { $0.grant }) }
+
+    /// The devices that are granted.
+    package var devices: DesktopDevices { state.with { $0.grant?.devices ?? [] } }
+
+    /// Passes the input of a viewer on from now on.
+    /// - Parameter onEvent: must not block.
+    /// - Throws: as `check`.
+    package func open(onEvent: @escaping @Sendable (Event) -> Void) throws(SourceFailure) {
+        try state.with { state in
+            Result { () throws(SourceFailure) in
+                try check(state.grant)
+                send(state.control?.releaseAll() ?? [])
+                state.control = Control(now: MonotonicClock.now)
+                state.onEvent = onEvent
+            }
+        }.get()
+    }
 
     /// Passes an input on, and returns at once.
     package func apply(_ input: ControlInput) {
         // Inputs stay in order, as sending does not block.
         state.with { state in
-            if case .wheel(let horizontal, let vertical) = input {
-                if state != nil { turn(Int32(horizontal), Int32(vertical)) }
+            guard let size = state.monitor.size, let devices = state.grant?.devices, devices.permits(input) else {
                 return
             }
-            // The desktop repeats a key that is down itself.
-            let held = state?.pressedKeys ?? []
-            let actions = state?.handle(input, in: MonitorArea(size: size), now: MonotonicClock.now) ?? []
-            send(
-                actions.filter { action in
-                    if case .key(let keysym, true) = action { !held.contains(keysym) } else { true }
-                })
+            send(state.control?.handle(input, on: size, now: MonotonicClock.now) ?? [])
         }
     }
 
     /// Releases every key and button that viewers hold.
-    package func releaseAll() { state.with { send($0?.releaseAll() ?? []) } }
+    package func releaseAll() { state.with { send($0.control?.releaseAll() ?? []) } }
 
-    /// Releases everything, and passes nothing on any more. May be called twice.
+    /// Releases everything, and passes nothing on until it is opened. May be called twice.
     package func close() {
         state.with { state in
-            send(state?.releaseAll() ?? [])
-            state = nil
+            send(state.control?.releaseAll() ?? [])
+            (state.control, state.onEvent) = (nil, { _ in })
         }
     }
 
-    /// Notches of the wheel in one input.
-    private static let notchLimit: Int32 = 10
-
-    private func turn(_ horizontal: Int32, _ vertical: Int32) {
-        for (isHorizontal, notches) in [(true, horizontal), (false, vertical)] where notches != 0 {
-            cast.send(.wheel(isHorizontal: isHorizontal, min(max(notches, -Self.notchLimit), Self.notchLimit)))
+    private func check(_ grant: ScreenCastGrant?) throws(SourceFailure) {
+        guard let grant, !cast.isEnded else {
+            throw SourceFailure(.displayGone, "the desktop does not share its screen at the moment")
+        }
+        guard let devices = grant.devices else {
+            throw SourceFailure(
+                .unsupported, "the desktop portal lets no program use the pointer and the keyboard",
+                remedy: "The portals of GNOME and KDE do; that of sway (xdg-desktop-portal-wlr) does not.")
+        }
+        guard !devices.isEmpty else {
+            throw SourceFailure(
+                .notPermitted, "the desktop did not grant the pointer and the keyboard",
+                remedy: "Run it again, and allow them in the desktop's question (--ask-again).")
+        }
+        guard grant.kind == .monitor else {
+            throw SourceFailure(
+                .unsupported, "in a Wayland session viewers can control a whole monitor, and no window",
+                remedy: "Run it again, and choose a monitor in the desktop's question (--ask-again).")
         }
     }
 
-    private func send(_ actions: [RemoteInputAction]) {
-        for action in actions {
-            switch action {
-            case .move(let point): cast.send(.move(x: Double(point.x), y: Double(point.y)))
-            case .button(let number, let isPressed):
-                guard let code = Self.codes[number] else { continue }
-                cast.send(.button(code, isPressed: isPressed))
-            case .key(let keysym, let isPressed): cast.send(.key(keysym, isPressed: isPressed))
-            }
+    private func send(_ inputs: [DesktopInput]) {
+        for input in inputs { cast.send(input) }
+    }
+
+    // MARK: What the screen tells
+
+    /// The desktop has granted a screen.
+    func begin(_ grant: ScreenCastGrant) {
+        state.with { state in
+            state.grant = grant
+            state.monitor = ControlledMonitor(logicalSize: grant.logicalSize)
         }
     }
 
-    /// BTN_LEFT, BTN_MIDDLE, BTN_RIGHT, BTN_SIDE and BTN_EXTRA by the numbers of X11.
-    private static let codes: [UInt8: Int32] = [1: 0x110, 2: 0x112, 3: 0x111, 8: 0x113, 9: 0x114]
+    /// The grant has ended, or its picture is lost.
+    func end() {
+        let onEvent = state.with { state -> (@Sendable (Event) -> Void)? in
+            guard state.grant != nil else { return nil }
+            state.grant = nil
+            guard var control = state.control else { return nil }
+            send(control.releaseAll())
+            state.control = nil
+            return state.onEvent
+        }
+        onEvent?(.grantLost)
+    }
+
+    /// A frame has come.
+    func showFrame(of size: PixelSize) { state.with { $0.monitor.frame = size } }
+
+    /// The pointer is at a pixel of the newest frame.
+    func showPointer(x: Int, y: Int) {
+        let onEvent = state.with { state -> (@Sendable (Event) -> Void)? in
+            guard let place = state.monitor.place(x: x, y: y), state.control != nil else { return nil }
+            guard let local = state.control?.showPointer(at: place, now: MonotonicClock.now) else { return nil }
+            send(local.releases)
+            return local.isNew ? state.onEvent : nil
+        }
+        onEvent?(.localInput)
+    }
 }
 
-/// All of a monitor.
-private struct MonitorArea: ControlledArea {
-    let size: PixelSize
-
-    var isWholeScreen: Bool { true }
-    var hasFocus: Bool { true }
-    var hasPointer: Bool { true }
-
-    func pixel(of point: PicturePoint) -> ScreenPoint? {
-        let pixel = point.pixel(width: size.width, height: size.height)
-        return ScreenPoint(x: pixel.x, y: pixel.y)
+extension DesktopDevices {
+    fileprivate func permits(_ input: ControlInput) -> Bool {
+        switch input {
+        case .move, .button, .wheel: contains(.pointer)
+        case .key: contains(.keyboard)
+        }
     }
-
-    func isShared(at point: ScreenPoint) -> Bool { true }
 }

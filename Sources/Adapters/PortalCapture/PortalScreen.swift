@@ -38,6 +38,8 @@ package final class PortalScreen: ScreenSource {
     private var isClosed = false
     private var hasReportedNonsense = false
     private var layout: FrameLayout?
+    /// Puts viewers' input into the desktop; nil: that was not asked for.
+    package let input: PortalInput?
 
     package var size: PixelSize { picture.size }
 
@@ -46,18 +48,21 @@ package final class PortalScreen: ScreenSource {
     private static let (formatPatience, framePatience) = (MediaDuration.seconds(10), MediaDuration.seconds(2))
 
     /// Asks the desktop, and waits for the answer and the size.
-    /// - Parameter hasPipeWire: whether PipeWire runs, before the desktop is asked to restore a lost source.
+    /// - Parameters:
+    ///   - input: of `cast`; learns of the grants.
+    ///   - hasPipeWire: whether PipeWire runs, before the desktop is asked to restore a lost source.
     /// - Throws: `.noDisplay` if the session has no portal, `.notPermitted` if it was refused or dismissed,
     ///   `.unsupported`.
     package init(
         _ cast: any ScreenCast, converter: any PixelConverter,
-        cursor cursorMode: Cursor = .shown,
+        cursor cursorMode: Cursor = .shown, input: PortalInput? = nil,
         hasPipeWire: @escaping @Sendable () -> Bool = { PipeWireServer.answers }, report: @escaping Report
     ) throws(SourceFailure) {
         wakeup = try Wakeup.forSource()
         self.cast = cast
         cursor = PortalCursor(mode: cursorMode)
         self.report = report
+        self.input = input
         recovery = SourceRecovery(cast, wakeup, hasPipeWire)
         let least = PixelSize(width: 2, height: 2)
         picture = CapturedPicture(least, converter)
@@ -65,6 +70,7 @@ package final class PortalScreen: ScreenSource {
         cast.onEnd { [wakeup] in wakeup.signal() }
         do throws(SourceFailure) {
             grant = try cast.open(usesRestoring: true)
+            input?.begin(grant)
             let stream = try ReceivedStream(descriptor: grant.descriptor, node: grant.node)
             self.stream = stream
             try Self.wait(for: stream, wakeup)
@@ -78,6 +84,7 @@ package final class PortalScreen: ScreenSource {
         // What will come has that size, unless it is cropped.
         if !hasPicture, let size = stream?.format?.size.even, size.width > 0, size.height > 0 { adopt(size) }
         pending.isResized = false
+        input?.showFrame(of: size)
     }
 
     deinit { close() }
@@ -122,7 +129,6 @@ package final class PortalScreen: ScreenSource {
         var instant = MonotonicClock.now
         if let frame = stream?.held, frame.layout.size == size {
             instant = frame.arrived
-            isDMABuf = frame.memory.isDMABuf
             if pending.isForced { pending.blocks.fill() }
             let isCopied = picture.copy(
                 pending.blocks, of: frame, isForced: pending.isForced, to: canvas, changed: &changed)
@@ -168,13 +174,13 @@ package final class PortalScreen: ScreenSource {
         guard !isClosed else { return }
         isClosed = true
         recovery.abandon()
+        input?.end()
         stream?.close()
         stream = nil
         cast.close()
     }
 
-    /// Whether the newest frame came in a DMA-BUF.
-    private(set) var isDMABuf = false
+    var isDMABuf: Bool { picture.isDMABuf }
 
     // MARK: The stream
 
@@ -222,6 +228,7 @@ package final class PortalScreen: ScreenSource {
             let loss = SourceRecovery.Loss(
                 why: stream.failure?.why, isConnectionLost: stream.failure?.isConnection ?? false,
                 isEnded: cast.isEnded)
+            if loss.why != nil || loss.isEnded { input?.end() }
             guard let verdict = recovery.take(loss) else {
                 return [recovery.timer, stream.frameDue, cursor.hides].compactMap(\.self).min()
             }
@@ -232,8 +239,9 @@ package final class PortalScreen: ScreenSource {
         switch recovery.proceed() {
         case .none: break
         case .news(let sentence): report(sentence)
-        case .source(let stream):
+        case .source(let stream, let grant):
             self.stream = stream
+            input?.begin(grant)
             pending.isContinuous = false
             hasReportedNonsense = false
             if isSuspended { stream.setActive(false) }
@@ -256,8 +264,13 @@ package final class PortalScreen: ScreenSource {
             }
         case .picture(let new): take(new, buffer)
         }
-        guard cursor.mode != .hidden, let news = buffer.cursor else { return }
+        guard cursor.mode != .hidden || input != nil, let news = buffer.cursor else { return }
         let origin = (x: layout?.area.x ?? 0, y: layout?.area.y ?? 0)
+        // Those of a picture that is turned are not where the pointer is.
+        if news.isVisible, layout?.transform ?? 0 == 0 {
+            input?.showPointer(x: news.x - origin.x, y: news.y - origin.y)
+        }
+        guard cursor.mode != .hidden else { return }
         if cursor.take(news, origin: origin, at: MonotonicClock.now) { pending.isCursorNew = true }
     }
 
@@ -265,6 +278,7 @@ package final class PortalScreen: ScreenSource {
         if new.size != size || !hasPicture { adopt(new.size) }
         if new.area != layout?.area || new.transform != layout?.transform { pending.isContinuous = false }
         layout = new
+        input?.showFrame(of: new.size)
         let isTold = buffer.forEachDamage { rect in
             var rect = rect
             rect.x -= new.area.x

@@ -20,7 +20,7 @@ struct SourceRecovery {
     enum Step {
         case none
         case news(String)
-        case source(ReceivedStream)
+        case source(ReceivedStream, ScreenCastGrant)
     }
 
     private enum State {
@@ -104,7 +104,7 @@ struct SourceRecovery {
                 let stream = try ReceivedStream(descriptor: grant.descriptor, node: grant.node)
                 state = .fine
                 openedAt = MonotonicClock.now
-                return .source(stream)
+                return .source(stream, grant)
             } catch {
                 return failed(error)
             }

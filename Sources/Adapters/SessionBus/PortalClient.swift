@@ -18,6 +18,8 @@ final class PortalClient: Sendable {
         /// The responses to requests, by their paths.
         var responses: [String: [BusValue]] = [:]
         var tokens = 0
+        /// The call of `notify` that is not answered yet.
+        var notification: UInt32?
     }
 
     static let ended = SourceFailure(.displayGone, "the screen cast was ended", remedy: "Start it again.")
@@ -31,6 +33,7 @@ final class PortalClient: Sendable {
     private let onEnd: @Sendable () -> Void
     private let onOwner: @Sendable (String) -> Void
     private let onSignal: @Sendable (BusMessage) -> Void
+    private let onNotified: @Sendable () -> Void
 
     /// Connects, and has the bus start the portal unless it runs.
     /// - Parameters:
@@ -38,10 +41,12 @@ final class PortalClient: Sendable {
     ///   - onOwner: called on GIO's thread with the connection that has the portal's name from now on, also after the
     ///     end of the portal that this connection has used; empty: none.
     ///   - onSignal: called on GIO's thread with the portal's signals.
+    ///   - onNotified: called on GIO's thread when the portal has answered a call of `notify`.
     init(
         address: String, onEnd: @escaping @Sendable () -> Void,
         onOwner: @escaping @Sendable (String) -> Void = { _ in },
-        onSignal: @escaping @Sendable (BusMessage) -> Void = { _ in }
+        onSignal: @escaping @Sendable (BusMessage) -> Void = { _ in },
+        onNotified: @escaping @Sendable () -> Void = {}
     ) throws(SourceFailure) {
         guard let bus = BusConnection(address: address) else {
             throw SourceFailure(
@@ -52,6 +57,7 @@ final class PortalClient: Sendable {
         self.onEnd = onEnd
         self.onOwner = onOwner
         self.onSignal = onSignal
+        self.onNotified = onNotified
         bus.listen { [weak self] in self?.take($0) ?? false }
         for (interface, member) in [("Request", "Response"), ("Session", "Closed")] {
             bus.match(
@@ -150,13 +156,19 @@ final class PortalClient: Sendable {
         }
     }
 
-    /// Tells the portal something about the session, and returns at once.
-    func notify(_ interface: String, _ member: String, _ arguments: [BusValue]) {
-        let session = shared.with { $0.isClosed || $0.isSessionEnded ? "" : $0.session }
-        guard !session.isEmpty else { return }
-        bus.call(
-            Self.name, Self.path, interface, member, [.path(session), .dictionary([:])] + arguments,
-            expectsReply: false)
+    /// Tells the portal something about the session, and returns at once. The next time when it has answered.
+    /// - Returns: false if there is no session any more.
+    func notify(_ interface: String, _ member: String, _ arguments: [BusValue]) -> Bool {
+        // With the lock, so that the answer finds the number of the call.
+        shared.with { shared in
+            guard !shared.isClosed, !shared.isSessionEnded, !shared.isGone, !shared.session.isEmpty else {
+                return false
+            }
+            let arguments = [.path(shared.session), .dictionary([:])] + arguments
+            let serial = bus.call(Self.name, Self.path, interface, member, arguments)
+            shared.notification = serial == 0 ? nil : serial
+            return serial != 0
+        }
     }
 
     /// A connection to PipeWire for the streams of a session.
@@ -210,8 +222,20 @@ final class PortalClient: Sendable {
 
     // MARK: Messages
 
+    /// Takes the answer to a call of `notify`.
+    private func isNotification(_ serial: UInt32) -> Bool {
+        let (isNotification, isClosed) = shared.with { shared in
+            guard shared.notification == serial else { return (false, shared.isClosed) }
+            shared.notification = nil
+            return (true, shared.isClosed)
+        }
+        if isNotification, !isClosed { onNotified() }
+        return isNotification
+    }
+
     /// Called on GIO's thread.
     private func take(_ message: BusMessage) -> Bool {
+        if message.kind == .reply || message.kind == .error, isNotification(message.replySerial) { return false }
         let hasEnded = shared.change { shared -> Bool in
             if message.kind == .reply || message.kind == .error {
                 // Late answers stay until the end of the connection, which makes a handful of calls.

@@ -1,20 +1,13 @@
 import LinuxRuntime
-import MediaCore
 
-/// The desktop portal for input: org.freedesktop.portal.RemoteDesktop.
+/// The desktop portal for input: org.freedesktop.portal.RemoteDesktop, versions 1 and 2.
 enum RemoteDesktop {
     static let interface = "org.freedesktop.portal.RemoteDesktop"
-    /// Bits: 1 the keyboard, 2 the pointer.
-    static let devices = 3
 
-    /// - Throws: `.unsupported` if the portal lacks one of the devices.
-    static func check(_ client: PortalClient) throws(SourceFailure) {
-        let available = try client.properties(of: interface)["AvailableDeviceTypes"]?.number ?? 0
-        guard available & devices == devices else {
-            throw SourceFailure(
-                .unsupported, "the desktop portal lets no program use the pointer and the keyboard",
-                remedy: "The portals of GNOME and KDE do; that of sway (xdg-desktop-portal-wlr) does not.")
-        }
+    /// What programs can be granted of the keyboard and the pointer.
+    /// - Parameter properties: of the interface; none if the portal lacks it.
+    static func devices(_ properties: BusValue) -> DesktopDevices {
+        DesktopDevices(rawValue: properties["AvailableDeviceTypes"]?.number ?? 0).intersection([.keyboard, .pointer])
     }
 
     /// The method for an input, with its arguments behind the session and the options.

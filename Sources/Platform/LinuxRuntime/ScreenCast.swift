@@ -1,5 +1,15 @@
 package import MediaCore
 
+/// Devices of a desktop, as the portal numbers them.
+package struct DesktopDevices: OptionSet, Sendable, Hashable {
+    package let rawValue: Int
+
+    package init(rawValue: Int) { self.rawValue = rawValue }
+
+    package static let keyboard = DesktopDevices(rawValue: 1)
+    package static let pointer = DesktopDevices(rawValue: 2)
+}
+
 /// A screen cast that the desktop has granted.
 package struct ScreenCastGrant: Sendable, Equatable {
     package enum Kind: Sendable, Equatable { case monitor, window, other }
@@ -11,14 +21,14 @@ package struct ScreenCastGrant: Sendable, Equatable {
     package var kind: Kind
     /// The size in the desktop's own units, in which its pointer moves; nil: not told.
     package var logicalSize: PixelSize?
-    /// Whether the pointer and the keyboard are granted, too.
-    package var takesInput: Bool
+    /// What is granted of the keyboard and the pointer; nil: the desktop was not asked, or its portal has no such thing.
+    package var devices: DesktopDevices?
 
     package init(
-        descriptor: Int32, node: UInt32, kind: Kind, logicalSize: PixelSize? = nil, takesInput: Bool = false
+        descriptor: Int32, node: UInt32, kind: Kind, logicalSize: PixelSize? = nil, devices: DesktopDevices? = nil
     ) {
         (self.descriptor, self.node, self.kind) = (descriptor, node, kind)
-        (self.logicalSize, self.takesInput) = (logicalSize, takesInput)
+        (self.logicalSize, self.devices) = (logicalSize, devices)
     }
 }
 

@@ -32,11 +32,12 @@ package final class PortalBed: Sendable {
             try FileManager.default.createDirectory(atPath: folder.file(name), withIntermediateDirectories: true)
         }
         if hasBackend {
+            let interfaces = ["ScreenCast"] + (takesInput ? ["RemoteDesktop"] : [])
             try folder.write(
                 """
                 [portal]
                 DBusName=\(Self.backendName)
-                Interfaces=org.freedesktop.impl.portal.ScreenCast\(takesInput ? ";org.freedesktop.impl.portal.RemoteDesktop" : "")
+                Interfaces=\(interfaces.map { "org.freedesktop.impl.portal.\($0)" }.joined(separator: ";"))
                 UseIn=sharetest
                 """, to: "portals/sharetest.portal")
         }

@@ -1,5 +1,6 @@
-// A compositor for tests: a backend of xdg-desktop-portal (org.freedesktop.impl.portal.ScreenCast, version 4, and .RemoteDesktop,
-// version 1) that grants a PipeWire node with a drawn screen, and says what input it gets. The object /io/sharekit/TestCompositor obeys: Do(s) -> (s), one command a call.
+// A compositor for tests: a backend of xdg-desktop-portal (org.freedesktop.impl.portal.ScreenCast, version 4, and
+// .RemoteDesktop, version 1) that grants a PipeWire node with a drawn screen, and says what input it gets. The object
+// /io/sharekit/TestCompositor obeys: Do(s) -> (s), one command a call.
 // It has no windows and asks nobody: `answer` sets what Start answers. Notable events are lines on stdout.
 
 #define _GNU_SOURCE
@@ -50,6 +51,8 @@ static int losses;
 static uint32_t cursor_modes = 7;
 // What is granted of the keyboard (1) and the pointer (2).
 static uint32_t devices = 3;
+// What is granted: 1 a monitor, 2 a window.
+static uint32_t kind = 1;
 static int padding;  // bytes after each row
 static Rect crop;    // empty: none
 static uint32_t transform;
@@ -423,7 +426,7 @@ static gboolean finish_start(gpointer is_good) {
     // The logical size of a screen at scale 2.
     g_variant_builder_add(&properties, "{sv}", "size", g_variant_new("(ii)", width / 2, height / 2));
     g_variant_builder_add(&properties, "{sv}", "position", g_variant_new("(ii)", 0, 0));
-    g_variant_builder_add(&properties, "{sv}", "source_type", g_variant_new_uint32(1));
+    g_variant_builder_add(&properties, "{sv}", "source_type", g_variant_new_uint32(kind));
     g_variant_builder_init(&streams, G_VARIANT_TYPE("a(ua{sv})"));
     g_variant_builder_add(&streams, "(u@a{sv})", node, g_variant_builder_end(&properties));
     g_variant_builder_init(&results, G_VARIANT_TYPE_VARDICT);
@@ -630,6 +633,8 @@ static bool obey(const char *text) {
         has_damage = false;
     } else if (sscanf(text, "devices %d", &a) == 1) {
         devices = a;
+    } else if (sscanf(text, "kind %d", &a) == 1) {
+        kind = a;
     } else if (sscanf(text, "modes %d", &a) == 1) {
         cursor_modes = a;
     } else if (sscanf(text, "padding %d", &a) == 1) {
