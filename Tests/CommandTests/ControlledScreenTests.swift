@@ -1,8 +1,4 @@
 import Foundation
-import Identifiers
-import Identity
-import LinuxRuntime
-import MediaCore
 import ShareKit
 import TestSupport
 import Testing
@@ -15,9 +11,8 @@ struct ControlledScreenTests {
         let display: VirtualDisplay
         let folder: TemporaryFolder
         let host: HostedScreen
-        let viewer: PeerViewer
+        let viewer: ControllingViewer
         private let terminal: Program
-        private let run: Task<Void, any Error>
 
         /// - Parameter program: runs in the terminal; `$1` is a file that it may write.
         init(
@@ -38,33 +33,7 @@ struct ControlledScreenTests {
                 environment: ["DISPLAY": display.name, "LC_ALL": "C.UTF-8", "XMODIFIERS": "@im=none"])
             guard folder.waitForFile("typed.ready", seconds: 30) else { throw Program.Failure("no terminal came") }
             host = try HostedScreen(["--source", "screen"] + arguments, environment: ["DISPLAY": display.name])
-            let viewer = try PeerViewer(
-                Link(parsing: host.link), identity: .ephemeral(), name: "Ann",
-                makeSink: { _ in PeerViewer.player(onFrame) })
-            self.viewer = viewer
-            run = Task { try await viewer.run() }
-        }
-
-        /// Watches, and gets the control.
-        func join() async throws {
-            for await event in viewer.events {
-                switch event {
-                case .rights(let rights) where rights.control == .mayAsk: try await viewer.ask(for: .control)
-                case .rights(let rights) where rights.control == .granted: return
-                default: continue
-                }
-            }
-            throw Program.Failure("the session has ended: \(host.process.errorText)")
-        }
-
-        /// Sends when the control has begun.
-        func send(_ input: ViewerInput) async {
-            while !viewer.control(input) { await Task.yield() }
-        }
-
-        func end() async throws {
-            viewer.leave()
-            try await run.value
+            viewer = try ControllingViewer(host.link, onFrame: onFrame)
         }
     }
 
@@ -74,18 +43,18 @@ struct ControlledScreenTests {
 
     @Test func whatAViewerTypesArrivesInTheHostsTerminal() async throws {
         let stage = try Stage("exec cat > \"$1\"", ["--control", "yes"]) { _ in }
-        try await stage.join()
+        try await stage.viewer.control()
         // The terminal gets the keyboard by a click, as no window manager runs.
-        await stage.send(.move(.init(x: 0.5, y: 0.5)))
+        await stage.viewer.send(.move(.init(x: 0.5, y: 0.5)))
         let text = "Grüße, мир! {}[]@\\|~ 日本 €"
         for scalar in text.unicodeScalars + ["\r"] {
             let keysym = scalar == "\r" ? 0xFF0D : Self.keysym(scalar)
-            for isPressed in [true, false] { await stage.send(.key(keysym: keysym, isPressed: isPressed)) }
+            for isPressed in [true, false] { await stage.viewer.send(.key(keysym: keysym, isPressed: isPressed)) }
         }
         #expect(eventually { stage.folder.lines("typed").first == text }, "\(stage.folder.lines("typed"))")
         let begun = try #require(stage.host.process.event("control"))
         #expect(begun["name"] as? String == "Ann" && begun["state"] as? String == "begun")
-        try await stage.end()
+        try await stage.viewer.end()
         let ended = try #require(stage.host.process.event("control") { $0["state"] as? String != "begun" })
         #expect(ended["state"] as? String == "lost" && ended["inputs"] as? Int ?? 0 > 50, "\(ended)")
     }

@@ -24,11 +24,14 @@ public final class BroadcastControl: Sendable {
         public var clips: ClipControl?
         /// Changes the camera; nil if none is shown.
         public var camera: CameraControl?
+        /// Why viewers cannot control what is shared, in a sentence without a full stop; nil: nothing more is known.
+        public var controlRefusal: String?
 
         public init(
             id: BroadcastID, name: String?, source: String, service: String?, link: String? = nil, readmission: String,
-            clips: ClipControl? = nil, camera: CameraControl? = nil
+            clips: ClipControl? = nil, camera: CameraControl? = nil, controlRefusal: String? = nil
         ) {
+            self.controlRefusal = controlRefusal
             self.clips = clips
             self.camera = camera
             self.id = id
@@ -148,7 +151,7 @@ public final class BroadcastControl: Sendable {
                 let reason =
                     viewer.rights == nil
                     ? "\(shown) can have no rights: it has joined without a knock, or with --relay-may-watch"
-                    : "what is shared cannot be controlled"
+                    : "what is shared cannot be controlled" + (description.controlRefusal.map { ": \($0)" } ?? "")
                 throw ControlError(.failed, reason)
             }
             var answer = ControlAnswer()

@@ -137,9 +137,11 @@ struct DoctorCommand: ParsableCommand {
             guard PipeWireServer.answers else { throw PipeWireServer.missing }
             let kinds = [(1, "monitors"), (2, "windows")].filter { portal.sourceTypes & $0.0 != 0 }.map(\.1)
             let restoring = portal.version >= 4 ? "asks once" : "asks each time"
+            let control = portal.devices.isEmpty ? "viewers cannot control them" : "viewers can control monitors"
             return Finding(
                 subject: "capture",
-                what: "the desktop portal shares \(kinds.joined(separator: " and ")) over PipeWire, and \(restoring)")
+                what: "the desktop portal shares \(kinds.joined(separator: " and ")) over PipeWire, and \(restoring); "
+                    + control)
         } catch {
             return Finding(subject: "capture", what: error.message, isGood: false, remedy: error.remedy)
         }

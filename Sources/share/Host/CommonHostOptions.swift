@@ -64,9 +64,10 @@ struct CommonHostOptions: ParsableArguments {
         help: .common(
             "Whether a viewer may control your pointer and keyboard: no, after a question to you (ask), or yes.",
             details: """
-                Of a display, a monitor, a region or a window of X11. One viewer at a time does. What you do on this \
-                machine goes first; the key x here takes the control back. 'share grant VIEWER control' gives it with \
-                any of the three. 'yes' lets in everybody who may join.
+                Of a display, a monitor, a region or a window of X11, and on Wayland of a monitor. One viewer at a \
+                time does. What you do on this machine goes first; the key x here takes the control back. 'share \
+                grant VIEWER control' gives it with any of the three, on Wayland with ask and yes, as the desktop is \
+                asked at the start. 'yes' lets in everybody who may join.
                 """, valueName: "right"))
     var control: RightState = .no
 

@@ -51,7 +51,8 @@ extension HostCommand {
     /// Opens the control socket. Without one the broadcast goes on, and a sentence says so.
     func makeControl(
         _ broadcast: any ControllableBroadcast, id: BroadcastID, source: String, service: String?, link: Link? = nil,
-        clips: ClipControl?, camera: CameraControl?, stop: @escaping @Sendable (EndReason) -> Void
+        clips: ClipControl?, camera: CameraControl?, controlRefusal: String? = nil,
+        stop: @escaping @Sendable (EndReason) -> Void
     ) -> (control: BroadcastControl, server: ControlSocketServer?) {
         let asks = accept != .any && isatty(STDIN_FILENO) == 1
         let control = BroadcastControl(
@@ -61,7 +62,7 @@ extension HostCommand {
                 readmission: asks
                     ? "If it was a mistake: they may knock again, and you are asked about them again."
                     : "They are refused until this broadcast ends; a broadcast that asks (--accept ask) could admit them again.",
-                clips: clips, camera: camera),
+                clips: clips, camera: camera, controlRefusal: controlRefusal),
             stop: stop)
         do throws(ControlSocketFailure) {
             let server = try ControlSocketServer(

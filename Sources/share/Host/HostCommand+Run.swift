@@ -88,9 +88,11 @@ extension HostCommand {
             accept, known: KnownViewers(), prompt: prompt, hasPageOfRelay: configuration.tunnel != nil,
             askElsewhere: WindowPrompt.ofProcess.askElsewhere)
         var configuration = configuration
-        let question = RightQuestion(prompt: prompt, askElsewhere: WindowPrompt.ofProcess.askElsewhere)
+        let question = RightQuestion(
+            prompt: prompt, askElsewhere: WindowPrompt.ofProcess.askElsewhere,
+            takingBack: run.control.with { $0 }?.screen.takingBackLater)
         configuration.viewers.areShown = common.showsViewers
-        if viewerRights.control != .no, run.control.with({ $0 == nil }) {
+        if viewerRights.control != .no, run.control.with({ $0 == nil }), run.controlRefusal.with({ $0 == nil }) {
             ErrorOutput.writeLine("share: viewers cannot control \(chosenSource.text), in spite of --control")
         }
         var messages = MessagePolicy(rights: viewerRights) { await question.ask($0) }
@@ -138,7 +140,7 @@ extension HostCommand {
     ) throws {
         let control = makeControl(
             broadcast, id: id, source: summary, service: service?.name, link: link, clips: run.kept.control,
-            camera: run.camera.map { CameraControl($0) },
+            camera: run.camera.map { CameraControl($0) }, controlRefusal: run.controlRefusal.with { $0 },
             stop: { run.stop($0) })
         let server = control.server
         defer { if let server { blocking { await server.close() } } }

@@ -8,6 +8,7 @@ import PeerConnection
 import PixelConversion
 import PortalCapture
 import PulseAudio
+import SessionBus
 import ShareKit
 import TestSource
 import X11Capture
@@ -32,7 +33,7 @@ extension HostCommand {
             } catch {
                 throw CommandError(sentence: error.message, remedy: error.remedy, status: .noDisplay)
             }
-        case .portal: screen = try makePortalScreen(until: run.ending)
+        case .portal: screen = try makePortalScreen(run)
         case .camera: screen = try makeCameraScreen(run)
         }
         if let camera = run.camera, !camera.isWhole { screen = CameraOverlay(screen, camera) }
@@ -64,21 +65,46 @@ extension HostCommand {
         }
     }
 
-    /// Asks the desktop's portal for a screen.
-    /// - Parameter ending: ends the desktop's question what to share.
-    private func makePortalScreen(until ending: Monitor<EndReason?>) throws -> sending any ScreenSource {
+    /// Asks the desktop's portal for a screen, and for its pointer and keyboard if viewers may control it. The end of
+    /// the run ends the desktop's question.
+    private func makePortalScreen(_ run: HostRun) throws -> sending any ScreenSource {
         do throws(SourceFailure) {
-            return try PortalSource.open(
-                asksAgain: askAgain, until: ending, cursor: PortalScreen.Cursor(cursor.cursor),
-                environment: ProcessInfo.processInfo.environment)
+            let environment = ProcessInfo.processInfo.environment
+            let screen = try PortalSource.open(
+                asksAgain: askAgain, asksForInput: viewerRights.control != .no && hasOwnLink, until: run.ending,
+                cursor: PortalScreen.Cursor(cursor.cursor), environment: environment)
+            permitControl(screen.input, run, SessionBusAddress.running(in: environment))
+            return screen
         } catch {
-            if let reason = ending.with({ $0 }) {
+            if let reason = run.ending.with({ $0 }) {
                 ErrorOutput.writeLine("share: \(reason.sentence)")
                 throw ExitStatus.fine.code
             }
             // Who has not asked for the portal may not know that there is another way.
             let other = source == nil ? " --source screen shares what X11 programs show." : ""
             throw CommandError(sentence: error.message, remedy: error.remedy + other, status: .noDisplay)
+        }
+    }
+
+    /// - Parameter input: of the screen that the desktop has granted; nil: it was not asked for.
+    private func permitControl(_ input: PortalInput?, _ run: HostRun, _ busAddress: String?) {
+        guard let input else {
+            run.controlRefusal.with {
+                $0 = "the desktop was not asked for that; --control ask, or yes, asks it at the start"
+            }
+            return
+        }
+        do throws(SourceFailure) {
+            try input.check()
+            run.control.with { $0 = ScreenControl(input, busAddress: busAddress) }
+            let devices = input.devices
+            if devices != [.keyboard, .pointer] {
+                let only = devices.contains(.pointer) ? "pointer" : "keyboard"
+                ErrorOutput.writeLine("share: a viewer who controls has the \(only) alone: the desktop grants no more")
+            }
+        } catch {
+            run.controlRefusal.with { $0 = error.message }
+            ErrorOutput.writeLine("share: viewers cannot control the screen: \(error.message). \(error.remedy)")
         }
     }
 }

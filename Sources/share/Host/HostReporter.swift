@@ -17,8 +17,12 @@ enum HostReporter {
         refusals.withLock { $0.settle(at: .now, isEnd: isEnd) }.report()
     }
 
-    /// - Parameter isEnding: the broadcast ends, so that it says nothing of viewers that go with it.
-    static func report(_ event: BroadcastEvent, _ output: DataOutput, isEnding: Bool = false) {
+    /// - Parameters:
+    ///   - isEnding: the broadcast ends, so that it says nothing of viewers that go with it.
+    ///   - takingBack: how the control is taken back.
+    static func report(
+        _ event: BroadcastEvent, _ output: DataOutput, isEnding: Bool = false, takingBack: String = "x"
+    ) {
         switch event {
         case .sharing(let what): ErrorOutput.writeLine("share: sharing \(what)")
         case .knock(let who):
@@ -44,7 +48,8 @@ enum HostReporter {
                 isOverRelay
                     ? "share: \(relay) sends to the viewers from now on, \(sight)"
                     : "share: this machine sends to each viewer again")
-        case .comment, .rightsChanged, .controlChanged: reportMessage(event, output)
+        case .comment, .rightsChanged: reportMessage(event, output)
+        case .controlChanged(let change): report(change, output, takingBack)
         case .holdChanged(let change): report(change, output)
         case .audioMuted(let kind, let isMuted):
             output.event(isMuted ? "muted" : "unmuted", ["track": .string(kind.rawValue)])
@@ -71,17 +76,15 @@ enum HostReporter {
             ErrorOutput.writeLine(
                 "share: \(title(who)) may \(granted.isEmpty ? "only watch" : granted.joined(separator: ", ")) from now on"
             )
-        case .controlChanged(let change): report(change, output)
         default: break
         }
     }
 
-    private static func report(_ change: ControlChange, _ output: DataOutput) {
+    private static func report(_ change: ControlChange, _ output: DataOutput, _ takingBack: String) {
         let who = title(change.viewer)
         guard let end = change.end else {
             output.event("control", ["name": .string(change.viewer.name), "state": .string("begun")])
-            return ErrorOutput.writeLine(
-                "share: \(who) controls this screen; x, or Esc on this keyboard, takes it back")
+            return ErrorOutput.writeLine("share: \(who) controls this screen; \(takingBack) takes it back")
         }
         output.event(
             "control",

@@ -19,12 +19,16 @@ struct HostRun: Sendable {
     let camera: CameraFeed?
     /// Passes input of viewers on; nil before the screen is opened, and for what cannot be controlled.
     let control = Monitor<ScreenControl?>(nil)
+    /// Why nothing can be controlled, in a sentence without a full stop; nil: there is no more to say about it.
+    let controlRefusal = Monitor<String?>(nil)
     /// Runs `--on-live`.
     var onLive = LiveCommand(nil, title: "")
 
     /// Reports an event of the broadcast.
     func handle(_ event: BroadcastEvent) {
-        HostReporter.report(event, output, isEnding: ending.with { $0 } != nil)
+        HostReporter.report(
+            event, output, isEnding: ending.with { $0 } != nil,
+            takingBack: control.with { $0 }?.screen.takingBack ?? "x")
         system.with { $0 }?.handle(event)
         if case .controlChanged(let change) = event { control.with { $0 }?.handle(change) }
         if case .comment(let comment, _) = event { kept.add(comment) }

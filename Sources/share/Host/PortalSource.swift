@@ -18,28 +18,36 @@ enum PortalSource {
     /// Asks the desktop for a screen. Blocks until its user has chosen one, or the run ends.
     /// - Parameters:
     ///   - asksAgain: shows the desktop's question even if an earlier answer could be restored.
+    ///   - asksForInput: asks for the pointer and the keyboard, too; without them the screen is shared all the same.
     ///   - ending: ends the question.
     ///   - cursor: whether the cursor is in the picture.
     static func open(
-        asksAgain: Bool, until ending: Monitor<EndReason?>, cursor: PortalScreen.Cursor = .shown,
+        asksAgain: Bool, asksForInput: Bool, until ending: Monitor<EndReason?>, cursor: PortalScreen.Cursor = .shown,
         environment: [String: String]
     ) throws(SourceFailure) -> sending PortalScreen {
-        let tokens = Self.tokens(environment)
+        let address = try address(environment)
+        let tokens = Self.tokens("screencast-token", environment)
+        let inputTokens = Self.tokens("remote-desktop-token", environment)
         let cast = ScreenCastPortal(
-            address: try address(environment), tokens: tokens, showsCursor: cursor != .hidden)
-        if asksAgain { tokens.save(nil) }
+            address: address, tokens: tokens, showsCursor: cursor != .hidden,
+            inputTokens: asksForInput ? inputTokens : nil)
+        let abilities = try asksForInput ? ScreenCastPortal.abilities(address: address) : nil
+        let hasInput = abilities?.devices.isEmpty == false
+        if asksAgain { (hasInput ? inputTokens : tokens).save(nil) }
         let isOpen = Monitor(false)
         // The thread ends with the run; there is one question in it.
         _ = try? NamedThread.start("portal-end") {
             ending.wait { $0 == nil ? nil : () }
             if !isOpen.with({ $0 }) { cast.close() }
         }
-        let isKnown = tokens.load() != nil
+        let isKnown = (hasInput ? inputTokens : tokens).load() != nil
         ErrorOutput.writeLine(
             isKnown
                 ? "share: the desktop shares what was chosen last time (--ask-again chooses anew)"
-                : "share: the desktop asks which screen or window to share")
-        let screen = try PortalScreen(cast, converter: YUVConverter(), cursor: cursor) {
+                : "share: the desktop asks which screen or window to share"
+                    + (hasInput ? ", and whether viewers may control it" : ""))
+        let input = asksForInput ? PortalInput(cast) : nil
+        let screen = try PortalScreen(cast, converter: YUVConverter(), cursor: cursor, input: input) {
             ErrorOutput.writeLine("share: \($0)")
         }
         isOpen.with { $0 = true }
@@ -62,10 +70,10 @@ enum PortalSource {
 
     // MARK: The restore token
 
-    /// The token is kept in `$XDG_STATE_HOME/share/screencast-token`, else `~/.local/state/share/screencast-token`.
-    private static func tokens(_ environment: [String: String]) -> ScreenCastPortal.TokenStore {
+    /// The token is kept in a file in `$XDG_STATE_HOME/share`, else `~/.local/state/share`.
+    private static func tokens(_ name: String, _ environment: [String: String]) -> ScreenCastPortal.TokenStore {
         let folder = StateFolder.path(environment)
-        let path = folder + "/screencast-token"
+        let path = folder + "/\(name)"
         return ScreenCastPortal.TokenStore(
             load: {
                 guard let status = FileStatus(path), status.isFile, status.size <= 1_024,

@@ -10,14 +10,16 @@ struct RightQuestion: Sendable {
     let prompt: Prompt
     /// Asks where there is no terminal; nil: nobody can be asked.
     let askElsewhere: AskElsewhere?
+    /// How the control is taken back; nil: nothing can be controlled.
+    let takingBack: String?
 
     private static let answerTime = Duration.seconds(60)
 
     /// How a right ends that is granted.
-    private static func end(of request: RightRequest) -> String {
+    private func end(of request: RightRequest) -> String {
         let verb = "share revoke \(UntrustedText.quote(request.viewer.name)) \(request.right.rawValue)"
         return request.right == .control
-            ? "Escape on this machine's keyboard, x in this terminal, or \(verb) takes it back"
+            ? (takingBack.map { "\($0), or " } ?? "") + "\(verb) takes it back"
             : "It ends with their session, or with: \(verb)"
     }
 
@@ -28,7 +30,7 @@ struct RightQuestion: Sendable {
             kind: .right, id: .random(),
             who: "\(UntrustedText.quote(viewer.name)) (\(viewer.kind), \(viewer.address))",
             request: "wants \(request.right.purpose)",
-            details: [Self.end(of: request)],
+            details: [end(of: request)],
             invitation: "Allow it?", deadline: .now + Self.answerTime)
         let hasTerminal = isatty(STDIN_FILENO) == 1
         let answer: Prompt.Answer? = await withTaskGroup { group in

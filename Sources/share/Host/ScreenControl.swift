@@ -2,19 +2,19 @@ import CommandSupport
 import Host
 import LinuxRuntime
 import MediaCore
+import PortalCapture
 import Synchronization
-import X11Capture
 import X11Control
 
-/// Passes the input of the viewer that controls on to the display that is shared. Safe from any thread.
+/// Passes the input of the viewer that controls on to the screen that is shared. Safe from any thread.
 ///
-/// The display is opened when a viewer gets the control, and closed when it ends: until then nothing of this machine's
+/// An X display is opened when a viewer gets the control, and closed when it ends: until then nothing of this machine's
 /// input is observed.
 final class ScreenControl: Sendable {
     private struct State {
-        var input: RemoteInput?
-        /// Says who controls, at the top of the display.
-        var notice: ControlNotice?
+        var input: (any RemoteInputSink)?
+        /// Says who controls.
+        var notice: (any ShownController)?
         var pointers: PointerOverlay?
         /// Whether pointers cannot be shown.
         var lacksPointers = false
@@ -28,9 +28,7 @@ final class ScreenControl: Sendable {
 
     private static let waitingLimit = 256
 
-    private let display: String?
-    private let source: CaptureSource
-    private let window: UInt32?
+    let screen: ControlledScreen
     private let state = Mutex(State())
     private let queue = SerialTasks()
 
@@ -42,8 +40,11 @@ final class ScreenControl: Sendable {
         case .window where window != nil: break
         default: return nil
         }
-        (self.source, self.window, self.display) = (source, window, display)
+        screen = .x11(source, window: window, display: display)
     }
+
+    /// - Parameter busAddress: of the session bus, where notifications are shown.
+    init(_ input: PortalInput, busAddress: String?) { screen = .portal(input, busAddress: busAddress) }
 
     var target: ControlTarget {
         ControlTarget(
@@ -66,10 +67,12 @@ final class ScreenControl: Sendable {
 
     /// Shows pointers over the window that is shared. Over a display or a part of it, viewers would see them twice.
     var showPointers: (@Sendable (PointerEvents) -> Void)? {
-        guard let window else { return nil }
+        guard case .x11(_, let window?, let display) = screen else { return nil }
         return { [self] events in
             // Only the first ones wait for a display.
-            if !showAtOnce(events) { queue.run { [self] in openPointers(over: window, showing: events) } }
+            if !showAtOnce(events) {
+                queue.run { [self] in openPointers(over: window, of: display, showing: events) }
+            }
         }
     }
 
@@ -80,7 +83,7 @@ final class ScreenControl: Sendable {
         return overlay != nil || isLacking
     }
 
-    private func openPointers(over window: UInt32, showing events: PointerEvents) {
+    private func openPointers(over window: UInt32, of display: String?, showing events: PointerEvents) {
         if showAtOnce(events) { return }
         do throws(SourceFailure) {
             let overlay = try PointerOverlay(display: display, window: window)
@@ -127,7 +130,7 @@ final class ScreenControl: Sendable {
     private func open(_ turn: Int, controlledBy name: String) {
         guard state.withLock({ $0.turn }) == turn else { return }
         do throws(SourceFailure) {
-            let input = try RemoteInput(display: display, area: try area()) { [weak self] event in self?.noted(event) }
+            let input = try screen.open { [weak self] in self?.takeBack() }
             let isMeant = state.withLock { state in
                 guard state.turn == turn else { return false }
                 for early in state.waiting ?? [] { input.apply(early) }
@@ -135,31 +138,11 @@ final class ScreenControl: Sendable {
                 return true
             }
             guard isMeant else { return input.close() }
-            let what = window == nil ? "this screen" : "a window here"
-            // Without a font there is the line of the terminal.
-            let notice = try? ControlNotice("\(name) controls \(what) – Esc takes it back", display: display)
+            let notice = screen.show(name) { [weak self] in self?.takeBack() }
             state.withLock { $0.notice = notice }
         } catch {
             ErrorOutput.writeLine("share: the screen cannot be controlled: \(error.message)")
             takeBack()
-        }
-    }
-
-    private func area() throws(SourceFailure) -> RemoteInput.Area {
-        switch source {
-        case .region(let rect): return .screen(rect)
-        case .window: return .window(window ?? 0)
-        case .monitor(let wanted):
-            return .screen(try DesktopSources(display: display).monitor(wanted).rect)
-        default: return .display
-        }
-    }
-
-    private func noted(_ event: RemoteInput.Event) {
-        switch event {
-        // It is dropped for a second.
-        case .localInput: break
-        case .displayGone, .takenBack: takeBack()
         }
     }
 
