@@ -117,9 +117,16 @@ extension PortalTests {
             try bed.tell("close")
             #expect(try watcher.update { isLost.with { $0 } })
             #expect(try watcher.update { (try? input.check()) != nil })
+            // Whoever controls waits for a frame, which says how large the monitor is.
+            let isOpen = Monitor<Bool?>(nil)
+            let thread = NamedThread("opener") {
+                let isGood = (try? input.open { _ in }) != nil
+                isOpen.change { $0 = isGood }
+            }
             try watcher.bed.tell("fill ff0000 0 0 800 600")
-            #expect(try watcher.sees(0xff0000, x: 100, y: 100))
-            try input.open { _ in }
+            #expect(try watcher.update { isOpen.with { $0 != nil } })
+            thread.join()
+            #expect(isOpen.with { $0 } == true)
             input.apply(.key(keysym: 0x61, isPressed: true))
             #expect(bed.hears("NotifyKeyboardKeysym 97 1"))
         }

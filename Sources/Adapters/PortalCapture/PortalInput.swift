@@ -38,10 +38,16 @@ package final class PortalInput: Sendable {
     /// The devices that are granted.
     package var devices: DesktopDevices { state.with { $0.grant?.devices ?? [] } }
 
-    /// Passes the input of a viewer on from now on.
+    /// How long the first frame of a grant may take, without which places are unknown.
+    private static let framePatience = MediaDuration.seconds(2)
+
+    /// Passes the input of a viewer on from now on. Blocks until a frame of the grant has come.
     /// - Parameter onEvent: must not block.
     /// - Throws: as `check`.
     package func open(onEvent: @escaping @Sendable (Event) -> Void) throws(SourceFailure) {
+        _ = state.wait(until: MonotonicClock.now + Self.framePatience) { state in
+            state.grant == nil || state.monitor.size != nil ? () : nil
+        }
         try state.with { state in
             Result { () throws(SourceFailure) in
                 try check(state.grant)
@@ -111,7 +117,7 @@ package final class PortalInput: Sendable {
 
     /// The grant has ended, or its picture is lost.
     func end() {
-        let onEvent = state.with { state -> (@Sendable (Event) -> Void)? in
+        let onEvent = state.change { state -> (@Sendable (Event) -> Void)? in
             guard state.grant != nil else { return nil }
             state.grant = nil
             guard var control = state.control else { return nil }
@@ -123,7 +129,9 @@ package final class PortalInput: Sendable {
     }
 
     /// A frame has come.
-    func showFrame(of size: PixelSize) { state.with { $0.monitor.frame = size } }
+    func showFrame(of size: PixelSize) {
+        if state.with({ $0.monitor.frame }) != size { state.change { $0.monitor.frame = size } }
+    }
 
     /// The pointer is at a pixel of the newest frame.
     func showPointer(x: Int, y: Int) {
