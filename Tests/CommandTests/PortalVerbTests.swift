@@ -106,6 +106,7 @@ struct PortalVerbTests {
         let doctor = try ShareProcess(["doctor"], in: folder, environment: bed.environment)
         _ = doctor.exitCode()
         #expect(doctor.lines.contains { $0.hasPrefix("ok      capture") && $0.contains("monitors and windows") })
+        #expect(doctor.lines.contains { $0.contains("viewers can control monitors") })
         bed.endPipeWire()
         let another = try ShareProcess(["doctor"], in: folder, environment: bed.environment)
         #expect(another.exitCode() == 1)

@@ -156,18 +156,21 @@ final class PortalClient: Sendable {
         }
     }
 
+    enum Notification { case pending, answered, gone }
+
     /// Tells the portal something about the session, and returns at once. The next time when it has answered.
-    /// - Returns: false if there is no session any more.
-    func notify(_ interface: String, _ member: String, _ arguments: [BusValue]) -> Bool {
-        // With the lock, so that the answer finds the number of the call.
-        shared.with { shared in
-            guard !shared.isClosed, !shared.isSessionEnded, !shared.isGone, !shared.session.isEmpty else {
-                return false
-            }
-            let arguments = [.path(shared.session), .dictionary([:])] + arguments
-            let serial = bus.call(Self.name, Self.path, interface, member, arguments)
-            shared.notification = serial == 0 ? nil : serial
-            return serial != 0
+    /// - Returns: `.pending` if `onNotified` follows; `.gone` if there is no session any more.
+    func notify(_ interface: String, _ member: String, _ arguments: [BusValue]) -> Notification {
+        let session = shared.with { $0.isClosed || $0.isSessionEnded || $0.isGone ? "" : $0.session }
+        guard !session.isEmpty else { return .gone }
+        // Without the lock, which GIO's thread needs while the connection waits for that.
+        let serial = bus.call(
+            Self.name, Self.path, interface, member, [.path(session), .dictionary([:])] + arguments)
+        guard serial != 0 else { return .gone }
+        return shared.with { shared in
+            if shared.answers.removeValue(forKey: serial) != nil { return .answered }
+            shared.notification = serial
+            return .pending
         }
     }
 

@@ -216,11 +216,16 @@ package final class ScreenCastPortal: ScreenCast {
     }
 
     private func sendNext() {
-        let next = inputs.with { inputs in inputs.node.flatMap { node in inputs.queue.next().map { ($0, node) } } }
-        guard let (input, node) = next else { return }
-        let (member, arguments) = RemoteDesktop.call(input, node)
-        guard client.with({ $0 })?.notify(RemoteDesktop.interface, member, arguments) == true else {
-            return inputs.change { $0 = Inputs() }
+        func next() -> (DesktopInput, node: UInt32)? {
+            inputs.with { inputs in inputs.node.flatMap { node in inputs.queue.next().map { ($0, node) } } }
+        }
+        while let (input, node) = next() {
+            let (member, arguments) = RemoteDesktop.call(input, node)
+            switch client.with({ $0 })?.notify(RemoteDesktop.interface, member, arguments) {
+            case .pending: return
+            case .answered: inputs.change { $0.queue.answered() }
+            case .gone, nil: inputs.change { $0 = Inputs() }
+            }
         }
     }
 }
