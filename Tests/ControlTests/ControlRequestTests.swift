@@ -63,6 +63,7 @@ import Testing
         #expect(ViewerSelection.find("Ann", in: [ann, bob, other]) == .several([ann, other]))
         #expect(ViewerSelection.find("3", in: [ann, bob]) == .one(bob))
         #expect(ViewerSelection.find("2", in: [ann, annAgain, two]) == .one(annAgain))
+        #expect(ViewerSelection.find("2", in: [ann, two]) == .none)
         #expect(ViewerSelection.find("B2:B2", in: [ann, bob]) == .one(bob))
         #expect(ViewerSelection.find("b2b", in: [ann, bob]) == .none)
         #expect(ViewerSelection.find("", in: [ann, bob]) == .none)

@@ -10,13 +10,15 @@ enum ViewerSelection {
         case none
     }
 
-    /// - Parameter text: a number counts before a name, and a name before a fingerprint, of which 4 digits are needed.
+    /// - Parameter text: a name counts before a fingerprint, of which 4 digits are needed. Digits alone are never a name:
+    ///   the number of a viewer that has left just now would mean one that calls itself so.
     static func find(_ text: String, in viewers: [ViewerSessionInfo]) -> Found {
         let digits = text.lowercased().filter { $0 != ":" }
         let isPrefix = digits.count >= 4 && digits.allSatisfy { $0.isASCII && $0.isHexDigit }
+        let isNumber = text.allSatisfy { $0.isASCII && $0.isNumber }
         let choices: [(ViewerSessionInfo) -> Bool] = [
             { String($0.number) == text },
-            { $0.description.name == text },
+            { !isNumber && $0.description.name == text },
             { isPrefix && ViewerStatus.hexadecimal($0.fingerprint).hasPrefix(digits) },
         ]
         for isMeant in choices {
