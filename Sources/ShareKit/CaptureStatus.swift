@@ -35,6 +35,19 @@ public final class CaptureStatus: Sendable {
     /// `isCaptured` now, and each change of it. Of a reader that is slow, the oldest of more than 16 changes are
     /// dropped.
     public var changes: AsyncStream<Bool> { monitor.values { State($0) != .notCaptured } }
+
+    /// The name of the viewer that controls the pointer and the keyboard of the user's screen, as it gave it; not
+    /// verified. Nil: none does, or the session bus does not tell.
+    ///
+    /// Blocks as `state` does.
+    public var controller: String? { Self.controller(monitor.state) }
+
+    /// `controller` now, and each change of it, as `changes`.
+    public var controllers: AsyncStream<String?> { monitor.values { Self.controller($0) } }
+
+    private static func controller(_ state: SystemBroadcastMonitor.State) -> String? {
+        state.controller.isEmpty ? nil : state.controller
+    }
 }
 
 extension CaptureStatus.State {

@@ -23,6 +23,8 @@ package final class SystemBroadcastMonitor: Sendable {
         package var viewers = 0
         /// Identifier and name of the service, with a space between; empty for viewers with the link.
         package var service = ""
+        /// The name of the viewer that controls the screen; empty: none does, or the bus does not tell.
+        package var controller = ""
     }
 
     private struct Shared {
@@ -192,5 +194,6 @@ extension SystemBroadcastMonitor.State {
         isPaused = broadcast.holds.contains(.pause)
         viewers = broadcast.viewers
         service = broadcast.service
+        controller = broadcast.controller
     }
 }

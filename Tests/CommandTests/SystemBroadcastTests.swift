@@ -1,6 +1,7 @@
 import BusSupport
 import Foundation
 import Host
+import Identity
 import MediaCore
 import SessionBus
 import TestSupport
@@ -222,5 +223,58 @@ extension Terminal {
         content = BroadcastIndicator.content(
             holds: [], connected: 0, viewers: 0, isMicrophoneMuted: nil, service: "")
         #expect(content.toolTip == "Your screen waits for viewers" && !content.isLive)
+    }
+    private func viewer(
+        _ number: Int, _ name: String, _ rights: ViewerRights?, print: UInt8? = nil
+    ) -> ViewerSessionInfo {
+        let print = [UInt8](repeating: print ?? UInt8(clamping: number), count: 32)
+        var viewer = ViewerSessionInfo(
+            number: number, id: .random(),
+            description: ViewerDescription(name: name, kind: "browser", address: "192.0.2.1", words: ""),
+            fingerprint: print, identity: nil, connectedFor: nil, isInterrupted: false, path: "", bitrate: .kilobits(1))
+        viewer.rights = rights
+        return viewer
+    }
+
+    private func content(_ viewers: [ViewerSessionInfo], rights: Set<ViewerRight>) -> StatusNotifierItem.Content {
+        BroadcastIndicator.content(
+            holds: [], connected: 1, viewers: viewers.count, isMicrophoneMuted: true, service: "",
+            audience: TrayAudience(viewers, possibleRights: rights))
+    }
+
+    @Test func theNewestViewersHaveSubmenus() {
+        var viewers = (1...14).map { viewer($0, "Viewer \($0)", ViewerRights()) }
+        // A second session of viewer 14, and a player with the fixed token.
+        viewers.append(viewer(15, "Viewer 14", ViewerRights(), print: 14))
+        viewers.append(viewer(16, "\u{202E}\u{1B}[2J", nil))
+        let menu = content(viewers, rights: [.comment, .point]).menu
+        let labels = menu.map(\.label)
+        #expect(labels[1] == "\"[2J\" (browser)" && labels[2] == "\"Viewer 14\" (browser)")
+        #expect(labels[13] == "\u{2026}and 3 more: share viewers" && !menu[13].isEnabled)
+        #expect(menu.count { !$0.children.isEmpty } == TrayAudience.limit)
+        #expect(menu[1].children.map(\.label) == ["Remove"])
+        // What is shared cannot be controlled.
+        #expect(menu[2].children.map(\.label) == ["Comment", "Point", "Remove"])
+        #expect(ViewerChoice(item: menu[2].children[0].id) == ViewerChoice(15, .grant(.comment)))
+        let ids = menu.flatMap { [$0.id] + $0.children.map(\.id) }
+        #expect(Set(ids).count == ids.count && ids.allSatisfy { Int32(exactly: $0) != nil })
+        // A session number that no item can have is left out.
+        let far = content([viewer(ViewerChoice.numberLimit, "Far", nil)], rights: [])
+        #expect(far.menu.allSatisfy { $0.children.isEmpty })
+    }
+
+    @Test func whileAViewerControlsNothingIsGranted() {
+        let viewers = [
+            viewer(1, "Ann", ViewerRights(comment: .yes, control: .yes)), viewer(2, "Bob", ViewerRights()),
+        ]
+        let content = content(viewers, rights: Set(ViewerRight.allCases))
+        #expect(content.toolTip == "\"Ann\" controls your screen" && content.isControlled && content.isLive)
+        #expect(content.menu.prefix(2).map(\.label) == ["Take control back", content.toolTip])
+        let (bob, ann) = (content.menu[2], content.menu[3])
+        #expect(bob.children.map(\.isEnabled) == [false, false, false, true])
+        #expect(ann.children.map(\.isChecked) == [true, false, true, nil])
+        #expect(ann.children.map(\.isEnabled) == [true, false, true, true])
+        #expect(ann.children.map { ViewerChoice(item: $0.id)?.action }[2] == .revoke(.control))
+        #expect(content.menu.first { $0.label == "Unmute the microphone" }?.isEnabled == false)
     }
 }

@@ -52,12 +52,13 @@ struct BroadcastObserverTests {
         let bus = try bus.get()
         let observer = try observer(bus)
         #expect(told.first(1) == [nil])
-        let object = try BroadcastObject(address: bus.address, .init()) { _ in nil }
+        let object = try BroadcastObject(address: bus.address, .init()) { _ in .done }
         #expect(told.first(2) == [nil, .init()])
         object.update(live)
         #expect(told.first(3).last == live)
         var paused = live
         (paused.holds, paused.isCaptured, paused.viewers) = ([.pause, .blank], false, 2)
+        paused.controller = "Ann"
         object.update(paused)
         #expect(told.first(4).last == paused)
         object.close()
@@ -72,7 +73,7 @@ struct BroadcastObserverTests {
         let commands = Told<BroadcastObject.Command>()
         let object = try BroadcastObject(address: bus.address, live) { command in
             commands.add(command)
-            return nil
+            return .done
         }
         let observer = try observer(bus)
         #expect(told.first(1) == [live])
@@ -84,7 +85,7 @@ struct BroadcastObserverTests {
 
     @Test func onlyTheOwnerOfTheNameIsBelieved() throws {
         let bus = try bus.get()
-        let object = try BroadcastObject(address: bus.address, live) { _ in nil }
+        let object = try BroadcastObject(address: bus.address, live) { _ in .done }
         let observer = try observer(bus)
         #expect(told.first(1) == [live])
         let stranger = try bus.service()

@@ -26,7 +26,7 @@ struct CaptureStatusTests {
         var broadcasts = monitor.broadcasting().makeAsyncIterator()
         #expect(await changes.next() == false)
         #expect(await broadcasts.next() == false)
-        let object = try BroadcastObject(address: bus.address, Self.state(captured: true)) { _ in nil }
+        let object = try BroadcastObject(address: bus.address, Self.state(captured: true)) { _ in .done }
         #expect(await changes.next() == true)
         #expect(await broadcasts.next() == true)
         #expect(status.isCaptured && monitor.isBroadcasting)
@@ -41,9 +41,24 @@ struct CaptureStatusTests {
         #expect(await broadcasts.next() == false)
     }
 
+    @Test func anAppSeesWhoControlsTheScreen() async throws {
+        let bus = try TestBus()
+        var state = Self.state(captured: true)
+        let object = try BroadcastObject(address: bus.address, state) { _ in .done }
+        let status = CaptureStatus(SystemBroadcastMonitor(busAddress: bus.address))
+        var controllers = status.controllers.makeAsyncIterator()
+        #expect(await controllers.next() == .some(nil))
+        state.controller = "Ann"
+        object.update(state)
+        #expect(await controllers.next() == "Ann")
+        #expect(status.controller == "Ann")
+        object.close()
+        #expect(await controllers.next() == .some(nil))
+    }
+
     @Test func aBroadcastThatRunsAlreadyIsSeenAtOnce() async throws {
         let bus = try TestBus()
-        let object = try BroadcastObject(address: bus.address, Self.state(captured: true)) { _ in nil }
+        let object = try BroadcastObject(address: bus.address, Self.state(captured: true)) { _ in .done }
         let monitor = SystemBroadcastMonitor(busAddress: bus.address)
         #expect(CaptureStatus(monitor).isCaptured)
         let (one, two) = (monitor.broadcasting(), monitor.broadcasting())
@@ -102,7 +117,7 @@ struct CaptureStatusTests {
             ])
         #expect(host.line(seconds: 20) { $0 } == "ready")
         let bus = try TestBus()
-        let object = try BroadcastObject(address: bus.address, Self.state(captured: false, paused: true)) { _ in nil }
+        let object = try BroadcastObject(address: bus.address, Self.state(captured: false, paused: true)) { _ in .done }
         let monitor = SystemBroadcastMonitor(busAddress: bus.address, folder: sockets)
         #expect(CaptureStatus(monitor).state == .captured && monitor.isBroadcasting)
         host.kill()
@@ -113,7 +128,7 @@ struct CaptureStatusTests {
 
     @Test func aBusThatGoesAwayTakesTheCaptureWithIt() async throws {
         let bus = try TestBus()
-        let object = try BroadcastObject(address: bus.address, Self.state(captured: true)) { _ in nil }
+        let object = try BroadcastObject(address: bus.address, Self.state(captured: true)) { _ in .done }
         let monitor = SystemBroadcastMonitor(busAddress: bus.address)
         #expect(monitor.state.isCaptured)
         bus.kill()

@@ -34,7 +34,7 @@ struct SystemBroadcastPickerTests {
     }
 
     private func object(
-        _ handler: @escaping BroadcastObject.Handler = { _ in nil }
+        _ handler: @escaping BroadcastObject.Handler = { _ in .done }
     ) throws -> BroadcastObject {
         var state = BroadcastObject.State()
         (state.isBroadcasting, state.isCaptured) = (true, true)
@@ -128,7 +128,7 @@ struct SystemBroadcastPickerTests {
         let (stops, feed) = AsyncStream.makeStream(of: BroadcastObject.Command.self)
         let object = try object { command in
             feed.yield(command)
-            return nil
+            return .done
         }
         var changes = picker.changes.makeAsyncIterator()
         while await changes.next() != true {}

@@ -31,8 +31,26 @@ final class BroadcastMessages: Sendable {
         let (before, after) = (properties(old), properties(state))
         // Elapsed changes all the time, and is told on request only.
         let changed = zip(before, after).filter { $0.0.value != $0.1.value && $0.1.name != "Elapsed" }.map(\.1)
-        guard !changed.isEmpty else { return }
-        bus.ifOpen { cgio_emit_changed($0, BroadcastObject.path, BroadcastObject.name, Self.dictionary(changed)) }
+        if !changed.isEmpty {
+            bus.ifOpen { cgio_emit_changed($0, BroadcastObject.path, BroadcastObject.name, Self.dictionary(changed)) }
+        }
+        tellRights(from: old, to: state)
+    }
+
+    private func tellRights(from old: BroadcastObject.State, to state: BroadcastObject.State) {
+        let known = Dictionary(old.audience.map { ($0.number, $0.rights) }) { $1 }
+        for viewer in state.audience {
+            guard let before = known[viewer.number], let rights = viewer.rights, rights != before else { continue }
+            bus.signal(
+                BroadcastObject.path, BroadcastObject.name, "RightsChanged",
+                [.uint32(UInt32(clamping: viewer.number)), .text(viewer.name), rights.busDictionary])
+        }
+    }
+
+    func tell(_ comment: BroadcastComment) {
+        bus.signal(
+            BroadcastObject.path, BroadcastObject.name, "Commented",
+            [.text(comment.from ?? ""), .text(comment.text)])
     }
 
     // MARK: Properties
@@ -69,6 +87,7 @@ final class BroadcastMessages: Sendable {
             .init(name: "Viewers", value: .number(state.viewers)),
             .init(name: "Microphone", value: .boolean(state.hasMicrophone)),
             .init(name: "Service", value: .text(state.service)),
+            .init(name: "Controller", value: .text(state.controller)),
         ]
     }
 
@@ -116,40 +135,32 @@ final class BroadcastMessages: Sendable {
     }
 
     private func answerMethod(_ message: OpaquePointer, _ member: String, _ signature: String) {
+        guard let expected = BroadcastObject.Command.signatures[member] else {
+            return _ = refuse(message, .unknownMethod)
+        }
+        guard signature == expected else { return _ = refuse(message, .wrongArguments) }
         let command: BroadcastObject.Command
-        switch (member, signature) {
-        case ("Stop", ""): command = .stop
-        case ("SetMicrophone", "b"): command = .setMicrophone(Self.boolean(of: message))
-        case ("Stop", _), ("SetMicrophone", _): return _ = refuse(message, .wrongArguments)
-        default:
-            guard let hold = Self.hold(member) else { return _ = refuse(message, .unknownMethod) }
-            guard signature == "" else { return _ = refuse(message, .wrongArguments) }
-            command = hold
+        do throws(BroadcastObject.Refusal) {
+            let read = try BroadcastObject.Command.read(
+                member, Self.texts(of: message), isOn: signature == "b" && Self.boolean(of: message))
+            guard let read else { return _ = refuse(message, .wrongArguments) }
+            command = read
+        } catch {
+            return refuse(message, error)
         }
         guard takeAllowance() else { return _ = refuse(message, .tooMany) }
         let call = PendingCall(message)
-        Task { [handler, bus] in
-            let problem = await handler(command)
-            bus.ifOpen { bus in
-                if let problem {
-                    cgio_reply_error(bus, call.message, "io.sharekit.Error.Failed", problem)
-                } else {
-                    cgio_reply(bus, call.message, nil)
+        Task { [handler, self] in
+            switch await handler(command) {
+            case .done: bus.ifOpen { cgio_reply($0, call.message, nil) }
+            case .viewers(let viewers):
+                bus.ifOpen {
+                    cgio_reply($0, call.message, BusValue.array(of: "a{sv}", viewers.map(\.dictionary)).variant)
                 }
+            case .refused(let refusal): refuse(call.message, refusal)
             }
         }
     }
-
-    /// The command of `Pause`, `Resume`, `Blank` and so on.
-    private static func hold(_ member: String) -> BroadcastObject.Command? {
-        for hold in BroadcastHold.allCases {
-            if member == capitalized(hold.rawValue) { return .hold(hold, true) }
-            if member == capitalized(hold.ending) { return .hold(hold, false) }
-        }
-        return nil
-    }
-
-    private static func capitalized(_ verb: String) -> String { verb.prefix(1).uppercased() + verb.dropFirst() }
 
     private func takeAllowance() -> Bool {
         shared.withLock { shared in
@@ -176,6 +187,10 @@ final class BroadcastMessages: Sendable {
                 "the call is refused: \(refusal.rawValue)")
         }
         return true
+    }
+
+    private func refuse(_ message: OpaquePointer, _ refusal: BroadcastObject.Refusal) {
+        bus.ifOpen { cgio_reply_error($0, message, refusal.name, refusal.sentence) }
     }
 
     private func reply(_ message: OpaquePointer, _ value: @autoclosure () -> OpaquePointer) {
@@ -211,6 +226,16 @@ final class BroadcastMessages: Sendable {
         <method name="Stop"/><method name="Pause"/><method name="Resume"/>
         <method name="Blank"/><method name="Unblank"/><method name="Freeze"/><method name="Unfreeze"/>
         <method name="SetMicrophone"><arg name="on" type="b" direction="in"/></method>
+        <method name="ListViewers"><arg name="viewers" type="aa{sv}" direction="out"/></method>
+        <method name="Grant"><arg name="viewer" type="s" direction="in"/>
+        <arg name="right" type="s" direction="in"/></method>
+        <method name="Revoke"><arg name="viewer" type="s" direction="in"/>
+        <arg name="right" type="s" direction="in"/></method>
+        <method name="TakeControlBack"/>
+        <method name="Say"><arg name="text" type="s" direction="in"/></method>
+        <signal name="RightsChanged"><arg name="number" type="u"/><arg name="name" type="s"/>
+        <arg name="rights" type="a{ss}"/></signal>
+        <signal name="Commented"><arg name="from" type="s"/><arg name="text" type="s"/></signal>
         <property name="Captured" type="b" access="read"/>
         <property name="Broadcasting" type="b" access="read"/>
         <property name="Paused" type="b" access="read"/>
@@ -221,6 +246,7 @@ final class BroadcastMessages: Sendable {
         <property name="Viewers" type="u" access="read"/>
         <property name="Microphone" type="b" access="read"/>
         <property name="Service" type="s" access="read"/>
+        <property name="Controller" type="s" access="read"/>
         </interface>
         <interface name="org.freedesktop.DBus.Properties">
         <method name="Get"><arg type="s" direction="in"/><arg type="s" direction="in"/><arg type="v" direction="out"/></method>

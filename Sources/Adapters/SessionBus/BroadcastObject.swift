@@ -4,10 +4,11 @@ import Synchronization
 
 /// The broadcast on a session bus: the object `/io/sharekit/Broadcast1` with the interface `io.sharekit.Broadcast1`.
 ///
-/// Properties: `Captured`, `Broadcasting`, `Paused`, `Blanked`, `Frozen`, `Microphone` (b), `Elapsed` (seconds), `Viewers` (u), `Service`
-/// (s). Methods: `Stop`, `Pause`, `Resume`, `Blank`, `Unblank`, `Freeze`, `Unfreeze`,
-/// `SetMicrophone(b)`. Messages are handled on GIO's thread, and commands on
-/// Swift's pool, at most 50 a second. `init`, `update` and `close` block; use one thread for them.
+/// Properties: `Captured`, `Broadcasting`, `Paused`, `Blanked`, `Frozen`, `Microphone` (b), `Elapsed` (seconds),
+/// `Viewers` (u), `Service`, `Controller` (s). Methods: `Stop`, `Pause`, `Resume`, `Blank`, `Unblank`, `Freeze`,
+/// `Unfreeze`, `SetMicrophone(b)`, `ListViewers() -> aa{sv}`, `Grant(ss)`, `Revoke(ss)`, `TakeControlBack`, `Say(s)`.
+/// Signals: `RightsChanged(usa{ss})`, `Commented(ss)`. Messages are handled on GIO's thread, and commands on Swift's
+/// pool, at most 50 a second. `init`, `update` and `close` block; use one thread for them.
 public final class BroadcastObject: Sendable {
     /// The values of the properties; `Elapsed` is counted here.
     public struct State: Sendable, Equatable {
@@ -21,6 +22,10 @@ public final class BroadcastObject: Sendable {
         public var hasMicrophone = false
         /// The service that takes the broadcast in; empty for viewers with the link.
         public var service = ""
+        /// The name of the viewer that controls the screen; empty: none does.
+        public var controller = ""
+        /// The viewers' sessions, as far as this process knows them. No property tells them.
+        public var audience: [Viewer] = []
 
         public init() {}
     }
@@ -30,11 +35,16 @@ public final class BroadcastObject: Sendable {
         /// Begins a hold, or ends it.
         case hold(BroadcastHold, Bool)
         case setMicrophone(Bool)
+        case listViewers
+        /// Grants a viewer, by its name, its number or the beginning of its fingerprint, a right, or takes it back.
+        case setRight(ViewerRight, isGranted: Bool, viewer: String)
+        case takeControlBack
+        /// Writes a comment for all viewers, which is not too long.
+        case say(String)
     }
 
     /// Carries a command out.
-    /// - Returns: why that is impossible; nil if it was done.
-    public typealias Handler = @Sendable (Command) async -> String?
+    public typealias Handler = @Sendable (Command) async -> Answer
 
     public enum Failure: Error, Sendable {
         /// No bus answers at the address.
@@ -79,7 +89,11 @@ public final class BroadcastObject: Sendable {
     }
 
     /// Sets the properties, and emits PropertiesChanged for those that have changed.
+    /// Emits RightsChanged for each viewer whose rights have changed.
     public func update(_ state: State) { messages.update(state) }
+
+    /// Emits Commented.
+    public func tell(_ comment: BroadcastComment) { messages.tell(comment) }
 
     /// Gives the name up and disconnects. May be called more than once.
     public func close() {

@@ -105,6 +105,7 @@ final class BroadcastObservation: Sendable {
         state.hasMicrophone = properties["Microphone"]?.isTrue ?? state.hasMicrophone
         state.viewers = properties["Viewers"]?.number ?? state.viewers
         state.service = properties["Service"]?.text ?? state.service
+        state.controller = properties["Controller"]?.text ?? state.controller
         shared.state = state
         return .broadcast(state, process: shared.process)
     }

@@ -9,11 +9,16 @@ public final class StatusNotifierItem: Sendable {
             public var id: Int
             public var label: String
             public var isEnabled: Bool
+            /// Whether it has a check mark; nil: it can have none.
+            public var isChecked: Bool?
+            /// The items of its submenu. One that has such cannot be chosen itself.
+            public var children: [MenuItem]
 
-            public init(id: Int, label: String, isEnabled: Bool = true) {
-                self.id = id
-                self.label = label
-                self.isEnabled = isEnabled
+            public init(
+                id: Int, label: String, isEnabled: Bool = true, isChecked: Bool? = nil, children: [MenuItem] = []
+            ) {
+                (self.id, self.label, self.isEnabled) = (id, label, isEnabled)
+                (self.isChecked, self.children) = (isChecked, children)
             }
         }
 
@@ -23,12 +28,14 @@ public final class StatusNotifierItem: Sendable {
         public var toolTip: String
         /// Red; grey otherwise.
         public var isLive: Bool
+        /// With a white middle.
+        public var isControlled: Bool
         public var menu: [MenuItem]
 
-        public init(title: String, toolTip: String, isLive: Bool, menu: [MenuItem]) {
+        public init(title: String, toolTip: String, isLive: Bool, isControlled: Bool = false, menu: [MenuItem]) {
             self.title = title
             self.toolTip = toolTip
-            self.isLive = isLive
+            (self.isLive, self.isControlled) = (isLive, isControlled)
             self.menu = menu
         }
     }

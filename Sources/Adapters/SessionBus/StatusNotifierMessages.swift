@@ -56,18 +56,27 @@ final class StatusNotifierMessages: Sendable {
     }
 
     func update(_ content: StatusNotifierItem.Content) {
-        let (old, revision) = shared.withLock { shared in
+        let (old, changes, revision) = shared.withLock { shared in
             defer { shared.content = content }
-            if content.menu != shared.content.menu { shared.menuRevision &+= 1 }
-            return (shared.content, shared.menuRevision)
+            let changes = StatusNotifierMenu.changes(from: shared.content.menu, to: content.menu)
+            if changes.parent != nil { shared.menuRevision &+= 1 }
+            return (shared.content, changes, shared.menuRevision)
         }
         let (path, interface) = Self.item
         if content.toolTip != old.toolTip { bus.signal(path, interface, "NewToolTip") }
         if content.title != old.title { bus.signal(path, interface, "NewTitle") }
-        if content.isLive != old.isLive { bus.signal(path, interface, "NewIcon") }
-        if content.menu != old.menu {
+        if (content.isLive, content.isControlled) != (old.isLive, old.isControlled) {
+            bus.signal(path, interface, "NewIcon")
+        }
+        // A tray reads the properties of new items alone when it reads the layout.
+        if let properties = changes.properties {
             bus.signal(
-                StatusNotifierMenu.path, StatusNotifierMenu.interface, "LayoutUpdated", [.uint32(revision), .int32(0)])
+                StatusNotifierMenu.path, StatusNotifierMenu.interface, "ItemsPropertiesUpdated", properties)
+        }
+        if let parent = changes.parent {
+            bus.signal(
+                StatusNotifierMenu.path, StatusNotifierMenu.interface, "LayoutUpdated",
+                [.uint32(revision), .int32(Int32(clamping: parent))])
         }
     }
 
@@ -151,7 +160,7 @@ final class StatusNotifierMessages: Sendable {
     // MARK: The item
 
     private static func properties(_ content: StatusNotifierItem.Content) -> KeyValuePairs<String, BusValue> {
-        let icon = BusValue.array(of: "(iiay)", [circle(isRed: content.isLive)])
+        let icon = BusValue.array(of: "(iiay)", [circle(content)])
         let none = BusValue.array(of: "(iiay)", [])
         return [
             "Category": .text("ApplicationStatus"), "Id": .text("share"), "Title": .text(content.title),
@@ -165,16 +174,18 @@ final class StatusNotifierMessages: Sendable {
     }
 
     /// A filled circle of 22 x 22 pixels: width, height, and ARGB32 in network byte order.
-    private static func circle(isRed: Bool) -> BusValue {
+    private static func circle(_ content: StatusNotifierItem.Content) -> BusValue {
         let size = 22
-        let colour: [UInt8] = isRed ? [255, 0xE0, 0x1B, 0x24] : [255, 0x9A, 0x99, 0x96]
+        let colour: [UInt8] = content.isLive ? [255, 0xE0, 0x1B, 0x24] : [255, 0x9A, 0x99, 0x96]
+        let middle: [UInt8] = content.isControlled ? [255, 255, 255, 255] : colour
         var bytes: [UInt8] = []
         bytes.reserveCapacity(size * size * 4)
         for y in 0..<size {
             for x in 0..<size {
                 // Twice the distance from the middle.
                 let (right, down) = (2 * x + 1 - size, 2 * y + 1 - size)
-                bytes += right * right + down * down <= 18 * 18 ? colour : [0, 0, 0, 0]
+                let square = right * right + down * down
+                bytes += square <= 8 * 8 ? middle : square <= 18 * 18 ? colour : [0, 0, 0, 0]
             }
         }
         return .tuple([.int32(Int32(size)), .int32(Int32(size)), .bytes(bytes)])

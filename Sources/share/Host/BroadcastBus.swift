@@ -15,8 +15,11 @@ final class BroadcastBus: Sendable {
         var isEnding = false
         /// Nil before the broadcast begins.
         var broadcast: (any ControllableBroadcast)?
+        var control: BroadcastControl?
         var service = ""
         var indicatorEvents: [StatusNotifierItem.Event] = []
+        /// The newest ones that programs are not told yet.
+        var comments: [BroadcastComment] = []
     }
 
     private enum Claim {
@@ -26,6 +29,7 @@ final class BroadcastBus: Sendable {
 
     /// The time within which a desktop has to answer for the name. After that the broadcast goes on without an answer.
     private static let claimTime = MediaDuration.seconds(3)
+    private static let commentLimit = 64
 
     private let news = Monitor(News())
     /// Why desktop programs do not see the broadcast; said when it begins.
@@ -51,14 +55,15 @@ final class BroadcastBus: Sendable {
     }
 
     /// The broadcast has begun.
-    /// - Parameter service: the identifier and the name of the service that receives it; empty for viewers with the
-    ///   link.
-    func begin(_ broadcast: any ControllableBroadcast, service: String) {
+    /// - Parameters:
+    ///   - control: meets the requests that name a viewer.
+    ///   - service: the identifier and the name of the service that receives it; empty for viewers with the link.
+    func begin(_ broadcast: any ControllableBroadcast, _ control: BroadcastControl, service: String) {
         if let problem = problem.with({ $0 }) {
             ErrorOutput.writeLine("share: \(problem), so desktop programs do not see this broadcast")
         }
         news.change { news in
-            news.broadcast = broadcast
+            (news.broadcast, news.control) = (broadcast, control)
             news.service = service
             news.hasChanged = true
         }
@@ -66,6 +71,11 @@ final class BroadcastBus: Sendable {
 
     /// Shows the state anew. Does not block; called for each event of the broadcast.
     func update() { news.change { $0.hasChanged = true } }
+
+    /// Tells programs a comment. Does not block.
+    func tell(_ comment: BroadcastComment) {
+        news.change { $0.comments = ($0.comments + [comment]).suffix(Self.commentLimit) }
+    }
 
     /// Leaves the bus. Blocks until that is done, for a second at most: the bus may not answer.
     func close() {
@@ -81,7 +91,8 @@ final class BroadcastBus: Sendable {
     ) -> BroadcastObject? {
         do throws(BroadcastObject.Failure) {
             let object = try BroadcastObject(address: address, BroadcastObject.State()) { command in
-                await perform(command, news.with { $0.broadcast }, stop)
+                let (broadcast, control) = news.with { ($0.broadcast, $0.control) }
+                return await perform(command, broadcast, control, stop)
             }
             claim.change { $0 = .made }
             return object
@@ -119,22 +130,25 @@ final class BroadcastBus: Sendable {
         var indicator: BroadcastIndicator?
         while true {
             let now: News = news.wait { news in
-                let hasNews = news.hasChanged || !news.indicatorEvents.isEmpty
+                let hasNews = news.hasChanged || !news.indicatorEvents.isEmpty || !news.comments.isEmpty
                 guard news.isEnding || (news.broadcast != nil && hasNews) else { return nil }
-                defer { (news.hasChanged, news.indicatorEvents) = (false, []) }
+                defer { (news.hasChanged, news.indicatorEvents, news.comments) = (false, [], []) }
                 return news
             }
-            guard !now.isEnding, let broadcast = now.broadcast,
-                let statistics = blocking({ await broadcast.statistics() })
-            else { break }
-            object.update(BroadcastObject.State(statistics, service: now.service))
+            guard !now.isEnding, let broadcast = now.broadcast else { break }
+            // First, so that a right that is taken back is gone at once.
+            for event in now.indicatorEvents { indicator?.handle(event, broadcast, stop) }
+            guard let statistics = blocking({ await broadcast.statistics() }) else { break }
+            let viewers = blocking { await broadcast.viewers() }.filter { !$0.description.isPublication }
+            object.update(BroadcastObject.State(statistics, viewers, service: now.service))
+            for comment in now.comments { object.tell(comment) }
             if indicator == nil {
                 indicator = BroadcastIndicator(address) { event in
                     news.change { $0.indicatorEvents = ($0.indicatorEvents + [event]).suffix(16) }
                 }
             }
-            for event in now.indicatorEvents { indicator?.handle(event, broadcast, stop) }
-            indicator?.show(statistics, service: now.service)
+            indicator?.show(
+                statistics, TrayAudience(viewers, possibleRights: broadcast.possibleRights), service: now.service)
         }
         indicator?.close()
         object.update(BroadcastObject.State())
@@ -142,27 +156,58 @@ final class BroadcastBus: Sendable {
     }
 
     private static func perform(
-        _ command: BroadcastObject.Command, _ broadcast: (any ControllableBroadcast)?,
+        _ command: BroadcastObject.Command, _ broadcast: (any ControllableBroadcast)?, _ control: BroadcastControl?,
         _ stop: @Sendable (EndReason) -> Void
-    ) async -> String? {
+    ) async -> BroadcastObject.Answer {
         if command == .stop {
             stop(EndReason(.stopped, "ended over the session bus"))
-            return nil
+            return .done
         }
-        guard let broadcast else { return "the broadcast has not begun" }
+        guard let broadcast, let control else { return failed("the broadcast has not begun") }
         switch command {
         case .stop: break
         case .hold(let hold, let isOn): await broadcast.set(hold, isOn)
-        case .setMicrophone(true): return "the microphone is unmuted by share unmute, or in the tray"
+        case .setMicrophone(true): return failed("the microphone is unmuted by share unmute, or in the tray")
         case .setMicrophone(let isOn):
-            guard broadcast.setAudioMuted(.microphoneAudio, !isOn) else { return "this broadcast has no microphone" }
+            guard broadcast.setAudioMuted(.microphoneAudio, !isOn) else {
+                return failed("this broadcast has no microphone")
+            }
+        case .listViewers:
+            let viewers = await broadcast.viewers().filter { !$0.description.isPublication }
+            return .viewers(viewers.map { BroadcastObject.Viewer($0) })
+        case .takeControlBack: await broadcast.takeControlBack()
+        case .setRight(let right, let isGranted, let viewer):
+            return await perform(.setRight(right, isGranted: isGranted, viewer: viewer), control)
+        case .say(let text): return await perform(.say(text), control)
         }
-        return nil
+        return .done
+    }
+
+    private static func perform(
+        _ command: ControlRequest.Command, _ control: BroadcastControl
+    ) async -> BroadcastObject.Answer {
+        do throws(ControlError) {
+            let answer = try await control.answer(ControlRequest(command))
+            guard answer.error == .ambiguous else { return .done }
+            return .refused(.init(.ambiguousViewer, answer.message ?? "more than one viewer is meant"))
+        } catch {
+            return error.code == .unknown ? .refused(.init(.unknownViewer, error.message)) : failed(error.message)
+        }
+    }
+
+    private static func failed(_ sentence: String) -> BroadcastObject.Answer { .refused(.init(.failed, sentence)) }
+}
+
+extension BroadcastObject.Viewer {
+    fileprivate init(_ viewer: ViewerSessionInfo) {
+        self.init(
+            number: viewer.number, name: viewer.description.name, kind: viewer.description.kind,
+            address: viewer.description.address, rights: viewer.rights)
     }
 }
 
 extension BroadcastObject.State {
-    fileprivate init(_ statistics: HostStatistics, service: String) {
+    fileprivate init(_ statistics: HostStatistics, _ sessions: [ViewerSessionInfo], service: String) {
         self.init()
         isBroadcasting = true
         holds = statistics.holds
@@ -170,5 +215,7 @@ extension BroadcastObject.State {
         viewers = statistics.viewers
         hasMicrophone = statistics.audio.contains { $0.kind == .microphoneAudio && $0.isCaptured && !$0.isMuted }
         self.service = service
+        controller = sessions.first { $0.rights?.control == .yes }?.description.name ?? ""
+        audience = sessions.map { BroadcastObject.Viewer($0) }
     }
 }

@@ -165,7 +165,7 @@ extension HostCommand {
         defer { keyboard?.close() }
         let shortcut = blankShortcut(broadcast)
         defer { shortcut?.close() }
-        run.system.with { $0 }?.begin(broadcast, service: service, prompt: prompt, run.output)
+        run.system.with { $0 }?.begin(broadcast, control.control, service: service, prompt: prompt, run.output)
         let teller =
             tellApplication && chosenSource.isOfDesktop
             ? ForegroundTeller(broadcast, display: display, hiddenWindows: hideWindow) : nil

@@ -1,5 +1,6 @@
 import Admission
 import CommandSupport
+import Control
 import ControlSocket
 import Foundation
 import Host
@@ -75,9 +76,10 @@ final class SystemBroadcast: Sendable {
 
     /// The broadcast is live from now on: other programs see it, and a lock of the session pauses it.
     func begin(
-        _ broadcast: any ControllableBroadcast, service: BroadcastDestination?, prompt: Prompt, _ output: DataOutput
+        _ broadcast: any ControllableBroadcast, _ control: BroadcastControl, service: BroadcastDestination?,
+        prompt: Prompt, _ output: DataOutput
     ) {
-        bus.begin(broadcast, service: service.map { "\($0.id.text) \($0.name)" } ?? "")
+        bus.begin(broadcast, control, service: service.map { "\($0.id.text) \($0.name)" } ?? "")
         let lockPause = LockPause(broadcast, prompt: prompt, output, stop: stop)
         lockPause.observe(ProcessInfo.processInfo.environment)
         pause.with { $0 = lockPause }
@@ -89,6 +91,7 @@ final class SystemBroadcast: Sendable {
     /// Takes note of an event of the broadcast. Does not block.
     func handle(_ event: BroadcastEvent) {
         bus.update()
+        if case .comment(let comment, _) = event { bus.tell(comment) }
         if case .holdChanged(let change) = event, change.hold == .pause, !change.hasBegun {
             pause.with { $0 }?.resumed()
         }

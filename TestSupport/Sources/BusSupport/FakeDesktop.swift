@@ -106,22 +106,54 @@ package final class FakeTray: Sendable {
             [.text("org.kde.StatusNotifierItem")])?.arguments.first
     }
 
-    /// The menu of the item, by numbers; those that cannot be chosen have no number above 0.
-    package func menu(of item: String) -> [(id: Int, label: String, isEnabled: Bool)] {
-        let layout = menuCall(item, "GetLayout", [.int32(0), .int32(-1), .array(of: "s", [])])
-        let children = layout?.arguments.last?.list?.last?.list ?? []
-        return children.compactMap { child in
-            guard let parts = child.list, parts.count == 3, let id = parts[0].number else { return nil }
-            return (id, parts[1]["label"]?.text ?? "", parts[1]["enabled"]?.isTrue ?? true)
+    /// An item of a menu.
+    package struct MenuItem: Sendable {
+        package let id: Int
+        package let label: String
+        package let isEnabled: Bool
+        /// Nil: it can have no check mark.
+        package let isChecked: Bool?
+        package let children: [MenuItem]
+
+        fileprivate init?(_ node: BusValue) {
+            guard let parts = node.list, parts.count == 3, let id = parts[0].number else { return nil }
+            self.id = id
+            label = parts[1]["label"]?.text ?? ""
+            isEnabled = parts[1]["enabled"]?.isTrue ?? true
+            isChecked = parts[1]["toggle-type"]?.text == "checkmark" ? parts[1]["toggle-state"]?.number == 1 : nil
+            children = (parts[2].list ?? []).compactMap { MenuItem($0) }
         }
     }
 
-    /// Chooses an item of the menu by its label.
+    /// The menu of the item.
+    package func menu(of item: String) -> [MenuItem] {
+        let layout = menuCall(item, "GetLayout", [.int32(0), .int32(-1), .array(of: "s", [])])
+        return (layout?.arguments.last?.list?.last?.list ?? []).compactMap { MenuItem($0) }
+    }
+
+    /// The item of the menu with these labels of itself and of the submenus above it, the outermost first.
+    package func menuItem(_ labels: [String], of item: String) -> MenuItem? {
+        var found: MenuItem?
+        var items = menu(of: item)
+        for label in labels {
+            found = items.first { $0.label == label }
+            items = found?.children ?? []
+        }
+        return found
+    }
+
+    /// Chooses an item of the menu by its label, and those of the submenus above it.
     /// - Returns: false if there is no such.
     @discardableResult
-    package func choose(_ label: String, of item: String) -> Bool {
-        guard let id = menu(of: item).first(where: { $0.label == label })?.id else { return false }
-        let event: [BusValue] = [.int32(Int32(id)), .text("clicked"), .variant(.int32(0)), .uint32(0)]
+    package func choose(_ labels: String..., of item: String) -> Bool {
+        guard let id = menuItem(labels, of: item)?.id else { return false }
+        return choose(id, of: item)
+    }
+
+    /// Chooses an item of the menu by its number, shown or not.
+    @discardableResult
+    package func choose(_ id: Int, of item: String) -> Bool {
+        let event: [BusValue] = [.int32(Int32(clamping: id)), .text("clicked"), .variant(.int32(0)), .uint32(0)]
         return menuCall(item, "Event", event)?.kind == .reply
     }
 
@@ -133,6 +165,11 @@ package final class FakeTray: Sendable {
     /// Waits for a signal of the item, past or future.
     package func signal(_ member: String) -> BusMessage? {
         service.message { $0.kind == .signal && $0.member == member }
+    }
+
+    /// Waits for a signal of the item with these arguments, past or future.
+    package func hears(_ member: String, _ arguments: [BusValue]) -> Bool {
+        service.message { $0.kind == .signal && $0.member == member && $0.arguments == arguments } != nil
     }
 
     /// Asks for the signals of everybody.

@@ -29,6 +29,8 @@ public protocol ControllableBroadcast: AnyObject, Sendable {
     /// Tells all viewers something, as a comment of the host's user.
     /// - Returns: false if nothing of it is visible, or viewers are told nothing.
     func say(_ text: String) async -> Bool
+    /// The rights that viewers can have at all: what is shared may not be controlled, for example.
+    var possibleRights: Set<ViewerRight> { get }
     /// Grants a viewer a right, or takes it back.
     /// - Returns: whether something changed; nil if there is no such viewer, or it can have no rights.
     func set(_ right: ViewerRight, to state: RightState, of viewer: SessionID) async -> Bool?
@@ -70,6 +72,7 @@ extension ControllableBroadcast {
 
     public func annotate(_ application: ApplicationInfo) async {}
 
+    public var possibleRights: Set<ViewerRight> { [] }
     public func say(_ text: String) async -> Bool { false }
     public func set(_ right: ViewerRight, to state: RightState, of viewer: SessionID) async -> Bool? { nil }
     @discardableResult public func takeControlBack() async -> Bool { false }

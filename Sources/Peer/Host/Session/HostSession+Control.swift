@@ -45,6 +45,11 @@ extension HostSession {
         await core.ifRunning({ _ in true }) == true && signaling.messages?.say(text) == true
     }
 
+    public var possibleRights: Set<ViewerRight> {
+        guard let policy = signaling.messages?.policy else { return [] }
+        return Set(ViewerRight.allCases.filter { policy.takes($0) })
+    }
+
     public func set(_ right: ViewerRight, to state: RightState, of viewer: SessionID) async -> Bool? {
         signaling.messages?.set(right, to: state, of: viewer)
     }
