@@ -8,7 +8,6 @@ public import MediaCore
 ///
 /// Safe from any thread. The display is used on the thread `control-notice`, with a connection of its own.
 public final class ControlNotice: Sendable {
-    private let text: Monitor<String>
     private let thread: StoppableThread
 
     /// - Parameters:
@@ -25,36 +24,25 @@ public final class ControlNotice: Sendable {
                 .unsupported, "no text can be shown on the display: there is no font",
                 remedy: "Install a font, such as the package fonts-dejavu-core.")
         }
-        let shared = Monitor(Self.clean(text))
-        self.text = shared
+        let text = UntrustedText.clean(text, limit: 160, fallback: "share")
         thread = try StoppableThread("control-notice", connection) { connection, wakeup, isClosed in
-            ControlNoticeLoop(connection, rasterizer, shared).run(wakeup, isClosed)
+            ControlNoticeLoop(connection, rasterizer, text).run(wakeup, isClosed)
         }
     }
 
     deinit { close() }
 
-    /// Shows another text, and returns at once.
-    /// - Parameter text: is cleaned.
-    public func show(_ text: String) {
-        self.text.with { $0 = Self.clean(text) }
-        thread.wake()
-    }
-
     /// Removes it and ends the thread. May be called twice.
     public func close() { thread.close() }
-
-    private static func clean(_ text: String) -> String { UntrustedText.clean(text, limit: 160, fallback: "share") }
 }
 
 /// The thread `control-notice`.
 private final class ControlNoticeLoop {
     private let connection: OverlayConnection
     private let rasterizer: TextRasterizer?
-    private let text: Monitor<String>
+    private let text: String
     private let window: xcb_window_t
-    private var shown: String?
-    private var isPlaceStale = false
+    private var isPlaceStale = true
     /// Another window lies above it.
     private var isCovered = false
     private var raised: MediaInstant?
@@ -63,7 +51,7 @@ private final class ControlNoticeLoop {
     /// Between two raises, as other programs may want to be the topmost, too.
     private static let raiseInterval = MediaDuration.milliseconds(500)
 
-    init(_ connection: OverlayConnection, _ rasterizer: TextRasterizer?, _ text: Monitor<String>) {
+    init(_ connection: OverlayConnection, _ rasterizer: TextRasterizer?, _ text: String) {
         self.connection = connection
         self.rasterizer = rasterizer
         self.text = text
@@ -76,8 +64,7 @@ private final class ControlNoticeLoop {
     func run(_ wakeup: Wakeup, _ isClosed: Monitor<Bool>) {
         while !isClosed.with({ $0 }), !connection.isLost {
             wakeup.consume()
-            let text = text.with { $0 }
-            if text != shown || isPlaceStale { show(text) }
+            if isPlaceStale { show() }
             let now = MonotonicClock.now
             let raise = isCovered ? raised.map { max($0 + Self.raiseInterval, now) } ?? now : nil
             if let raise, raise <= now {
@@ -110,9 +97,8 @@ private final class ControlNoticeLoop {
         return hasAny
     }
 
-    private func show(_ text: String) {
+    private func show() {
         isPlaceStale = false
-        shown = text
         let raw = connection.raw
         let monitor = primaryMonitor()
         guard

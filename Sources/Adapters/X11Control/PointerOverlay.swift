@@ -41,12 +41,6 @@ public final class PointerOverlay: Sendable {
         thread.wake()
     }
 
-    /// Removes all pointers and lines, and returns at once.
-    public func removeAll() {
-        marks.with { $0.removeAll() }
-        thread.wake()
-    }
-
     /// Removes the overlay and ends the thread. May be called twice.
     public func close() { thread.close() }
 }
