@@ -180,4 +180,26 @@ struct ViewerRightsBusTests {
         #expect(eventually { label("Bob") == "" })
         try await ann.end()
     }
+    /// Over a whole display an overlay would be in the picture.
+    @Test func whereAViewerPointsIsSaidInTheTerminalAndInTheTray() async throws {
+        let tray = try FakeTray(bus)
+        let host = try host(["--pointer", "yes"])
+        let item = try #require(tray.item())
+        let ann = try Watcher(host, "Ann\u{1B}[2J")
+        #expect(await ann.learns(.point, .granted), "\(host.process.errorText)")
+        // The connection for pointers opens first.
+        let hasPointed = eventually {
+            ann.viewer.point(.move(PicturePlace(x: 0.1, y: 0.9)))
+            return host.process.errorText.contains("points at")
+        }
+        #expect(hasPointed)
+        let line = "\"Ann[2J\" points at the lower left of the picture"
+        #expect(host.process.waitForError("share: \(line)"), "\(host.process.errorText)")
+        let event = try #require(host.process.event("pointing"))
+        #expect(event["name"] as? String == "Ann[2J" && event["place"] as? String == "the lower left")
+        #expect(eventually { tray.menu(of: item).contains { $0.label == line && !$0.isEnabled } })
+        // Nothing tells of it for ever.
+        #expect(eventually { !tray.menu(of: item).contains { $0.label == line } })
+        try await ann.end()
+    }
 }

@@ -20,6 +20,19 @@ final class BroadcastBus: Sendable {
         var indicatorEvents: [StatusNotifierItem.Event] = []
         /// The newest ones that programs are not told yet.
         var comments: [BroadcastComment] = []
+        /// Where a viewer has pointed last, and until when that is shown.
+        var pointing: (line: PointingReport.Line, end: MediaInstant)?
+
+        /// Takes out what is to be told.
+        mutating func take() -> News {
+            defer { (hasChanged, indicatorEvents, comments) = (false, [], []) }
+            return self
+        }
+
+        mutating func takeIfAny() -> News? {
+            let hasNews = hasChanged || !indicatorEvents.isEmpty || !comments.isEmpty
+            return isEnding || (broadcast != nil && hasNews) ? take() : nil
+        }
     }
 
     private enum Claim {
@@ -30,6 +43,8 @@ final class BroadcastBus: Sendable {
     /// The time within which a desktop has to answer for the name. After that the broadcast goes on without an answer.
     private static let claimTime = MediaDuration.seconds(3)
     private static let commentLimit = 64
+    /// How long it is shown where a viewer has pointed.
+    private static let pointingTime = MediaDuration.seconds(6)
 
     private let news = Monitor(News())
     /// Why desktop programs do not see the broadcast; said when it begins.
@@ -75,6 +90,14 @@ final class BroadcastBus: Sendable {
     /// Tells programs a comment. Does not block.
     func tell(_ comment: BroadcastComment) {
         news.change { $0.comments = ($0.comments + [comment]).suffix(Self.commentLimit) }
+    }
+
+    /// Shows for a while where a viewer points. Does not block.
+    func show(_ pointing: PointingReport.Line) {
+        news.change { news in
+            news.pointing = (pointing, MonotonicClock.now + Self.pointingTime)
+            news.hasChanged = true
+        }
     }
 
     /// Leaves the bus. Blocks until that is done, for a second at most: the bus may not answer.
@@ -129,13 +152,9 @@ final class BroadcastBus: Sendable {
     ) {
         var indicator: BroadcastIndicator?
         while true {
-            let now: News = news.wait { news in
-                let hasNews = news.hasChanged || !news.indicatorEvents.isEmpty || !news.comments.isEmpty
-                guard news.isEnding || (news.broadcast != nil && hasNews) else { return nil }
-                defer { (news.hasChanged, news.indicatorEvents, news.comments) = (false, [], []) }
-                return news
-            }
-            guard !now.isEnding, let broadcast = now.broadcast else { break }
+            let now = next(news)
+            guard !now.isEnding else { break }
+            guard let broadcast = now.broadcast else { continue }
             // First, so that a right that is taken back is gone at once.
             for event in now.indicatorEvents { indicator?.handle(event, broadcast, stop) }
             guard let statistics = blocking({ await broadcast.statistics() }) else { break }
@@ -147,12 +166,23 @@ final class BroadcastBus: Sendable {
                     news.change { $0.indicatorEvents = ($0.indicatorEvents + [event]).suffix(16) }
                 }
             }
-            indicator?.show(
-                statistics, TrayAudience(viewers, possibleRights: broadcast.possibleRights), service: now.service)
+            var audience = TrayAudience(viewers, possibleRights: broadcast.possibleRights)
+            audience.pointing = now.pointing?.line.text
+            indicator?.show(statistics, audience, service: now.service)
         }
         indicator?.close()
         object.update(BroadcastObject.State())
         object.close()
+    }
+
+    /// Waits for something to be told, or for the end of what is shown for a while.
+    private static func next(_ news: Monitor<News>) -> News {
+        guard let end = news.with({ $0.pointing?.end }) else { return news.wait { $0.takeIfAny() } }
+        return news.wait(until: end) { $0.takeIfAny() }
+            ?? news.with { news in
+                news.pointing = nil
+                return news.take()
+            }
     }
 
     private static func perform(

@@ -22,6 +22,8 @@ final class BroadcastIndicator {
         case takeControlBack
         /// How many viewers the menu does not show.
         case furtherViewers
+        /// Where a viewer points.
+        case pointing
     }
 
     private let address: String
@@ -68,7 +70,7 @@ final class BroadcastIndicator {
                 broadcast.setAudioMuted(.microphoneAudio, false)
             case .takeControlBack: _ = blocking { await broadcast.takeControlBack() }
             case .stop: stop(EndReason(.stopped, "ended in the tray"))
-            case .state, .comment, .furtherViewers, nil: break
+            case .state, .comment, .furtherViewers, .pointing, nil: break
             }
         }
     }
@@ -137,6 +139,9 @@ final class BroadcastIndicator {
         menu.append(.init(id: Choice.state.rawValue, label: state, isEnabled: false))
         if let comment = ReceiversText.comment(destination) {
             menu.append(.init(id: Choice.comment.rawValue, label: comment, isEnabled: false))
+        }
+        if let pointing = audience.pointing {
+            menu.append(.init(id: Choice.pointing.rawValue, label: pointing, isEnabled: false))
         }
         menu += audience.items
         func add(_ choice: Choice, _ label: String, isEnabled: Bool = true) {

@@ -97,7 +97,11 @@ extension HostCommand {
         }
         var messages = MessagePolicy(rights: viewerRights) { await question.ask($0) }
         messages.control = run.control.with { $0 }?.target
-        messages.showPointers = run.control.with { $0 }?.showPointers
+        let pointing = PointingReporter { run.report($0) }
+        messages.showPointers = { pointing.show($0) }
+        if let control = run.control.with({ $0 }) {
+            messages.showPointers = control.showPointers { pointing.show($0) }
+        }
         configuration.viewers.messages = messages
         let broadcast: PeerBroadcast
         do throws(EndReason) {

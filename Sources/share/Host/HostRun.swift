@@ -35,6 +35,13 @@ struct HostRun: Sendable {
         if case .ended(let reason) = event { stop(reason) }
     }
 
+    /// Tells the user where a viewer points.
+    func report(_ pointing: PointingReport.Line) {
+        output.event("pointing", ["name": .string(pointing.name), "place": .string(pointing.place)])
+        ErrorOutput.writeLine("share: \(pointing.text)")
+        system.with { $0 }?.show(pointing)
+    }
+
     /// Ends the run; returns at once.
     func stop(_ reason: EndReason) { ending.change { $0 = $0 ?? reason } }
 

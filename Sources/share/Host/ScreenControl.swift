@@ -66,9 +66,13 @@ final class ScreenControl: Sendable {
     func onTakeBack(_ takeBack: (@Sendable () -> Void)?) { state.withLock { $0.takeBack = takeBack } }
 
     /// Shows pointers over the window that is shared. Over a display or a part of it, viewers would see them twice.
-    var showPointers: (@Sendable (PointerEvents) -> Void)? {
-        guard case .x11(_, let window?, let display) = screen else { return nil }
+    /// - Parameter tell: gets those that cannot be shown; returns at once.
+    func showPointers(
+        otherwise tell: @escaping @Sendable (PointerEvents) -> Void
+    ) -> @Sendable (PointerEvents) -> Void {
+        guard case .x11(_, let window?, let display) = screen else { return tell }
         return { [self] events in
+            if state.withLock({ $0.lacksPointers }) { return tell(events) }
             // Only the first ones wait for a display.
             if !showAtOnce(events) {
                 queue.run { [self] in openPointers(over: window, of: display, showing: events) }

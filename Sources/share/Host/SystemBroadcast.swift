@@ -97,6 +97,9 @@ final class SystemBroadcast: Sendable {
         }
     }
 
+    /// Shows for a while where a viewer points. Does not block.
+    func show(_ pointing: PointingReport.Line) { bus.show(pointing) }
+
     /// Leaves the bus and releases the lock. Blocks until that is done, for a second at most.
     func close() {
         pause.with { $0 }?.close()

@@ -54,6 +54,8 @@ struct TrayAudience {
     private var possibleRights: Set<ViewerRight> = []
     /// The quoted name of the viewer that controls the screen.
     private(set) var controller: String?
+    /// Where a viewer points, which nothing else shows.
+    var pointing: String?
 
     init() {}
 
