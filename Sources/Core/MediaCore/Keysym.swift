@@ -37,7 +37,7 @@ package struct Keysym: Hashable, Sendable {
 
     /// As keyboard layouts and the sequences of dead keys (Compose) have it, which know older characters by their older
     /// numbers alone.
-    var layoutValue: UInt32 { scalar.flatMap { LegacyKeysyms.keysym(of: $0.value) } ?? value }
+    public var layoutValue: UInt32 { scalar.flatMap { LegacyKeysyms.keysym(of: $0.value) } ?? value }
 
     /// The small and the capital letter, if it is one of two.
     package var cases: (lower: Keysym, upper: Keysym)? {
