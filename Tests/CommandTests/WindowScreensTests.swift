@@ -45,6 +45,30 @@ struct WindowScreensTests {
         #expect(program.exitCode(seconds: 30) == 0, "\(program.text.errors)")
     }
 
+    /// A line that is drawn over the picture, and control of the host's screen.
+    private func participate(_ live: Data) throws {
+        try display.run("xdotool", ["key", "p"])
+        #expect(try eventually { try pixels() != live })
+        try display.run(
+            "xdotool",
+            [
+                "mousemove", "60", "170", "mousedown", "1", "mousemove", "200", "176", "mousemove", "340", "170",
+                "mouseup", "1",
+            ])
+        // What is drawn fades after 5 s.
+        let pointing = try pixels()
+        #expect(try eventually { try pixels() != pointing })
+        try save("4-pointing")
+        try display.run("xdotool", ["key", "p"])
+        #expect(try eventually { try pixels() == live }, "pointing")
+        try display.run("xdotool", ["key", "r"])
+        #expect(try change(from: live) != nil, "controlling")
+        try save("5-controlling")
+        try display.run("xdotool", ["key", "Control_R"])
+        try display.run("xdotool", ["key", "g"])
+        #expect(try eventually { try pixels() == live }, "controlled")
+    }
+
     @Test func eachStateIsShown() throws {
         let text = try Program(
             "xterm",
@@ -54,14 +78,23 @@ struct WindowScreensTests {
                 "+sb", "-e", "sh", "-c",
                 "tput civis; printf 'Quarterly report\\n\\nTotal of region 1: 117\\nTotal of region 2: 234\\n'; sleep 600",
             ], environment: ["DISPLAY": screen.name])
-        let host = try HostedScreen(["--display", screen.name, "--audio", "none", "--name", "Quarterly report"])
+        let host = try HostedScreen([
+            "--display", screen.name, "--audio", "none", "--name", "Quarterly report", "--pointer", "yes", "--control",
+            "yes",
+        ])
         let empty = try pixels()
         let viewer = try ShareProcess(
             ["join", "--json", "--fullscreen"], environment: ["SHARE_LINK": host.link, "DISPLAY": display.name])
         _ = try #require(viewer.event("first-picture"), "\(viewer.errorText)")
         var live = try #require(try change(from: empty))
         try save("0-live")
-        for (key, name) in [("question", "1-help"), ("s", "2-statistics")] {
+        // The bar comes with the mouse, and goes after a while.
+        try display.run("xdotool", ["mousemove", "400", "300"])
+        #expect(try eventually { try pixels() != live })
+        _ = try #require(try change(from: live), "bar")
+        try save("1-bar")
+        #expect(try eventually { try pixels() == live }, "bar")
+        for (key, name) in [("question", "2-help"), ("s", "3-statistics")] {
             try display.run("xdotool", ["key", key])
             // Statistics change each second.
             #expect(try eventually { try pixels() != live }, "\(name)")
@@ -69,11 +102,12 @@ struct WindowScreensTests {
             try display.run("xdotool", ["key", key])
             #expect(try eventually { try pixels() == live }, "\(name)")
         }
+        try participate(live)
         func control(_ verb: String) throws {
             let program = try ShareProcess([verb], in: host.folder)
             #expect(program.exitCode() == 0, "\(verb): \(program.errorText)")
         }
-        for (begin, end, name) in [("pause", "resume", "3-paused"), ("blank", "unblank", "4-blank")] {
+        for (begin, end, name) in [("pause", "resume", "6-paused"), ("blank", "unblank", "7-blank")] {
             try control(begin)
             let held = try #require(try change(from: live), "\(name)")
             try save(name)
@@ -83,7 +117,7 @@ struct WindowScreensTests {
         host.process.interrupt()
         _ = try #require(viewer.event("ended"))
         #expect(try change(from: live) != nil)
-        try save("5-ended")
+        try save("8-ended")
         viewer.interrupt()
         text.kill()
     }

@@ -8,7 +8,7 @@ import Testing
 
 /// The states that the page shows to a viewer, in the order in which one sees them.
 enum PageStates: String, CaseIterable {
-    case asking, words, connecting, playing, comments, help, statistics, paused, blank, ended
+    case asking, words, connecting, playing, comments, pointing, controlling, help, statistics, paused, blank, ended
 
     /// Brings the page into each state in turn.
     /// - Parameters:
@@ -92,6 +92,9 @@ enum PageStates: String, CaseIterable {
         _ = try await browser.evaluate("document.activeElement.blur()")
         _ = try await browser.evaluate("(document.getElementById('writing').hidden = true)")
 
+        try await visitParticipating(browser, stage, session, look)
+        _ = try await browser.evaluate(showControls)
+
         try await browser.click("keys")
         try await look(browser, .help)
         try await browser.click("close-help")
@@ -112,5 +115,34 @@ enum PageStates: String, CaseIterable {
         await stage.broadcast.end(reason: "the host has stopped sharing")
         try await browser.waitForState("ended")
         try await look(browser, .ended)
+    }
+
+    /// Others point at the picture, and this viewer controls the host's screen.
+    private static func visitParticipating(
+        _ browser: Browser, _ stage: PageStage, _ session: SessionID,
+        _ look: (Browser, PageStates) async throws -> Void
+    ) async throws {
+        stage.broadcast.send(
+            GrantedRights(ViewerRights(comment: .yes, point: .yes, control: .ask), pointer: 1), of: [session])
+        #expect(try await browser.has(false, "document.getElementById('point').hidden"))
+        func point(_ x: Double, _ y: Double) -> PicturePoint { PicturePoint(horizontal: x, vertical: y) }
+        var events = PointerEvents([])
+        for (gesture, id, name) in [
+            (PointerGesture(.draw, [point(0.04, 0.62), point(0.2, 0.64), point(0.38, 0.62)]), 2, "Bob"),
+            (PointerGesture(.click, [point(0.75, 0.5)]), 3, "Cem"),
+        ] { _ = events.add(gesture, of: id, named: name) }
+        stage.broadcast.sendDroppable(.pointers(events))
+        #expect(try await browser.has(2, "document.querySelectorAll('#pointers text').length"))
+        try await look(browser, .pointing)
+        let rights = ViewerRights(comment: .yes, point: .yes, control: .yes)
+        stage.broadcast.send(GrantedRights(rights, grant: 1, pointer: 1), of: [session])
+        #expect(try await browser.has(false, "document.getElementById('control').hidden"))
+        try await browser.click("control")
+        #expect(try await browser.has("all", "document.documentElement.dataset.controlling"))
+        try await look(browser, .controlling)
+        try await browser.click("control")
+        stage.broadcast.send(GrantedRights(ViewerRights(comment: .yes, point: .no, control: .no)), of: [session])
+        #expect(try await browser.has(true, "document.getElementById('control').hidden"))
+        #expect(try await browser.has(0, "document.querySelectorAll('#pointers text').length"))
     }
 }
