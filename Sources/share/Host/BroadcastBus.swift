@@ -16,6 +16,7 @@ final class BroadcastBus: Sendable {
         /// Nil before the broadcast begins.
         var broadcast: (any ControllableBroadcast)?
         var control: BroadcastControl?
+        var questions = TrayQuestions()
         var service = ""
         var indicatorEvents: [StatusNotifierItem.Event] = []
         /// The newest ones that programs are not told yet.
@@ -72,13 +73,17 @@ final class BroadcastBus: Sendable {
     /// The broadcast has begun.
     /// - Parameters:
     ///   - control: meets the requests that name a viewer.
+    ///   - questions: what the tray asks.
     ///   - service: the identifier and the name of the service that receives it; empty for viewers with the link.
-    func begin(_ broadcast: any ControllableBroadcast, _ control: BroadcastControl, service: String) {
+    func begin(
+        _ broadcast: any ControllableBroadcast, _ control: BroadcastControl, _ questions: TrayQuestions,
+        service: String
+    ) {
         if let problem = problem.with({ $0 }) {
             ErrorOutput.writeLine("share: \(problem), so desktop programs do not see this broadcast")
         }
         news.change { news in
-            (news.broadcast, news.control) = (broadcast, control)
+            (news.broadcast, news.control, news.questions) = (broadcast, control, questions)
             news.service = service
             news.hasChanged = true
         }
@@ -156,7 +161,7 @@ final class BroadcastBus: Sendable {
             guard !now.isEnding else { break }
             guard let broadcast = now.broadcast else { continue }
             // First, so that a right that is taken back is gone at once.
-            for event in now.indicatorEvents { indicator?.handle(event, broadcast, stop) }
+            for event in now.indicatorEvents { indicator?.handle(event, broadcast, now.questions, stop) }
             guard let statistics = blocking({ await broadcast.statistics() }) else { break }
             let viewers = blocking { await broadcast.viewers() }.filter { !$0.description.isPublication }
             object.update(BroadcastObject.State(statistics, viewers, service: now.service))
@@ -168,7 +173,9 @@ final class BroadcastBus: Sendable {
             }
             var audience = TrayAudience(viewers, possibleRights: broadcast.possibleRights)
             audience.pointing = now.pointing?.line.text
+            audience.questions = now.questions.questions
             indicator?.show(statistics, audience, service: now.service)
+            now.questions.markShown(audience.questions)
         }
         indicator?.close()
         object.update(BroadcastObject.State())

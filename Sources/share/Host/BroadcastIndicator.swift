@@ -53,11 +53,15 @@ final class BroadcastIndicator {
 
     /// Carries out what the user has chosen.
     func handle(
-        _ event: StatusNotifierItem.Event, _ broadcast: any ControllableBroadcast, _ stop: @Sendable (EndReason) -> Void
+        _ event: StatusNotifierItem.Event, _ broadcast: any ControllableBroadcast, _ questions: TrayQuestions,
+        _ stop: @Sendable (EndReason) -> Void
     ) {
         switch event {
-        case .isShown(let isShown): hasTray = isShown
+        case .isShown(let isShown):
+            hasTray = isShown
+            questions.setTray(isShown)
         case .chosen(let number):
+            if questions.choose(number) { return }
             if let choice = ViewerChoice(item: number) { return handle(choice, broadcast) }
             switch Choice(rawValue: number) {
             case .pause: _ = blocking { await broadcast.pause() }
@@ -143,6 +147,7 @@ final class BroadcastIndicator {
         if let pointing = audience.pointing {
             menu.append(.init(id: Choice.pointing.rawValue, label: pointing, isEnabled: false))
         }
+        menu += TrayQuestions.items(audience.questions)
         menu += audience.items
         func add(_ choice: Choice, _ label: String, isEnabled: Bool = true) {
             menu.append(.init(id: choice.rawValue, label: label, isEnabled: isEnabled))

@@ -90,7 +90,7 @@ extension HostCommand {
         var configuration = configuration
         let question = RightQuestion(
             prompt: prompt, askElsewhere: WindowPrompt.ofProcess.askElsewhere,
-            takingBack: run.control.with { $0 }?.screen.takingBackLater)
+            takingBack: run.control.with { $0 }?.screen.takingBackLater, tray: run.questions)
         configuration.viewers.areShown = common.showsViewers
         if viewerRights.control != .no, run.control.with({ $0 == nil }), run.controlRefusal.with({ $0 == nil }) {
             ErrorOutput.writeLine("share: viewers cannot control \(chosenSource.text), in spite of --control")
@@ -169,7 +169,8 @@ extension HostCommand {
         defer { keyboard?.close() }
         let shortcut = blankShortcut(broadcast)
         defer { shortcut?.close() }
-        run.system.with { $0 }?.begin(broadcast, control.control, service: service, prompt: prompt, run.output)
+        run.system.with { $0 }?.begin(
+            broadcast, control.control, run.questions, service: service, prompt: prompt, run.output)
         let teller =
             tellApplication && chosenSource.isOfDesktop
             ? ForegroundTeller(broadcast, display: display, hiddenWindows: hideWindow) : nil

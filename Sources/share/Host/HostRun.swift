@@ -21,6 +21,8 @@ struct HostRun: Sendable {
     let control = Monitor<ScreenControl?>(nil)
     /// Why nothing can be controlled, in a sentence without a full stop; nil: there is no more to say about it.
     let controlRefusal = Monitor<String?>(nil)
+    /// What viewers ask for, as the tray shows it.
+    let questions = TrayQuestions()
     /// Runs `--on-live`.
     var onLive = LiveCommand(nil, title: "")
 

@@ -12,6 +12,17 @@ struct RightQuestion: Sendable {
     let askElsewhere: AskElsewhere?
     /// How the control is taken back; nil: nothing can be controlled.
     let takingBack: String?
+    /// Asks in the tray, too, where there is one.
+    let tray: TrayQuestions
+
+    private enum Outcome {
+        case answered(Bool)
+        /// Nobody can be asked there, or the question is withdrawn.
+        case nobody
+        case timeOver
+
+        init(_ answer: Bool?) { self = answer.map { .answered($0) } ?? .nobody }
+    }
 
     private static let answerTime = Duration.seconds(60)
 
@@ -33,19 +44,28 @@ struct RightQuestion: Sendable {
             details: [end(of: request)],
             invitation: "Allow it?", deadline: .now + Self.answerTime)
         let hasTerminal = isatty(STDIN_FILENO) == 1
-        let answer: Prompt.Answer? = await withTaskGroup { group in
+        let text = "\(UntrustedText.quote(viewer.name)) wants \(request.right.purpose)"
+        return await withTaskGroup { group in
             group.addTask {
-                if hasTerminal { return await prompt.answer(to: question) }
-                return await askElsewhere?(question)
+                let answer = hasTerminal ? await prompt.answer(to: question) : await askElsewhere?(question)
+                return Outcome(answer.map { $0 != .no })
             }
+            group.addTask { Outcome(await tray.answer(to: text)) }
             group.addTask {
                 try? await Task.sleep(for: Self.answerTime)
-                return nil
+                return .timeOver
             }
-            let first = await group.next() ?? nil
-            group.cancelAll()
-            return first
+            defer { group.cancelAll() }
+            var asked = 2
+            for await outcome in group {
+                switch outcome {
+                case .answered(let isGranted): return isGranted
+                case .timeOver: return nil
+                case .nobody: asked -= 1
+                }
+                if asked == 0 { return nil }
+            }
+            return nil
         }
-        return answer.map { $0 != .no }
     }
 }

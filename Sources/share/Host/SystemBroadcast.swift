@@ -76,10 +76,11 @@ final class SystemBroadcast: Sendable {
 
     /// The broadcast is live from now on: other programs see it, and a lock of the session pauses it.
     func begin(
-        _ broadcast: any ControllableBroadcast, _ control: BroadcastControl, service: BroadcastDestination?,
-        prompt: Prompt, _ output: DataOutput
+        _ broadcast: any ControllableBroadcast, _ control: BroadcastControl, _ questions: TrayQuestions,
+        service: BroadcastDestination?, prompt: Prompt, _ output: DataOutput
     ) {
-        bus.begin(broadcast, control, service: service.map { "\($0.id.text) \($0.name)" } ?? "")
+        questions.onChange { [bus] in bus.update() }
+        bus.begin(broadcast, control, questions, service: service.map { "\($0.id.text) \($0.name)" } ?? "")
         let lockPause = LockPause(broadcast, prompt: prompt, output, stop: stop)
         lockPause.observe(ProcessInfo.processInfo.environment)
         pause.with { $0 = lockPause }

@@ -56,6 +56,8 @@ struct TrayAudience {
     private(set) var controller: String?
     /// Where a viewer points, which nothing else shows.
     var pointing: String?
+    /// What the user is asked.
+    var questions: [TrayQuestions.Question] = []
 
     init() {}
 
