@@ -5,9 +5,10 @@ public import MediaCore
 
 struct GrantCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "grant", abstract: "Grant a viewer a right: comment.",
+        commandName: "grant", abstract: "Let a viewer write, point, or control the screen.",
         discussion: """
-            The right ends with the viewer's session, or with 'share revoke'. Exit codes: 0 granted, \
+            The right ends with the viewer's session, or with 'share revoke'. One viewer controls the screen at a \
+            time: it is taken from the one before. Exit codes: 0 granted, \
             64 nobody or more than one is meant, or several broadcasts run, 72 none runs.
             """)
 
@@ -19,7 +20,7 @@ struct GrantCommand: ParsableCommand {
 
 struct RevokeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "revoke", abstract: "Take a right back from a viewer: comment.",
+        commandName: "revoke", abstract: "Take the right to write, point, or control the screen back from a viewer.",
         discussion: """
             The viewer cannot ask for it again. Exit codes: 0 taken back, 64 nobody or more than one \
             is meant, or several broadcasts run, 72 none runs.
@@ -35,7 +36,7 @@ struct RightArguments: ParsableArguments {
     @Argument(help: "The name, the number in 'share viewers', or the beginning of the fingerprint (4 digits or more).")
     var viewer: String
 
-    @Argument(help: "The right: comment.")
+    @Argument(help: "The right: comment, point or control.")
     var right: ViewerRight
 
     func set(_ isGranted: Bool, _ control: ControlOptions) throws {
