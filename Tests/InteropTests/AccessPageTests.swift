@@ -20,7 +20,8 @@ extension InteropTests {
                 #expect(
                     try await browser.evaluate("matchMedia('(prefers-color-scheme: \(scheme))').matches") == true)
                 if let folder {
-                    let number = PageStates.allCases.firstIndex(of: state) ?? 0
+                    // With two digits, in the order of the names.
+                    let number = 10 + (PageStates.allCases.firstIndex(of: state) ?? 0)
                     try await browser.screenshot().write(
                         to: URL(fileURLWithPath: "\(folder)/\(kind)-\(scheme)-\(number)-\(state).png"))
                 }

@@ -22,6 +22,7 @@ final class OverlayLayout {
         bar = []
         var bottom = window.height - gap
         addBar(overlay.bar, &bottom)
+        addControlHint(overlay.controlHint, &bottom)
         if let text = overlay.line, let box = draw(text, points: 13, isCentred: false) { add(box, .centre, &bottom) }
         if let text = overlay.notice, let box = draw(text, points: 13, isCentred: true) { add(box, .centre, &bottom) }
         if let text = overlay.comments, let box = draw(text, points: 13, isCentred: false) { add(box, .left, &bottom) }
@@ -33,11 +34,6 @@ final class OverlayLayout {
             (box.x, box.y) = (window.width - box.size.width - gap, gap)
             boxes.append(box)
         }
-        if let edge = overlay.controlHint, var box = draw(Self.controlHint, points: 12, isCentred: true) {
-            box.x = (window.width - box.size.width) / 2
-            box.y = edge == .top ? gap : window.height - box.size.height - gap
-            boxes.append(box)
-        }
         if let text = overlay.hasHelp ? help(overlay) : overlay.status,
             var box = draw(text, points: 18, isCentred: true)
         {
@@ -45,6 +41,13 @@ final class OverlayLayout {
             boxes.append(box)
         }
         return boxes
+    }
+
+    private func addControlHint(_ edge: WindowOverlay.Edge?, _ bottom: inout Int) {
+        guard let edge, var box = draw(Self.controlHint, points: 12, isCentred: true) else { return }
+        guard edge == .top else { return add(box, .centre, &bottom) }
+        (box.x, box.y) = ((window.width - box.size.width) / 2, gap)
+        boxes.append(box)
     }
 
     private enum Side {

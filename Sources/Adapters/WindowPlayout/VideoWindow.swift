@@ -69,7 +69,7 @@ public final class VideoWindow: @unchecked Sendable {
         var picture = PictureLayout.View()
         var showsStatistics = false
         var bar = WindowBar()
-        var controlHint = WindowOverlay.Edge.top
+        var controlHint = WindowOverlay.Edge.bottom
         /// The pointers of viewers, and when they change by themselves.
         var marks: [PointerMark] = []
         var nextMarks: MediaInstant?

@@ -54,7 +54,8 @@ struct Interaction {
     }
 
     private mutating func begin(_ right: ViewerRight) {
-        wanted = nil
+        // It may say that the host is asked.
+        (wanted, notice) = (nil, nil)
         switch right {
         case .comment: line = draft
         case .point:

@@ -74,7 +74,8 @@ extension VideoWindow {
         guard interaction.mode != mode else { return }
         if interaction.mode == .controlling {
             view.bar.hide()
-            view.controlHint = .top
+            // A host whose whole screen is shared has its own line at the upper edge.
+            view.controlHint = .bottom
             keyReader.start()
         } else {
             keyReader.stop()
