@@ -184,6 +184,14 @@ import WindowPlayout
             screen = try display.screenshot()
             #expect(ink(screen) > 100)
             #expect(screen.isNear([255, 0, 0], 320, 40))
+            // Until something else is set.
+            window.setStatus("The host has hidden the picture", isLasting: true)
+            window.show(canvas.frame)
+            try settle(window)
+            #expect(ink(try display.screenshot()) > 100)
+            window.setStatus(nil)
+            try settle(window)
+            #expect(ink(try display.screenshot()) == 0)
         }
     }
 

@@ -15,6 +15,7 @@ extension VideoWindow {
         var title: String?
         var icon: WindowIcon?
         var hasAudio = false
+        var isStatusLasting = false
         var comments = WindowComments()
         var rights: ViewerRights?
         var pointers = PointerMarks()
@@ -29,7 +30,7 @@ extension VideoWindow {
         let isLater = time.map { $0 > MonotonicClock.now } ?? false
         let isChanged = shadow.update(frame, at: isLater ? time : nil)
         let hadStatus = commands.withLock { commands in
-            guard commands.status != nil else { return false }
+            guard commands.status != nil, !commands.isStatusLasting else { return false }
             commands.status = nil
             commands.isDimmed = false
             commands.hasChanges = true
@@ -42,10 +43,12 @@ extension VideoWindow {
     public func noteAudio() { change { $0.hasAudio = true } }
 
     /// Shows a sentence in the centre of the window, over the last frame if there is one; nil removes it.
-    /// - Parameter isDimming: shows the frame darker, because it is out of date.
-    public func setStatus(_ text: String?, isDimming: Bool = false) {
+    /// - Parameters:
+    ///   - isDimming: shows the frame darker, because it is out of date.
+    ///   - isLasting: it stays when a frame comes.
+    public func setStatus(_ text: String?, isDimming: Bool = false, isLasting: Bool = false) {
         change {
-            $0.status = text
+            ($0.status, $0.isStatusLasting) = (text, isLasting)
             $0.isDimmed = text != nil && isDimming
         }
     }

@@ -100,9 +100,9 @@ final class ViewerReporter: Sendable {
                 let next = min(
                     reports || window != nil ? 1 : .infinity, duration.map { max($0 - elapsed, 0.01) } ?? .infinity)
                 if waitForEnd(result, seconds: next) != nil { return }
-                // A frame that was still on its way has removed the sentence.
+                // A frame of before an interruption may have removed the sentence.
                 if let hold = standing.with({ $0.isInterrupted ? nil : $0.hold }) {
-                    window?.setStatus(Self.sentence(of: hold))
+                    window?.setStatus(Self.sentence(of: hold), isLasting: true)
                 }
                 guard reports || showsStatistics.with({ $0 }), let statistics = blocking({ await viewer.statistics() })
                 else { continue }
@@ -130,9 +130,12 @@ final class ViewerReporter: Sendable {
         return standing.hasAudioAlone ? Self.audioAloneSentence : nil
     }
 
-    /// The window's status when a pause or an interruption of the host is over.
-    private func statusAfterPause(_ isMirror: Bool) -> String? {
-        hasFrame.with { $0 } ? standingStatus(isMirror) : "connecting ..."
+    /// - Parameter afterPause: a pause or an interruption of the host is over.
+    private func showStanding(_ window: VideoWindow?, _ isMirror: Bool, afterPause: Bool = false) {
+        let isConnecting = afterPause && !hasFrame.with { $0 }
+        let text = isConnecting ? "connecting ..." : standingStatus(isMirror)
+        // The host's calm picture comes after the news of it.
+        window?.setStatus(text, isLasting: !isConnecting && standing.with { $0.hold != nil })
     }
 
     static let audioAloneSentence = "the broadcast has audio alone"
@@ -151,7 +154,7 @@ final class ViewerReporter: Sendable {
         case .firstFrame(let size):
             output.event("first-picture", ["width": .integer(size.width), "height": .integer(size.height)])
             standing.with { $0.hasAudioAlone = false }
-            window?.setStatus(standingStatus(isMirror))
+            showStanding(window, isMirror)
             if isMirror {
                 ErrorOutput.writeLine("share: \(Self.mirrorWarning.replacingOccurrences(of: "\n", with: " "))")
             }
@@ -161,7 +164,7 @@ final class ViewerReporter: Sendable {
             standing.with { $0.hasAudioAlone = true }
             output.event("audio-alone")
             ErrorOutput.writeLine("share: \(Self.audioAloneSentence)")
-            window?.setStatus(standingStatus(isMirror))
+            showStanding(window, isMirror)
             hasFrame.change { $0 = true }
         case .notice(let notice): output.notice(notice)
         }
@@ -186,19 +189,19 @@ final class ViewerReporter: Sendable {
             window?.setStatus("connection lost, trying again ... \(seconds) s", isDimming: true)
         case .resumed:
             standing.with { $0.isInterrupted = false }
-            window?.setStatus(standingStatus(isMirror))
+            showStanding(window, isMirror)
         case .publisherInterrupted:
             standing.with { $0.isPublisherInterrupted = true }
-            window?.setStatus(standingStatus(isMirror))
+            showStanding(window, isMirror)
         case .publisherResumed:
             standing.with { $0.isPublisherInterrupted = false }
-            window?.setStatus(statusAfterPause(isMirror))
+            showStanding(window, isMirror, afterPause: true)
         case .broadcastHeld(let hold):
             standing.with { $0.hold = hold }
-            window?.setStatus(standingStatus(isMirror))
+            showStanding(window, isMirror)
         case .broadcastResumed:
             standing.with { $0.hold = nil }
-            window?.setStatus(statusAfterPause(isMirror))
+            showStanding(window, isMirror, afterPause: true)
         case .notice(let notice): output.notice(notice)
         }
     }
