@@ -2,7 +2,7 @@
 // usage: keypress [-n KEYS] [-p PAUSE_MS] [-b] HOST_DISPLAY VIEWER_DISPLAY
 //        -b: the viewer is a page in a browser, which is asked to watch first
 // A window that fills the host's display changes between a dark and a light grey with each key. The viewer has to fill its display; R
-// asks for the control. Keys are pressed by XTEST, as a keyboard does; a pixel in the middle is read a thousand times a second.
+// asks for the control. Keys are pressed by XTEST, as a keyboard does; a pixel near the middle is read a thousand times a second.
 // prints one JSON object: keys, p50/p95/max in ms.
 #include "glass.h"
 #include <stdio.h>
@@ -49,12 +49,12 @@ static void show_grey(const char *name) {
 static xcb_connection_t *viewer;
 static xcb_screen_t *screen;
 
-// The green of the pixel in the middle; -1: there is none.
+// The green of a pixel beside the middle, where the host's pointer may be; -1: there is none.
 static int look(void) {
     xcb_get_image_reply_t *image = xcb_get_image_reply(
         viewer,
-        xcb_get_image(viewer, XCB_IMAGE_FORMAT_Z_PIXMAP, screen->root, screen->width_in_pixels / 2,
-                      screen->height_in_pixels / 2, 1, 1, ~0u),
+        xcb_get_image(viewer, XCB_IMAGE_FORMAT_Z_PIXMAP, screen->root, screen->width_in_pixels * 5 / 8,
+                      screen->height_in_pixels * 5 / 8, 1, 1, ~0u),
         NULL);
     int green = image && xcb_get_image_data_length(image) >= 4 ? xcb_get_image_data(image)[1] : -1;
     free(image);
@@ -84,8 +84,11 @@ static void focus_topmost(void) {
     for (int i = xcb_query_tree_children_length(tree) - 1; i >= 0; i--) {
         xcb_window_t window = xcb_query_tree_children(tree)[i];
         xcb_get_geometry_reply_t *size = xcb_get_geometry_reply(viewer, xcb_get_geometry(viewer, window), NULL);
-        int is_large = size && size->width >= screen->width_in_pixels / 2;
+        xcb_get_window_attributes_reply_t *facts =
+            xcb_get_window_attributes_reply(viewer, xcb_get_window_attributes(viewer, window), NULL);
+        int is_large = size && facts && facts->map_state == XCB_MAP_STATE_VIEWABLE && size->width >= screen->width_in_pixels / 2;
         free(size);
+        free(facts);
         if (!is_large) continue;
         xcb_set_input_focus(viewer, XCB_INPUT_FOCUS_POINTER_ROOT, window, XCB_CURRENT_TIME);
         break;
