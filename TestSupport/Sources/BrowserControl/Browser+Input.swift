@@ -34,6 +34,15 @@ extension Browser {
             case .f1: return ("F1", "F1", 0, 112, "\u{E031}")
             }
         }
+
+        /// The bit in the events of Chromium's protocol while it is down.
+        fileprivate var modifier: Int {
+            switch self {
+            case .shift: 8
+            case .control, .rightControl: 2
+            default: 0
+            }
+        }
     }
 
     /// Does this with trusted events, one after the other.
@@ -45,7 +54,7 @@ extension Browser {
     }
 
     private func actInChromium(_ actions: [Action]) async throws {
-        var (x, y, pressed) = (0, 0, Set<Int>())
+        var (x, y, pressed, modifiers) = (0, 0, Set<Int>(), 0)
         let names = ["left", "middle", "right"]
         // Bits of MouseEvent.buttons.
         let bits = [1, 4, 2]
@@ -58,7 +67,9 @@ extension Browser {
         }
         func key(_ key: Key, isPressed: Bool) async throws {
             let (name, code, location, virtual, _) = key.description
+            if isPressed { modifiers |= key.modifier } else { modifiers &= ~key.modifier }
             var event: [String: JSON] = [
+                "modifiers": .number(Double(modifiers)),
                 "type": isPressed ? "keyDown" : "keyUp", "key": .string(name), "code": .string(code),
                 "location": .number(Double(location)), "windowsVirtualKeyCode": .number(Double(virtual)),
             ]
