@@ -107,6 +107,34 @@ extension InteropTests {
             }
         }
 
+        /// Real touch events, which Chromium's protocol has.
+        @Test func twoFingersTurnTheHostsWheelAndAPinchZoomsThePage() async throws {
+            try await InteractionStage.with(ViewerRights(comment: .no, point: .no, control: .yes)) { stage in
+                try await Browser.with(.chromium) { ann in
+                    try await ann.emulate(touch: true)
+                    try await stage.watch(ann, "Ann")
+                    try await stage.beginControl(ann)
+                    let transform = "document.getElementById('video').style.transform"
+                    try await ann.touch(from: [(500, 500), (700, 500)], to: [(500, 200), (700, 200)])
+                    let turned = await stage.waiting(stage.inputs) { inputs -> Bool? in
+                        let notches = inputs.reduce(0) {
+                            if case .wheel(_, let vertical) = $1 { $0 + Int(vertical) } else { $0 }
+                        }
+                        return notches >= 3 ? true : nil
+                    }
+                    #expect(turned == true, "\(stage.inputs.with { $0 })")
+                    #expect(try await ann.evaluate(transform) == "")
+                    stage.inputs.change { $0 = [] }
+                    try await ann.touch(from: [(550, 360), (650, 360)], to: [(400, 360), (800, 360)])
+                    #expect(try await ann.has(true, "\(transform).includes('scale(')"))
+                    #expect(
+                        stage.inputs.with { inputs in
+                            inputs.allSatisfy { if case .move = $0 { true } else { false } }
+                        })
+                }
+            }
+        }
+
         @Test(arguments: Browser.Kind.allCases)
         func oneKeyGivesTheKeyboardBackAndTheButtonTheControl(kind: Browser.Kind) async throws {
             try await InteractionStage.with(ViewerRights(comment: .no, point: .no, control: .yes)) { stage in

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { KeyInput } from '../../Sources/Peer/ViewerPage/Page/Script/key-input.js';
-import { keysymOf, keysymsOfText } from '../../Sources/Peer/ViewerPage/Page/Script/keysym.js';
+import { keysymOf, keysymsOfText, shortcutOf } from '../../Sources/Peer/ViewerPage/Page/Script/keysym.js';
 
 test('characters and named keys have the keysyms of X11', () => {
     for (const [key, keysym, more] of [
@@ -20,6 +20,10 @@ test('a shortcut on a keyboard of another script is that of the Latin letter', (
     assert.equal(keysymOf(key), 0x01000441);
     assert.equal(keysymOf({ ...key, ctrlKey: true }), 0x63);
     assert.equal(keysymOf({ ...key, key: 'é', altKey: true }), 0xe9);
+    // The page's own keys.
+    for (const [name, code, expected] of [['К', 'KeyR', 'r'], ['P', 'KeyR', 'p'], ['é', 'KeyR', 'é'], ['ᄀ', '', 'ᄀ'], ['Escape', 'Escape', 'escape']]) {
+        assert.equal(shortcutOf({ key: name, code }), expected);
+    }
 });
 
 test('text has its characters, without control characters and without end', () => {

@@ -161,3 +161,34 @@ test('while one finger is for something else, two zoom', () => {
     panZoom.down(1, { x: 5, y: 5 }, 1000);
     assert.equal(panZoom.up(1, 1010), null);
 });
+
+test('while fingers control, two that move together scroll, and a pinch zooms', () => {
+    const panZoom = new PanZoom(), ways = [];
+    panZoom.setLayout({ place: { width: 600, height: 400 }, frame: { left: 0, top: 0, width: 600, height: 400 }, pixelScale: 2 });
+    panZoom.isSingleReserved = true;
+    panZoom.scroll = (place, across, down) => ways.push([place.x, place.y, across, down]);
+    // One above the other, and the events of the upper one come first.
+    panZoom.down(1, { x: 100, y: 100 }, 0);
+    panZoom.down(2, { x: 100, y: 200 }, 10);
+    for (const way of [20, 40, 60]) {
+        panZoom.move(1, { x: 100, y: 100 + way });
+        panZoom.move(2, { x: 100, y: 200 + way });
+    }
+    assert.deepEqual(panZoom.transform, unzoomed);
+    assert.deepEqual(ways.map(([x, y]) => [x, y]), Array(4).fill([100, 150]));
+    assert.deepEqual(ways.map(([, , across, down]) => [across, down]), Array(4).fill([0, 10]));
+    panZoom.up(2, 100);
+    panZoom.move(1, { x: 300, y: 100 });
+    // A pinch, with a finger that stays where it is.
+    panZoom.down(2, { x: 400, y: 100 }, 200);
+    panZoom.move(2, { x: 440, y: 100 });
+    assert.equal(panZoom.transform.scale, 1);
+    panZoom.move(2, { x: 580, y: 100 });
+    assert.equal(panZoom.transform.scale, 2);
+    // It moves the frame, too.
+    const { x } = panZoom.transform;
+    panZoom.move(1, { x: 280, y: 100 });
+    panZoom.move(2, { x: 560, y: 100 });
+    assert.equal(panZoom.transform.x, x - 20);
+    assert.equal(ways.length, 4);
+});

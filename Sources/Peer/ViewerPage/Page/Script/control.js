@@ -17,6 +17,8 @@ import { reservePicture, shownFrameRectangle } from './touch-gestures.js';
 // 60 a second; fewer than 120 frames a second, at which the host closes the socket; and a message at least so often while this viewer has
 // control (the host releases all keys after 1 s of silence).
 const moveInterval = 17, frameInterval = 10, aliveInterval = 300;
+// Two fingers move so many pixels for a line.
+const lineOfFingers = 17;
 // By the numbers of MouseEvent.button; the values are X11's.
 const buttons = [1, 2, 3, 8, 9];
 
@@ -92,7 +94,7 @@ export class Control {
         this.messages.openSocket();
         this.onBegin();
         this.isActive = true;
-        reservePicture(true);
+        reservePicture(true, (place, across, down) => this.scroll(place, across, down));
         this.takeKeyboard(true);
         this.watchFrames();
     }
@@ -246,9 +248,19 @@ export class Control {
         if (!isPictureElement(event.target)) return;
         this.take(event);
         this.keys.noteOtherInput(event);
-        const notches = this.wheel.add(event);
+        this.turnBy(event, stagePlace(event), false);
+    }
+
+    // By two fingers, which what they touch follows.
+    scroll({ x, y }, across, down) {
+        const delta = { deltaX: -across / lineOfFingers, deltaY: -down / lineOfFingers, deltaMode: 1 };
+        this.turnBy(delta, stagePlace({ clientX: x, clientY: y }), true);
+    }
+
+    turnBy(delta, place, isClamped) {
+        const notches = this.wheel.add(delta);
         if (!notches) return;
-        this.addMove(stagePlace(event), false);
+        this.addMove(place, isClamped);
         this.add({ wheel: notches }, false);
         this.throttle.request();
     }

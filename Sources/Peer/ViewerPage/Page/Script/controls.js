@@ -5,6 +5,7 @@ import { element, root, stage, video } from './elements.js';
 import { isHelpOpen, setUpHelp, toggleHelp } from './help.js';
 import { setUpPictureInPicture, togglePictureInPicture } from './picture-in-picture.js';
 import { setUpPicturePan, togglePictureSize } from './picture-pan.js';
+import { shortcutOf } from './keysym.js';
 import { toggleMuted } from './player.js';
 import { isFrameTouch, setUpTouchGestures } from './touch-gestures.js';
 
@@ -56,7 +57,7 @@ export function setUpControls({ leave, toggleStatistics, writeComment, togglePoi
             return toggleHelp();
         }
         if (isHelpOpen()) return;
-        const key = event.key.toLowerCase();
+        const key = shortcutOf(event);
         if (key === 'f') toggleFullscreen();
         if (key === '1') togglePictureSize();
         if (key === 's') toggleStatistics();

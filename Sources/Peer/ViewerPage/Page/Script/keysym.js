@@ -35,10 +35,18 @@ export function keysymOf({ key, code, location, ctrlKey, altKey, metaKey }) {
     if (functionKey) return 0xffbd + Number(functionKey[1]);
     const codePoint = key.codePointAt(0);
     if (codePoint === undefined || key.length !== String.fromCodePoint(codePoint).length) return null;
-    // A shortcut is of the Latin letter that stands on the key of another script.
-    const letter = (ctrlKey || altKey || metaKey) && codePoint > 0xff && /^Key([A-Z])$/.exec(code);
-    return letter ? letter[1].toLowerCase().charCodeAt(0) : characterKeysym(codePoint);
+    const letter = (ctrlKey || altKey || metaKey) && latinLetter({ key, code });
+    return letter ? letter.charCodeAt(0) : characterKeysym(codePoint);
 }
+
+// The Latin letter that stands on a key of another script, by which shortcuts name it; null for other keys.
+function latinLetter({ key, code }) {
+    const letter = key.codePointAt(0) > 0xff && /^Key([A-Z])$/.exec(code);
+    return letter ? letter[1].toLowerCase() : null;
+}
+
+// The key of an event as the page's own keys are named.
+export function shortcutOf(event) { return latinLetter(event) ?? event.key.toLowerCase(); }
 
 // Of what an input method or an on-screen keyboard has entered: 256 characters at most.
 export function keysymsOfText(text) {

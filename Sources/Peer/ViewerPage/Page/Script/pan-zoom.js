@@ -72,6 +72,11 @@ export class PanZoom {
         this.press = this.formerTap = null;
         // One finger moves nothing and taps nothing.
         this.isSingleReserved = false;
+        // Where two fingers that move together turn a wheel: gets the place where they began, and the way of each step. Null: they move
+        // the frame. Those that move to each other, or apart, zoom in any case.
+        this.scroll = null;
+        // What the two fingers do: 'zoom', { scrollFrom }, or null as long as nobody knows.
+        this.pair = null;
     }
 
     // Null while no frame is shown.
@@ -86,6 +91,7 @@ export class PanZoom {
         if (this.fingers.size === 2) return;
         this.press = this.fingers.size ? null : { point, now };
         this.fingers.set(id, { from: point, to: point });
+        this.pair = null;
         this.beginDrag();
     }
 
@@ -102,10 +108,27 @@ export class PanZoom {
             this.press = null;
             this.beginDrag();
         }
-        if (this.press || !this.layout) return true;
+        if (this.press || !this.layout || this.scroll && this.fingers.size === 2 && !this.isZoom()) return true;
         const fingers = [...this.fingers.values()];
         this.transform = dragTransform(this.transformAtStart, fingers.map(({ from }) => from), fingers.map(({ to }) => to), this.layout);
         return true;
+    }
+
+    // Whether the two fingers zoom. Otherwise they scroll, or have moved too little.
+    isZoom() {
+        if (this.pair === 'zoom') return true;
+        const fingers = [...this.fingers.values()], from = fingers.map(finger => finger.from), to = fingers.map(finger => finger.to);
+        const was = middleOf(from), is = middleOf(to);
+        if (this.pair) {
+            this.scroll(this.pair.scrollFrom, is.x - was.x, is.y - was.y);
+        } else {
+            // The events of the two come one after the other, and one of both may stay where it is.
+            const ways = fingers.map(finger => distance(finger.from, finger.to));
+            if (Math.min(...ways) < tapSlop && Math.max(...ways) < 3 * tapSlop) return false;
+            this.pair = Math.abs(distance(...to) - distance(...from)) > distance(was, is) ? 'zoom' : { scrollFrom: was };
+        }
+        this.beginDrag();
+        return this.pair === 'zoom';
     }
 
     // Returns 'tap', 'double tap' (its first tap was returned, too) or null.
@@ -126,7 +149,7 @@ export class PanZoom {
 
     cancel(id) {
         if (!this.fingers.delete(id)) return;
-        this.press = null;
+        this.press = this.pair = null;
         this.beginDrag();
     }
 

@@ -20,8 +20,10 @@ export function shownFrameRectangle() {
 }
 
 // While the picture is for pointing or control, two fingers zoom as before, one does not, and Firefox has no button of its own there.
-export function reservePicture(isReserved) {
+// `scroll`: see PanZoom.
+export function reservePicture(isReserved, scroll = null) {
     panZoom.isSingleReserved = isReserved;
+    panZoom.scroll = scroll;
     video.toggleAttribute('disablepictureinpicture', isReserved);
 }
 

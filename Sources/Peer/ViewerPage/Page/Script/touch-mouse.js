@@ -1,5 +1,5 @@
-// A finger as a mouse: a tap is a click, a drag has the left button down, and a long press is the right button. Two fingers are a zoom, and
-// no input. Without a document.
+// A finger as a mouse: a tap is a click, a drag has the left button down, and a long press is the right button. Two fingers are
+// none (PanZoom). Without a document.
 
 const slop = 10, longPress = 500;
 
