@@ -21,7 +21,7 @@ public final class BroadcastController: Sendable {
         public struct Comment: Sendable, Equatable {
             /// The name of who wrote it, as the service says; not verified. At most 64 characters of it arrive.
             public let name: String
-            /// The comment in plain text. At most 256 characters of it arrive.
+            /// The comment in plain text. At most 500 characters of it arrive.
             public let text: String
 
             /// Makes a comment for ``SampleHandler/updateServiceInfo(_:)``.
@@ -284,6 +284,6 @@ extension BroadcastController.ServiceInfo {
     init(_ info: Signaling.ServiceInfo) {
         self.init(
             viewers: info.viewers, likes: info.likes,
-            comment: info.comment.map { Comment(name: $0.name, text: $0.text) })
+            comment: info.comment.map { Comment(name: $0.from ?? "", text: $0.text) })
     }
 }

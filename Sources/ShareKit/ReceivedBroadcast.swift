@@ -1,6 +1,7 @@
 import Admission
 internal import Identifiers
 internal import LinuxRuntime
+internal import MediaCore
 internal import Service
 internal import Signaling
 
@@ -40,10 +41,11 @@ public final class ReceivedBroadcast: Sendable, Identifiable, Hashable {
 
     /// Passes a comment on to the app.
     /// - Parameters:
-    ///   - text: 256 characters at most arrive.
+    ///   - text: one line, of which 500 characters at most arrive; nothing is sent if none is visible.
     ///   - name: of who wrote it.
     public func send(comment text: String, from name: String) {
-        service.with { $0 }?.send(ServiceInfo(comment: .init(name: name, text: text)), to: session)
+        guard let comment = BroadcastComment(from: name, text) else { return }
+        service.with { $0 }?.send(ServiceInfo(comment: comment), to: session)
     }
 
     /// Tells the app where people can watch: an `http` or `https` address.

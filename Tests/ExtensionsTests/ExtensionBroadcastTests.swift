@@ -281,7 +281,7 @@ struct ExtensionBroadcastTests {
         try await setting.broadcast.start()
         #expect(await setting.waitUntil { Self.count($0, "video") > 3 })
         await setting.broadcast.stop(EndReason(.stopped, "enough"))
-        let info = ServiceInfo(viewers: 7, likes: 3, comment: .init(name: "Ada", text: "hello"))
+        let info = ServiceInfo(viewers: 7, likes: 3, comment: BroadcastComment(from: "Ada", "hello"))
         #expect(
             setting.reports.with { $0 } == [.serviceInfo(info), .broadcastURL("https://example.com/live")])
     }

@@ -88,11 +88,11 @@ struct ServiceSessionTests {
         let host = try host(identity)
         try await host.start(publishingTo: paired) { event in told.change { $0.append(event) } }
         #expect(await service.seen.wait { $0.counters.count >= 20 })
-        service.session.send(ServiceInfo(viewers: 3, comment: .init(name: "Ann", text: "hello")))
+        service.session.send(ServiceInfo(viewers: 3, comment: BroadcastComment(from: "Ann", "hello")))
         let info = await waiting(told) { events in
             events.lazy.compactMap { if case .serviceInfo(let info) = $0 { info } else { nil } }.first
         }
-        #expect(info == ServiceInfo(viewers: 3, comment: .init(name: "Ann", text: "hello")))
+        #expect(info == ServiceInfo(viewers: 3, comment: BroadcastComment(from: "Ann", "hello")))
         await host.stop(EndReason(.stopped, "done"))
         #expect(await service.end()?.code == .hostEnded)
         await service.session.stop()

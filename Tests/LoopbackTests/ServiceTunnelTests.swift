@@ -162,11 +162,11 @@ struct MetServiceTests {
         #expect(await service.seen.wait { $0.counters.count >= 20 })
         let path = await service.wait { if case .connected(_, let path) = $0 { path } else { nil } }
         #expect(path?.hasPrefix("direct") == true, "\(String(describing: path))")
-        service.session.send(ServiceInfo(viewers: 3, comment: .init(name: "Ann", text: "hello")))
+        service.session.send(ServiceInfo(viewers: 3, comment: BroadcastComment(from: "Ann", "hello")))
         let info = await waiting(host.told) { events in
             events.lazy.compactMap { if case .serviceInfo(let info) = $0 { info } else { nil } }.first
         }
-        #expect(info == ServiceInfo(viewers: 3, comment: .init(name: "Ann", text: "hello")))
+        #expect(info == ServiceInfo(viewers: 3, comment: BroadcastComment(from: "Ann", "hello")))
         // The relay has had nothing of it, and a relay that drains does not wait for services.
         #expect(!relay.hasMedia && relay.session.isIdle)
         await host.stop()

@@ -153,7 +153,7 @@ import Testing
         ]
         try check(
             events, final: ["finished"], notLasting: ["viewer", "viewer-withdrawn", "viewer-joined", "viewer-left"])
-        let info = ServiceInfo(likes: 1, comment: .init(name: "Ann", text: "hi"))
+        let info = ServiceInfo(likes: 1, comment: BroadcastComment(from: "Ann", "hi"))
         #expect(ServiceEvent.serviceInfo(info).lasting == .serviceInfo(ServiceInfo(likes: 1)))
     }
 

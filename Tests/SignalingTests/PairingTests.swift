@@ -1,5 +1,6 @@
 import Foundation
 import LinuxRuntime
+import MediaCore
 import NIOHTTP1
 import Testing
 
@@ -37,7 +38,7 @@ import Testing
                 #expect(restarted.fragment.contains("a=ice-ufrag:host"))
                 try await client.trickle("a=ice-ufrag:y\r\n")
 
-                let comment = ServiceInfo.Comment(name: "Ann", text: "hello")
+                let comment = BroadcastComment(from: "Ann", "hello")
                 stage.service.send(.broadcastURL("https://example.com/1"), to: session)
                 let events = try await client.events()
                 var iterator = events.makeAsyncIterator()

@@ -7,7 +7,8 @@ import Testing
 
 @Suite struct ServiceEventTests {
     @Test(arguments: [
-        ServiceEvent.serviceInfo(ServiceInfo(viewers: 3, likes: 4, comment: .init(name: "Ann", text: "hi \"you\"\n/"))),
+        ServiceEvent.serviceInfo(
+            ServiceInfo(viewers: 3, likes: 4, comment: BroadcastComment(from: "Ann", "hi \"you\" /"))),
         .serviceInfo(ServiceInfo()), .broadcastURL("https://example.com/watch?v=1"),
         .candidates(fragment: "a=ice-ufrag:x\r\na=candidate:1\r\n"), .finished(reason: "enough", nextStep: nil),
         .slowestBitrate(Bitrate(bitsPerSecond: 640_001)), .slowestBitrate(nil),
@@ -17,12 +18,7 @@ import Testing
         var read: [ServiceEvent?] = []
         var parser = EventStreamParser()
         try parser.feed(Array(event.serialized.utf8)) { read.append(ServiceEvent(name: $0, data: $1)) }
-        var expected = event
-        if case .serviceInfo(var info) = event, info.comment != nil {
-            info.comment?.text = "hi \"you\" /"
-            expected = .serviceInfo(info)
-        }
-        #expect(read == [expected])
+        #expect(read == [event])
     }
 
     @Test func whatIsUnknownIsWrittenAsNull() {

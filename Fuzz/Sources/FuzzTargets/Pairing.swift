@@ -122,7 +122,7 @@ private func check(_ event: ServiceEvent) {
     switch event {
     case .serviceInfo(let info):
         require(info.viewers ?? 0 >= 0 && info.likes ?? 0 >= 0, "counts")
-        require(info.comment.map { isPlain($0.name) && isPlain($0.text) } ?? true, "a comment that can be shown")
+        require(info.comment.map { isPlain($0.from ?? "") && isPlain($0.text) } ?? true, "a comment that can be shown")
     case .broadcastURL(let url): require(url.hasPrefix("http") || url.lowercased().hasPrefix("http"), "an address")
     case .finished(let reason, let next): require(isPlain(reason) && isPlain(next ?? ""), "a reason")
     case .viewer(let knock):

@@ -63,7 +63,7 @@ extension BroadcastStatus {
             "destination": destination.map { .string($0.name) } ?? .null,
             "encrypted": destination.map { .boolean($0.isEncrypted == true) } ?? .null,
             "likes": destination?.likes.map { .integer($0) } ?? .null,
-            "comment": destination?.comment.map { .object(["name": .string($0.name), "text": .string($0.text)]) }
+            "comment": destination?.comment.map { .object(["name": .string($0.from ?? ""), "text": .string($0.text)]) }
                 ?? .null,
             "audio": .list(
                 audio.map {

@@ -199,7 +199,7 @@ enum ServiceEventReporter {
             output.event("service-info", fields(info))
             if let comment = info.comment {
                 ErrorOutput.writeLine(
-                    "share: \(UntrustedText.quote(comment.name)): \(UntrustedText.quote(comment.text))")
+                    "share: \(UntrustedText.quote(comment.from ?? "")): \(UntrustedText.quote(comment.text))")
             }
         case .broadcastURL(let url):
             // One link, on stdout as every link; a relay tells it again when it has changed.
@@ -219,7 +219,7 @@ enum ServiceEventReporter {
         [
             ("viewers", info.viewers.map { .integer($0) } ?? .null),
             ("likes", info.likes.map { .integer($0) } ?? .null),
-            ("comment", info.comment.map { .object(["name": .string($0.name), "text": .string($0.text)]) } ?? .null),
+            ("comment", info.comment.map { .object(["name": .string($0.from ?? ""), "text": .string($0.text)]) } ?? .null),
         ]
     }
 }

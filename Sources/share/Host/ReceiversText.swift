@@ -22,6 +22,6 @@ enum ReceiversText {
     /// The newest comment that a service tells: `"Anna": "nice"`.
     static func comment(_ destination: BroadcastReceiver?) -> String? {
         guard let comment = destination?.comment else { return nil }
-        return "\(UntrustedText.quote(comment.name)): \(UntrustedText.quote(comment.text))"
+        return "\(UntrustedText.quote(comment.from ?? "")): \(UntrustedText.quote(comment.text))"
     }
 }

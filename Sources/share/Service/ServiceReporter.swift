@@ -295,7 +295,7 @@ final class ServiceReporter: Sendable {
         if command.viewers != nil || command.likes != nil || command.comment != nil {
             let info = ServiceInfo(
                 viewers: command.viewers, likes: command.likes,
-                comment: command.comment.map { .init(name: $0.name, text: $0.text) })
+                comment: command.comment.flatMap { BroadcastComment(from: $0.name, $0.text) })
             service.send(info)
             output.event("service-info", ServiceEventReporter.fields(info))
         }

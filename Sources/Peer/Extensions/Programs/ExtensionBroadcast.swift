@@ -128,7 +128,7 @@ public final class ExtensionBroadcast: Sendable {
         switch event {
         case .began(let readiness): begin(readiness.media)
         case .message(.serviceInfo(let viewers, let likes, let name, let text)):
-            let comment = name.flatMap { name in text.map { ServiceInfo.Comment(name: name, text: $0) } }
+            let comment = name.flatMap { name in text.flatMap { BroadcastComment(from: name, $0) } }
             noteViewers(viewers.map { min(max($0, 0), ServiceEvent.countLimit) })
             let event = ServiceEvent.serviceInfo(ServiceInfo(viewers: viewers, likes: likes, comment: comment))
             if case .serviceInfo(let info) = event.checked { state.with { $0.info.take(info) } }

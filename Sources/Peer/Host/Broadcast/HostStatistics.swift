@@ -79,19 +79,9 @@ public struct BroadcastReceiver: Codable, Equatable, Sendable {
     /// As it tells; nil if it does not.
     public var likes: Int?
     /// The newest comment of a viewer there, cleaned.
-    public var comment: Comment?
+    public var comment: BroadcastComment?
     /// It is encrypted for the viewers, so that the receiver cannot watch; nil if it is not, and from a host of before.
     public var isEncrypted: Bool?
-
-    public struct Comment: Codable, Equatable, Sendable {
-        public var name: String
-        public var text: String
-
-        package init(name: String, text: String) {
-            self.name = name
-            self.text = text
-        }
-    }
 
     public init(name: String, countsViewers: Bool) {
         self.name = name

@@ -14,6 +14,6 @@ extension BroadcastReceiver {
     package init(name: String, countsViewers: Bool, _ info: ServiceInfo) {
         self.init(name: name, countsViewers: countsViewers)
         likes = info.likes
-        comment = info.comment.map { Comment(name: $0.name, text: $0.text) }
+        comment = info.comment
     }
 }

@@ -5,23 +5,13 @@ public import MediaCore
 
 /// The report of a service about a broadcast that it receives.
 public struct ServiceInfo: Sendable, Equatable {
-    public struct Comment: Sendable, Equatable {
-        public var name: String
-        public var text: String
-
-        public init(name: String, text: String) {
-            self.name = name
-            self.text = text
-        }
-    }
-
     /// Nil: unknown.
     public var viewers: Int?
     public var likes: Int?
-    /// A new comment of a viewer.
-    public var comment: Comment?
+    /// A new comment of a viewer; its name is as the service says.
+    public var comment: BroadcastComment?
 
-    public init(viewers: Int? = nil, likes: Int? = nil, comment: Comment? = nil) {
+    public init(viewers: Int? = nil, likes: Int? = nil, comment: BroadcastComment? = nil) {
         self.viewers = viewers
         self.likes = likes
         self.comment = comment
@@ -53,7 +43,7 @@ public enum ServiceEvent: StreamEvent, TabulatedEvent, Equatable {
     /// - Parameter nextStep: what the host's user may do next, a sentence or a URL.
     case finished(reason: String, nextStep: String?)
 
-    /// The longest reason, next step and text of a comment that a host accepts, in Unicode scalars.
+    /// The longest reason and next step that a host accepts, in Unicode scalars.
     public static let textLimit = 256
 
     package static let table: [EventRow<ServiceEvent>] = [
@@ -118,11 +108,7 @@ public enum ServiceEvent: StreamEvent, TabulatedEvent, Equatable {
             let comment = try values.decodeIfPresent(Comment.self, forKey: .comment)
             info = ServiceInfo(
                 viewers: try count(.viewers), likes: try count(.likes),
-                comment: comment.map {
-                    ServiceInfo.Comment(
-                        name: UntrustedText.clean($0.name, fallback: "somebody"),
-                        text: UntrustedText.clean($0.text, limit: textLimit, fallback: ""))
-                })
+                comment: comment.flatMap { BroadcastComment(from: $0.name, $0.text) })
         }
 
         /// Writes what is unknown as `null`.
@@ -130,7 +116,7 @@ public enum ServiceEvent: StreamEvent, TabulatedEvent, Equatable {
             var values = encoder.container(keyedBy: CodingKeys.self)
             try values.encode(info.viewers, forKey: .viewers)
             try values.encode(info.likes, forKey: .likes)
-            try values.encode(info.comment.map { Comment(name: $0.name, text: $0.text) }, forKey: .comment)
+            try values.encode(info.comment.map { Comment(name: $0.from ?? "", text: $0.text) }, forKey: .comment)
         }
     }
 
