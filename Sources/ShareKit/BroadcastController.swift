@@ -3,6 +3,7 @@ package import Host
 import Identifiers
 package import Identity
 internal import LinuxRuntime
+internal import MediaCore
 package import PeerConnection
 package import Signaling
 internal import Wording

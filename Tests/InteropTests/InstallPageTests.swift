@@ -1,6 +1,8 @@
 import BrowserControl
 import Testing
 
+@testable import Identifiers
+
 extension InteropTests {
     /// The page as an application of the browser.
     @Suite struct InstallPageTests {

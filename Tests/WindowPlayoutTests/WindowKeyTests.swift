@@ -66,6 +66,18 @@ extension VideoWindowTests {
             #expect(try window.run(until: soon(5_000)) == .closedByUser)
         }
 
+        /// Of layouts whose letters are of another script, the keys are those at the places of the English ones.
+        @Test(arguments: ["ru", "gr", "il", "de"])
+        func theKeysAreFoundOnKeyboardsOfOtherScripts(layout: String) throws {
+            try display.run("setxkbmap", [layout])
+            try showRed()
+            // 58 is M, and 39 is S.
+            try press("58")
+            #expect(try comes { _ in heard.mutes == [true] })
+            try press("39")
+            #expect(try comes { _ in heard.statistics == [true] })
+        }
+
         @Test func muteIsShownAsLongAsItLasts() throws {
             func isShown(_ screen: Screenshot) -> Bool {
                 (320..<640).contains { x in (100..<180).contains { y in screen.isNear([0x1E, 0x20, 0x24], x, y) } }

@@ -66,6 +66,15 @@ struct TextKeys {
         withUnsafeBytes(of: event.text) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
     }
 
+    /// SDL's code of a key: of the English keyboard's letter where the layout has a letter of another script.
+    static func latinKey(_ key: SDL_Keysym) -> Int {
+        let letters = Int(SDL_SCANCODE_A.rawValue)...Int(SDL_SCANCODE_Z.rawValue)
+        let scancode = Int(key.scancode.rawValue)
+        // Beyond the Latin ones in Unicode, and no key without a character.
+        guard (0x250..<0x4000_0000).contains(Int(key.sym)), letters.contains(scancode) else { return Int(key.sym) }
+        return Int(SDLK_a.rawValue) + scancode - letters.lowerBound
+    }
+
     /// The keysym of a character.
     static func keysym(of scalar: UInt32) -> UInt32 { scalar < 0x100 ? scalar : 0x0100_0000 | scalar }
 
