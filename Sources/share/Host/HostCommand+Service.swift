@@ -219,7 +219,10 @@ enum ServiceEventReporter {
         [
             ("viewers", info.viewers.map { .integer($0) } ?? .null),
             ("likes", info.likes.map { .integer($0) } ?? .null),
-            ("comment", info.comment.map { .object(["name": .string($0.from ?? ""), "text": .string($0.text)]) } ?? .null),
+            (
+                "comment",
+                info.comment.map { .object(["name": .string($0.from ?? ""), "text": .string($0.text)]) } ?? .null
+            ),
         ]
     }
 }
