@@ -33,6 +33,19 @@ import Testing
         }
     }
 
+    /// What has the connection of a relayed socket refers to it, and ends it as it closes it.
+    @Test func aSocketThatIsClosedBeforeItIsOpenEndsAndIsGone() {
+        weak var gone: MessageSocket?
+        do {
+            let socket = MessageSocket(.server)
+            gone = socket
+            socket.close(.replaced)
+            socket.opened(.init(write: { _ in socket.written() }, close: { socket.ended($0) }))
+            #expect(!socket.send("too late"))
+        }
+        #expect(gone == nil)
+    }
+
     @Test func wrongTokensAreRefusedAndCounted() async throws {
         try await SocketFixture.with { stage in
             let socket = try await stage.http.webSocket(

@@ -117,13 +117,25 @@ import Testing
             for _ in 0..<32 { socket.send(text) }
             #expect(await socket.closed.value == .policy)
             let bytes = stage.texts.with { $0.reduce(0) { $0 + $1.text.utf8.count } }
-            #expect(bytes <= Int(ReverseTunnel.Limits().bytesOfAddress))
+            #expect(bytes <= Int(ReverseTunnel.Limits().bytesOfSocket))
         }
         try await Stage.with { stage in
             let socket = try #require(try await stage.open())
             for _ in 0..<200 { socket.send("x") }
             #expect(await socket.closed.value == .policy)
             #expect(stage.texts.with { $0.count } <= 61)
+        }
+    }
+
+    @Test func textsThatAreNotReadAndManySocketsOfAnAddressAreLimited() async throws {
+        try await Stage.with { stage in
+            var sockets: [MessageSocket] = []
+            for _ in 0..<ReverseTunnel.Limits().socketsOfAddress {
+                sockets.append(try #require(try await stage.open()))
+            }
+            let refusal = await #expect(throws: SignalingError.self) { _ = try await stage.open() }
+            #expect(refusal?.description.contains("too many requests wait") == true, "\(String(describing: refusal))")
+            for socket in sockets { socket.close(.normal) }
         }
     }
 

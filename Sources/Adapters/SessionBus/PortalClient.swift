@@ -225,22 +225,17 @@ final class PortalClient: Sendable {
 
     // MARK: Messages
 
-    /// Takes the answer to a call of `notify`.
-    private func isNotification(_ serial: UInt32) -> Bool {
-        let (isNotification, isClosed) = shared.with { shared in
-            guard shared.notification == serial else { return (false, shared.isClosed) }
-            shared.notification = nil
-            return (true, shared.isClosed)
-        }
-        if isNotification, !isClosed { onNotified() }
-        return isNotification
-    }
-
     /// Called on GIO's thread.
     private func take(_ message: BusMessage) -> Bool {
-        if message.kind == .reply || message.kind == .error, isNotification(message.replySerial) { return false }
+        var isNotified = false
         let hasEnded = shared.change { shared -> Bool in
             if message.kind == .reply || message.kind == .error {
+                // The answer to a call of `notify`. Decided with the lock, as that may look for the answer meanwhile.
+                if shared.notification == message.replySerial {
+                    shared.notification = nil
+                    isNotified = !shared.isClosed
+                    return false
+                }
                 // Late answers stay until the end of the connection, which makes a handful of calls.
                 if shared.answers.count < 64 { shared.answers[message.replySerial] = message }
             } else if let owner = message.newOwner(of: Self.name) {
@@ -259,6 +254,7 @@ final class PortalClient: Sendable {
             }
             return false
         }
+        if isNotified { onNotified() }
         if hasEnded { onEnd() }
         if let owner = message.newOwner(of: Self.name) { onOwner(owner) }
         let owner = shared.with { $0.owner }

@@ -19,7 +19,7 @@ final class ScreenControl: Sendable {
         /// Whether pointers cannot be shown.
         var lacksPointers = false
         /// What came while the display is being opened; nil: it is not.
-        var waiting: [ControlInput]?
+        var waiting: [(input: ControlInput, at: MediaInstant)]?
         /// Grows with each viewer that gets the control, and with each end.
         var turn = 0
         /// The host's user takes the control back.
@@ -27,6 +27,8 @@ final class ScreenControl: Sendable {
     }
 
     private static let waitingLimit = 256
+    /// Inputs that come later are not meant any more.
+    private static let waitingTime = MediaDuration.milliseconds(500)
 
     let screen: ControlledScreen
     private let state = Mutex(State())
@@ -50,8 +52,13 @@ final class ScreenControl: Sendable {
         ControlTarget(
             apply: { [self] input in
                 state.withLock { state in
-                    if state.waiting?.count ?? Self.waitingLimit < Self.waitingLimit { state.waiting?.append(input) }
-                    state.input?.apply(input)
+                    guard let count = state.waiting?.count else {
+                        state.input?.apply(input)
+                        return
+                    }
+                    // A press without its release would stay.
+                    if count >= Self.waitingLimit { state.waiting = [] }
+                    state.waiting?.append((input, MonotonicClock.now))
                 }
             },
             releaseAll: { [self] in
@@ -137,7 +144,8 @@ final class ScreenControl: Sendable {
             let input = try screen.open { [weak self] in self?.takeBack() }
             let isMeant = state.withLock { state in
                 guard state.turn == turn else { return false }
-                for early in state.waiting ?? [] { input.apply(early) }
+                let oldest = MonotonicClock.now - Self.waitingTime
+                for early in state.waiting ?? [] where early.at >= oldest { input.apply(early.input) }
                 (state.input, state.waiting) = (input, nil)
                 return true
             }

@@ -21,6 +21,9 @@ extension MessageSocket {
                 fields.completeWithTask {
                     guard let (upgrade, chosen) = await accept(head) else { return nil }
                     accepted.upgrade.withLock { $0 = upgrade }
+                    Task { await upgrade.run() }
+                    // Also of one that the client gives up before it is open.
+                    channel.closeFuture.whenComplete { _ in upgrade.socket.ended(nil) }
                     return ["Sec-WebSocket-Protocol": chosen]
                 }
                 return fields.futureResult
@@ -31,7 +34,6 @@ extension MessageSocket {
                         throw ChannelError.inappropriateOperationForState
                     }
                     try channel.pipeline.syncOperations.addHandler(MessageSocketHandler(upgrade.socket))
-                    Task { await upgrade.run() }
                 }
             })
         return (

@@ -140,13 +140,14 @@ package final class MessageSocket: Sendable {
 
     /// Begins to send.
     package func opened(_ connection: Connection) {
-        state.withLock { state in
+        let closing = state.withLock { state in
             state.connection = connection
             // With the lock, so that nothing that is sent later comes first.
             for text in state.waiting { connection.write(text) }
             state.waiting = []
-            if let closing = state.closing { connection.close(closing) }
+            return state.closing
         }
+        if let closing { connection.close(closing) }
     }
 
     package func written() { state.withLock { $0.queued -= 1 } }
@@ -159,7 +160,11 @@ package final class MessageSocket: Sendable {
 
     /// One side closes the socket, or the connection was lost. Only the first call has an effect.
     package func ended(_ code: CloseCode?) {
-        state.withLock { $0.closing = $0.closing ?? code ?? .goingAway }
+        state.withLock { state in
+            state.closing = state.closing ?? code ?? .goingAway
+            // What has the connection refers to this socket.
+            (state.connection, state.waiting) = (nil, [])
+        }
         closed.fulfil(code)
         feed.finish()
     }

@@ -19,15 +19,13 @@ extension BroadcastRoutes {
         return RouteResponse(.noContent)
     }
 
-    /// Takes a message of a viewer's WebSocket: the body of a POST. What is not taken is answered by a problem document.
-    func take(_ message: MessageSocket.Message, from viewer: Viewer, on socket: MessageSocket) async {
+    /// Takes a message of a viewer's WebSocket: the body of a POST.
+    /// - Returns: why it was not taken.
+    func take(_ message: MessageSocket.Message, from viewer: Viewer) async -> MessageProblem? {
         guard case .text(let text) = message,
             let document = try? JSONDecoder().decode(ViewerMessagesDocument.self, from: Data(text.utf8))
-        else {
-            socket.send(MessageProblem.malformed.text)
-            return
-        }
-        if let refusal = await take(document, from: viewer) { socket.send(refusal.text) }
+        else { return .malformed }
+        return await take(document, from: viewer)
     }
 
     func take(_ document: ViewerMessagesDocument, from viewer: Viewer) async -> MessageProblem? {

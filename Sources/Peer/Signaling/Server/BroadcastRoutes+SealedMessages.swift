@@ -35,16 +35,14 @@ extension BroadcastRoutes {
     }
 
     /// Takes a text of a viewer's WebSocket that a relay passes on.
+    /// - Returns: why it was not taken.
     func take(
-        sealed message: MessageSocket.Message, _ owner: TokenHash, from viewer: Viewer, on socket: MessageSocket
-    ) async {
+        sealed message: MessageSocket.Message, _ owner: TokenHash, from viewer: Viewer
+    ) async -> MessageProblem? {
         guard case .text(let text) = message, text.utf8.count <= SealedRequestDocument.sizeLimit,
             let document = try? JSONDecoder().decode(SealedRequestDocument.self, from: Data(text.utf8))
-        else {
-            socket.send(MessageProblem.malformedSeal.text)
-            return
-        }
-        if let problem = await take(document, .socket, owner, from: viewer) { socket.send(problem.text) }
+        else { return .malformedSeal }
+        return await take(document, .socket, owner, from: viewer)
     }
 
     private func take(

@@ -33,14 +33,14 @@ extension BroadcastRoutes {
                     place.socket.close(.unauthorized)
                     break
                 }
-                if call.isForwarded {
-                    await take(sealed: message, owner, from: viewer, on: place.socket)
-                } else {
-                    await take(message, from: viewer, on: place.socket)
-                }
+                let problem =
+                    call.isForwarded
+                    ? await take(sealed: message, owner, from: viewer) : await take(message, from: viewer)
+                if let problem { place.socket.send(problem.text) } else { place.noteMessage() }
             }
             place.socket.close(.goingAway)
-            await broadcast.delegate.closedMessages(of: viewer)
+            // Not for one that a relay opens, nor for an older one of the viewer.
+            if place.spokeLast(owner) { await broadcast.delegate.closedMessages(of: viewer) }
         }
         return reply
     }

@@ -9,20 +9,37 @@ final class MessageSocketTable: Sendable {
     /// A socket with its place, which it has until this is released.
     final class Place: Sendable {
         let socket: MessageSocket
-        private let id: Int
+        fileprivate let id: Int
         private let table: MessageSocketTable
 
         fileprivate init(_ socket: MessageSocket, _ id: Int, _ table: MessageSocketTable) {
             (self.socket, self.id, self.table) = (socket, id, table)
         }
 
-        deinit { table.state.withLock { _ = $0.sockets.removeValue(forKey: id) } }
+        deinit { table.state.withLock { $0.remove(id) } }
+
+        /// The viewer has said something on this socket.
+        func noteMessage() {
+            table.state.withLock { state in
+                if let owner = state.sockets[id]?.owner { state.lastSpeaking[owner] = id }
+            }
+        }
+
+        /// Whether the viewer has said something on this socket, and on no other one since.
+        func spokeLast(_ owner: TokenHash) -> Bool { table.state.withLock { $0.lastSpeaking[owner] == id } }
     }
 
     private struct State {
         var sockets: [Int: (owner: TokenHash, socket: MessageSocket)] = [:]
+        /// The sockets on which owners have said something last.
+        var lastSpeaking: [TokenHash: Int] = [:]
         var next = 0
         var hasEnded = false
+
+        mutating func remove(_ id: Int) {
+            sockets[id] = nil
+            lastSpeaking = lastSpeaking.filter { $0.value != id }
+        }
     }
 
     private let state = Mutex(State())

@@ -1,5 +1,6 @@
 import HTTP
 import HTTPTypes
+import MediaCore
 import Synchronization
 
 /// WebSockets of viewers, whose texts go to the host and come from it.
@@ -7,6 +8,8 @@ extension ReverseTunnel {
     /// Opens a WebSocket at the host, and waits for its response.
     /// - Parameter response: the fields of the response 101.
     func open(_ call: RouteRequest, limits: MessageSocket.Limits, response: HTTPFields) async -> RouteResponse {
+        var limits = limits
+        limits.queue = self.limits.unreadTexts
         var reply = await forward(call, opening: MessageSocket(.server, limits: limits))
         // Hosts of earlier versions refuse it.
         guard reply.upgrade != nil else { return reply }
@@ -45,9 +48,18 @@ extension ReverseTunnel {
         let bytes = event.utf8.count
         return state.withLock { state in
             guard let stream = state.stream, let pending = state.pending[number], bytes <= TunnelEvent.lengthLimit,
-                state.unwritten + bytes <= limits.unwritten, takeBytes(bytes, of: pending.address, &state),
+                state.unwritten + bytes <= limits.unwritten
+            else { return false }
+            let now = ContinuousClock.now
+            var texts =
+                pending.texts
+                ?? TokenBucket(burst: limits.bytesOfSocket, rate: limits.bytesOfSocketPerSecond, now: now)
+            texts.refill(now)
+            guard texts.has(Double(bytes)),
                 case .enqueued = stream.feed.yield(Outgoing(text: event, number: number))
             else { return false }
+            texts.take(Double(bytes))
+            state.pending[number]?.texts = texts
             state.unwritten += bytes
             return true
         }

@@ -22,6 +22,8 @@ extension ReverseTunnel {
                 else {
                     return .failure(Refusal(crowded))
                 }
+                let sockets = state.pending.values.count { $0.socket != nil && $0.address == call.address.key }
+                guard socket == nil || sockets < limits.socketsOfAddress else { return .failure(Refusal(crowded)) }
                 let number = state.count + 1
                 guard let text = ForwardedFields.event(call, number: number, isSocket: socket != nil) else {
                     return .failure(Refusal(tooLarge))
@@ -55,7 +57,7 @@ extension ReverseTunnel {
 
     /// Takes the bytes of a request from those of its address and, while more than half of the counts are in use, from
     /// those of the networks around it.
-    func takeBytes(_ bytes: Int, of address: AddressKey, _ state: inout State) -> Bool {
+    private func takeBytes(_ bytes: Int, of address: AddressKey, _ state: inout State) -> Bool {
         let now = ContinuousClock.now
         let isCrowded = state.rates.count > limits.addresses / 2
         if state.rates[address] == nil, state.rates.count + address.networks.count >= limits.addresses {
@@ -86,9 +88,9 @@ extension ReverseTunnel {
         let pending: Pending? = state.withLock { state in
             if ifWaiting, state.pending[number]?.head == nil { return nil }
             let pending = state.remove(number)
-            if pending != nil {
-                state.stream?.feed.yield(Outgoing(text: TunnelEvent.cancelled(number).serialized, number: nil))
-            }
+            // A host that reads nothing connects again, and all are cancelled.
+            let event = Outgoing(text: TunnelEvent.cancelled(number).serialized, number: nil)
+            if pending != nil, let feed = state.stream?.feed, case .dropped = feed.yield(event) { feed.finish() }
             return pending
         }
         if let pending { Self.fail([pending], response) }

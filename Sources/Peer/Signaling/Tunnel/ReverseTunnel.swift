@@ -26,7 +26,13 @@ final class ReverseTunnel: Sendable {
         var unwritten = 1_048_576
         /// Of one address: what it may send at once, and each second.
         var bytesOfAddress = 131_072.0
-        var bytesOfAddressPerSecond = 65_536.0
+        var bytesOfAddressPerSecond = 32_768.0
+        /// WebSockets of one address, and what the viewer of each may send at once, and each second.
+        var socketsOfAddress = 32
+        var bytesOfSocket = 98_304.0
+        var bytesOfSocketPerSecond = 49_152.0
+        /// Texts that the viewer of a socket has not read; one more closes it.
+        var unreadTexts = 16
         /// Addresses whose bytes are counted. The bytes of others share one count.
         var addresses = 1_024
         /// Until the response begins. A host holds a poll for 20 s.
@@ -52,6 +58,8 @@ final class ReverseTunnel: Sendable {
         var body: AsyncStream<String>.Continuation?
         /// That the request opens; nil: none.
         var socket: MessageSocket?
+        /// Bytes of its texts; nil before the first one.
+        var texts: TokenBucket?
         /// Bytes of the body that the viewer has not read.
         var unread = 0
     }

@@ -135,12 +135,17 @@ final class ViewerMessageChannel: Sendable {
                 let socket = opened.socket
                 wait = Self.waits.first
                 let isWanted = state.withLock { state in
-                    state.socket = state.isWanted && !Task.isCancelled ? socket : nil
-                    return state.socket != nil
+                    // Another run may have its socket there.
+                    guard state.isWanted, !Task.isCancelled else { return false }
+                    state.socket = socket
+                    return true
                 }
-                guard isWanted else {
+                // The viewer may have been admitted anew meanwhile, which closes the sockets that are known.
+                guard isWanted, session?.isCurrent(opened) == true else {
+                    state.withLock { if $0.socket === socket { $0.socket = nil } }
                     socket.close(.normal)
                     await opened.close()
+                    if isWanted { continue }
                     return
                 }
                 // A refusal is no use here: the event `rights` says what has changed.

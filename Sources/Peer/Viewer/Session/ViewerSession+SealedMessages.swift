@@ -106,6 +106,8 @@ extension ViewerSession {
     /// A WebSocket to the host, perhaps with a connection of its own.
     struct OpenedMessages {
         let socket: MessageSocket
+        /// Of the admission with whose keys the host opens what is said; nil: nothing is encrypted.
+        var token: String?
         /// Made for the socket; nil: that of the session's connection.
         var client: SignalingClient?
 
@@ -123,21 +125,31 @@ extension ViewerSession {
         // Where the viewer watches may be another relay than that of its link, with tokens of its own.
         let client = try makeClient(settings.link)
         do throws(SignalingError) {
-            return OpenedMessages(socket: try await openMessages(by: client), client: client)
+            let (socket, token) = try await openMessages(by: client)
+            return OpenedMessages(socket: socket, token: token, client: client)
         } catch {
             await client.close()
             throw error
         }
     }
 
-    private func openMessages(by client: SignalingClient) async throws(SignalingError) -> MessageSocket {
-        if let socket = try await client.openMessages(token: token()) { return socket }
+    private func openMessages(
+        by client: SignalingClient
+    ) async throws(SignalingError) -> (MessageSocket, token: String) {
+        let known = try token()
+        if let socket = try await client.openMessages(token: known) { return (socket, known) }
         // The token is not valid any more. The host knows this viewer, and asks nobody.
         try await admitAnew(by: client)
-        guard let socket = try await client.openMessages(token: token()) else {
+        let renewed = try token()
+        guard let socket = try await client.openMessages(token: renewed) else {
             throw SignalingError(.refused, "the host does not know this viewer any more")
         }
-        return socket
+        return (socket, renewed)
+    }
+
+    /// Whether a socket is one of the present admission.
+    func isCurrent(_ opened: OpenedMessages) -> Bool {
+        opened.token == nil || opened.token == encryption.withLock { $0.home?.token }
     }
 
     /// Messages as text of the WebSocket; nil if they cannot be sent.

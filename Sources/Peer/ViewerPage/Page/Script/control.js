@@ -37,6 +37,8 @@ export class Control {
         this.inputs = null;
         // Whether what this viewer does in the picture goes to the host, and whether its keyboard does.
         this.isActive = this.hasKeyboard = this.isWatchingFrames = false;
+        // The frame that is shown; null if it is not known (see `InputMessages`).
+        this.frame = this.sealed = null;
         // Who controls the screen, as the host says.
         this.controller = '';
         this.sentAt = 0;
@@ -65,13 +67,19 @@ export class Control {
         if (grant !== (this.inputs && this.inputs.grant)) {
             this.deactivate(false);
             this.inputs = grant === null ? null : new InputMessages(grant);
+            this.aim();
             clearInterval(this.alive);
             this.alive = grant === null ? null : setInterval(() => this.sayAlive(), aliveInterval / 2);
         }
         this.right.set(value, isAnswer);
         element('control').hidden = this.right.value === 'no';
+        // Before there is a permission: a relay may hold the next frames back.
+        if (this.right.value !== 'no') this.watchFrames();
         this.update();
     }
+
+    // Inputs aim at the frame that is shown.
+    aim() { if (this.inputs) Object.assign(this.inputs, { frame: this.frame, sealed: this.sealed }); }
 
     // The event `control`: nobody without a name.
     showController({ by }) {
@@ -96,7 +104,6 @@ export class Control {
         this.isActive = true;
         reservePicture(true, (place, across, down) => this.scroll(place, across, down));
         this.takeKeyboard(true);
-        this.watchFrames();
     }
 
     giveBack() {
@@ -342,9 +349,10 @@ export class Control {
         watchFrames(true);
         video.requestVideoFrameCallback((_, { rtpTimestamp }) => {
             this.isWatchingFrames = false;
-            if (!this.isActive || !this.inputs) return watchFrames(false);
-            this.inputs.frame = Number.isSafeInteger(rtpTimestamp) ? rtpTimestamp : null;
-            this.inputs.sealed = sealedFrame(rtpTimestamp);
+            if (this.right.value === 'no') return watchFrames(false);
+            this.frame = Number.isSafeInteger(rtpTimestamp) ? rtpTimestamp : null;
+            this.sealed = sealedFrame(rtpTimestamp);
+            this.aim();
             this.watchFrames();
         });
     }

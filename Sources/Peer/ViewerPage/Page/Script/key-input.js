@@ -19,7 +19,7 @@ export class KeyInput {
         this.pressed = new Map();
         // The left Control key that may be a part of AltGr.
         this.heldBack = null;
-        // A dead key was pressed, and what it gives with the next key is awaited: { code, event } of that.
+        // A dead key was pressed, and what it gives with the next key is awaited: { code, key } of that.
         this.isDead = false;
         this.awaited = null;
         // Whether Right Ctrl is down, and nothing else was pressed meanwhile.

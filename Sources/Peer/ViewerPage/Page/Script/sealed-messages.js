@@ -115,7 +115,8 @@ export class SealedMessages {
     async seal(text, seal, admissions, additionalData = new Uint8Array()) {
         // Also above those of this tab before a reload.
         seal.said = Math.max((seal.said || 0) + 1, Date.now() * 1000);
-        if (this.session.identity.isStored) admissions.save();
+        // Each input of a socket is not worth it: the clock goes on.
+        if (this.session.identity.isStored && additionalData !== socketData) admissions.save();
         return encodeBase64URL(await sealMessage(text, seal.messages.toHost, seal.said, this.instance, additionalData));
     }
 
