@@ -61,7 +61,12 @@ extension BroadcastObject.Viewer {
 }
 
 extension ViewerRight {
-    fileprivate var busName: String { rawValue.prefix(1).uppercased() + rawValue.dropFirst() }
+    fileprivate var busName: String { rawValue.capitalizedName }
+}
+
+extension String {
+    /// The name on the bus of what has this name in a verb's options.
+    fileprivate var capitalizedName: String { prefix(1).uppercased() + dropFirst() }
 }
 
 extension ViewerRights {
@@ -86,13 +91,11 @@ extension BroadcastObject.Command {
     private static let holds: [String: Self] = {
         var commands: [String: Self] = [:]
         for hold in BroadcastHold.allCases {
-            commands[capitalized(hold.rawValue)] = .hold(hold, true)
-            commands[capitalized(hold.ending)] = .hold(hold, false)
+            commands[hold.rawValue.capitalizedName] = .hold(hold, true)
+            commands[hold.ending.capitalizedName] = .hold(hold, false)
         }
         return commands
     }()
-
-    private static func capitalized(_ verb: String) -> String { verb.prefix(1).uppercased() + verb.dropFirst() }
 
     /// Longer texts name no viewer.
     private static let viewerLimit = 256

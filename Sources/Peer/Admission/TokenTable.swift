@@ -43,7 +43,7 @@ package struct TokenTable: Sendable {
         var usedAt: Instant
         /// A session with this token has had media.
         var hasMedia = false
-        /// The counter of the last message that was encrypted for this admission; nil: none came.
+        /// The counters of the last messages that were encrypted for this admission.
         var messageCounters: [MessageCarrier: UInt64] = [:]
     }
 

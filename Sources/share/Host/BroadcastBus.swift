@@ -163,7 +163,7 @@ final class BroadcastBus: Sendable {
             // First, so that a right that is taken back is gone at once.
             for event in now.indicatorEvents { indicator?.handle(event, broadcast, now.questions, stop) }
             guard let statistics = blocking({ await broadcast.statistics() }) else { break }
-            let viewers = blocking { await broadcast.viewers() }.filter { !$0.description.isPublication }
+            let viewers = blocking { await sessions(of: broadcast) }
             object.update(BroadcastObject.State(statistics, viewers, service: now.service))
             for comment in now.comments { object.tell(comment) }
             if indicator == nil {
@@ -210,8 +210,7 @@ final class BroadcastBus: Sendable {
                 return failed("this broadcast has no microphone")
             }
         case .listViewers:
-            let viewers = await broadcast.viewers().filter { !$0.description.isPublication }
-            return .viewers(viewers.map { BroadcastObject.Viewer($0) })
+            return .viewers(await sessions(of: broadcast).map { BroadcastObject.Viewer($0) })
         case .takeControlBack: await broadcast.takeControlBack()
         case .setRight(let right, let isGranted, let viewer):
             return await perform(.setRight(right, isGranted: isGranted, viewer: viewer), control)
@@ -230,6 +229,11 @@ final class BroadcastBus: Sendable {
         } catch {
             return error.code == .unknown ? .refused(.init(.unknownViewer, error.message)) : failed(error.message)
         }
+    }
+
+    /// Those of viewers, without the relay or the service that takes the broadcast in.
+    private static func sessions(of broadcast: any ControllableBroadcast) async -> [ViewerSessionInfo] {
+        await broadcast.viewers().filter { !$0.description.isPublication }
     }
 
     private static func failed(_ sentence: String) -> BroadcastObject.Answer { .refused(.init(.failed, sentence)) }
@@ -252,7 +256,7 @@ extension BroadcastObject.State {
         viewers = statistics.viewers
         hasMicrophone = statistics.audio.contains { $0.kind == .microphoneAudio && $0.isCaptured && !$0.isMuted }
         self.service = service
-        controller = sessions.first { $0.rights?.control == .yes }?.description.name ?? ""
+        controller = sessions.controller?.description.name ?? ""
         audience = sessions.map { BroadcastObject.Viewer($0) }
     }
 }

@@ -36,20 +36,15 @@ public struct SealedMessages: Sendable, Equatable {
     /// Takes out what one request may have.
     package mutating func takePart() -> SealedMessages {
         var (part, length) = (SealedMessages(), 0)
-        while let frame = frames.first, part.isEmpty || length + frame.utf8.count <= SealedMessagesDocument.roomForTexts
-        {
-            length += frame.utf8.count
-            part.frames.append(frames.removeFirst())
+        func takeRoom(for text: String) -> Bool {
+            guard part.isEmpty || length + text.utf8.count <= SealedMessagesDocument.roomForTexts else { return false }
+            length += text.utf8.count
+            return true
         }
-        while let frame = droppable.first,
-            part.isEmpty || length + frame.utf8.count <= SealedMessagesDocument.roomForTexts
-        {
-            length += frame.utf8.count
-            part.droppable.append(droppable.removeFirst())
-        }
+        while let frame = frames.first, takeRoom(for: frame) { part.frames.append(frames.removeFirst()) }
+        while let frame = droppable.first, takeRoom(for: frame) { part.droppable.append(droppable.removeFirst()) }
         for (viewer, box) in boxes where part.boxes.count < Self.boxLimit {
-            guard part.isEmpty || length + box.utf8.count <= SealedMessagesDocument.roomForTexts else { break }
-            length += box.utf8.count
+            guard takeRoom(for: box) else { break }
             part.boxes[viewer] = boxes.removeValue(forKey: viewer)
         }
         return part

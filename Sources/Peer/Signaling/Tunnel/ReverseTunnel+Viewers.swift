@@ -22,8 +22,9 @@ extension ReverseTunnel {
                 else {
                     return .failure(Refusal(crowded))
                 }
-                let sockets = state.pending.values.count { $0.socket != nil && $0.address == call.address.key }
-                guard socket == nil || sockets < limits.socketsOfAddress else { return .failure(Refusal(crowded)) }
+                guard socket == nil || state.sockets(of: call.address.key) < limits.socketsOfAddress else {
+                    return .failure(Refusal(crowded))
+                }
                 let number = state.count + 1
                 guard let text = ForwardedFields.event(call, number: number, isSocket: socket != nil) else {
                     return .failure(Refusal(tooLarge))

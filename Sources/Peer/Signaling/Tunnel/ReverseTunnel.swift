@@ -75,6 +75,10 @@ final class ReverseTunnel: Sendable {
         /// When a request was forwarded, or the response to one ended.
         var usedAt = ContinuousClock.now
 
+        func sockets(of address: AddressKey) -> Int {
+            pending.values.count { $0.socket != nil && $0.address == address }
+        }
+
         mutating func remove(_ number: Int) -> Pending? {
             guard let pending = pending.removeValue(forKey: number) else { return nil }
             unread -= pending.unread

@@ -203,9 +203,9 @@ public actor TunnelClient {
     ) async {
         defer { cancel(request.number) }
         let response = await server.respond(to: request, for: id, on: eventLoop, closed: closed)
+        if let upgrade = response.upgrade { return await open(upgrade, request.number) }
         let head = ForwardedResponse(
             status: Int(response.status.code), headers: response.headers.map { [$0.name.canonicalName, $0.value] })
-        if let upgrade = response.upgrade { return await open(upgrade, request.number) }
         let isWhole = response.body.contentLength != nil
         let writer = PartWriter(first: head, isWhole: isWhole) { [weak self] part in
             guard let self, try await send(part, to: request.number) else { throw CancellationError() }
