@@ -117,7 +117,7 @@ import Testing
             for _ in 0..<32 { socket.send(text) }
             #expect(await socket.closed.value == .policy)
             let bytes = stage.texts.with { $0.reduce(0) { $0 + $1.text.utf8.count } }
-            #expect(bytes <= Int(ReverseTunnel.Limits().bytesOfSocket))
+            #expect(bytes <= Int(ReverseTunnel.Sockets().bytes))
         }
         try await Stage.with { stage in
             let socket = try #require(try await stage.open())
@@ -130,7 +130,7 @@ import Testing
     @Test func textsThatAreNotReadAndManySocketsOfAnAddressAreLimited() async throws {
         try await Stage.with { stage in
             var sockets: [MessageSocket] = []
-            for _ in 0..<ReverseTunnel.Limits().socketsOfAddress {
+            for _ in 0..<ReverseTunnel.Sockets().ofAddress {
                 sockets.append(try #require(try await stage.open()))
             }
             let refusal = await #expect(throws: SignalingError.self) { _ = try await stage.open() }

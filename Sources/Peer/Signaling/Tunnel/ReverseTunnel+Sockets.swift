@@ -9,7 +9,7 @@ extension ReverseTunnel {
     /// - Parameter response: the fields of the response 101.
     func open(_ call: RouteRequest, limits: MessageSocket.Limits, response: HTTPFields) async -> RouteResponse {
         var limits = limits
-        limits.queue = self.limits.unreadTexts
+        limits.queue = self.limits.sockets.unreadTexts
         var reply = await forward(call, opening: MessageSocket(.server, limits: limits))
         // Hosts of earlier versions refuse it.
         guard reply.upgrade != nil else { return reply }
@@ -53,7 +53,7 @@ extension ReverseTunnel {
             let now = ContinuousClock.now
             var texts =
                 pending.texts
-                ?? TokenBucket(burst: limits.bytesOfSocket, rate: limits.bytesOfSocketPerSecond, now: now)
+                ?? TokenBucket(burst: limits.sockets.bytes, rate: limits.sockets.bytesPerSecond, now: now)
             texts.refill(now)
             guard texts.has(Double(bytes)),
                 case .enqueued = stream.feed.yield(Outgoing(text: event, number: number))

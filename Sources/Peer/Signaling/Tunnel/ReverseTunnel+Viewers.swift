@@ -22,7 +22,7 @@ extension ReverseTunnel {
                 else {
                     return .failure(Refusal(crowded))
                 }
-                guard socket == nil || state.sockets(of: call.address.key) < limits.socketsOfAddress else {
+                guard socket == nil || state.sockets(of: call.address.key) < limits.sockets.ofAddress else {
                     return .failure(Refusal(crowded))
                 }
                 let number = state.count + 1

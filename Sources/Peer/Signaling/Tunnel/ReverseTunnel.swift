@@ -15,6 +15,17 @@ import Synchronization
 /// requests that wait for one, the events that the host has not read, and the parts that viewers have not read are
 /// limited in number and bytes, in all and for each address.
 final class ReverseTunnel: Sendable {
+    /// Of viewers' WebSockets.
+    struct Sockets: Sendable {
+        /// Sockets of one address.
+        var ofAddress = 32
+        /// What the viewer of each may send at once, and each second.
+        var bytes = 98_304.0
+        var bytesPerSecond = 49_152.0
+        /// Texts that the viewer has not read; one more closes the socket.
+        var unreadTexts = 16
+    }
+
     struct Limits: Sendable {
         /// Requests whose response has not begun.
         var pending = 512
@@ -27,12 +38,7 @@ final class ReverseTunnel: Sendable {
         /// Of one address: what it may send at once, and each second.
         var bytesOfAddress = 131_072.0
         var bytesOfAddressPerSecond = 32_768.0
-        /// WebSockets of one address, and what the viewer of each may send at once, and each second.
-        var socketsOfAddress = 32
-        var bytesOfSocket = 98_304.0
-        var bytesOfSocketPerSecond = 49_152.0
-        /// Texts that the viewer of a socket has not read; one more closes it.
-        var unreadTexts = 16
+        var sockets = Sockets()
         /// Addresses whose bytes are counted. The bytes of others share one count.
         var addresses = 1_024
         /// Until the response begins. A host holds a poll for 20 s.
