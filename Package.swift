@@ -9,6 +9,11 @@ let settings: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
+/// Scripts/test optimizes what it tests, as two cores could not run several tests of media beside each other otherwise.
+/// Nothing else sets this variable: SwiftPM refuses flags like these in the dependencies of other packages.
+let optimized: [SwiftSetting] =
+    Context.environment["SHARE_OPTIMIZED_TESTS"] == nil ? [] : [.unsafeFlags(["-O", "-assert-config", "Debug"])]
+
 /// A C library of Debian's, found through pkg-config.
 func library(_ name: String, pkgConfig: String, debian: String) -> Target {
     .systemLibrary(
@@ -105,7 +110,8 @@ let imports = """
 /// What tests and benchmarks share; TestSupport is a package of its own too, for those outside of this one.
 func support(_ name: String, _ dependencies: [String] = []) -> Target {
     .target(
-        name: name, dependencies: named(dependencies), path: "TestSupport/Sources/\(name)", swiftSettings: settings)
+        name: name, dependencies: named(dependencies), path: "TestSupport/Sources/\(name)",
+        swiftSettings: settings + optimized)
 }
 
 func tests(_ name: String, _ dependencies: [String]) -> Target {
@@ -149,8 +155,11 @@ let layers: [Target] = {
         let path = "Sources/\(layer)\(name)"
         targets.append(
             name.hasPrefix("share")
-                ? .executableTarget(name: name, dependencies: named(dependencies), path: path, swiftSettings: settings)
-                : .target(name: name, dependencies: named(dependencies), path: path, swiftSettings: settings))
+                ? .executableTarget(
+                    name: name, dependencies: named(dependencies), path: path, swiftSettings: settings + optimized)
+                : .target(
+                    name: name, dependencies: named(dependencies), path: path,
+                    swiftSettings: settings + optimized))
     }
     return targets
 }()

@@ -2,7 +2,7 @@
 import PackageDescription
 
 // Programs, displays and emulated networks for tests. The package share contains these targets, too. This manifest is
-// for the benchmarks and the tests of the core, which do not need that package and its dependencies.
+// for the benchmarks, which do not need that package and its dependencies.
 let settings: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
     .enableUpcomingFeature("ExistentialAny"),

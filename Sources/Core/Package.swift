@@ -1,8 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// The package share contains these targets, too. This manifest builds the core alone, such as its tests in release
-// mode.
+// The package share contains these targets, too. This manifest is for the benchmarks, which use the core alone.
 let settings: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
     .enableUpcomingFeature("ExistentialAny"),

@@ -29,8 +29,8 @@ extension VideoCodec {
         case .h264, .h265:
             InstallableDecoder(
                 library: .init(package: "libavcodec59", codecs: "H.264, H.265"),
-                isInstalled: { NALUnitDecoder.codecs.contains(self) },
-                make: { () throws(CodecFailure) in try NALUnitDecoder(self) })
+                isInstalled: { H26xDecoder.codecs.contains(self) },
+                make: { () throws(CodecFailure) in try H26xDecoder(self) })
         case .av1:
             InstallableDecoder(
                 library: .init(package: "libdav1d6", codecs: "AV1"), isInstalled: { AV1Decoder.isAvailable },

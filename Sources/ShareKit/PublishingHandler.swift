@@ -122,7 +122,7 @@ open class PublishingHandler: SampleHandler, @unchecked Sendable {
     }
 
     private func pair(
-        with text: String, _ setup: [String: String], _ application: ExtensionApplication, _ identity: Identity
+        with text: String, _ setup: [String: String], _ application: BroadcastingApplication, _ identity: Identity
     ) async throws(EndReason) -> PairedService {
         let link: ServiceLink
         do throws(LinkError) {

@@ -5,7 +5,7 @@ internal import LinuxRuntime
 /// The upload program of an extension: the counterpart of ReplayKit's `RPBroadcastSampleHandler`. It gets the samples
 /// of one broadcast from its host, which has started it.
 ///
-///     @main final class Upload: SampleHandler {
+///     @main final class Upload: SampleHandler, @unchecked Sendable {
 ///         override func processSampleBuffer(_ buffer: SampleBuffer) { ... }
 ///     }
 ///
@@ -137,7 +137,7 @@ open class SampleHandler: @unchecked Sendable {
 }
 
 extension SampleHandler.Application {
-    init(_ application: ExtensionApplication) {
+    init(_ application: BroadcastingApplication) {
         self.init(id: application.id, name: application.name, icon: application.icon.map { Array($0) })
     }
 }

@@ -7,7 +7,7 @@ import RelayVerb
 struct Share: ParsableCommand {
     static func main() {
         StandardStreams.prepare()
-        RelayProgram.replaceThisProgram()
+        RelayExecutable.replaceThisProgram()
         ProcessMemory.limitFragmentation()
         ProcessMemory.forbidDumps()
         main(HelpScope.current.arguments)
@@ -49,6 +49,6 @@ struct Share: ParsableCommand {
             FreezeCommand.self, UnfreezeCommand.self, MuteCommand.self,
             UnmuteCommand.self, CameraCommand.self, ViewersCommand.self, RemoveCommand.self, GrantCommand.self,
             RevokeCommand.self, SayCommand.self,
-            UploadCommand.self, QuestionCommand.self, ControllerCommand.self,
+            UploadProgramsCommand.self, QuestionCommand.self, ControllerCommand.self,
         ])
 }

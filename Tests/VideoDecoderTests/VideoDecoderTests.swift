@@ -13,7 +13,7 @@ import VPXCodec
         switch codec {
         case .vp8: VP8Decoder()
         case .vp9: VP9Decoder()
-        case .h264, .h265: try NALUnitDecoder(codec)
+        case .h264, .h265: try H26xDecoder(codec)
         case .av1: try AV1Decoder()
         }
     }

@@ -228,7 +228,7 @@ struct InteractionTests {
     }
 
     @Test func withoutX11KeysAreTheCharactersThatCome() {
-        var keys = TextKeys()
+        var keys = SDLKeysyms()
         // "я" of a Russian layout, on the key of z.
         #expect(keys.keys(key(0x44F, scancode: 29)) == [])
         #expect(keys.keys(text("я")) == [KeyEvent(code: 29, keysym: 0x0100_044F, isPressed: true)])

@@ -10,7 +10,7 @@ public enum HostMessage: Equatable, Sendable {
     case paused
     case resumed
     /// The application has changed.
-    case annotated(ExtensionApplication)
+    case annotated(BroadcastingApplication)
     /// The program has to end. Nothing follows.
     case finish
 }
@@ -19,7 +19,7 @@ public enum HostMessage: Equatable, Sendable {
 public struct ExtensionStart: Codable, Equatable, Sendable {
     /// The version of the messages that the host speaks.
     public var version: Int
-    public var application: ExtensionApplication
+    public var application: BroadcastingApplication
     /// The values that the user has given, by the names of the fields.
     public var setup: [String: String]
     /// The private memory that the program may use, in bytes.
@@ -31,7 +31,7 @@ public struct ExtensionStart: Codable, Equatable, Sendable {
 
     public static let currentVersion = 1
 
-    public init(application: ExtensionApplication, setup: [String: String], memoryBudget: Int) {
+    public init(application: BroadcastingApplication, setup: [String: String], memoryBudget: Int) {
         version = Self.currentVersion
         self.application = application
         self.setup = setup
@@ -40,7 +40,7 @@ public struct ExtensionStart: Codable, Equatable, Sendable {
 }
 
 /// The application that broadcasts.
-public struct ExtensionApplication: Codable, Equatable, Sendable {
+public struct BroadcastingApplication: Codable, Equatable, Sendable {
     public var id: String
     public var name: String
     /// A PNG file.
@@ -117,7 +117,7 @@ extension HostMessage: Codable {
             case .sample: .sample(try SampleDescription(from: decoder))
             case .paused: .paused
             case .resumed: .resumed
-            case .annotated: .annotated(try values.decode(ExtensionApplication.self, forKey: .application))
+            case .annotated: .annotated(try values.decode(BroadcastingApplication.self, forKey: .application))
             case .finish: .finish
             }
     }

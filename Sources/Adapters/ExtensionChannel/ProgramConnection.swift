@@ -8,7 +8,7 @@ public final class ProgramConnection: Sendable {
         case sample(ReceivedSample)
         case paused
         case resumed
-        case annotated(ExtensionApplication)
+        case annotated(BroadcastingApplication)
         /// The host ends the broadcast; the program has 3 s to end.
         case finished
     }

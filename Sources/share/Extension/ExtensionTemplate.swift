@@ -69,7 +69,7 @@ struct ExtensionTemplate {
         import \#(library)
 
         /// Takes the samples of one broadcast. This one saves the luma of the newest frame as an image, once a second.
-        @main final class Upload: SampleHandler {
+        @main final class Upload: SampleHandler, @unchecked Sendable {
             private var title = ""
             private var frames = 0
             private var saved = Duration.zero

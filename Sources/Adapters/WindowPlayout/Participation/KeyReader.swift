@@ -23,7 +23,7 @@ final class KeyReader {
     private let display: UnsafeMutableRawPointer?
     private let library: UnsafeMutableRawPointer?
     private var isReading = false
-    private var fallback = TextKeys()
+    private var fallback = SDLKeysyms()
 
     init(window: OpaquePointer) {
         self.window = window
@@ -45,7 +45,7 @@ final class KeyReader {
         isReading = false
         removeFilter()
         if display == nil { SDL_StopTextInput() } else { SDL_EventState(UInt32(SDL_SYSWMEVENT.rawValue), SDL_DISABLE) }
-        fallback = TextKeys()
+        fallback = SDLKeysyms()
     }
 
     /// - Returns: the keys that an event tells of; nil if it is not about keys.
@@ -107,6 +107,6 @@ final class KeyReader {
         }
         typealias Convert = @convention(c) (UInt) -> UInt32
         let scalar = unsafeBitCast(function, to: Convert.self)(UInt(keysym))
-        return scalar == 0 ? keysym : TextKeys.keysym(of: scalar)
+        return scalar == 0 ? keysym : SDLKeysyms.keysym(of: scalar)
     }
 }

@@ -14,7 +14,7 @@ extension VideoWindow {
         case SDL_KEYDOWN where interaction.line != nil: write(event.key.keysym)
         case SDL_KEYDOWN where pan(byKey: event.key.keysym.sym): break
         case SDL_KEYDOWN where event.key.repeat == 0: handleKey(event.key.keysym)
-        case SDL_TEXTINPUT: interaction.line?.insert(TextKeys.text(event.text))
+        case SDL_TEXTINPUT: interaction.line?.insert(SDLKeysyms.text(event.text))
         case SDL_TEXTEDITING:
             interaction.line?.composition = withUnsafeBytes(of: event.edit.text) {
                 String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
@@ -120,7 +120,7 @@ extension VideoWindow {
     /// A key while a comment is being written. Its characters come by themselves.
     private func write(_ key: SDL_Keysym) {
         let isControl = UInt32(key.mod) & UInt32(KMOD_CTRL.rawValue) != 0
-        switch TextKeys.latinKey(key) {
+        switch SDLKeysyms.latinKey(key) {
         case Int(SDLK_ESCAPE.rawValue): changeInteraction { $0.closeLine() }
         case Int(SDLK_RETURN.rawValue), Int(SDLK_KP_ENTER.rawValue): changeInteraction { $0.sendComment() }
         case Int(SDLK_BACKSPACE.rawValue): interaction.line?.deleteLast()
@@ -140,7 +140,7 @@ extension VideoWindow {
             isClosedByUser = isClosedByUser || !isModifier
             return
         }
-        switch TextKeys.latinKey(key) {
+        switch SDLKeysyms.latinKey(key) {
         case Int(SDLK_f.rawValue), Int(SDLK_F11.rawValue): choose(.fullscreen)
         case Int(SDLK_m.rawValue): choose(.mute)
         case Int(SDLK_s.rawValue): choose(.statistics)

@@ -6,6 +6,7 @@ extension ExtensionBroadcast {
     /// Tells the program that another application is shown now.
     public func annotate(_ application: ApplicationInfo) async {
         state.with { $0.process }?.send(
-            .annotated(ExtensionApplication(id: application.id, name: application.name, icon: application.icon?.bytes)))
+            .annotated(
+                BroadcastingApplication(id: application.id, name: application.name, icon: application.icon?.bytes)))
     }
 }

@@ -20,7 +20,7 @@ public struct ExtensionLaunch: Sendable {
         }
         let limits = ExtensionLifecycle.Limits()
         var start = ExtensionStart(
-            application: ExtensionApplication(
+            application: BroadcastingApplication(
                 id: application.id, name: application.name, icon: application.icon?.bytes), setup: values,
             memoryBudget: limits.memoryBudget)
         start.service = manifest.service?.text

@@ -7,7 +7,7 @@ internal import VideoBitstream
 /// the libavcodec decoder is closed; a new one opens with the next key frame.
 ///
 /// - Isolation: confined to one thread.
-public final class NALUnitDecoder: VideoDecoder {
+public final class H26xDecoder: VideoDecoder {
     /// What can be decoded on this machine. The first call blocks while libavcodec is loaded, if it is installed.
     public static let codecs: Set<VideoCodec> = {
         guard let library = FFmpegLibrary.shared else { return [] }

@@ -1,7 +1,7 @@
 import Foundation
 
 /// The program share-relay, if it lies beside this one: `share relay` without the libraries of a host.
-enum RelayProgram {
+enum RelayExecutable {
     private static let name = "share-relay"
 
     /// Executes it in this process if the command is `relay`. Returns if it is another command, or there is no such

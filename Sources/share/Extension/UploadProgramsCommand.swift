@@ -9,7 +9,7 @@ import ShareKit
 import Signaling
 
 /// The upload programs of the extensions that ship with `share`. A host starts them.
-struct UploadCommand: ParsableCommand {
+struct UploadProgramsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "upload", abstract: "Upload programs of extensions; a host starts them.", shouldDisplay: false,
         subcommands: [WHIP.self, Service.self, ServiceSetup.self])
