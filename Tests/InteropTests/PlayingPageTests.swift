@@ -103,6 +103,26 @@ extension InteropTests {
             }
         }
 
+        /// A telephone turns its display off where nobody touches it.
+        @Test(arguments: Browser.Kind.allCases)
+        func theDisplayStaysOnUntilTheViewerLeaves(kind: Browser.Kind) async throws {
+            let recording = """
+                window.locks = [];
+                const { wakeLock } = navigator, request = wakeLock.request.bind(wakeLock);
+                wakeLock.request = async kind => {
+                    const lock = await request(kind);
+                    window.locks.push(lock);
+                    return lock;
+                };
+                """
+            try await playing(kind, preload: recording) { browser, _ in
+                #expect(try await browser.has(true, "window.locks.length === 1 && !window.locks[0].released"))
+                try await browser.click("leave")
+                try await browser.waitForState("ended")
+                #expect(try await browser.has(true, "window.locks.length === 1 && window.locks[0].released"))
+            }
+        }
+
         @Test(arguments: Browser.Kind.allCases)
         func onAPhoneEveryButtonIsInReach(kind: Browser.Kind) async throws {
             try await playing(kind) { browser, stage in

@@ -53,6 +53,7 @@ const char *viewerPageScript(void) {
 #embed "Page/Script/local-page.js" suffix(,)
 #embed "Page/Script/sealed-media.js" suffix(,)
 #embed "Page/Script/whole-pixels.js" suffix(,)
+#embed "Page/Script/wake-lock.js" suffix(,)
 #embed "Page/Script/picture-size.js" suffix(,)
 #embed "Page/Script/picture-in-picture.js" suffix(,)
 #embed "Page/Script/player.js" suffix(,)

@@ -13,6 +13,7 @@ import { SessionEnd } from './session-end.js';
 import { canRunShare, shareSchemeLink } from './share-scheme.js';
 import { toggleStatistics } from './statistics-panel.js';
 import { offerForm, show, stopFormTimer } from './view.js';
+import { setUpWakeLock } from './wake-lock.js';
 
 let link = null, admissions = null, session = null;
 
@@ -44,6 +45,7 @@ async function beginMove({ name, mark }) {
 
 const interaction = new Interaction();
 setUpPlayer();
+setUpWakeLock();
 setUpControls({
     leave() {
         session.leave();
