@@ -123,7 +123,8 @@ struct EncryptedClusterTests {
         /// Of the broadcast at the relays, which is not that of the host's own link.
         let id: BroadcastID
 
-        init(_ scene: Scene) async throws {
+        /// - Parameter path: of what it announces.
+        init(_ scene: Scene, path: [String] = ["x"]) async throws {
             let node = ClusterNode(
                 name: "x", host: "x.example", port: 443, fingerprint: [UInt8](repeating: 1, count: 32), isWebPKI: false,
                 region: nil)
@@ -134,7 +135,7 @@ struct EncryptedClusterTests {
             let link = try #require(scene.stage.relay.streams.broadcasts.first?.link)
             let own = try #require(node.link(of: link))
             id = link.id
-            member.announce(link.id, ClusterBroadcast(link: own, path: ["x"], name: "", publisherDecides: true))
+            member.announce(link.id, ClusterBroadcast(link: own, path: path, name: "", publisherDecides: true))
             try await waitUntil(scene, knowsIt: true)
         }
 
@@ -152,6 +153,35 @@ struct EncryptedClusterTests {
             member.stop()
             try await waitUntil(scene, knowsIt: false)
         }
+    }
+
+    /// It has a copy of the broadcast, and tells of viewers whom it has made up: the publisher's relay stores few of them, and
+    /// those of the honest relay stay members.
+    @Test func aRelayThatMakesUpViewersIsLimited() async throws {
+        let scene = try await Scene(["Ann"])
+        #expect(try await scene.knows(1))
+        let liar = try await Liar(scene, path: ["a", "x"])
+        let broadcast = try #require(scene.stage.relay.streams.broadcasts.first)
+        for _ in 0..<200 where broadcast.viewerRelays.read({ $0.relays["x"]?.path.isEmpty ?? true }) {
+            try await Task.sleep(for: .milliseconds(50))
+        }
+        let invented = (0..<4_000).map { number in (0..<32).map { UInt8(truncatingIfNeeded: number >> (8 * ($0 % 4))) }
+        }
+        for viewer in invented { liar.member.tell(.joined(viewer), of: liar.id, to: "a") }
+        liar.member.tell(viewers: invented, of: liar.id, to: "a")
+        // The bus keeps the order of messages.
+        let last = [UInt8](repeating: 77, count: 32)
+        let other = try #require(scene.other.session.streams.member)
+        other.tell(.joined(last), of: liar.id, to: "a")
+        #expect(try await scene.knows(2))
+        let stored = broadcast.viewerRelays.read { $0.relays["x"]?.viewers.count }
+        #expect(stored.map { (1...ViewerRelays.leastMemberLimit).contains($0) } == true)
+        other.tell(.left(last), of: liar.id, to: "a")
+        #expect(try await scene.lists(["Ann"]))
+        #expect(await scene.viewers[0].seesMore(30))
+        try await liar.leave(scene)
+        await scene.stage.stop()
+        await scene.other.session.stop()
     }
 
     /// The relays do not hear each other for longer than they remember each other. Who stays is a member all the time,

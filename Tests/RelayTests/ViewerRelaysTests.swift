@@ -9,7 +9,7 @@ import Testing
 
     /// The table with its clock.
     private struct World {
-        var table = ViewerRelays(graceTime: .seconds(20))
+        var table = ViewerRelays(graceTime: .seconds(20), maximumViewers: 64)
         var now = MediaInstant(nanoseconds: 0)
 
         mutating func handle(_ input: ViewerRelays.Input) -> [Action] {
@@ -140,17 +140,82 @@ import Testing
         #expect(world.handle(.copies(["b": ["a", "b"]])) == [.ask("b")])
     }
 
-    @Test func aRelayThatInventsViewersTakesNoMoreThanSoMuch() {
+    private func viewer(_ number: Int) -> [UInt8] {
+        (0..<32).map { $0 < 4 ? UInt8(truncatingIfNeeded: number >> (8 * $0)) : 9 }
+    }
+
+    /// Whatever it says, and however often it announces its copy anew: the publisher hears of few of them.
+    @Test(arguments: [false, true]) func aRelayThatInventsViewersTakesNoMoreThanSoMuch(namesThem: Bool) {
+        var world = World()
+        world.begin(["b": [], "c": []])
+        let (seconds, perSecond) = (100, 300)
+        var told: [Action] = []
+        for second in 0..<seconds {
+            let invented = (0..<perSecond).map { viewer(second * perSecond + $0) }
+            if namesThem {
+                told += world.handle(.named(invented, at: "b", isFirst: true))
+            } else {
+                for viewer in invented {
+                    told += world.handle(.joined(viewer, at: "b"))
+                    told += world.handle(.left(viewer, at: "b"))
+                }
+            }
+            #expect((world.table.relays["b"].map { $0.viewers.count + $0.unconfirmed.count } ?? 0) <= 1_024)
+            if second % 10 == 9 { for copies in [["c"], ["b", "c"]] { told += announce(copies, &world) } }
+            told += world.advance(.seconds(1))
+        }
+        let arrivals = told.count { if case .joined = $0 { true } else { false } }
+        let departures = told.count { if case .left = $0 { true } else { false } }
+        #expect(arrivals <= 1_024 + seconds * 50 && arrivals >= 1_024)
+        #expect(departures <= 1_024 + seconds * 50)
+        // Another relay's viewers count as before.
+        #expect(world.handle(.joined(ann, at: "c")) == [.joined(ann)])
+        #expect(world.handle(.left(ann, at: "c")) == [.left(ann)])
+    }
+
+    private func announce(_ copies: [String], _ world: inout World) -> [Action] {
+        world.handle(.copies(Dictionary(uniqueKeysWithValues: copies.map { ($0, ["a", $0]) })))
+    }
+
+    /// Also departures of viewers that it has never told of.
+    @Test func aRelayThatInventsDeparturesIsNotPassedOn() {
         var world = World()
         world.begin(["b": []])
-        for number in 0..<(ViewerRelays.limit + 10) {
-            let viewer = (0..<4).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
-            #expect(world.handle(.joined(viewer, at: "b")).count == 1)
+        let told = (0..<10_000).flatMap { world.handle(.left(viewer($0), at: "b")) }
+        #expect(told.count == 1_024)
+        _ = world.advance(.seconds(2))
+        #expect((0..<10_000).flatMap { world.handle(.left(viewer($0), at: "b")) }.count == 100)
+    }
+
+    @Test func manyRelaysThatInventViewersTakeNoMoreThanAllMay() {
+        var world = World()
+        let names = (0..<100).map { "r\($0)" }
+        world.begin(Dictionary(uniqueKeysWithValues: names.map { ($0, []) }))
+        var told = 0
+        for (number, name) in names.enumerated() {
+            for index in 0..<1_000 { told += world.handle(.joined(viewer(number * 1_000 + index), at: name)).count }
         }
-        _ = world.handle(.joined(ann, at: ""))
-        _ = world.handle(.copies([:]))
-        #expect(world.advance(.seconds(20)).count == ViewerRelays.limit)
+        #expect(told == ViewerRelays.limit)
+        #expect(world.table.relays.values.reduce(0) { $0 + $1.viewers.count } == ViewerRelays.limit)
+        // Of those of this relay the publisher hears in any case.
+        #expect(world.handle(.joined(ann, at: "")) == [.joined(ann)])
         #expect(world.handle(.left(ann, at: "")) == [.left(ann)])
+    }
+
+    /// More viewers came at once than a relay may tell of: it is asked for them later, and nobody is missed for good.
+    @Test func arrivalsThatWereLeftOutAreAskedFor() {
+        var world = World()
+        world.begin(["b": []])
+        for round in 0..<2 {
+            for number in 0..<600 { _ = world.handle(.joined(viewer(round * 600 + number), at: "b")) }
+            if round == 0 { for number in 0..<600 { _ = world.handle(.left(viewer(number), at: "b")) } }
+        }
+        #expect(world.table.relays["b"]?.viewers.count == 424)
+        #expect(world.advance(.milliseconds(9_900)) == [])
+        #expect(world.advance(.milliseconds(100)) == [.ask("b")])
+        let rest = (600..<1_200).map { viewer($0) }
+        #expect(world.handle(.named(rest, at: "b", isFirst: true)).count == 176)
+        #expect(world.table.relays["b"]?.viewers.count == 600)
     }
 
     /// Keys that the publisher has passed on before it was known where a viewer watches follow it there.

@@ -89,7 +89,9 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
         self.streams = streams
         let environment = streams.environment
         viewerRelays = StateMachineRunner(
-            ViewerRelays(graceTime: environment.configuration.streams.viewerGraceTime), on: environment.session.loop)
+            ViewerRelays(
+                graceTime: environment.configuration.streams.viewerGraceTime,
+                maximumViewers: environment.configuration.maximumViewers), on: environment.session.loop)
         audience = Throttle { [weak streams, id = configuration.id] in streams?.report(viewers: $0, of: id) }
     }
 

@@ -8,6 +8,9 @@ import Signaling
 /// A relay tells of each viewer that comes or leaves, and names all of them when it is asked: as soon as its copy of the
 /// broadcast is known, and when messages of it may have been lost. A viewer that it does not name again within
 /// `graceTime` has left.
+///
+/// Another relay may invent viewers, so each has an allowance of them, and all others together have one. It is charged
+/// before a viewer is stored and the publisher is told. A departure of a stored viewer is free, as each follows an arrival.
 struct ViewerRelays: StateMachine {
     /// Other relays are meant by their names.
     enum Input: Sendable {
@@ -50,6 +53,8 @@ struct ViewerRelays: StateMachine {
         /// How often it is still asked, unless it names its viewers.
         var questions = 0
         var nextQuestion: MediaInstant?
+        /// Of viewers that it tells of; nil: no limit, of this relay.
+        var allowance: TokenBucket?
 
         func has(_ viewer: [UInt8]) -> Bool { viewers.contains(viewer) || unconfirmed.contains(viewer) }
 
@@ -68,6 +73,12 @@ struct ViewerRelays: StateMachine {
             return wasUnconfirmed
         }
 
+        /// Whether it has told of few viewers lately, so that nothing is gained by forgetting it.
+        mutating func hasFullAllowance(_ now: MediaInstant) -> Bool {
+            allowance?.refill(now)
+            return allowance?.isFull() ?? true
+        }
+
         var deadline: MediaInstant? {
             let question = questions > 0 && !path.isEmpty ? nextQuestion : nil
             return [unconfirmedUntil, question].compactMap(\.self).min()
@@ -78,17 +89,34 @@ struct ViewerRelays: StateMachine {
     /// What the publisher has passed on lately, by viewers.
     private var keys: [[UInt8]: (keys: MemberKeys, until: MediaInstant)] = [:]
     private var keysUntil: MediaInstant?
+    /// Of all other relays together; nil: none has told of a viewer.
+    private var allowance: TokenBucket?
     private let graceTime: MediaDuration
+    /// Viewers of another relay.
+    private let memberLimit: Int
 
     /// Viewers beyond that are taken for such that watch at one relay.
     static let limit = 8_192
     static let relayLimit = 128
+    /// At least so many viewers of another relay are known, which may have a higher limit than this one.
+    static let leastMemberLimit = 1_024
+    /// Of arrivals, in a second: of another relay, after its first `memberLimit`, and of all together, after the first
+    /// `limit`.
+    static let arrivalRate = 50.0
+    static let totalArrivalRate = 200.0
+    /// A relay whose arrivals were left out is asked for its viewers then.
+    static let overflowInterval = MediaDuration.seconds(10)
     /// To a relay that does not name its viewers.
     static let questionLimit = 3
     /// Between two questions to a relay.
     static let questionInterval = MediaDuration.seconds(2)
 
-    init(graceTime: MediaDuration) { self.graceTime = graceTime }
+    /// - Parameter maximumViewers: of a broadcast at this relay.
+    init(graceTime: MediaDuration, maximumViewers: Int) {
+        self.graceTime = graceTime
+        // No relay takes all of the room.
+        memberLimit = min(max(maximumViewers, Self.leastMemberLimit), Self.limit / 2)
+    }
 
     var deadline: MediaInstant? { (relays.values.map(\.deadline) + [keysUntil]).compactMap(\.self).min() }
 
@@ -97,7 +125,7 @@ struct ViewerRelays: StateMachine {
     ) -> [Action] {
         switch input {
         case .joined(let viewer, let relay): return add([viewer], at: relay, now)
-        case .left(let viewer, let relay): return remove(viewer, at: relay)
+        case .left(let viewer, let relay): return remove(viewer, at: relay, now)
         case .named(let viewers, let relay, let isFirst):
             if isFirst {
                 relays[relay]?.questions = 0
@@ -129,13 +157,23 @@ struct ViewerRelays: StateMachine {
 
     private func isKnown(_ viewer: [UInt8]) -> Bool { relays.values.contains { $0.has(viewer) } }
 
-    /// Those of another relay count while its copy is known.
+    /// Those of another relay count while its copy is known. Viewers beyond its limits are left out.
     private mutating func add(_ viewers: [[UInt8]], at name: String, _ now: MediaInstant) -> [Action] {
         guard var relay = relays[name], name.isEmpty || !relay.path.isEmpty else { return [] }
         var room = Self.limit - relays.values.reduce(0) { $0 + $1.viewers.count + $1.unconfirmed.count }
         var (actions, missed): ([Action], [MemberKeys]) = ([], [])
         for viewer in viewers where !relay.viewers.contains(viewer) {
-            if !relay.has(viewer), !isKnown(viewer) { actions.append(.joined(viewer)) }
+            if !relay.has(viewer) {
+                guard name.isEmpty || (room > 0 && relay.viewers.count + relay.unconfirmed.count < memberLimit)
+                else { continue }
+                guard takeAllowance(of: &relay, now) else {
+                    if relay.questions == 0 {
+                        (relay.questions, relay.nextQuestion) = (1, now + Self.overflowInterval)
+                    }
+                    break
+                }
+                if !isKnown(viewer) { actions.append(.joined(viewer)) }
+            }
             if relay.confirm(viewer) { room += 1 }
             if room > 0 {
                 relay.viewers.insert(viewer)
@@ -147,11 +185,28 @@ struct ViewerRelays: StateMachine {
         return missed.isEmpty ? actions : actions + [.pass(missed, to: name)]
     }
 
-    private mutating func remove(_ viewer: [UInt8], at name: String) -> [Action] {
-        guard relays[name] != nil else { return [] }
-        _ = relays[name]?.confirm(viewer)
-        relays[name]?.viewers.remove(viewer)
-        return isKnown(viewer) ? [] : [.left(viewer)]
+    /// - Returns: false if another relay has told of too many viewers.
+    private mutating func takeAllowance(of relay: inout Relay, _ now: MediaInstant) -> Bool {
+        guard relay.allowance != nil else { return true }
+        var total = allowance ?? TokenBucket(burst: Double(Self.limit), rate: Self.totalArrivalRate, now: now)
+        defer { allowance = total }
+        relay.allowance?.refill(now)
+        total.refill(now)
+        guard relay.allowance?.has() ?? true, total.has() else { return false }
+        relay.allowance?.take()
+        total.take()
+        return true
+    }
+
+    /// One that was not stored may be a viewer beyond the limits of this table, so the publisher is told of it.
+    private mutating func remove(_ viewer: [UInt8], at name: String, _ now: MediaInstant) -> [Action] {
+        guard var relay = relays[name] else { return [] }
+        let isStored = relay.has(viewer)
+        _ = relay.confirm(viewer)
+        relay.viewers.remove(viewer)
+        let isAllowed = isStored || takeAllowance(of: &relay, now)
+        relays[name] = relay
+        return !isAllowed || isKnown(viewer) ? [] : [.left(viewer)]
     }
 
     /// The viewers of a relay whose copy was withdrawn, or comes by another path, have to be named again.
@@ -161,11 +216,14 @@ struct ViewerRelays: StateMachine {
             relays[name]?.suspend(until: now + graceTime)
         }
         relays = relays.filter { name, relay in
-            name.isEmpty || paths[name] != nil || relay.unconfirmedUntil != nil || relay.nextQuestion ?? now > now
+            var relay = relay
+            return name.isEmpty || paths[name] != nil || relay.unconfirmedUntil != nil
+                || relay.nextQuestion ?? now > now || !relay.hasFullAllowance(now)
         }
         for (name, path) in paths where relays[name]?.path != path && !name.isEmpty {
             guard relays[name] != nil || relays.count < Self.relayLimit else { continue }
-            relays[name, default: Relay()].path = path
+            let allowance = TokenBucket(burst: Double(memberLimit), rate: Self.arrivalRate, now: now)
+            relays[name, default: Relay(allowance: allowance)].path = path
             relays[name]?.questions = Self.questionLimit
         }
         return ask(now)

@@ -77,7 +77,8 @@ extension ClusterMember {
     }
 
     /// Keys, removals and questions are taken of relays alone that the broadcast is published to, and who watches of
-    /// relays that have the broadcast. Who does not watch any more, `ViewerRelays` takes of those that it knows.
+    /// relays that have the broadcast. Who does not watch any more, `ViewerRelays` takes of those that it knows,
+    /// and it has the limits of what a relay may tell.
     func receiveViewerNotice(_ message: BusMessage) {
         guard message.bytes.count <= ViewerNoticeDocument.sizeLimit,
             let document = ClusterJSON.decode(ViewerNoticeDocument.self, message.bytes),
