@@ -108,6 +108,11 @@ import Testing
         }
         for count in sealed.indices { #expect((try? open(Array(sealed.prefix(count)), &opener).get()) == nil) }
         #expect((try? open(sealed + [0], &opener).get()) == nil)
+        // Without its header, in whole or in part.
+        for count in 1...6 {
+            let stripped = Array(sealed[..<10]) + sealed[(10 + count)...]
+            #expect((try? open(stripped, &opener).get()) == nil)
+        }
         #expect((try? open(Self.frame(true), &opener).get()) == nil)
         #expect((try? open(Self.frame(false), &opener).get()) == nil)
         // What was tried did not spoil what is right.
@@ -215,6 +220,32 @@ import Testing
         #expect(open(frame, &early) == .failure(.unknownKey))
         early.add(second, of: "0000000000001")
         #expect(open(frame, &early) == .failure(.forged))
+    }
+
+    /// A relay passes on once more what it has passed on before: neither keys nor the windows of their counters go back.
+    @Test mutating func aWrapThatIsRepeatedTakesNothingBack() throws {
+        let broadcast = "0000000000000"
+        let first = sealer.keys(now: .zero)
+        var opener = BroadcastOpener(first)
+        var (secrets, frames): ([EpochSecret], [[UInt8]]) = ([], [])
+        // The first and the last have the same four bits.
+        for number in 1...17 {
+            secrets.append(beginEpoch(UInt8(number)))
+            opener.add(secrets[number - 1], of: broadcast)
+            frames.append(try seal(false))
+            #expect(try open(frames[number - 1], &opener).get().count == 100)
+        }
+        let newest = try seal(true, at: 18)
+        #expect(try open(newest, &opener).get().count == 100)
+        for secret in secrets { opener.add(secret, of: broadcast) }
+        opener.add(first)
+        #expect(opener.announcedEpoch == 17 && opener.openedEpoch == 17)
+        for frame in [frames[16], newest] { #expect(open(frame, &opener) == .failure(.replayed)) }
+        opener.forgetEpochs(before: 17)
+        for secret in secrets { opener.add(secret, of: broadcast) }
+        opener.add(first)
+        for frame in frames { #expect((try? open(frame, &opener).get()) == nil) }
+        #expect(try open(try seal(false, at: 18), &opener).get().count == 100)
     }
 
     @Test mutating func keysOfAnotherRunReplaceAll() throws {

@@ -38,6 +38,7 @@ struct RelayHandoverTests {
             directViewers: Int?, isRelayOnly: Bool = false, calmTime: MediaDuration = HandoverPolicy.calmTime,
             audio: [AudioInput] = [], cluster: ClusterSettings? = nil, streams: StreamPolicy = StreamPolicy(),
             identity: Identity? = nil, messages: MessagePolicy? = nil, isSealed: Bool = true,
+            refusesAgain: Bool = false,
             viewerFlows: (@Sendable (Broadcast) -> [SharedBottleneckDetector.Flow])? = nil
         ) async throws {
             let description = try ServiceDescription(
@@ -70,8 +71,11 @@ struct RelayHandoverTests {
                 configuration: configuration, identity: self.identity, source: TestVideoSource(framesPerSecond: 30),
                 encoder: VP8Encoder(), audio: audio,
                 decide: { knock in
-                    asked.change { $0.append(knock.name) }
-                    return knock.name == "Eve" ? .refused(nil) : .accepted
+                    let isKnown = asked.change { asked in
+                        defer { asked.append(knock.name) }
+                        return asked.contains(knock.name)
+                    }
+                    return knock.name == "Eve" || refusesAgain && isKnown ? .refused(nil) : .accepted
                 },
                 emit: { event in hostEvents.change { $0.append(event) } })
             link = try await host.start()
@@ -277,6 +281,28 @@ struct RelayHandoverTests {
         #expect(stage.asked.with { $0.count } == 3 && stage.asked.with { $0.last } == "Ann")
         await stage.stop()
         for viewer in [viewers[1], again] { #expect(await viewer.end.value.code == .hostEnded) }
+    }
+
+    /// A relay that does not end the session of a viewer whom the host has removed: nothing that comes is shown there.
+    @Test func aRelayThatKeepsARemovedViewerShowsItNothing() async throws {
+        let stage = try await Stage(directViewers: 0, isRelayOnly: true, refusesAgain: true)
+        let viewers = try ["Ann", "Bob"].map { try Watching(stage.link, name: $0) }
+        for viewer in viewers { #expect(await viewer.seesMore()) }
+        let ann = try #require(await stage.host.viewers().first { $0.description.name == "Ann" })
+        let epoch = try stage.epoch()
+        // A removal without what the relay is asked to do.
+        let handover = try #require(stage.host.state.with { $0.handover })
+        handover.members.noteRemoved(ann.fingerprint)
+        #expect(await viewers[1].seesMore(60))
+        #expect(try stage.epoch() == epoch + 1)
+        #expect(viewers[1].session.encryption.withLock { $0.newestEpoch } == epoch + 1)
+        let shown = viewers[0].seen.state.counters.count
+        #expect(await viewers[1].seesMore(60))
+        #expect(viewers[0].seen.state.counters.count == shown)
+        viewers[0].session.leave()
+        _ = await viewers[0].end.value
+        await stage.stop()
+        #expect(await viewers[1].end.value.code == .hostEnded)
     }
 
     @Test func whoHasLeftTheRelayIsNotListed() async throws {
@@ -549,6 +575,34 @@ struct RelayHandoverTests {
         #expect(await stage.served().map(\.description.name) == ["Ann"])
         await stage.stop()
         #expect(await viewer.end.value.code == .hostEnded)
+    }
+
+    /// It waited for the relay longer than it may: its next knock is not asked about.
+    @Test func whoIsAcceptedWhileTheRelayDoesNotSendIsAskedAboutOnce() async throws {
+        let stage = try await Stage(directViewers: 0, isRelayOnly: true)
+        #expect(await stage.isRouted(overRelay: true))
+        let identity = try #require(ViewerIdentity(fingerprint: Array(repeating: 1, count: 32)))
+        let signaling = stage.host.signaling
+        func decide() async -> KnockDecision {
+            await signaling.decide(
+                Knock(
+                    told: .random(), name: "Ann", kind: "share", address: "192.0.2.1", identity: identity,
+                    records: false,
+                    words: ShortAuthenticationString(
+                        viewer: identity.fingerprint, host: identity.fingerprint,
+                        nonce: Array(repeating: 0, count: 16))))
+        }
+        signaling.gate?.set(isOpen: false)
+        let knocking = Task { await decide() }
+        #expect(await waiting(stage.asked) { $0 == ["Ann"] ? true : nil } == true)
+        // As after 15 s.
+        knocking.cancel()
+        let first = await knocking.value
+        #expect(first == .busy("the broadcast is not at its relay at the moment"))
+        signaling.gate?.set(isOpen: true)
+        #expect(await decide() == .accepted)
+        #expect(stage.asked.with { $0 } == ["Ann"])
+        await stage.stop()
     }
 
     @Test func onlyAViewerThatTheHostHasSentIsAcceptedWithoutAQuestion() async throws {

@@ -126,6 +126,9 @@ package final class BroadcastSignaling: SignalingServerDelegate, BroadcastDelega
         let decision = await knocks.decide(knock)
         guard gate != nil, decision.isAdmission else { return decision }
         guard await hasPlace() else {
+            // It knocks again, which the host's user has answered already.
+            knocks.noteRedirect(
+                of: knock.identity, records: knock.records, isAdmittedByRule: decision == .acceptedByRule)
             return .busy("the broadcast is not at its relay at the moment")
         }
         // Meanwhile the host's user may have removed a viewer who came back.
