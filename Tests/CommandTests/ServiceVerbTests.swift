@@ -109,6 +109,33 @@ struct ServiceVerbTests {
         try host.type("C-c")
     }
 
+    /// It is asked about, as any service, and passes on what it cannot open. Without that, it is said that it can watch.
+    @Test(arguments: [false, true]) func aRelayAsServiceCannotWatchUnlessItMay(mayWatch: Bool) throws {
+        let folder = try TemporaryFolder()
+        let relay = try ShareProcess(["relay", "--listen", "127.0.0.1:0", "--json", "--accept", "any"], in: folder)
+        let place = try #require(relay.event("link")?["link"] as? String, "\(relay.errorText)")
+        let user = try TemporaryFolder()
+        #expect(try run(["extension", "install", place], in: user).code == 0)
+        let listed = try run(["services", "--json"], in: user)
+        let id = try #require(place.split(separator: "/").last?.split(separator: "#").first, "\(listed.out)")
+        let host = try Terminal(
+            ["host", "--preferred-extension", String(id), "--source", "test", "--audio", "none", "--name", "Budget"]
+                + ["--accept", "any"] + (mayWatch ? ["--relay-may-watch"] : []),
+            environment: ["XDG_DATA_HOME": user.path])
+        #expect(host.waitUntil { $0.hasSuffix("[n]o:") }, "\(host.screen())")
+        let sentence =
+            mayWatch ? "can watch it, and sends it to viewers" : "encrypted for them, so the relay cannot watch"
+        #expect(host.screen().replacing("\n", with: " ").contains(sentence), "\(host.screen())")
+        try host.type("y", "Enter")
+        let link = try #require(host.waitFor { $0.firstLink }, "\(host.screen())")
+        let viewer = try ShareProcess(["join", "--headless", "--json"], environment: ["SHARE_LINK": link])
+        #expect(viewer.event("first-picture") != nil, "\(viewer.errorText)")
+        let ofRelay = try #require(relay.event("live")?["link"] as? String)
+        #expect((ofRelay == link) == mayWatch)
+        try host.type("C-c")
+        #expect(viewer.event("ended")?["code"] as? String == "hostEnded", "\(viewer.errorText)")
+    }
+
     @Test func aUserWhoDeclinesPublishesNothing() throws {
         let service = try Service()
         let folder = try TemporaryFolder()

@@ -68,11 +68,17 @@ extension HostCommand {
         let identity = try makeIdentity()
         // Nothing is captured before the user has agreed.
         if let relay, hasOwnLink {
-            try broadcastToViewers(overRelay: Self.relay(at: relay), configuration, identity, run)
+            try broadcastToViewers(overRelay: Self.relay(at: relay), route, configuration, identity, run)
         } else if let relay {
             try broadcast(to: Self.relay(at: relay), configuration, identity, run)
         } else if let preferredExtension {
-            try broadcast(to: Self.installedExtension(preferredExtension), configuration, identity, run)
+            let service = try Self.installedExtension(preferredExtension)
+            if try isSealed(for: service) {
+                // As over a relay that the user names: the relay alone sends, and cannot watch.
+                try broadcastToViewers(overRelay: service, .relay, configuration, identity, run)
+            } else {
+                try broadcast(to: service, configuration, identity, run)
+            }
         } else {
             try broadcastToViewers(configuration, identity, run)
         }

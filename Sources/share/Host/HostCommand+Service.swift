@@ -21,7 +21,7 @@ extension HostCommand {
     ) throws {
         var destination = try pair(with: manifest, .broadcast, identity, run)
         defer { blocking { [destination] in await destination.close() } }
-        if relay != nil, case .service(var paired) = destination {
+        if relay != nil || manifest.description.isRelay, case .service(var paired) = destination {
             paired.decidesOnViewers = accept != .any
             paired.title = listed ? title ?? "" : nil
             destination = .service(paired)
@@ -57,10 +57,26 @@ extension HostCommand {
             prompt, run, announce: {})
     }
 
+    /// Whether an installed service is a relay, which passes on to viewers what is encrypted for them.
+    func isSealed(for service: ExtensionManifest) throws(CommandError) -> Bool {
+        guard service.description.isRelay else {
+            guard relayMayWatch else { return false }
+            throw CommandError(
+                sentence: "\(service.id) is no relay: it gets what is shared", remedy: "Leave out --relay-may-watch.",
+                status: .usage)
+        }
+        if !relayMayWatch, let (_, source) = fixedToken {
+            throw CommandError(
+                sentence: "the token from \(source) is for players at this host, and all watch at the relay",
+                remedy: "Leave it out.", status: .usage)
+        }
+        return !relayMayWatch
+    }
+
     /// Pairs with a relay, and broadcasts to viewers who reach this host over it.
     func broadcastToViewers(
-        overRelay manifest: ExtensionManifest, _ configuration: HostSession.Configuration, _ identity: Identity,
-        _ run: HostRun
+        overRelay manifest: ExtensionManifest, _ route: RouteChoice, _ configuration: HostSession.Configuration,
+        _ identity: Identity, _ run: HostRun
     ) throws {
         let limit = route == .auto ? directViewers : nil
         let purpose =

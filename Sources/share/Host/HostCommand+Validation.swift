@@ -41,7 +41,7 @@ extension HostCommand {
         guard directViewers == DestinationOptions.defaultDirectViewers || relay != nil && route == .auto else {
             throw ValidationError("--direct-viewers is for --relay with --route auto.")
         }
-        guard !relayMayWatch || relay != nil && route != .direct else {
+        guard !relayMayWatch || preferredExtension != nil || relay != nil && route != .direct else {
             throw ValidationError("--relay-may-watch is for --relay with --route auto or relay.")
         }
         if relay != nil, let (_, source) = fixedToken {

@@ -69,7 +69,7 @@ struct DestinationOptions: ParsableArguments {
             "With --route auto or relay: publish without end-to-end encryption, so that the relay can watch.",
             discussion: """
                 Viewers whose programs or browsers cannot open what is encrypted can watch then. With --route relay, \
-                the link is the relay's, and WHEP players that have it watch, too.
+                or a relay as --preferred-extension, the link is the relay's, and WHEP players that have it watch, too.
                 """))
     var relayMayWatch = false
 
@@ -103,7 +103,10 @@ struct DestinationOptions: ParsableArguments {
         defaultAsFlag: "",
         help: ArgumentHelp(
             "Broadcast to this service and to nobody else; to the preferred one (share pair) without a value.",
-            valueName: "id"))
+            discussion: """
+                A relay passes it on to the viewers whom you accept, as with --relay and --route relay: it is encrypted \
+                for them, unless you say --relay-may-watch.
+                """, valueName: "id"))
     var preferredExtension: String? = nil
 
     @Option(
