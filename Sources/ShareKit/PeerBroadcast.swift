@@ -259,6 +259,9 @@ extension PeerBroadcast.Event {
         case .comment(let comment, _): self = .comment(from: comment.from, text: comment.text)
         case .routeChanged(let isOverRelay, _, let isSealed):
             self = .routeChanged(isOverRelay: isOverRelay, isEncrypted: isSealed || !isOverRelay)
+        case .linkChanged(let link, let isFirst):
+            self = .warning(
+                isFirst ? "the first link works again" : "newcomers need another link for now: \(link.text)")
         case .notice(let notice): self = .warning(notice.words.sentence)
         case .ended(let reason): self = .ended(reason.code == .stopped ? nil : ShareKitError(reason))
         default: return nil

@@ -10,13 +10,25 @@ struct ClusterVerbTests {
         let link: String
         private let folder: TemporaryFolder
 
-        init(_ node: String, _ cluster: String, _ arguments: [String] = []) throws {
-            folder = try TemporaryFolder()
+        convenience init(_ node: String, _ cluster: String, _ arguments: [String] = []) throws {
+            try self.init(node, cluster, arguments, at: "127.0.0.1:0", in: try TemporaryFolder())
+        }
+
+        private init(
+            _ node: String, _ cluster: String, _ arguments: [String], at place: String, in folder: TemporaryFolder
+        ) throws {
+            self.folder = folder
             process = try ShareProcess(
-                ["relay", "--listen", "127.0.0.1:0", "--json", "--accept", "any", "--cluster", cluster, "--node", node]
+                ["relay", "--listen", place, "--json", "--accept", "any", "--cluster", cluster, "--node", node]
                     + arguments,
                 in: folder)
             link = try #require(process.event("link")?["link"] as? String, "\(process.errorText)")
+        }
+
+        /// The same relay, started anew after its end.
+        func again(_ node: String, _ cluster: String) throws -> Relay {
+            let port = try #require(URL(string: link)?.port)
+            return try Relay(node, cluster, [], at: "127.0.0.1:\(port)", in: folder)
         }
 
         /// What `share list` shows of it.
@@ -164,6 +176,44 @@ struct ClusterVerbTests {
         #expect(host.waitUntil { $0.contains("going on at the relay at") }, "\(host.screen())")
         try host.type("C-c")
         for viewer in viewers { #expect(viewer.event("ended") != nil) }
+    }
+
+    /// `--route relay`: the relay of the link is killed. Newcomers join at another relay of its cluster, whose link the host
+    /// tells, and with the first link when its relay has started anew. Nobody is asked twice, and viewers stay.
+    @Test func newcomersJoinWithoutTheRelayOfTheLink() throws {
+        let server = try NATSServer()
+        let (a, b) = (try Relay("a", server.url), try Relay("b", server.url))
+        #expect(a.waitFor("b") && b.waitFor("a"))
+        let folder = try TemporaryFolder()
+        let host = try ShareProcess(
+            ["host", "--relay", a.link, "--route", "relay", "--source", "test", "--accept", "any", "--json"],
+            in: folder)
+        let first = try #require(host.event("link")?["link"] as? String, "\(host.errorText)")
+        let ann = try watch(first)
+        #expect(plays(ann), "\(ann.errorText)")
+        a.process.kill()
+        let changed = try #require(host.event("link-changed", seconds: 60), "\(host.errorText)")
+        let second = try #require(changed["link"] as? String)
+        #expect(changed["first"] as? Bool == false && second != first)
+        #expect(host.waitForError("until the first relay is back: \(second)"), "\(host.errorText)")
+        let bob = try watch(second)
+        #expect(plays(bob), "\(bob.errorText)")
+        #expect(plays(ann), "\(ann.errorText)")
+        let status = try ShareProcess(["status", "--json"], in: folder)
+        _ = status.exitCode()
+        #expect(status.lines.contains { $0.contains(second) }, "\(status.lines) \(status.errorText)")
+        let again = try a.again("a", server.url)
+        let back = try #require(
+            host.event("link-changed", seconds: 60) { $0["first"] as? Bool == true }, "\(host.errorText)")
+        #expect(back["link"] as? String == first)
+        let carl = try watch(first)
+        #expect(plays(carl), "\(carl.errorText) \(again.process.errorText)")
+        for viewer in [ann, bob] {
+            #expect(plays(viewer), "\(viewer.errorText)")
+            #expect(viewer.event("ended", seconds: 0.1) == nil)
+        }
+        host.requestEnd()
+        for viewer in [ann, bob, carl] { #expect(viewer.event("ended")?["code"] as? String == "hostEnded") }
     }
 
     /// Of all viewers, as they have got so many frames more at another relay.

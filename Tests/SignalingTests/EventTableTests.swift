@@ -166,8 +166,9 @@ import Testing
         let events: [(event: TunnelEvent, json: String)] = [
             (.request(request), requestJSON), (.cancelled(4), #"{"number":4}"#),
             (.text(ForwardedText(number: 4, text: "a")), #"{"number":4,"text":"a"}"#),
-            (.finished(reason: "x", isReplaced: false), #"{"reason":"x"}"#),
-            (.finished(reason: "x", isReplaced: true), #"{"reason":"x","replaced":true}"#),
+            (.finished(reason: "x", .unwanted), #"{"reason":"x"}"#),
+            (.finished(reason: "x", .replaced), #"{"reason":"x","replaced":true}"#),
+            (.finished(reason: "x", .relayStopped), #"{"reason":"x","stopped":true}"#),
         ]
         try check(events, final: ["finished"], notLasting: ["request", "text", "cancelled", "finished"])
     }

@@ -234,7 +234,7 @@ struct ServiceTunnelFixture {
     @Test func whoIsReplacedIsTold() async throws {
         try await ServiceTunnelFixture.with { stage in
             let ended = OneShot<Bool>()
-            try await stage.open({ if case .ended(_, let isReplaced) = $0 { ended.fulfil(isReplaced) } }) {
+            try await stage.open({ if case .ended(_, let end) = $0 { ended.fulfil(end == .replaced) } }) {
                 try await stage.relay.client { another in
                     _ = try await stage.relay.pair(another, stage.service.identity)
                     #expect(await ended.value)
@@ -246,7 +246,7 @@ struct ServiceTunnelFixture {
     @Test func theEndOfTheRelayReachesTheService() async throws {
         try await ServiceTunnelFixture.with { stage in
             let ended = OneShot<String>()
-            try await stage.open({ if case .ended(let reason, false) = $0 { ended.fulfil(reason) } }) {
+            try await stage.open({ if case .ended(let reason, .relayStopped) = $0 { ended.fulfil(reason) } }) {
                 await stage.relay.service.end(reason: "maintenance")
                 #expect(await ended.value == "maintenance")
             }

@@ -109,7 +109,7 @@ public final class BroadcastControl: Sendable {
         }
         return BroadcastStatus(
             id: description.id.text, process: Int(getpid()), name: description.name, source: description.source,
-            service: description.service, link: description.link,
+            service: description.service, link: statistics.link ?? description.link,
             paused: statistics.isPaused, holds: BroadcastHold.allCases.filter(statistics.holds.contains),
             asking: statistics.isAsking ? true : nil,
             elapsedSeconds: Int((ContinuousClock.now - begin) / .seconds(1)),

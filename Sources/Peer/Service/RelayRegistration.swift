@@ -97,8 +97,8 @@ actor RelayRegistration {
             case .interrupted:
                 emit(.notice(.relay(.interrupted(relay: name, .host))))
             case .connected: emit(.notice(.relay(.connected(relay: name))))
-            case .ended(let reason, let isReplaced):
-                Task { await self?.handleEnd(reason, isReplaced: isReplaced, server) }
+            case .ended(let reason, let end):
+                Task { await self?.handleEnd(reason, isReplaced: end == .replaced, server) }
             case .notListed: break
             }
         }

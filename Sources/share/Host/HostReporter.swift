@@ -2,6 +2,7 @@ import Admission
 import CommandSupport
 import Foundation
 import Host
+import Identifiers
 import LinuxRuntime
 import MediaCore
 import PeerConnection
@@ -48,6 +49,12 @@ enum HostReporter {
                 isOverRelay
                     ? "share: \(relay) sends to the viewers from now on, \(sight)"
                     : "share: this machine sends to each viewer again")
+        case .linkChanged(let link, let isFirst):
+            output.eventAfterLink("link-changed", [("link", .string(link.text)), ("first", .boolean(isFirst))])
+            ErrorOutput.writeLine(
+                isFirst
+                    ? "share: the first link works again: \(link.text)"
+                    : "share: who wants to join now needs this link, until the first relay is back: \(link.text)")
         case .comment, .rightsChanged: reportMessage(event, output)
         case .controlChanged(let change): report(change, output, takingBack)
         case .holdChanged(let change): report(change, output)

@@ -88,6 +88,9 @@ final class HostKeyboard: Sendable {
         timer?.cancel()
     }
 
+    /// The relay of the first one may be away.
+    private var newestLink: String? { get async { await broadcast.statistics()?.link ?? link } }
+
     private func perform(_ action: HostKeys.Action) async {
         switch action {
         case .showKeys: showKeys()
@@ -101,9 +104,9 @@ final class HostKeyboard: Sendable {
         case .takeControlBack:
             if await !broadcast.takeControlBack() { say("no viewer controls this screen") }
         case .copyLink:
-            if let link { say(ErrorOutput.copied(link)) }
+            if let link = await newestLink { say(ErrorOutput.copied(link)) }
         case .showCode:
-            guard let link, LinkCode(link)?.show() != true else { return }
+            guard let link = await newestLink, LinkCode(link)?.show() != true else { return }
             say("a QR code does not fit into this terminal; the link is: \(link)")
         // Keys are read meanwhile.
         case .list(let number): Task { await list(number) }

@@ -1,3 +1,4 @@
+public import Identifiers
 public import MediaCore
 public import PeerConnection
 
@@ -29,6 +30,9 @@ public enum BroadcastEvent: Sendable {
     /// Viewers are sent to over a relay from now on, which cannot watch if the broadcast is sealed, or by this host
     /// again.
     case routeChanged(isOverRelay: Bool, relay: String, isSealed: Bool)
+    /// Newcomers reach the host at this link from now on, as the relay of the former one is away, or has come back.
+    /// `isFirst`: it is the link of the start.
+    case linkChanged(Link, isFirst: Bool)
     /// The host's user holds something back, or does not any more.
     case holdChanged(BroadcastHoldChange)
     /// The host's user has muted a track, or ended that.

@@ -6,6 +6,8 @@ public struct HostStatistics: Sendable {
     public var viewers = 0
     /// The relay or the service that receives the broadcast; nil while this host sends to each viewer itself.
     public var destination: BroadcastReceiver?
+    /// Where newcomers reach the host now; nil: at the link of its start.
+    public var link: String?
     /// Viewers with media flowing.
     public var connected = 0
     /// The connected viewers that get only the base of two temporal layers.

@@ -20,8 +20,9 @@ final class RelayHandover: BroadcastDelegate, Sendable {
     private let core: LoopBound<Broadcast>
     /// Of what the relay gets; nil: it can watch.
     private let encryption: BroadcastEncryption?
-    /// Where viewers reach this host.
-    let relay: PairedService
+    /// Where viewers reach this host; another pairing with the same relay after that has started anew.
+    private let home: Mutex<PairedService>
+    private let openTunnel: @Sendable (PairedService) async -> Bool
     private let signer: RedirectSigner
     private let signaling: BroadcastSignaling
     private let moved: @Sendable (PairedService) -> Void
@@ -39,6 +40,7 @@ final class RelayHandover: BroadcastDelegate, Sendable {
     private static let audienceInterval = MediaDuration.milliseconds(250)
 
     /// - Parameters:
+    ///   - openTunnel: lets newcomers reach this host at another relay, to which the publication is about to go.
     ///   - moved: called when the publication goes on at another relay.
     ///   - emit: called with the events of the publication.
     ///   - noteRelayViewers: called with the number of viewers at the relay.
@@ -48,6 +50,7 @@ final class RelayHandover: BroadcastDelegate, Sendable {
         encryption: BroadcastEncryption?, policy: HandoverPolicy,
         viewerFlows: @escaping @Sendable (Broadcast) -> [SharedBottleneckDetector.Flow],
         signaling: BroadcastSignaling,
+        openTunnel: @escaping @Sendable (PairedService) async -> Bool,
         moved: @escaping @Sendable (PairedService) -> Void,
         emit: @escaping @Sendable (BroadcastEvent) -> Void,
         noteRelayViewers: @escaping @Sendable (RelayViewerCount) -> Void
@@ -66,12 +69,9 @@ final class RelayHandover: BroadcastDelegate, Sendable {
         messages = SealedMessageQueue { await publication.with { $0 }?.pass($0) }
         self.viewerFlows = viewerFlows
         signer = RedirectSigner(of: broadcast, identity: identity, now: .now)
-        var relay = relay
-        // It is asked about viewers, and the tunnel is what is listed.
-        (relay.decidesOnViewers, relay.title, relay.isEncrypted) = (true, nil, encryption != nil)
-        self.relay = relay
+        home = Mutex(relay.ofHandover(isEncrypted: encryption != nil))
         self.signaling = signaling
-        self.moved = moved
+        (self.openTunnel, self.moved) = (openTunnel, moved)
         self.emit = emit
     }
 
@@ -93,6 +93,16 @@ final class RelayHandover: BroadcastDelegate, Sendable {
     func noteTunnel() { handle(.tunnelOpened) }
 
     var isSealed: Bool { encryption != nil }
+
+    /// The relay of the tunnel.
+    var relay: PairedService { home.withLock { $0 } }
+
+    /// There is another pairing with the relay of the tunnel.
+    /// - Returns: false if the publication is at another relay.
+    func use(_ paired: PairedService) -> Bool {
+        home.withLock { $0 = paired.ofHandover(isEncrypted: isSealed) }
+        return logic.read { $0.isAtHome }
+    }
 
     /// Where all viewers are sent; nil: the host serves them.
     var commonLink: Link? { logic.read { $0.commonLink } }
@@ -147,7 +157,7 @@ final class RelayHandover: BroadcastDelegate, Sendable {
         let publication = ServicePublication(
             core: core, service: endpoint, paired: relay, admission: signaling.knocks, isOnly: false,
             isSealed: encryption != nil,
-            onEvent: emit, report: { [weak self] in self?.take($0) },
+            onEvent: emit, report: { [weak self] in self?.take($0) }, openTunnel: openTunnel,
             moved: { [weak self] paired in
                 self?.handle(.moved(to: paired.link))
                 self?.moved(paired)
@@ -265,6 +275,15 @@ final class RelayHandover: BroadcastDelegate, Sendable {
     }
 
     func broadcast(openedEventStreamOf sessions: [SessionID]) { handle(.streamOpened(sessions)) }
+}
+
+extension PairedService {
+    /// The relay asks about viewers, and the tunnel is what is listed.
+    fileprivate func ofHandover(isEncrypted: Bool) -> PairedService {
+        var relay = self
+        (relay.decidesOnViewers, relay.title, relay.isEncrypted) = (true, nil, isEncrypted)
+        return relay
+    }
 }
 
 extension RelayHandoverState.Snapshot {

@@ -279,6 +279,9 @@ struct RelayHandoverState: StateMachine {
         return actions
     }
 
+    /// Whether it is published nowhere but at the relay of the tunnel.
+    var isAtHome: Bool { place.map { $0 == relay } ?? true }
+
     private var place: ServiceLink? {
         switch phase {
         case .publishing(let place, _), .returning(let place, _): place

@@ -27,6 +27,8 @@ public struct PairedService: Sendable {
     var resumes: BroadcastID?
     /// The client is that of a tunnel, too: it stays open after a publication, which uses the tunnel's servers.
     var isOfTunnel = false
+    /// A tunnel has the client, too, which stays open after a publication.
+    var hasTunnel = false
     let grant: ServiceGrant
     package let client: ServiceClient
     fileprivate let pairing: ServicePairing
@@ -46,10 +48,18 @@ public struct PairedService: Sendable {
         return paired
     }
 
+    /// Pairs with the same relay again, which has started anew.
+    func again() async throws(PairingFailure) -> PairedService {
+        let setup = setup
+        var paired = try await pairing.run { $0.refused == nil ? setup : nil }
+        (paired.decidesOnViewers, paired.title, paired.isEncrypted) = (decidesOnViewers, title, isEncrypted)
+        return paired
+    }
+
     /// Gives the pairing up, if no broadcast is published. May be called more than once.
     public func close() async {
         await client.leave()
-        if !isOfTunnel { await client.close() }
+        if !isOfTunnel, !hasTunnel { await client.close() }
     }
 }
 

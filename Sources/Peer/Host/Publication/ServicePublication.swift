@@ -22,6 +22,7 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
     private let shown: Monitor<ApplicationInfo?>
     private let onEvent: @Sendable (BroadcastEvent) -> Void
     private let report: @Sendable (ServiceEvent) -> Void
+    private let openTunnel: @Sendable (PairedService) async -> Bool
     private let moved: @Sendable (PairedService) -> Void
     let logic: StateMachineRunner<State>
     /// The last endpoint. Its pairing lets other relays take the broadcast; nil: none does.
@@ -40,6 +41,8 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
     ///   - shown: the application that is shown; nil: nothing is told of it.
     ///   - isOnly: the broadcast has no viewers of its own, and reports to this publication.
     ///   - report: called with the service's events.
+    ///   - openTunnel: called with a pairing with another relay, before the publication goes there. Returns whether a tunnel
+    ///     has the pairing, too, which then keeps the client open.
     ///   - moved: called when the publication goes on at another relay.
     init(
         core: LoopBound<Broadcast>, service: any PublishingEndpoint, paired: PairedService? = nil,
@@ -47,10 +50,11 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
         shown: Monitor<ApplicationInfo?> = Monitor(nil),
         onEvent: @escaping @Sendable (BroadcastEvent) -> Void,
         report: @escaping @Sendable (ServiceEvent) -> Void,
+        openTunnel: @escaping @Sendable (PairedService) async -> Bool = { _ in false },
         moved: @escaping @Sendable (PairedService) -> Void = { _ in }
     ) {
         (self.core, self.admission, self.isSealed, self.shown) = (core, admission, isSealed, shown)
-        (self.onEvent, self.report, self.moved) = (onEvent, report, moved)
+        (self.onEvent, self.report, self.openTunnel, self.moved) = (onEvent, report, openTunnel, moved)
         let first = PublicationConnection(
             service, paired: paired, isSealed: isSealed, core: core, shown: shown, emit: onEvent)
         connections = Mutex([0: first])
@@ -213,8 +217,10 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
         guard let paired = try? await place.withLock({ $0.pairing })?.pairing(at: link, resuming: broadcast) else {
             return .failed(EndReason(.serviceEnded, "\(link.authority) takes no broadcast"))
         }
+        var endpoint = paired
+        endpoint.hasTunnel = await openTunnel(paired)
         let connection = PublicationConnection(
-            paired, paired: paired, isSealed: isSealed, core: core, shown: shown, emit: onEvent)
+            endpoint, paired: paired, isSealed: isSealed, core: core, shown: shown, emit: onEvent)
         connections.withLock { $0[number] = connection }
         return .paired(connection.endpoint)
     }

@@ -12,7 +12,12 @@ extension HostSession {
         let handover = RelayHandover(
             core, of: broadcast, to: relay, identity: identity, encryption: state.with { $0.encryption },
             policy: settings.policy, viewerFlows: settings.viewerFlows, signaling: signaling,
-            moved: { [weak self] in self?.keepServersValid(of: $0, isAnother: true) },
+            openTunnel: { [weak state] in await state?.with { $0.tunnel }?.open(at: $0) ?? false },
+            moved: { [weak self] paired in
+                self?.keepServersValid(of: paired, isAnother: true)
+                guard let tunnel = self?.state.with({ $0.tunnel }) else { return }
+                Task { await tunnel.noteMoved(to: paired) }
+            },
             emit: { [emit, servers] event in
                 emit(event)
                 servers.check(after: event)

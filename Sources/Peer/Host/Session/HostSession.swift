@@ -159,26 +159,22 @@ public final class HostSession: Sendable {
         let link = Link(
             host: relay.link.host, port: relay.link.port, id: broadcast.id, secret: broadcast.secret,
             fingerprint: identity.fingerprint, relay: relay.link.fingerprint, flags: relay.link.flags)
-        let tunnel = TunnelClient(
-            .broadcast(broadcast.id), client: relay.client, server: server,
-            listing: relay.title.map { title in
-                var listing = Listing(title: title, link: link)
-                listing.isRelayOnly = configuration.handover.isRelayOnly
-                listing.isEncrypted = configuration.handover.isEndToEnd
-                return listing
-            },
-            isOwnAddress: {
-                ICEAgent.localInterfaceAddresses().contains($0)
-            }
-        ) { [emit] event in
-            switch event {
-            case .interrupted:
-                emit(.notice(.relay(.interrupted(relay: relay.name, .viewer))))
-            case .connected: emit(.notice(.relay(.connected(relay: relay.name))))
-            case .ended(let reason, _): emit(.notice(.relay(.tunnelEnded(reason: reason))))
-            case .notListed(let reason): emit(.notice(.relay(.notListed(by: relay.name, reason: reason))))
-            }
-        }
+        let handover = configuration.handover
+        let tunnel = HostTunnels(
+            to: relay, link: link, server: server,
+            listing: { link in
+                relay.title.map { title in
+                    var listing = Listing(title: title, link: link)
+                    listing.isRelayOnly = handover.isRelayOnly
+                    listing.isEncrypted = handover.isEndToEnd
+                    return listing
+                }
+            }, emit: emit,
+            renewed: { [weak self] paired in
+                guard let self else { return }
+                // Whose servers are used follows the publication, if there is one elsewhere.
+                if state.with({ $0.handover })?.use(paired) ?? true { keepServersValid(of: paired, isAnother: true) }
+            })
         guard state.with({ $0.reach(over: tunnel) }) else {
             await tunnel.stop()
             throw .hostStopped
@@ -258,6 +254,7 @@ public final class HostSession: Sendable {
         let video = pipelines.video.statistics
         var statistics = await core.ifRunning { $0.statistics(video: video) }
         statistics?.audio = audioTracks
+        statistics?.link = state.with { $0.tunnel }?.otherLink?.text
         switch state.with({ $0.reachability }) {
         case .direct, .tunnel(_, nil): break
         case .publication(let publication):

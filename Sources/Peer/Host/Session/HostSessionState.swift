@@ -7,9 +7,9 @@ struct HostSessionState {
     enum Reachability {
         /// At this host's own server.
         case direct
-        /// Over the reverse tunnel of a relay. The handover moves them to the relay itself when there are many; nil:
+        /// Over the reverse tunnels of relays. The handover moves them to the relay itself when there are many; nil:
         /// this host sends to all of them.
-        case tunnel(TunnelClient, RelayHandover?)
+        case tunnel(HostTunnels, RelayHandover?)
         /// At a service or relay that the broadcast is published to, and nowhere else.
         case publication(Publication)
     }
@@ -34,7 +34,7 @@ struct HostSessionState {
 
     var publication: Publication? { if case .publication(let publication) = reachability { publication } else { nil } }
     var handover: RelayHandover? { if case .tunnel(_, let handover) = reachability { handover } else { nil } }
-    var tunnel: TunnelClient? { if case .tunnel(let tunnel, _) = reachability { tunnel } else { nil } }
+    var tunnel: HostTunnels? { if case .tunnel(let tunnel, _) = reachability { tunnel } else { nil } }
 
     /// - Returns: false if the session has stopped meanwhile; the caller then closes what it has opened.
     mutating func open(_ server: SignalingServer) -> Bool {
@@ -43,7 +43,7 @@ struct HostSessionState {
     }
 
     /// - Returns: as for a server.
-    mutating func reach(over tunnel: TunnelClient) -> Bool {
+    mutating func reach(over tunnel: HostTunnels) -> Bool {
         if !isStopped { reachability = .tunnel(tunnel, nil) }
         return !isStopped
     }

@@ -73,7 +73,7 @@ struct PairingApprovalHandler: ApprovalHandler {
         case .close(let session, let reason):
             switch reason {
             case .replaced:
-                tunnels.end(session, reason: "the same certificate was paired anew", isReplaced: true)
+                tunnels.end(session, reason: "the same certificate was paired anew", .replaced)
             case .displaced: tunnels.end(session, reason: PairingTable.SessionEnd.displacedText)
             case .idle: tunnels.end(session, reason: PairingTable.SessionEnd.idleText)
             case .silent, .left, .ended: tunnels.end(session, reason: "the host has gone")
@@ -155,7 +155,9 @@ extension PairingRegistry {
     /// Ends all pairings and sessions. Later requests are refused.
     func end(_ event: ServiceEvent) {
         if case .finished(let reason, _) = event {
-            for session in withState({ $0.sessions.all }) { endTunnel(session, reason: reason) }
+            for session in withState({ $0.sessions.all }) {
+                handler.tunnels.end(session, reason: reason, .relayStopped)
+            }
         }
         change { state in
             for owner in state.grants.keys { state.setFinal(event, of: owner) }

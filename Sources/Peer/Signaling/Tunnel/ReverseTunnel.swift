@@ -181,11 +181,10 @@ final class ReverseTunnel: Sendable {
     private static let beat = Outgoing(text: ":\n\n", number: nil)
 
     /// Ends the tunnel for the host and its viewers.
-    /// - Parameter isReplaced: another pairing of the same certificate takes its place.
-    func end(reason: String, isReplaced: Bool = false) {
+    func end(reason: String, _ end: TunnelEnd = .unwanted) {
         let lost = state.withLock { state in
             state.hasEnded = true
-            let event = TunnelEvent.finished(reason: reason, isReplaced: isReplaced)
+            let event = TunnelEvent.finished(reason: reason, end)
             state.stream?.feed.yield(Outgoing(text: event.serialized, number: nil))
             state.stream?.feed.finish()
             state.stream = nil

@@ -14,9 +14,9 @@ public actor TunnelClient {
         /// Viewers cannot knock until `connected`. Those who watch go on.
         case interrupted
         case connected
-        /// Nobody can knock there any more.
-        /// - Parameter isReplaced: another program with the same certificate has taken its place.
-        case ended(String, isReplaced: Bool)
+        /// Nobody can knock there any more. With `.replaced`, another program with the same certificate may have taken its
+        /// place.
+        case ended(String, TunnelEnd)
         /// The directory does not list the broadcast.
         case notListed(String)
     }
@@ -118,9 +118,9 @@ public actor TunnelClient {
         while !Task.isCancelled {
             do {
                 for try await event in events {
-                    if case .finished(let reason, let isReplaced) = event {
+                    if case .finished(let reason, let end) = event {
                         cancelAll()
-                        return emit(.ended(reason, isReplaced: isReplaced))
+                        return emit(.ended(reason, end))
                     }
                     await handle(event)
                 }
@@ -137,8 +137,8 @@ public actor TunnelClient {
                     break connecting
                 } catch {
                     switch error.code {
-                    case .gone: return emit(.ended("the relay has forgotten it", isReplaced: false))
-                    case .refused: return emit(.ended("the relay refuses it: \(error.description)", isReplaced: false))
+                    case .gone: return emit(.ended("the relay has forgotten it", .relayStopped))
+                    case .refused: return emit(.ended("the relay refuses it: \(error.description)", .unwanted))
                     default: break
                     }
                     guard (try? await Task.sleep(for: delay)) != nil else { return }

@@ -43,6 +43,16 @@ struct ForwardedText: Codable, Sendable, Equatable {
     var text: String
 }
 
+/// Why a relay has ended a tunnel.
+public enum TunnelEnd: Sendable, Equatable {
+    /// Another pairing of the same certificate has taken its place.
+    case replaced
+    /// The relay stops, or has started anew. It may take the tunnel again, with another pairing.
+    case relayStopped
+    /// The relay does not want it any more.
+    case unwanted
+}
+
 /// An event that a relay sends to the host of a tunnel.
 enum TunnelEvent: StreamEvent, TabulatedEvent, Equatable {
     case request(ForwardedRequest)
@@ -50,19 +60,22 @@ enum TunnelEvent: StreamEvent, TabulatedEvent, Equatable {
     /// The viewer does not wait for the response with this number any more.
     case cancelled(Int)
     /// The tunnel is over; no event follows.
-    /// - Parameter isReplaced: another pairing of the same certificate has taken its place.
-    case finished(reason: String, isReplaced: Bool)
+    case finished(reason: String, TunnelEnd)
 
     private struct Cancellation: Codable { var number: Int }
     private struct End: Codable {
         var reason: String
-        /// Left out if it is false.
+        /// Left out if they are false.
         var replaced: Bool?
+        var stopped: Bool?
 
         init?(_ event: TunnelEvent) {
-            guard case .finished(let reason, let isReplaced) = event else { return nil }
-            (self.reason, replaced) = (reason, isReplaced ? true : nil)
+            guard case .finished(let reason, let end) = event else { return nil }
+            self.reason = reason
+            (replaced, stopped) = (end == .replaced ? true : nil, end == .relayStopped ? true : nil)
         }
+
+        var end: TunnelEnd { replaced == true ? .replaced : stopped == true ? .relayStopped : .unwanted }
     }
 
     /// The longest event, in bytes: the host's parser takes lines of 64 KiB.
@@ -82,9 +95,7 @@ enum TunnelEvent: StreamEvent, TabulatedEvent, Equatable {
         EventRow(
             "finished", type: .none, isFinal: true, isLasting: false, { End($0) },
             {
-                .finished(
-                    reason: EventReason(reason: $0.reason).cleaned("the relay ended it"),
-                    isReplaced: $0.replaced == true)
+                .finished(reason: EventReason(reason: $0.reason).cleaned("the relay ended it"), $0.end)
             }),
     ]
 }

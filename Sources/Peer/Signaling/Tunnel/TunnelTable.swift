@@ -116,12 +116,12 @@ final class TunnelTable: Sendable {
     func has(_ session: SessionID) -> Bool { state.withLock { $0.ids[session] != nil } }
 
     /// Ends the tunnel of a session, if it is one's.
-    func end(_ session: SessionID, reason: String, isReplaced: Bool = false) {
+    func end(_ session: SessionID, reason: String, _ end: TunnelEnd = .unwanted) {
         let tunnel = state.withLock { state -> ReverseTunnel? in
             guard let id = state.ids.removeValue(forKey: session) else { return nil }
             state.touch(id)
             return state.tunnels.removeValue(forKey: id)
         }
-        tunnel?.end(reason: reason, isReplaced: isReplaced)
+        tunnel?.end(reason: reason, end)
     }
 }
