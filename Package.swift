@@ -267,8 +267,9 @@ let package = Package(
             "CommandTests",
             [
                 "MediaCore", "Identifiers", "SessionDescription", "LinuxRuntime", "ImageFile", "SessionBus",
-                "Identity", "HTTP", "Admission", "Signaling", "PeerConnection", "Host", "Control", "Wording",
-                "ShareKit", "CommandSupport", "RelayVerb", "BusSupport", "BrowserControl", "TestSupport", "CXCB",
+                "Identity", "HTTP", "Admission", "Signaling", "PeerConnection", "Host", "Service", "Relay", "Control",
+                "Wording", "ShareKit", "CommandSupport", "RelayVerb", "BusSupport", "BrowserControl", "TestSupport",
+                "CXCB",
                 "share", "share-lab", "share-relay", "probe-extension", "ConferenceSetup", "ConferenceUpload",
                 "SnapshotSetup", "SnapshotUpload", "portal-backend", "test-camera", "ArgumentParser",
             ]),

@@ -199,7 +199,7 @@ struct ClusterVerbTests {
         let bob = try watch(second)
         #expect(plays(bob), "\(bob.errorText)")
         #expect(plays(ann), "\(ann.errorText)")
-        let status = try ShareProcess(["status", "--json"], in: folder)
+        let status = try ShareProcess(["status", "--qr"], in: folder)
         _ = status.exitCode()
         #expect(status.lines.contains { $0.contains(second) }, "\(status.lines) \(status.errorText)")
         let again = try a.again("a", server.url)
