@@ -1,6 +1,6 @@
 package import Admission
 import ArgumentParser
-import Foundation
+import Glibc
 import Host
 package import Identifiers
 package import Identity

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 package import Identifiers
 package import SessionBus
 import SessionDescription

@@ -1,4 +1,3 @@
-import Foundation
 package import LinuxRuntime
 import MediaCore
 package import PeerConnection

@@ -1,4 +1,5 @@
-import Foundation
+import FoundationEssentials
+import Glibc
 
 /// The name of a host or viewer whose user gives none.
 package enum DefaultName {
@@ -8,6 +9,7 @@ package enum DefaultName {
         gethostname(&bytes, bytes.count - 1)
         let machine = String(
             decoding: bytes.prefix { $0 != 0 && $0 != 0x2E }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        return machine.isEmpty ? NSUserName() : "\(NSUserName())@\(machine)"
+        let user = ProcessInfo.processInfo.userName
+        return machine.isEmpty ? user : "\(user)@\(machine)"
     }
 }

@@ -1,4 +1,4 @@
-import Foundation
+import Glibc
 
 /// A question in the terminal that one key answers, asked by a thread that has nothing else to do.
 package struct KeyQuestion: Sendable {

@@ -1,4 +1,4 @@
-import Foundation
+import Glibc
 import HTTP
 package import PeerConnection
 import Signaling
@@ -164,7 +164,7 @@ package func write(_ descriptor: Int32, _ text: String) -> Int32? {
         guard let base = bytes.baseAddress else { return nil }
         var done = 0
         while done < bytes.count {
-            let written = Foundation.write(descriptor, UnsafeRawPointer(base + done), bytes.count - done)
+            let written = Glibc.write(descriptor, UnsafeRawPointer(base + done), bytes.count - done)
             if written > 0 { done += written } else if errno != EINTR { return written == 0 ? EIO : errno }
         }
         return nil

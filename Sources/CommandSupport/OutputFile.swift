@@ -1,4 +1,4 @@
-import Foundation
+import Glibc
 
 /// Checks for a file that will be written at the end.
 package enum OutputFile {

@@ -1,5 +1,4 @@
 package import Admission
-import Foundation
 import Host
 import Identifiers
 package import Identity

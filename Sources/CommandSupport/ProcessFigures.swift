@@ -1,4 +1,5 @@
-import Foundation
+import FoundationEssentials
+import Glibc
 
 /// What a process has cost so far.
 package struct ProcessFigures {

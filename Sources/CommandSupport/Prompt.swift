@@ -1,5 +1,4 @@
 import Admission
-import Foundation
 import Host
 package import Identifiers
 import LinuxRuntime

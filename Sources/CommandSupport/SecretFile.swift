@@ -1,4 +1,4 @@
-import Foundation
+import Glibc
 import LinuxRuntime
 import MediaCore
 
@@ -34,12 +34,12 @@ package enum SecretFile {
     /// - Throws: if it cannot be read, or is empty.
     package static func firstLine(_ path: String, _ option: String) throws(CommandError) -> String {
         warnIfExposed(path, option)
-        guard let handle = FileHandle(forReadingAtPath: path), let data = try? handle.read(upToCount: sizeLimit),
-            let line = String(bytes: data, encoding: .utf8)?.split(whereSeparator: \.isNewline).first
+        guard let handle = FileDescriptor(reading: path), let bytes = handle.read(upTo: sizeLimit),
+            let line = String(validating: bytes, as: UTF8.self)?.split(whereSeparator: \.isNewline).first
         else {
             let name = UntrustedText.clean(path, limit: 4_096, fallback: "the file")
             throw CommandError(sentence: "\(option): \(name) cannot be read, or has no line", status: .usage)
         }
-        return line.trimmingCharacters(in: .whitespaces)
+        return line.trimmed
     }
 }

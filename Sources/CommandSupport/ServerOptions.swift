@@ -1,5 +1,6 @@
 package import ArgumentParser
-import Foundation
+import FoundationEssentials
+import MediaCore
 package import Signaling
 
 /// Options for STUN and TURN servers, shared by host, join and doctor.
@@ -69,7 +70,7 @@ package struct ServerOptions: ParsableArguments {
             throw ValidationError("--turn is turn:USER@HOST[:PORT][?transport=tcp]; the user name is missing.")
         }
         let name = text[text.index(after: colon)..<at]
-        guard let name = String(name).removingPercentEncoding, !name.isEmpty else {
+        guard let name = name.percentDecoded, !name.isEmpty else {
             throw ValidationError("--turn is turn:USER@HOST[:PORT][?transport=tcp]; the user name cannot be read.")
         }
         // Time-limited user names ("1700000000:alice") contain a colon, too.

@@ -1,4 +1,4 @@
-import Foundation
+import Glibc
 import Synchronization
 
 /// The descriptors 0, 1 and 2, and what becomes of output that cannot be written.

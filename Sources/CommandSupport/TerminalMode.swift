@@ -1,4 +1,4 @@
-import Foundation
+import Glibc
 import Synchronization
 
 /// Switches the terminal on stdin to single keys: no canonical mode and no echo. Signal keys (Ctrl-C, Ctrl-Z) stay

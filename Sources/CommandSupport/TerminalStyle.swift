@@ -1,4 +1,5 @@
-import Foundation
+import FoundationEssentials
+import Glibc
 
 /// The capabilities of the terminal: colours, cursor movements, and characters beyond ASCII.
 package struct TerminalStyle: Sendable {

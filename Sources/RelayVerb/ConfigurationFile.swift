@@ -1,6 +1,6 @@
 import ArgumentParser
 import CommandSupport
-import Foundation
+import LinuxRuntime
 
 /// The options of a command as a file: a subset of TOML with a line for each option, `max-viewers = 500`.
 ///
@@ -48,8 +48,8 @@ struct ConfigurationFile {
     }
 
     init(file: String) throws(CommandError) {
-        guard let handle = FileHandle(forReadingAtPath: file), let data = try? handle.read(upToCount: Self.sizeLimit),
-            let text = String(bytes: data, encoding: .utf8)
+        guard let handle = FileDescriptor(reading: file), let bytes = handle.read(upTo: Self.sizeLimit),
+            let text = String(validating: bytes, as: UTF8.self)
         else {
             throw CommandError(sentence: "--config: \(file) cannot be read as text", status: .usage)
         }

@@ -1,6 +1,7 @@
 import CommandSupport
-import Foundation
+import FoundationEssentials
 import LinuxRuntime
+import MediaCore
 package import NATSMessaging
 package import Relay
 
@@ -33,7 +34,7 @@ package final class NATSBus: MessageBus {
     ///   - servers: URLs, separated by commas.
     ///   - tls: the authority, and a chain and a key.
     package func connect(to servers: String, tls: [String], as node: String) throws {
-        let urls = servers.split(separator: ",").map { String($0).trimmingCharacters(in: .whitespaces) }
+        let urls = servers.split(separator: ",").map { $0.trimmed }
         guard !urls.isEmpty, urls.allSatisfy({ Self.isServer($0) }) else {
             throw CommandError(
                 sentence: "--cluster takes URLs of NATS servers, as nats://10.0.0.7:4222", status: .usage)

@@ -1,7 +1,8 @@
 import Admission
 import ArgumentParser
 import CommandSupport
-import Foundation
+import FoundationEssentials
+import Glibc
 import HTTP
 import Host
 import Identifiers
@@ -232,7 +233,7 @@ extension RelayCommand {
         guard let turnSecret else { return nil }
         SecretFile.warnIfExposed(turnSecret, "--turn-secret")
         let text = (try? String(contentsOfFile: turnSecret, encoding: .utf8)) ?? ""
-        let secret = text.trimmingCharacters(in: .whitespacesAndNewlines)
+        let secret = text.trimmed
         guard secret.utf8.count >= 16 else {
             throw CommandError(
                 sentence: "\(turnSecret) has no secret of 16 characters or more",
@@ -247,7 +248,7 @@ extension RelayCommand {
         guard let text = try? String(contentsOfFile: publishToken, encoding: .utf8) else {
             throw CommandError(sentence: "\(publishToken) cannot be read as text", status: .usage)
         }
-        let token = text.trimmingCharacters(in: .whitespacesAndNewlines)
+        let token = text.trimmed
         if let flaw = FixedToken.flaw(of: token) {
             throw CommandError(
                 sentence: "the token in \(publishToken) \(flaw)", remedy: "Make a long one: openssl rand -hex 16",

@@ -1,7 +1,6 @@
 import Admission
 package import ArgumentParser
 import CommandSupport
-import Foundation
 import HTTP
 import Host
 import Identifiers

@@ -1,5 +1,4 @@
 import CommandSupport
-import Foundation
 import LinuxRuntime
 package import MediaCore
 import PeerConnection
@@ -145,6 +144,6 @@ package struct RelayMetrics {
     }
 
     private static func number(_ value: Double) -> String {
-        value == value.rounded() ? String(Int64(value)) : String(format: "%.3f", value)
+        value == value.rounded() ? String(Int64(value)) : value.text(decimals: 3)
     }
 }

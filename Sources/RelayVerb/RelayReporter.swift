@@ -1,6 +1,7 @@
 import Admission
 import CommandSupport
-import Foundation
+import FoundationEssentials
+import Glibc
 import HTTP
 import Host
 import Identifiers

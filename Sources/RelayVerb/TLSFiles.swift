@@ -1,5 +1,4 @@
 import CommandSupport
-import Foundation
 import HTTP
 import LinuxRuntime
 
@@ -34,12 +33,12 @@ struct TLSFiles: Sendable {
     }
 
     private static func bytes(_ file: String) throws(CommandError) -> [UInt8] {
-        guard let handle = FileHandle(forReadingAtPath: file), let data = try? handle.read(upToCount: sizeLimit) else {
+        guard let handle = FileDescriptor(reading: file), let bytes = handle.read(upTo: sizeLimit) else {
             throw CommandError(
                 sentence: "--tls: \(file) cannot be read",
                 remedy: "Check its name, and whether this user may read it: ls -l \(file)", status: .usage)
         }
-        return Array(data)
+        return bytes
     }
 
     /// Looks for another certificate every 5 s, until the task is cancelled. A flaw is reported once, and what was read

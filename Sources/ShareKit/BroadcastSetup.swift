@@ -1,5 +1,5 @@
 internal import ExtensionChannel
-internal import Foundation
+internal import Glibc
 
 /// The setup program of an extension: signs the user in, shows terms, asks for a title. The counterpart of ReplayKit's
 /// setup extension. It runs before the upload program, each time, and may use the terminal of its host.
@@ -25,7 +25,8 @@ open class BroadcastSetup {
     /// Runs the program until the user has answered. A program that no host has started says so and exits with 64.
     public static func main() {
         guard let connection = ProgramConnection.inherited() else {
-            FileHandle.standardError.write(Data("This is a setup program; a host starts it (share host).\n".utf8))
+            let text = "This is a setup program; a host starts it (share host).\n"
+            _ = write(STDERR_FILENO, text, text.utf8.count)
             exit(64)
         }
         let setup = Self()

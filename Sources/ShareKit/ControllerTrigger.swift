@@ -1,4 +1,4 @@
-internal import Foundation
+internal import FoundationEssentials
 internal import Glibc
 internal import LinuxRuntime
 
@@ -15,7 +15,7 @@ public final class ControllerTrigger: Sendable {
     private struct State {
         var isStarting = false
         /// The end of the program's stdin: it ends when this is closed.
-        var input: FileHandle?
+        var input: FileDescriptor?
         var isPressing = false
     }
 
@@ -76,15 +76,15 @@ public final class ControllerTrigger: Sendable {
             defer { state.input = nil }
             return state.input
         }
-        try? input?.close()
+        input?.close()
     }
 
     /// Ends it, unless it was started anew.
-    private func stop(_ ended: FileHandle) {
+    private func stop(_ ended: FileDescriptor) {
         if state.with({ $0.input === ended }) { stop() }
     }
 
-    private func press(_ input: FileHandle) {
+    private func press(_ input: FileDescriptor) {
         let isFirst = state.with { state in
             guard state.input === input, !state.isPressing else { return false }
             state.isPressing = true
@@ -100,20 +100,20 @@ public final class ControllerTrigger: Sendable {
 
 /// The program that reads the controllers, and writes a line for each press.
 private struct Watcher: Sendable {
-    let input: FileHandle
+    let input: FileDescriptor
     private let output: LineReader
     /// Open as long as the program runs, which would be ended by what it writes otherwise (SIGPIPE).
-    private let errors: FileHandle
+    private let errors: FileDescriptor
 
     /// Starts it, and waits until it watches. Blocks.
     init(_ program: String, _ environment: [String: String]) throws(ShareKitError) {
         let process = try Subprocess(share: program, ["controller"], environment, input: .pipe)
-        guard let input = FileHandle(end: process.input), let output = FileHandle(end: process.output),
-            let errors = FileHandle(end: process.errors)
+        guard let input = FileDescriptor(end: process.input), let output = FileDescriptor(end: process.output),
+            let errors = FileDescriptor(end: process.errors)
         else { preconditionFailure("each stream is a pipe") }
         (self.input, self.output, self.errors) = (input, LineReader(output), errors)
         guard self.output.next() == "ready" else {
-            try? input.close()
+            input.close()
             let errorText = errors.textToEnd()
             let end = HostProcess.end(process.wait(), errorText)
             throw ShareKitError(
@@ -134,11 +134,11 @@ private struct Watcher: Sendable {
 /// Reads lines of at most 4,096 bytes.
 // SAFETY: one thread after the other reads.
 private final class LineReader: @unchecked Sendable {
-    private let file: FileHandle
+    private let file: FileDescriptor
     private var bytes = Data()
     private static let longest = 4_096
 
-    init(_ file: FileHandle) { self.file = file }
+    init(_ file: FileDescriptor) { self.file = file }
 
     /// Nil at the end.
     func next() -> String? {
@@ -148,9 +148,9 @@ private final class LineReader: @unchecked Sendable {
                 return String(decoding: bytes[..<end], as: UTF8.self)
             }
             guard bytes.count <= Self.longest else { return nil }
-            // `FileHandle` would wait until its buffer is full.
+            // A line that is there does not wait for more.
             var buffer = [UInt8](repeating: 0, count: 1_024)
-            let count = read(file.fileDescriptor, &buffer, buffer.count)
+            let count = read(file.number, &buffer, buffer.count)
             if count < 0, errno == EINTR { continue }
             guard count > 0 else { return nil }
             bytes += buffer[..<count]

@@ -1,4 +1,5 @@
-internal import Foundation
+internal import FoundationEssentials
+internal import Glibc
 internal import LinuxRuntime
 internal import MediaCore
 internal import Recording
@@ -99,8 +100,9 @@ enum RecordingStorage {
     /// A name for a new recording: `$XDG_CACHE_HOME/share/recordings/UUID.webm`.
     static func newPath() throws(ShareKitError) -> String {
         let environment = ProcessInfo.processInfo.environment
+        let home = FileManager.default.homeDirectoryForCurrentUser.path
         let cache =
-            environment["XDG_CACHE_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? NSHomeDirectory() + "/.cache"
+            environment["XDG_CACHE_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? home + "/.cache"
         let folder = cache + "/share/recordings"
         do {
             try FileManager.default.createDirectory(

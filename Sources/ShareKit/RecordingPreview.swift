@@ -1,4 +1,5 @@
-internal import Foundation
+internal import FoundationEssentials
+internal import Glibc
 internal import LinuxRuntime
 internal import MediaCore
 internal import Recording
@@ -86,7 +87,7 @@ public final class RecordingPreview: Sendable {
             let stored = try? StoredRecording(reading: recording.path)
             return LibraryServer.Item(
                 number: index + 1,
-                name: UntrustedText.clean((recording.path as NSString).lastPathComponent, fallback: "a file"),
+                name: UntrustedText.clean(recording.path.fileName, fallback: "a file"),
                 title: stored?.title ?? "", began: began.timeIntervalSince1970,
                 seconds: stored?.duration.inSeconds, bytes: recording.byteCount,
                 state: stored == nil ? "gone" : "complete")
@@ -103,7 +104,7 @@ public final class RecordingPreview: Sendable {
             source.path, from: MediaDuration(.seconds(from)), to: MediaDuration(.seconds(to)), isExact: true,
             destination: .freeName(RecordingStorage.beside(source.path)))
         state.with { $0.recordings.append(Recording(file)) }
-        return UntrustedText.clean((file.path as NSString).lastPathComponent, fallback: "a file")
+        return UntrustedText.clean(file.path.fileName, fallback: "a file")
     }
 
     private static func noteLeft(_ state: Monitor<State>) {
@@ -179,7 +180,7 @@ struct Desktop: Sendable {
     /// The user's folder for sockets and the like, or that for temporary files.
     var launchFolder: String {
         let folder = environment["XDG_RUNTIME_DIR"] ?? ""
-        return folder.hasPrefix("/") && access(folder, W_OK) == 0 ? folder : NSTemporaryDirectory()
+        return folder.hasPrefix("/") && access(folder, W_OK) == 0 ? folder : FileManager.default.temporaryDirectory.path
     }
 
     /// Opens a file or a folder with the program that the user prefers for it.

@@ -1,5 +1,5 @@
 package import ExtensionChannel
-internal import Foundation
+internal import Glibc
 internal import LinuxRuntime
 
 /// The upload program of an extension: the counterpart of ReplayKit's `RPBroadcastSampleHandler`. It gets the samples
@@ -107,7 +107,8 @@ open class SampleHandler: @unchecked Sendable {
     /// Runs the program until its broadcast is over. A program that no host has started says so and exits with 64.
     public static func main() {
         guard let connection = ProgramConnection.inherited() else {
-            FileHandle.standardError.write(Data("This is an upload program; a host starts it (share host).\n".utf8))
+            let text = "This is an upload program; a host starts it (share host).\n"
+            _ = write(STDERR_FILENO, text, text.utf8.count)
             exit(64)
         }
         let handler = Self()

@@ -1,4 +1,4 @@
-internal import Foundation
+internal import Glibc
 internal import LinuxRuntime
 
 extension Subprocess {
@@ -25,13 +25,10 @@ extension ShareKitError {
     }
 }
 
-extension FileHandle {
+extension FileDescriptor {
     /// An end of a pipe of a program.
     convenience init?(end descriptor: Int32?) {
         guard let descriptor else { return nil }
-        self.init(fileDescriptor: descriptor, closeOnDealloc: true)
+        self.init(descriptor)
     }
-
-    /// Empty where nothing can be read.
-    func textToEnd() -> String { String(decoding: (try? readToEnd()) ?? Data(), as: UTF8.self) }
 }

@@ -1,5 +1,5 @@
 package import CameraCapture
-internal import Foundation
+internal import FoundationEssentials
 internal import ImageFile
 package import MediaCore
 internal import PixelConversion

@@ -1,6 +1,6 @@
 internal import Control
 package import ControlSocket
-internal import Foundation
+internal import FoundationEssentials
 internal import LinuxRuntime
 internal import MediaCore
 internal import SessionBus

@@ -1,4 +1,4 @@
-internal import Foundation
+internal import FoundationEssentials
 internal import Identifiers
 
 /// Starts and stops the broadcast of the whole screen: the counterpart of `RPSystemBroadcastPickerView`.

@@ -1,4 +1,5 @@
-public import Foundation
+public import FoundationEssentials
+internal import Glibc
 internal import Identity
 internal import LinuxRuntime
 internal import MediaCore

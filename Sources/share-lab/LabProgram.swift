@@ -1,5 +1,6 @@
 import CommandSupport
-import Foundation
+import FoundationEssentials
+import Glibc
 
 /// Programs that a demo or a benchmark starts.
 enum LabProgram {

@@ -1,10 +1,11 @@
-import Foundation
+import FoundationEssentials
 package import RTPWire
 
 /// The wall clock, for RTCP only.
 package enum WallClock {
     package static func now() -> NTPTimestamp {
-        let (seconds, fraction) = modf(Date().timeIntervalSince1970)
-        return NTPTimestamp(unixSeconds: Int64(seconds), nanoseconds: Int64(fraction * 1e9))
+        let now = Date().timeIntervalSince1970
+        let seconds = now.rounded(.down)
+        return NTPTimestamp(unixSeconds: Int64(seconds), nanoseconds: Int64((now - seconds) * 1e9))
     }
 }

@@ -1,4 +1,5 @@
-public import Foundation
+public import FoundationEssentials
+internal import Glibc
 import SQLiteDatabase
 
 /// The reason why the catalogue cannot be used. `description` is a sentence for people.

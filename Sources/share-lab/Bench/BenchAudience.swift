@@ -1,5 +1,4 @@
 import CommandSupport
-import Foundation
 import Identifiers
 import Identity
 import LinuxRuntime

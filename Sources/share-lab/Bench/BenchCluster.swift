@@ -1,6 +1,5 @@
 import Admission
 import CommandSupport
-import Foundation
 import Identifiers
 import LinuxRuntime
 import MediaCore
@@ -79,7 +78,7 @@ struct BenchCluster {
             }
         }
         let noticed = (MonotonicClock.now - died).inSeconds
-        output.line("death of one noticed  \(String(format: "%.1f", noticed)) s later")
+        output.line("death of one noticed  \(noticed.text(decimals: 1)) s later")
     }
 
     /// Lists a broadcast at the relay that it is published to.

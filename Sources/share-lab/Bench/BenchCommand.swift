@@ -1,6 +1,5 @@
 import ArgumentParser
 import CommandSupport
-import Foundation
 import Host
 import Identifiers
 import LinuxRuntime
@@ -192,7 +191,7 @@ struct BenchRelayCommand: ParsableCommand {
                 let begins = letter.isUppercase || letter.isNumber && words.last?.isNumber == false
                 words += (begins ? " " : "") + letter.lowercased()
             }
-            DataOutput(isJSON: false).line(words.padding(toLength: 28, withPad: " ", startingAt: 0) + value.text)
+            DataOutput(isJSON: false).line(words.padded(to: 28) + value.text)
         }
     }
 }
@@ -215,8 +214,8 @@ private final class MeasuredRelay: Sendable {
                 "\(viewers)", "--json", "--for",
                 "\(seconds)s", "--metrics", "127.0.0.1:0",
             ] + (threads.map { ["--threads", "\($0)"] } ?? []))
-        guard let event = process.readEvent(), let link = event["link"] as? String,
-            let metrics = event["metrics"] as? String
+        guard let event = process.readEvent(), let link = event.text("link"),
+            let metrics = event.text("metrics")
         else {
             throw CommandError(sentence: "the relay has not started: \(process.errorText)", status: .failed)
         }
@@ -230,7 +229,7 @@ private final class MeasuredRelay: Sendable {
     /// The viewers' link of the first broadcast.
     func broadcast() throws -> String {
         while let event = process.readEvent() {
-            guard event["event"] as? String == "live", let link = event["link"] as? String else { continue }
+            guard event.name == "live", let link = event.text("link") else { continue }
             // The events that follow must not fill the pipe.
             _ = NamedThread("relay-events") { [process] in while process.readLine() != nil {} }
             return link

@@ -1,6 +1,5 @@
 import ArgumentParser
 import CommandSupport
-import Foundation
 import LinuxRuntime
 import MediaCore
 import ShareKit
@@ -93,7 +92,9 @@ struct BenchControlCommand: ParsableCommand {
         let output = DataOutput(isJSON: json)
         let (median, high, longest) = (percentile(0.5), percentile(0.95), times[times.count - 1])
         guard json else {
-            let text = String(format: "p50 %.1f ms, p95 %.1f ms, longest %.1f ms", median, high, longest)
+            let text =
+                "p50 \(median.text(decimals: 1)) ms, p95 \(high.text(decimals: 1)) ms, "
+                + "longest \(longest.text(decimals: 1)) ms"
             output.line("key to picture: \(text) (\(times.count) keys)")
             return
         }

@@ -1,7 +1,6 @@
 import Admission
 import ArgumentParser
 import CommandSupport
-import Foundation
 import Identifiers
 import Identity
 import LinuxRuntime
@@ -80,11 +79,11 @@ struct BenchDirectoryCommand: ParsableCommand {
         ]
         for (what, time) in found {
             DataOutput(isJSON: false)
-                .line(what.padding(toLength: 22, withPad: " ", startingAt: 0) + text(time / Double(rounds)))
+                .line(what.padded(to: 22) + text(time / Double(rounds)))
         }
     }
 
-    static func text(_ milliseconds: Double) -> String { String(format: "%.3f ms", milliseconds) }
+    static func text(_ milliseconds: Double) -> String { milliseconds.text(decimals: 3) + " ms" }
 
     static func milliseconds(_ work: () -> Void) -> Double {
         let began = MonotonicClock.now

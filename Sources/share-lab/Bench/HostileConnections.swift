@@ -1,4 +1,4 @@
-import Foundation
+import Glibc
 import LinuxRuntime
 import MediaCore
 
@@ -36,7 +36,7 @@ final class HostileConnections: BenchAttack.Running {
                     } else if dripping {
                         var next = hello[sent[index] % hello.count]
                         sent[index] += 1
-                        _ = Foundation.send(sockets[index], &next, 1, Int32(MSG_NOSIGNAL))
+                        _ = Glibc.send(sockets[index], &next, 1, Int32(MSG_NOSIGNAL))
                     }
                 } else if opened < step {
                     opened += 1

@@ -1,4 +1,4 @@
-import Foundation
+import Glibc
 import LinuxRuntime
 import MediaCore
 
@@ -37,7 +37,7 @@ final class HostileDatagrams: BenchAttack.Running {
                 let datagram = datagrams[sent % datagrams.count]
                 // What the kernel refuses counts as sent: the rate must not rise afterwards.
                 _ = datagram.withUnsafeBytes {
-                    Foundation.send(
+                    Glibc.send(
                         sockets[sent % sockets.count], $0.baseAddress, $0.count, Int32(MSG_DONTWAIT))
                 }
                 sent += 1

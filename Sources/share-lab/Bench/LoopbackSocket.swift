@@ -1,4 +1,4 @@
-import Foundation
+import Glibc
 
 /// Sockets from any address of the loopback network.
 enum LoopbackSocket {
@@ -23,25 +23,29 @@ enum LoopbackSocket {
         let descriptor = socket(AF_INET, Int32(SOCK_DGRAM.rawValue), 0)
         defer { close(descriptor) }
         guard with("0.0.0.0", 0, { bind(descriptor, $0, $1) }) == 0 else { return 0 }
-        var place = sockaddr_in()
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        _ = withUnsafeMutablePointer(to: &place) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &length) }
+        var place = [UInt8](repeating: 0, count: placeSize)
+        var length = socklen_t(placeSize)
+        _ = place.withUnsafeMutableBytes { bytes in
+            bytes.baseAddress.map { getsockname(descriptor, $0.assumingMemoryBound(to: sockaddr.self), &length) }
         }
-        return UInt16(bigEndian: place.sin_port)
+        return UInt16(place[2]) << 8 | UInt16(place[3])
     }
 
-    private static func with(
+    /// The bytes of `sockaddr_in`, which belongs to the headers of libnice in this module: family, port, address.
+    private static let placeSize = 16
+
+    /// Calls a function with the place of an IPv4 address.
+    /// - Returns: -1 if there is no such address.
+    static func with(
         _ address: String, _ port: UInt16, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32
     ) -> Int32 {
-        var place = sockaddr_in()
-        place.sin_family = sa_family_t(AF_INET)
-        place.sin_port = port.bigEndian
-        inet_pton(AF_INET, address, &place.sin_addr)
-        return withUnsafePointer(to: &place) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                body($0, socklen_t(MemoryLayout<sockaddr_in>.size))
-            }
+        var place = [UInt8](repeating: 0, count: placeSize)
+        return place.withUnsafeMutableBytes { bytes in
+            guard let base = bytes.baseAddress else { return -1 }
+            bytes.storeBytes(of: sa_family_t(AF_INET), as: sa_family_t.self)
+            bytes.storeBytes(of: port.bigEndian, toByteOffset: 2, as: UInt16.self)
+            guard inet_pton(AF_INET, address, base + 4) == 1 else { return -1 }
+            return body(base.assumingMemoryBound(to: sockaddr.self), socklen_t(placeSize))
         }
     }
 }

@@ -1,4 +1,5 @@
-import Foundation
+import FoundationEssentials
+import Glibc
 import MediaCore
 import RelayVerb
 
@@ -38,14 +39,7 @@ struct RelayDelays {
         let file = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         guard file >= 0 else { return nil }
         defer { close(file) }
-        var place = sockaddr_in()
-        place.sin_family = sa_family_t(AF_INET)
-        place.sin_port = port.bigEndian
-        guard inet_pton(AF_INET, host, &place.sin_addr) == 1 else { return nil }
-        let length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isConnected = withUnsafePointer(to: &place) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(file, $0, length) == 0 }
-        }
+        let isConnected = LoopbackSocket.with(host, port) { connect(file, $0, $1) } == 0
         let request = Array("GET /metrics HTTP/1.1\r\nHost: \(host):\(port)\r\nConnection: close\r\n\r\n".utf8)
         guard isConnected, send(file, request, request.count, Int32(MSG_NOSIGNAL)) == request.count else {
             return nil

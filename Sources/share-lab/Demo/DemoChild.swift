@@ -1,12 +1,13 @@
 import CommandSupport
-import Foundation
+import FoundationEssentials
+import Glibc
 import LinuxRuntime
 
 /// A child process of a demo or a benchmark. Its stderr is kept for an error message.
 final class DemoChild: Sendable {
     private let process: Subprocess
-    private let output: FileHandle
-    private let errors: FileHandle?
+    private let output: FileDescriptor
+    private let errors: FileDescriptor?
 
     /// Starts `share`, which lies beside this program.
     convenience init(_ arguments: [String], environment: [String: String] = [:]) throws {
@@ -28,17 +29,17 @@ final class DemoChild: Sendable {
             throw CommandError(
                 sentence: "\(executable) cannot be started: \(String(cString: strerror(error.code)))", status: .failed)
         }
-        output = FileHandle(fileDescriptor: process.output ?? -1, closeOnDealloc: true)
-        errors = process.errors.map { FileHandle(fileDescriptor: $0, closeOnDealloc: true) }
+        output = FileDescriptor(process.output ?? -1)
+        errors = process.errors.map { FileDescriptor($0) }
     }
 
     /// - Parameter seconds: how long to wait for each part of the line.
     /// - Returns: nil at the end of the output, or when nothing comes in time.
     func readLine(seconds: Double = .infinity) -> String? {
         var line = [UInt8]()
-        let file = output.fileDescriptor
+        let file = output.number
         let limit = seconds.isFinite ? Int32(seconds * 1_000) : -1
-        while isReadable(file, limit), let byte = try? output.read(upToCount: 1)?.first {
+        while isReadable(file, limit), let byte = output.read(upTo: 1)?.first {
             if byte == 10 { return String(decoding: line, as: UTF8.self) }
             line.append(byte)
         }
@@ -50,15 +51,12 @@ final class DemoChild: Sendable {
         return poll(&wait, 1, milliseconds) != 0
     }
 
-    func readEvent() -> [String: Any]? {
-        guard let line = readLine() else { return nil }
-        return (try? JSONSerialization.jsonObject(with: Data(line.utf8))) as? [String: Any] ?? [:]
-    }
+    func readEvent() -> ProgramEvent? { readLine().map { ProgramEvent($0) } }
 
     /// The stderr of the process. Ends the process first.
     var errorText: String {
         end()
-        return String(decoding: errors?.availableData ?? Data(), as: UTF8.self)
+        return errors?.textToEnd() ?? ""
     }
 
     /// Waits for the end of the process.

@@ -1,8 +1,9 @@
 import ArgumentParser
 import CommandSupport
-import Foundation
+import FoundationEssentials
 import Host
 import LinuxRuntime
+import MediaCore
 
 struct DemoCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -67,8 +68,8 @@ struct DemoCommand: ParsableCommand {
         defer { host.end() }
         stage.adopt(host)
         var first = host.readEvent()
-        while let event = first, event["event"] as? String != "link" { first = host.readEvent() }
-        guard let link = first?["link"] as? String else {
+        while let event = first, event.name != "link" { first = host.readEvent() }
+        guard let link = first?.text("link") else {
             throw CommandError(sentence: "the host did not start: \(host.errorText)", status: .failed)
         }
         let begin = ContinuousClock.now
@@ -88,7 +89,7 @@ struct DemoCommand: ParsableCommand {
     private struct Measurements {
         var firstPicture: Duration
         /// The viewer's last statistics.
-        var last: [String: Any]
+        var last: ProgramEvent
         var framesPerSecond: Double
         var bitsPerSecond: Double
         /// CPU seconds in a second.
@@ -101,10 +102,10 @@ struct DemoCommand: ParsableCommand {
     ) throws -> Measurements {
         var firstPicture: Duration?
         var start: (frames: Int, bytes: Int, cpu: Double, at: ContinuousClock.Instant)?
-        var last: [String: Any] = [:]
+        var last = ProgramEvent()
         var lastAt = begin
         while let event = viewer.readEvent() {
-            switch event["event"] as? String {
+            switch event.name {
             case "first-picture":
                 firstPicture = ContinuousClock.now - begin
             case "statistics":
@@ -112,14 +113,14 @@ struct DemoCommand: ParsableCommand {
                 lastAt = .now
                 if start == nil {
                     start = (
-                        event["frames"] as? Int ?? 0, event["receivedBytes"] as? Int ?? 0, host.cpuSeconds, .now
+                        event.integer("frames") ?? 0, event.integer("receivedBytes") ?? 0, host.cpuSeconds, .now
                     )
                 }
             case "ended":
-                if event["code"] as? String != "stopped" {
+                if event.text("code") != "stopped" {
                     throw CommandError(
-                        sentence: event["reason"] as? String ?? "it ended",
-                        status: event["code"] as? String == "sourceGone" ? .noDisplay : .failed)
+                        sentence: event.text("reason") ?? "it ended",
+                        status: event.text("code") == "sourceGone" ? .noDisplay : .failed)
                 }
             default: break
             }
@@ -130,20 +131,20 @@ struct DemoCommand: ParsableCommand {
         let elapsed = seconds(lastAt - start.at)
         return Measurements(
             firstPicture: firstPicture, last: last,
-            framesPerSecond: Double((last["frames"] as? Int ?? 0) - start.frames) / elapsed,
-            bitsPerSecond: Double((last["receivedBytes"] as? Int ?? 0) - start.bytes) * 8 / elapsed,
+            framesPerSecond: Double((last.integer("frames") ?? 0) - start.frames) / elapsed,
+            bitsPerSecond: Double((last.integer("receivedBytes") ?? 0) - start.bytes) * 8 / elapsed,
             hostCPU: (host.cpuSeconds - start.cpu) / elapsed)
     }
 
     private func show(_ measured: Measurements) {
         let (last, frames) = (measured.last, measured.framesPerSecond)
-        print("frame size     \(last["width"] as? Int ?? 0) x \(last["height"] as? Int ?? 0), encrypted, over loopback")
+        print("frame size     \(last.integer("width") ?? 0) x \(last.integer("height") ?? 0), encrypted, over loopback")
         print("first frame    \(Int(seconds(measured.firstPicture) * 1_000)) ms after join")
         print(
             "frames         "
                 + (frames > 0
-                    ? "\(String(format: "%.1f", frames)) a second" : "none: nothing moved, so nothing was sent"))
-        if let median = last["latencyP50Ms"] as? Double, let high = last["latencyP95Ms"] as? Double {
+                    ? "\(frames.text(decimals: 1)) a second" : "none: nothing moved, so nothing was sent"))
+        if let median = last.number("latencyP50Ms"), let high = last.number("latencyP95Ms") {
             print("latency        \(median) ms (median), \(high) ms (95 %), capture to shown")
         }
         print("bitrate        \(RateText.text(measured.bitsPerSecond))")

@@ -1,4 +1,4 @@
-import Foundation
+import Glibc
 import MediaCore
 import WindowPlayout
 
@@ -27,6 +27,11 @@ struct DemoDesktop {
         page = DemoPage(PixelRect(x: 1_450, y: 524, width: 430, height: 516), in: window)
     }
 
+    /// "08:05".
+    fileprivate static func time(_ first: Int, _ second: Int) -> String {
+        String(first).padded(to: 2, before: "0") + ":" + String(second).padded(to: 2, before: "0")
+    }
+
     /// Draws what changes with a frame, and shows it.
     /// - Returns: false once the window has to close.
     mutating func draw(frame: Int) -> Bool {
@@ -35,8 +40,7 @@ struct DemoDesktop {
             let clock = PixelRect(x: Self.size.width - 100, y: 0, width: 100, height: 40)
             window.fill(clock, 0x10151F)
             window.write(
-                String(format: "%02d:%02d", seconds / 60, seconds % 60), x: clock.x + 20, y: 8, pixels: 18,
-                color: 0xE8EAED)
+                Self.time(seconds / 60, seconds % 60), x: clock.x + 20, y: 8, pixels: 18, color: 0xE8EAED)
         }
         editor.draw(frame, in: window)
         log.draw(frame, in: window)
@@ -120,8 +124,7 @@ private struct DemoChart {
         }
         for hour in 0...8 {
             window.write(
-                String(format: "%02d:00", 8 + hour), x: plot.x + plot.width * hour / 8 - 18, y: plot.maxY + 10,
-                pixels: 15,
+                DemoDesktop.time(8 + hour, 0), x: plot.x + plot.width * hour / 8 - 18, y: plot.maxY + 10, pixels: 15,
                 color: 0x5F6368)
         }
         clear(in: window)

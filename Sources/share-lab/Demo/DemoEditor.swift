@@ -1,4 +1,3 @@
-import Foundation
 import MediaCore
 import WindowPlayout
 
@@ -77,7 +76,7 @@ struct DemoEditor {
         let left = area.x + 64
         window.fill(row, Self.background)
         window.write(
-            String(format: "%3d", line + 1), x: area.x + 12, y: y, pixels: Self.pixels, color: 0x5C6370,
+            String(line + 1).padded(to: 3, before: " "), x: area.x + 12, y: y, pixels: Self.pixels, color: 0x5C6370,
             family: .monospace)
         for (offset, word, color) in Self.words(of: text) {
             window.write(

@@ -1,5 +1,4 @@
 import CommandSupport
-import Foundation
 import LinuxRuntime
 import Synchronization
 
@@ -49,7 +48,7 @@ final class DemoStage: @unchecked Sendable {
         }
         adopt(server)
         while let line = server.readLine(seconds: 20) {
-            guard let range = line.range(of: "client connections on 127.0.0.1:") else { continue }
+            guard let range = line.firstRange(of: "client connections on 127.0.0.1:") else { continue }
             return "nats://127.0.0.1:\(line[range.upperBound...])"
         }
         throw missing

@@ -1,5 +1,5 @@
 import CommandSupport
-import Foundation
+import FoundationEssentials
 import LinuxRuntime
 
 /// Plays the examples Budget and Conference: installs the service, pairs, broadcasts, and keeps what Conference saw.

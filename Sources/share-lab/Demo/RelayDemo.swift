@@ -1,5 +1,5 @@
 import CommandSupport
-import Foundation
+import Glibc
 import Identifiers
 import LinuxRuntime
 import MediaCore
@@ -52,7 +52,7 @@ struct RelayDemo {
         let taken = (MonotonicClock.now - joining).inSeconds
         ErrorOutput.writeLine(
             "share: a host publishes to b; \(viewers) viewers watch at all three "
-                + "(joined in \(String(format: "%.1f", taken)) s)")
+                + "(joined in \(taken.text(decimals: 1)) s)")
         try observe("nothing is killed", relays, audiences, ending) {}
         try observe("a is killed", relays, audiences, ending) { relays[0].kill() }
         try observe("b is killed, which the host publishes to", relays, audiences, ending) { relays[1].kill() }
@@ -97,7 +97,7 @@ struct RelayDemo {
             ])
             stage.adopt(process)
             while let event = process.readEvent() {
-                guard event["event"] as? String == "link", let link = event["link"] as? String else { continue }
+                guard event.name == "link", let link = event.text("link") else { continue }
                 self.link = link
                 return
             }
@@ -123,7 +123,7 @@ struct RelayDemo {
             while MonotonicClock.now < deadline {
                 let list = try DemoChild(["list", "--relay", link, "--json"])
                 defer { list.end() }
-                if let text = list.readEvent()?["link"] as? String { return try Link(parsing: text) }
+                if let text = list.readEvent()?.text("link") { return try Link(parsing: text) }
             }
             throw CommandError(sentence: "relay \(name) has not heard of the broadcast", status: .failed)
         }

@@ -3,7 +3,7 @@ import ArgumentParser
 import CommandSupport
 import Control
 import ControlSocket
-import Foundation
+import FoundationEssentials
 import Host
 import MediaCore
 

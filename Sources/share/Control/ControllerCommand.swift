@@ -1,6 +1,7 @@
 import ArgumentParser
 import CommandSupport
-import Foundation
+import Glibc
+import LinuxRuntime
 import MediaCore
 import WindowPlayout
 
@@ -19,13 +20,13 @@ struct ControllerCommand: ParsableCommand {
                 throw CommandError(sentence: error.message, remedy: error.remedy, status: .failed)
             }
             Self.write("ready")
-            _ = FileHandle.standardInput.readDataToEndOfFile()
+            _ = FileDescriptor.read(STDIN_FILENO)
             button.close()
         }
     }
 
     private static func write(_ line: String) {
         // The reader may have gone; the end of stdin follows.
-        try? FileHandle.standardOutput.write(contentsOf: Data((line + "\n").utf8))
+        _ = CommandSupport.write(STDOUT_FILENO, line + "\n")
     }
 }

@@ -1,7 +1,8 @@
 import ArgumentParser
 import CommandSupport
 import Control
-import Foundation
+import FoundationEssentials
+import Glibc
 import Host
 import Identifiers
 import Identity

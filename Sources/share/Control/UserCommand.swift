@@ -1,5 +1,6 @@
 import CommandSupport
-import Foundation
+import FoundationEssentials
+import Glibc
 import LinuxRuntime
 import Synchronization
 

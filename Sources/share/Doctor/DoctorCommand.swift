@@ -1,6 +1,7 @@
 import ArgumentParser
 import CommandSupport
-import Foundation
+import FoundationEssentials
+import Glibc
 import HTTP
 import Host
 import Identifiers
@@ -60,8 +61,8 @@ struct DoctorCommand: ParsableCommand {
         findings += checkServers(servers)
         let width = findings.map(\.subject.count).max() ?? 0
         for finding in findings {
-            let mark = (finding.isGood ? "ok" : finding.failure).padding(toLength: 7, withPad: " ", startingAt: 0)
-            let subject = finding.subject.padding(toLength: width, withPad: " ", startingAt: 0)
+            let mark = (finding.isGood ? "ok" : finding.failure).padded(to: 7)
+            let subject = finding.subject.padded(to: width)
             write("\(mark) \(subject)  ", finding.what)
             if !finding.remedy.isEmpty { write(String(repeating: " ", count: width + 10) + "-> ", finding.remedy) }
         }
@@ -273,7 +274,9 @@ struct DoctorCommand: ParsableCommand {
     private func checkIdentity() -> Finding {
         do {
             let identity = try Identity.loadOrCreate()
-            let print = identity.fingerprint.prefix(8).map { String(format: "%02X", $0) }.joined(separator: ":")
+            let print = identity.fingerprint.prefix(8).map {
+                String($0, radix: 16, uppercase: true).padded(to: 2, before: "0")
+            }.joined(separator: ":")
             return Finding(subject: "identity", what: "certificate \(print)...")
         } catch {
             return Finding(

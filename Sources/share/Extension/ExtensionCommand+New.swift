@@ -1,7 +1,8 @@
 import Admission
 import ArgumentParser
 import CommandSupport
-import Foundation
+import FoundationEssentials
+import Glibc
 import Identifiers
 import MediaCore
 
@@ -39,7 +40,8 @@ extension ExtensionCommand {
                     sentence: "the package with ShareKit was not found beside this program",
                     remedy: "Name its folder: --package FOLDER.", status: .usage)
             }
-            let name = String(id.text.split(separator: ".").last ?? "extension").capitalized
+            let words = (id.text.split(separator: ".").last ?? "extension").split(separator: "-")
+            let name = words.map { $0.prefix(1).uppercased() + $0.dropFirst().lowercased() }.joined(separator: "-")
             let folder = URL(fileURLWithPath: name)
             guard !FileManager.default.fileExists(atPath: folder.path) else {
                 throw CommandError(sentence: "there is a folder \(name) already", status: .cannotWrite)
@@ -53,8 +55,10 @@ extension ExtensionCommand {
                     try Data(text.utf8).write(to: file)
                 }
             } catch {
+                let cause = (error as? CocoaError)?.underlying as? POSIXError
+                let reason = cause.map { String(cString: strerror($0.code.rawValue)) } ?? "\(error)"
                 throw CommandError(
-                    sentence: "cannot write \(name): \(error.localizedDescription)", status: .cannotWrite)
+                    sentence: "cannot write \(name): \(reason)", status: .cannotWrite)
             }
             ErrorOutput.writeLine("share: written: \(name)")
             ErrorOutput.writeLine("share: build it:      swift build --package-path \(name)")

@@ -2,7 +2,7 @@ import Admission
 import ArgumentParser
 import CommandSupport
 import Extensions
-import Foundation
+import FoundationEssentials
 import Identifiers
 import MediaCore
 import Signaling

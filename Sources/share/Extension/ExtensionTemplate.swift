@@ -1,5 +1,4 @@
 import CommandSupport
-import Foundation
 import Identifiers
 
 /// The files of a package with the programs of an extension.

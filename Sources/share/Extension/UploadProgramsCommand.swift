@@ -1,7 +1,6 @@
 import Admission
 import ArgumentParser
 import CommandSupport
-import Foundation
 import Host
 import Identifiers
 import PeerConnection

@@ -1,6 +1,5 @@
 import CommandSupport
 import Control
-import Foundation
 import Host
 import LinuxRuntime
 import MediaCore

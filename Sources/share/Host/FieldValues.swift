@@ -1,5 +1,7 @@
 import CommandSupport
-import Foundation
+import FoundationEssentials
+import Glibc
+import MediaCore
 
 /// Values for the fields of a service: from the arguments (`NAME=VALUE`), from stdin (`NAME=-`), from files
 /// (`NAME=FILE`), or from the environment (SHARE_FIELD_NAME), of which the first one counts.
@@ -29,7 +31,7 @@ struct FieldValues {
                 continue
             }
             // In a terminal the question for the field comes by itself.
-            values[name] = isatty(STDIN_FILENO) == 1 ? nil : readLine()?.trimmingCharacters(in: .whitespaces)
+            values[name] = isatty(STDIN_FILENO) == 1 ? nil : readLine()?.trimmed
         }
         return values
     }
@@ -40,7 +42,7 @@ struct FieldValues {
         for (name, value) in environment where name.hasPrefix(Self.prefix) && !value.isEmpty {
             let name = name.dropFirst(Self.prefix.count).lowercased()
             values[name] = value
-            values[name.replacingOccurrences(of: "_", with: "-")] = value
+            values[name.replacing("_", with: "-")] = value
         }
         return values
     }
@@ -49,7 +51,7 @@ struct FieldValues {
         guard !value.isEmpty, Self.secrets.contains(where: { name.lowercased().contains($0) }) else { return }
         ErrorOutput.writeLine(
             "share: other users of this machine can read --field \(name)=...: use --field \(name)=-, --field-file or "
-                + "SHARE_FIELD_\(name.uppercased().replacingOccurrences(of: "-", with: "_"))")
+                + "SHARE_FIELD_\(name.uppercased().replacing("-", with: "_"))")
     }
 
     private static func pair(_ text: String, _ form: String) throws(CommandError) -> (name: String, value: String) {

@@ -1,7 +1,8 @@
 import CommandSupport
 import Control
 import ControlSocket
-import Foundation
+import FoundationEssentials
+import Glibc
 import Host
 import Identifiers
 import LinuxRuntime

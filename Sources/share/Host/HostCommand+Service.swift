@@ -2,7 +2,7 @@ import Admission
 import CommandSupport
 import ControlSocket
 import Extensions
-import Foundation
+import Glibc
 import Host
 import Identifiers
 import Identity
@@ -203,7 +203,7 @@ extension HostCommand {
 /// Runs a blocking question on a thread of its own.
 func answer<Answer: Sendable>(_ ask: @escaping @Sendable () -> Answer) async -> Answer {
     await withCheckedContinuation { continuation in
-        Thread { continuation.resume(returning: ask()) }.start()
+        _ = NamedThread("question") { continuation.resume(returning: ask()) }
     }
 }
 

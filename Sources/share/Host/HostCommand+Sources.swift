@@ -1,6 +1,6 @@
 import CameraCapture
 import CommandSupport
-import Foundation
+import FoundationEssentials
 import Host
 import LinuxRuntime
 import MediaCore

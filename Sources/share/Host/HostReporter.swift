@@ -1,6 +1,5 @@
 import Admission
 import CommandSupport
-import Foundation
 import Host
 import Identifiers
 import LinuxRuntime

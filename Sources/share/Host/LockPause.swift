@@ -1,5 +1,5 @@
 import CommandSupport
-import Foundation
+import Glibc
 import Host
 import LinuxRuntime
 import PeerConnection

@@ -1,5 +1,5 @@
 import CommandSupport
-import Foundation
+import FoundationEssentials
 import Identity
 import LinuxRuntime
 import MediaCore
@@ -79,7 +79,7 @@ enum PortalSource {
                 guard let status = FileStatus(path), status.isFile, status.size <= 1_024,
                     let text = try? String(contentsOfFile: path, encoding: .utf8)
                 else { return nil }
-                let token = text.trimmingCharacters(in: .whitespacesAndNewlines)
+                let token = text.trimmed
                 return token.isEmpty ? nil : token
             },
             save: { token in

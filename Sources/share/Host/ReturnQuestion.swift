@@ -1,6 +1,6 @@
 import Admission
 import CommandSupport
-import Foundation
+import Glibc
 import Identity
 import LinuxRuntime
 import Synchronization

@@ -1,7 +1,8 @@
 import Admission
 import CommandSupport
 import Extensions
-import Foundation
+import Glibc
+import MediaCore
 import WindowPlayout
 
 /// Asks the host's user which of the installed services takes the broadcast. In the terminal; without one, in a small
@@ -20,8 +21,8 @@ struct ServicePicker {
         tcflush(STDIN_FILENO, TCIFLUSH)
         while true {
             let range = services.count > 1 ? "1 to \(services.count)" : "1"
-            FileHandle.standardError.write(Data("  Number, \(range), or [n]one: ".utf8))
-            guard let answer = readLine()?.trimmingCharacters(in: .whitespaces).lowercased() else { return nil }
+            _ = write(STDERR_FILENO, "  Number, \(range), or [n]one: ")
+            guard let answer = readLine()?.trimmed.lowercased() else { return nil }
             if ["n", "none"].contains(answer) { return nil }
             if let number = Int(answer), services.indices.contains(number - 1) { return services[number - 1] }
             ErrorOutput.writeLine("  Type a number, \(range), or n, and press Enter.")

@@ -1,5 +1,5 @@
 import CommandSupport
-import Foundation
+import Glibc
 import MediaCore
 import ShareKit
 import WindowPlayout
@@ -38,8 +38,8 @@ struct SourcePicker {
         // Keys that were typed before the question do not answer it.
         tcflush(STDIN_FILENO, TCIFLUSH)
         while true {
-            FileHandle.standardError.write(Data("  Number, 1 to \(choices.count) (Enter: 1): ".utf8))
-            guard let answer = readLine()?.trimmingCharacters(in: .whitespaces) else { return nil }
+            _ = write(STDERR_FILENO, "  Number, 1 to \(choices.count) (Enter: 1): ")
+            guard let answer = readLine()?.trimmed else { return nil }
             if answer.isEmpty { return choices[0].source }
             if let number = Int(answer), choices.indices.contains(number - 1) { return choices[number - 1].source }
             ErrorOutput.writeLine("  Type a number, 1 to \(choices.count), and press Enter.")

@@ -2,7 +2,7 @@ import Admission
 import CommandSupport
 import Control
 import ControlSocket
-import Foundation
+import FoundationEssentials
 import Host
 import Identifiers
 import LinuxRuntime

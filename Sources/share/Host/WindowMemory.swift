@@ -1,6 +1,7 @@
 import CommandSupport
-import Foundation
+import FoundationEssentials
 import Identity
+import MediaCore
 import WindowPlayout
 
 /// Where the user has left the windows of `share join` and `share service`: `$XDG_STATE_HOME/share/window`, else
@@ -10,7 +11,7 @@ enum WindowMemory {
         guard let status = FileStatus(path), status.isFile, status.size <= 64,
             let text = try? String(contentsOfFile: path, encoding: .utf8)
         else { return nil }
-        return WindowPlace(text.trimmingCharacters(in: .whitespacesAndNewlines))
+        return WindowPlace(text.trimmed)
     }
 
     /// Remembers where the user has moved the window, or resized it. What cannot be stored is not missed.

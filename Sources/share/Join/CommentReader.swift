@@ -1,5 +1,5 @@
 import CommandSupport
-import Foundation
+import Glibc
 import HTTP
 import LinuxRuntime
 import MediaCore
@@ -51,7 +51,7 @@ final class CommentReader: Sendable {
             var descriptor = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
             guard poll(&descriptor, 1, 250) > 0 else { continue }
             guard TerminalMode.isForeground else {
-                Thread.sleep(forTimeInterval: 0.25)
+                usleep(250_000)
                 continue
             }
             let count = read(STDIN_FILENO, &buffer, buffer.count)

@@ -1,6 +1,5 @@
 import ArgumentParser
 import CommandSupport
-import Foundation
 import HTTP
 import Identifiers
 import LinuxRuntime

@@ -1,7 +1,8 @@
 import ArgumentParser
 import CommandSupport
 import ControlSocket
-import Foundation
+import FoundationEssentials
+import Glibc
 import Identifiers
 import ImageFile
 import LinuxRuntime

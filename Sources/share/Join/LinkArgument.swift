@@ -1,5 +1,5 @@
 import CommandSupport
-import Foundation
+import FoundationEssentials
 import Identifiers
 
 /// The link on the command line of `share join` and `share record`.

@@ -1,5 +1,4 @@
 import CommandSupport
-import Foundation
 import ImageFile
 import LinuxRuntime
 import MediaCore
@@ -156,7 +155,7 @@ final class ViewerReporter: Sendable {
             standing.with { $0.hasAudioAlone = false }
             showStanding(window, isMirror)
             if isMirror {
-                ErrorOutput.writeLine("share: \(Self.mirrorWarning.replacingOccurrences(of: "\n", with: " "))")
+                ErrorOutput.writeLine("share: \(Self.mirrorWarning.replacing("\n", with: " "))")
             }
             hasFrame.change { $0 = true }
         case .audio: window?.noteAudio()

@@ -1,6 +1,6 @@
 import CommandSupport
 import Control
-import Foundation
+import Glibc
 import Host
 import MediaCore
 

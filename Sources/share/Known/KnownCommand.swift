@@ -1,8 +1,8 @@
 import ArgumentParser
 import CommandSupport
-import Foundation
 import Identifiers
 import Identity
+import MediaCore
 import Signaling
 
 struct KnownCommand: ParsableCommand {
@@ -65,7 +65,7 @@ extension KnownViewers.Entry {
     /// One line of `share known`: kind, day, 16 digits of the fingerprint, and the name, which is last because it may
     /// contain spaces.
     fileprivate var line: String {
-        let kind = identity.kind.rawValue.padding(toLength: 7, withPad: " ", startingAt: 0)
+        let kind = identity.kind.rawValue.padded(to: 7)
         return "\(kind)  \(since ?? "long ago  ")  \(fingerprint.prefix(16))  \(name)"
     }
 }

@@ -1,5 +1,6 @@
 import CommandSupport
-import Foundation
+import FoundationEssentials
+import Glibc
 import RecordingPage
 
 /// The browser that the user's desktop opens pages with.
@@ -25,6 +26,6 @@ enum DesktopBrowser {
     /// The user's folder for sockets and the like, or that for temporary files.
     private static var launchFolder: String {
         let folder = ProcessInfo.processInfo.environment["XDG_RUNTIME_DIR"] ?? ""
-        return folder.hasPrefix("/") && access(folder, W_OK) == 0 ? folder : NSTemporaryDirectory()
+        return folder.hasPrefix("/") && access(folder, W_OK) == 0 ? folder : FileManager.default.temporaryDirectory.path
     }
 }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CommandSupport
-import Foundation
+import FoundationEssentials
+import Glibc
 import LinuxRuntime
 import MediaCore
 import WindowPlayout
@@ -14,7 +15,7 @@ struct QuestionCommand: ParsableCommand {
     func run() throws {
         // The window goes with the process whose question it is.
         ParentProcess.endWithIt()
-        let input = FileHandle.standardInput.readDataToEndOfFile()
+        let input = Data(FileDescriptor.read(STDIN_FILENO) ?? [])
         guard let question = try? JSONDecoder().decode(WindowQuestion.self, from: input) else {
             throw ExitStatus.usage.code
         }
@@ -28,7 +29,7 @@ struct QuestionCommand: ParsableCommand {
         // ends the process, which has to have answered before.
         try withExtendedLifetime(dialog) {
             guard let answer = dialog.run() else { throw ExitStatus.unanswered.code }
-            FileHandle.standardOutput.write(try JSONEncoder().encode(answer))
+            _ = CommandSupport.write(STDOUT_FILENO, String(decoding: try JSONEncoder().encode(answer), as: UTF8.self))
             _exit(0)
         }
     }

@@ -1,5 +1,6 @@
 import CommandSupport
-import Foundation
+import FoundationEssentials
+import Glibc
 import LinuxRuntime
 import WindowPlayout
 
@@ -62,7 +63,7 @@ final class WindowPrompt: Sendable {
         }
         _ = CommandSupport.write(question, String(decoding: input, as: UTF8.self))
         close(question)
-        let answer = FileHandle(fileDescriptor: output, closeOnDealloc: false).readDataToEndOfFile()
+        let answer = Data(FileDescriptor.read(output) ?? [])
         return process.wait() == 0 ? answer : nil
     }
 }

@@ -1,6 +1,5 @@
 import ArgumentParser
 import CommandSupport
-import Foundation
 import Identifiers
 import MediaCore
 import PeerConnection

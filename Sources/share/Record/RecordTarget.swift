@@ -1,5 +1,6 @@
 import CommandSupport
-import Foundation
+import FoundationEssentials
+import Glibc
 import MediaCore
 import Recording
 
@@ -11,9 +12,9 @@ struct RecordTarget {
 
     /// - Parameter broadcast: the broadcast's name, when a file is begun.
     init(_ path: String, broadcast: @escaping @Sendable () -> String) throws(CommandError) {
-        var isFolder: ObjCBool = false
+        var isFolder = false
         let exists = FileManager.default.fileExists(atPath: path, isDirectory: &isFolder)
-        guard exists && isFolder.boolValue || path.hasSuffix("/") else {
+        guard exists && isFolder || path.hasSuffix("/") else {
             destination = .file(path)
             isFile = true
             return
@@ -25,10 +26,10 @@ struct RecordTarget {
 
     /// - Throws: unless files can be created in the folder.
     static func checkFolder(_ path: String) throws(CommandError) {
-        var isFolder: ObjCBool = false
+        var isFolder = false
         let exists = FileManager.default.fileExists(atPath: path, isDirectory: &isFolder)
-        errno = exists && !isFolder.boolValue ? ENOTDIR : ENOENT
-        guard exists, isFolder.boolValue, access(path, W_OK | X_OK) == 0 else {
+        errno = exists && !isFolder ? ENOTDIR : ENOENT
+        guard exists, isFolder, access(path, W_OK | X_OK) == 0 else {
             throw CommandError(
                 sentence: "no file can be created in \(path): \(String(cString: strerror(errno)))",
                 remedy: "Name a folder that exists and is yours.", status: .cannotWrite)

@@ -1,5 +1,5 @@
 import CommandSupport
-import Foundation
+import FoundationEssentials
 import Identifiers
 import Identity
 import LinuxRuntime

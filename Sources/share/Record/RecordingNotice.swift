@@ -1,6 +1,6 @@
 import ArgumentParser
 import CommandSupport
-import Foundation
+import FoundationEssentials
 import LinuxRuntime
 import MediaCore
 import Recording
@@ -30,7 +30,7 @@ struct NotifyRecordingCommand: ParsableCommand {
 
     func run() throws {
         guard let address = SessionBusAddress.running(in: ProcessInfo.processInfo.environment) else { return }
-        let name = UntrustedText.clean((file as NSString).lastPathComponent, limit: 128, fallback: "the recording")
+        let name = UntrustedText.clean(file.fileName, limit: 128, fallback: "the recording")
         let answer = OfferNotification.show(
             summary: "The recording of your screen is saved", body: name, action: "Open", seconds: Self.seconds,
             address: address)

@@ -1,7 +1,7 @@
 import CommandSupport
 import Control
 import ControlSocket
-import Foundation
+import FoundationEssentials
 import Identifiers
 import Identity
 import LinuxRuntime

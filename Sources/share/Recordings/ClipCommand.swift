@@ -2,7 +2,7 @@ import ArgumentParser
 import CommandSupport
 import Control
 import ControlSocket
-import Foundation
+import FoundationEssentials
 import MediaCore
 
 struct ClipCommand: ParsableCommand {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CommandSupport
-import Foundation
+import FoundationEssentials
+import Glibc
 import MediaCore
 import Recording
 
@@ -38,8 +39,8 @@ struct ExportRecordingCommand: ParsableCommand {
             guard let ffmpeg = FFmpeg.path else {
                 throw CommandError(sentence: "ffmpeg is not installed", remedy: FFmpeg.remedy, status: .failed)
             }
-            let format = format ?? output.flatMap { ExportFormat(rawValue: ($0 as NSString).pathExtension) } ?? .mp4
-            let target = output ?? (recording.path as NSString).deletingPathExtension + "." + format.rawValue
+            let format = format ?? output.flatMap { ExportFormat(rawValue: $0.fileExtension) } ?? .mp4
+            let target = output ?? recording.path.withoutFileExtension + "." + format.rawValue
             try convert(recording, ffmpeg, format, target)
             ErrorOutput.writeLine("share: written: \(UntrustedText.clean(target, limit: 4_096, fallback: "the file"))")
         }

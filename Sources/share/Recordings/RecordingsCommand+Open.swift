@@ -1,6 +1,6 @@
 import ArgumentParser
 import CommandSupport
-import Foundation
+import FoundationEssentials
 import LinuxRuntime
 import MediaCore
 import PeerConnection
@@ -54,7 +54,7 @@ private enum LibraryActions {
                 let attributes = try? FileManager.default.attributesOfItem(atPath: entry.path)
                 return LibraryServer.Item(
                     number: entry.number,
-                    name: UntrustedText.clean((entry.path as NSString).lastPathComponent, fallback: "a file"),
+                    name: UntrustedText.clean(entry.path.fileName, fallback: "a file"),
                     title: UntrustedText.clean(entry.title, fallback: ""), began: entry.began.timeIntervalSince1970,
                     seconds: entry.seconds, bytes: attributes?[.size] as? Int,
                     state: RecordingState(entry).rawValue)
@@ -73,8 +73,9 @@ private enum LibraryActions {
     private static func picture(of number: Int) -> String? {
         guard let path = path(of: number), let recording = try? StoredRecording(reading: path) else { return nil }
         let environment = ProcessInfo.processInfo.environment
+        let home = FileManager.default.homeDirectoryForCurrentUser.path
         let cache =
-            environment["XDG_CACHE_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? NSHomeDirectory() + "/.cache"
+            environment["XDG_CACHE_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? home + "/.cache"
         let folder = cache + "/share/thumbnails"
         try? FileManager.default.createDirectory(
             atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
@@ -89,6 +90,6 @@ private enum LibraryActions {
             path, from: Position(seconds: from).duration, to: Position(seconds: to).duration, isExact: true,
             encoder: FFmpeg.encoder, destination: .output(nil, of: path, suffix: "-part"))
         RecordingLog().add(file, title: (try? StoredRecording(reading: file.path))?.title ?? "")
-        return UntrustedText.clean((file.path as NSString).lastPathComponent, fallback: "a file")
+        return UntrustedText.clean(file.path.fileName, fallback: "a file")
     }
 }

@@ -1,6 +1,6 @@
 import ArgumentParser
 import CommandSupport
-import Foundation
+import Glibc
 import Identity
 import LinuxRuntime
 import PeerConnection

@@ -1,7 +1,7 @@
 import Admission
 import ArgumentParser
 import CommandSupport
-import Foundation
+import FoundationEssentials
 import HTTP
 import Identifiers
 import MediaCore

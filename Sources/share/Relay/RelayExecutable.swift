@@ -1,4 +1,5 @@
-import Foundation
+import FoundationEssentials
+import Glibc
 
 /// The program share-relay, if it lies beside this one: `share relay` without the libraries of a host.
 enum RelayExecutable {

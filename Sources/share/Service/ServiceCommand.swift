@@ -1,7 +1,8 @@
 import Admission
 import ArgumentParser
 import CommandSupport
-import Foundation
+import FoundationEssentials
+import Glibc
 import Identifiers
 import Identity
 import LinuxRuntime

@@ -1,8 +1,9 @@
 import Admission
 import ArgumentParser
 import CommandSupport
-import Foundation
+import FoundationEssentials
 import Identifiers
+import LinuxRuntime
 
 /// The description of a service that hosts see, with its questions. Its options stand among those of `ServiceCommand`.
 struct ServiceDescriptionOptions: ParsableArguments {
@@ -56,11 +57,11 @@ struct ServiceDescriptionOptions: ParsableArguments {
 
     private func readIcon() throws -> PNGIcon? {
         guard let icon else { return nil }
-        guard let file = FileHandle(forReadingAtPath: icon),
-            let data = try? file.read(upToCount: PNGIcon.sizeLimit + 1)
+        guard let file = FileDescriptor(reading: icon),
+            let data = file.read(upTo: PNGIcon.sizeLimit + 1)
         else { throw CommandError(sentence: "\(icon) cannot be read", status: .usage) }
         do throws(ServiceDescriptionError) {
-            return try PNGIcon(Array(data))
+            return try PNGIcon(data)
         } catch {
             throw CommandError(sentence: "\(icon): \(error)", status: .usage)
         }

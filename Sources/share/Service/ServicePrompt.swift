@@ -1,6 +1,6 @@
 import Admission
 import CommandSupport
-import Foundation
+import Glibc
 import Host
 import MediaCore
 import WindowPlayout
@@ -155,8 +155,8 @@ struct ServicePrompt {
     }
 
     private func line(_ question: String) -> String? {
-        FileHandle.standardError.write(Data(question.utf8))
-        return readLine().map { $0.trimmingCharacters(in: .whitespaces) }
+        _ = CommandSupport.write(STDERR_FILENO, question)
+        return readLine()?.trimmed
     }
 
     private func askInWindow(

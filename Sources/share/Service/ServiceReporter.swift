@@ -1,6 +1,6 @@
 import Admission
 import CommandSupport
-import Foundation
+import FoundationEssentials
 import Identifiers
 import ImageFile
 import LinuxRuntime

@@ -1,6 +1,6 @@
 import ArgumentParser
 import CommandSupport
-import Foundation
+import FoundationEssentials
 import MediaCore
 import ShareKit
 import X11Capture
@@ -149,7 +149,7 @@ struct SourceEntry {
         ])
     }
 
-    var text: String { id.padding(toLength: max(24, id.count), withPad: " ", startingAt: 0) + " " + description }
+    var text: String { id.padded(to: 24) + " " + description }
 
     /// Without its id.
     var description: String {

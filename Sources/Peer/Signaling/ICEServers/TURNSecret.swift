@@ -1,5 +1,5 @@
 import Crypto
-public import Foundation
+public import FoundationEssentials
 
 /// The secret that this node shares with its TURN servers, from which it makes credentials that expire
 /// (draft-uberti-behave-turn-rest-00 section 2.2; coturn's `use-auth-secret`).
