@@ -98,7 +98,7 @@ struct ClusterSessionTests {
         _ = try await admissionToken(for: .ephemeral(), named: "bob", from: client)
         let events = try await client.events()
         let publication = try #require(host.session.state.with { $0.publication?.client })
-        #expect(await publication.returnViewers())
+        #expect(await publication.send(.returnViewers))
         var isCalledBack = false
         for try await event in events where event == .returnToHost {
             isCalledBack = true

@@ -100,24 +100,19 @@ final class FakeService: ServiceDelegate {
         return .listed
     }
 
-    func note(_ hold: BroadcastHold?, by sessions: [SessionID]) async -> Bool {
-        state.withLock { $0.pauses.append(hold) }
-        return true
-    }
-
-    func pass(_ keys: [MemberKeys], by sessions: [SessionID]) async -> Bool {
-        state.withLock { $0.passed += keys }
-        return true
-    }
-
-    func remove(viewer: [UInt8], by sessions: [SessionID]) async -> Bool {
-        state.withLock { $0.removed.append(viewer) }
-        return viewer.first == 1
-    }
-
-    func returnViewers(by sessions: [SessionID]) async -> Bool {
-        state.withLock { $0.returns += 1 }
-        return true
+    func handle(_ message: PublisherMessage, by sessions: [SessionID]) async -> Bool {
+        state.withLock { state in
+            switch message {
+            case .hold(let hold): state.pauses.append(hold)
+            case .keys(let keys): state.passed += keys
+            case .returnViewers: state.returns += 1
+            case .removal(let viewer):
+                state.removed.append(viewer)
+                return viewer.first == 1
+            case .application, .sealed, .decision: return false
+            }
+            return true
+        }
     }
 
     func silentSessions(among sessions: [SessionID], for publisher: Publisher) async -> [SessionID] {

@@ -57,63 +57,52 @@ extension RelayStreams: ServiceDelegate {
 
     func unlist(_ sessions: [SessionID]) async { note(directory.unlist(sessions)) }
 
-    func annotate(_ application: ApplicationInfo, by sessions: [SessionID]) async -> Bool {
-        let (known, changes) = directory.annotate(application, by: sessions)
-        note(changes)
-        for session in known { emit(.service(.annotated(session, application))) }
-        return !known.isEmpty
-    }
-
     // MARK: Viewers
-
-    func decided(_ decision: KnockDecision, about knock: KnockID, by sessions: [SessionID]) async -> Bool {
-        questions.decide(decision, about: knock, by: sessions)
-    }
 
     /// A publisher that has lost its stream is asked again.
     func eventStreamChanged(isOpen: Bool, sessions: [SessionID]) async {
         if isOpen { questions.askAgain(sessions) }
     }
 
-    func note(_ hold: BroadcastHold?, by sessions: [SessionID]) async -> Bool {
-        tellBroadcasts(of: sessions) { $0.tell(hold: hold) }
+    func handle(_ message: PublisherMessage, by sessions: [SessionID]) async -> Bool {
+        switch message {
+        case .application(let application):
+            let (known, changes) = directory.annotate(application, by: sessions)
+            note(changes)
+            for session in known { emit(.service(.annotated(session, application))) }
+            return !known.isEmpty
+        case .decision(let decision, let knock): return questions.decide(decision, about: knock, by: sessions)
+        case .hold, .returnViewers, .keys, .sealed, .removal: break
+        }
+        let known = sessions.filter(service.has)
+        var isTaken = !known.isEmpty
+        if case .removal = message { isTaken = false }
+        for broadcast in known.compactMap({ self.broadcast(of: $0) }) {
+            isTaken = await apply(message, to: broadcast) || isTaken
+        }
+        return isTaken
     }
 
-    func pass(_ keys: [MemberKeys], by sessions: [SessionID]) async -> Bool {
-        tellBroadcasts(of: sessions) { broadcast in
+    /// - Returns: whether a viewer was removed.
+    private func apply(_ message: PublisherMessage, to broadcast: RelayedBroadcast) async -> Bool {
+        switch message {
+        case .hold(let hold): broadcast.tell(hold: hold)
+        case .returnViewers: broadcast.send(.returnToHost)
+        case .keys(let keys):
             broadcast.pass(keys)
-            guard let member else { return }
+            guard let member else { break }
             // Before it is known which relays get them: others are told by `viewerRelays`.
             handle(.keys(keys), of: broadcast)
             _ = member.tell(.keys(keys), of: broadcast.id)
-        }
-    }
-
-    func pass(_ messages: SealedMessages, by sessions: [SessionID]) async -> Bool {
-        tellBroadcasts(of: sessions) { broadcast in
+        case .sealed(let messages):
             broadcast.pass(messages)
             _ = member?.tell(.messages(messages), of: broadcast.id)
-        }
-    }
-
-    func returnViewers(by sessions: [SessionID]) async -> Bool {
-        tellBroadcasts(of: sessions) { $0.send(.returnToHost) }
-    }
-
-    func remove(viewer: [UInt8], by sessions: [SessionID]) async -> Bool {
-        var isFound = false
-        for broadcast in sessions.filter(service.has).compactMap({ self.broadcast(of: $0) }) {
+        case .removal(let viewer):
             handle(.removed(viewer), of: broadcast)
             let isElsewhere = member?.tell(.removed(viewer), of: broadcast.id) == true
-            isFound = await broadcast.remove(viewer: viewer) || isElsewhere || isFound
+            return await broadcast.remove(viewer: viewer) || isElsewhere
+        case .application, .decision: break
         }
-        return isFound
-    }
-
-    /// - Returns: false if a publisher with these sessions has none.
-    private func tellBroadcasts(of sessions: [SessionID], _ body: (RelayedBroadcast) -> Void) -> Bool {
-        let known = sessions.filter(service.has)
-        for session in known { broadcast(of: session).map(body) }
-        return !known.isEmpty
+        return false
     }
 }

@@ -4,7 +4,7 @@ import Host
 public import Identifiers
 import Identity
 import LinuxRuntime
-public import MediaCore
+import MediaCore
 import PeerConnection
 import SessionDescription
 public import Signaling
@@ -155,13 +155,15 @@ extension ServiceSession: ServiceDelegate {
         return restarted
     }
 
-    public func annotate(_ application: ApplicationInfo, by sessions: [SessionID]) async -> Bool {
+    public func handle(_ message: PublisherMessage, by sessions: [SessionID]) async -> Bool {
         let known = sessions.filter(has)
-        for session in known { emit(.annotated(session, application)) }
+        switch message {
+        case .application(let application): for session in known { emit(.annotated(session, application)) }
+        case .hold: break
+        case .returnViewers, .keys, .sealed, .removal, .decision: return false
+        }
         return !known.isEmpty
     }
-
-    public func note(_ hold: BroadcastHold?, by sessions: [SessionID]) async -> Bool { sessions.contains(where: has) }
 
     public func closeSession(_ session: SessionID) async {
         state.with { $0.broadcasts[session] }?.end(EndReason(.hostEnded, "the host ended the broadcast"))

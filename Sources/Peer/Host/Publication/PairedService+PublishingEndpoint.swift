@@ -1,8 +1,6 @@
-public import Admission
 public import HTTP
-public import Identifiers
+import Identifiers
 import Identity
-public import MediaCore
 public import Signaling
 
 extension PairedService: PublishingEndpoint {
@@ -17,28 +15,12 @@ extension PairedService: PublishingEndpoint {
             sdp, decidesOnViewers: decidesOnViewers, isEncrypted: isEncrypted, resuming: resumes)
     }
 
-    public func decide(_ decision: KnockDecision, about knock: KnockID) async {
-        await client.decide(decision, about: knock)
-    }
-
     public func list() async throws(SignalingError) {
         guard let title else { return }
         try await client.list(Listing(title: title))
     }
 
-    public func pass(_ keys: [MemberKeys]) async throws(SignalingError) { try await client.pass(keys) }
-
-    public func pass(_ messages: SealedMessages) async throws(SignalingError) { try await client.pass(messages) }
-
-    public func remove(viewer: [UInt8]) async throws(SignalingError) { try await client.remove(viewer: viewer) }
-
-    public func tell(hold: BroadcastHold?) async throws(SignalingError) { try await client.tell(hold: hold) }
-
-    public func tell(application: ApplicationInfo) async throws(SignalingError) {
-        try await client.tell(application: application)
-    }
-
-    public func returnViewers() async throws(SignalingError) { try await client.returnViewers() }
+    public func send(_ message: PublisherMessage) async throws(SignalingError) { try await client.send(message) }
 
     public func trickle(_ fragment: String) async throws(SignalingError) { try await client.trickle(fragment) }
 

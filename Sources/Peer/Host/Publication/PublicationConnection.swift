@@ -75,14 +75,14 @@ final class PublicationConnection: Sendable {
             let hold = await core.ifRunning { $0.holds.effective } ?? nil
             guard hold != toldHold.withLock({ $0 }) else { return }
             // A service that cannot be told, or has gone, shows the last frame.
-            try? await service.tell(hold: hold)
+            try? await service.send(.hold(hold))
             toldHold.withLock { $0 = hold }
         }
         let told = Mutex<ApplicationInfo?>(nil)
         application = CoalescedAction {
             guard let application = shown.with({ $0 }), application != told.withLock({ $0 }) else { return }
             // A service that takes none shows what the pairing said.
-            try? await service.tell(application: application)
+            try? await service.send(.application(application))
             told.withLock { $0 = application }
             try? await Task.sleep(for: Self.applicationInterval)
         }

@@ -64,9 +64,9 @@ final class RelayHandover: BroadcastDelegate, Sendable {
         let publication = Monitor<ServicePublication?>(nil)
         self.publication = publication
         members = RelayMembers(core, encryption, onPresence: { [signaling] in signaling.noteMember($0, $1) }) { keys in
-            await publication.with { $0 }?.pass(keys)
+            await publication.with { $0 }?.send(.keys(keys))
         }
-        messages = SealedMessageQueue { await publication.with { $0 }?.pass($0) }
+        messages = SealedMessageQueue { await publication.with { $0 }?.send(.sealed($0)) }
         self.viewerFlows = viewerFlows
         signer = RedirectSigner(of: broadcast, identity: identity, now: .now)
         home = Mutex(relay.ofHandover(isEncrypted: encryption != nil))
@@ -131,7 +131,7 @@ final class RelayHandover: BroadcastDelegate, Sendable {
         case .measureFlows: core.perform { [weak self, viewerFlows] in self?.handle(.flows(viewerFlows($0))) }
         case .returnViewers(let number):
             let publication = publication.with { $0 }
-            Task { handle(.returning(await publication?.returnViewers() ?? false, of: number)) }
+            Task { handle(.returning(await publication?.send(.returnViewers) ?? false, of: number)) }
         case .redirect(let session, let viewer, let link): redirect(viewer, session, to: link)
         case .callBack:
             core.perform { [signaling] broadcast in
@@ -188,7 +188,7 @@ final class RelayHandover: BroadcastDelegate, Sendable {
     /// Ends the sessions of a viewer at the relay, and changes the keys that it has.
     func remove(_ viewer: Viewer) async {
         members.noteRemoved(viewer.fingerprint)
-        await current?.remove(viewer: viewer.fingerprint)
+        await current?.send(.removal(viewer.fingerprint))
     }
 
     // MARK: What viewers write and may do

@@ -94,25 +94,17 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
         for connection in connections.withLock({ Array($0.values) }) { await connection.closed.value }
     }
 
-    /// Has the service's viewers go back to the host.
-    /// - Returns: false if the service cannot.
-    func returnViewers() async -> Bool {
+    /// Tells the endpoint something. Viewers whom keys do not reach ask for them.
+    /// - Returns: false if the endpoint cannot be told.
+    @discardableResult
+    func send(_ message: PublisherMessage) async -> Bool {
         do throws(SignalingError) {
-            try await present?.service.returnViewers()
+            try await present?.service.send(message)
             return present != nil
         } catch {
             return false
         }
     }
-
-    /// Has the relay pass keys on to its viewers. Those whom it does not reach ask for them.
-    func pass(_ keys: [MemberKeys]) async { try? await present?.service.pass(keys) }
-
-    /// Has the relay pass on to its viewers what is encrypted for them.
-    func pass(_ messages: SealedMessages) async { try? await present?.service.pass(messages) }
-
-    /// Has the relay end the sessions of a viewer.
-    func remove(viewer: [UInt8]) async { try? await present?.service.remove(viewer: viewer) }
 
     /// Tells the service what the broadcast's user holds back: the newest state.
     func noteHold() { present?.hold.request() }
@@ -180,7 +172,7 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
         case .ask(let question, let knock, let number): ask(question, knock, connection(number))
         case .decide(let decision, let knock, let number):
             let service = connection(number)?.service
-            Task { await service?.decide(decision, about: knock) }
+            Task { try? await service?.send(.decision(decision, about: knock)) }
         case .withdraw(let question, let knock, let number):
             connection(number)?.forget(question)
             admission?.knockWithdrawn(knock, because: .left)

@@ -9,6 +9,6 @@ extension HostSession {
         if let publication = state.with({ $0.publication }) { return publication.client.noteApplication() }
         guard let tunnel = configuration.tunnel else { return }
         // A relay that cannot be told lists the host's own name.
-        try? await tunnel.tell(application: application)
+        try? await tunnel.send(.application(application))
     }
 }

@@ -108,7 +108,7 @@ extension ClusterState.Node {
 private struct ViewerNoticeDocument: Codable {
     enum Notice: Codable {
         case keys(MemberKeysDocument)
-        case messages(SealedMessagesDocument)
+        case messages(SealedMessages)
         case removed(String)
         case joined(String)
         case left(String)
@@ -118,7 +118,7 @@ private struct ViewerNoticeDocument: Codable {
         init(_ notice: ClusterMember.ViewerNotice) {
             switch notice {
             case .keys(let keys): self = .keys(MemberKeysDocument(keys))
-            case .messages(let messages): self = .messages(SealedMessagesDocument(messages))
+            case .messages(let messages): self = .messages(messages)
             case .removed(let viewer): self = .removed(Base64URL.encode(viewer))
             case .joined(let viewer): self = .joined(Base64URL.encode(viewer))
             case .left(let viewer): self = .left(Base64URL.encode(viewer))
@@ -132,7 +132,7 @@ private struct ViewerNoticeDocument: Codable {
         var value: ClusterMember.ViewerNotice? {
             switch self {
             case .keys(let document): document.keys.map { .keys($0) }
-            case .messages(let document): document.messages.map { .messages($0) }
+            case .messages(let messages): .messages(messages)
             case .removed(let text): Base64URL.decode(text, count: 32).map { .removed($0) }
             case .joined(let text): Base64URL.decode(text, count: 32).map { .joined($0) }
             case .left(let text): Base64URL.decode(text, count: 32).map { .left($0) }

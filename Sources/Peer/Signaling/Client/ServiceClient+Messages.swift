@@ -1,7 +1,7 @@
-public import Admission
+import Admission
 public import HTTP
 import Identifiers
-public import MediaCore
+import MediaCore
 import NIOHTTP1
 
 extension ServiceClient {
@@ -10,49 +10,33 @@ extension ServiceClient {
     /// Has the broadcast listed in the relay's directory. It is taken out when the broadcast ends.
     /// - Throws: `.gone` if the relay has no directory; `.timedOut` after 5 s without a response.
     public func list(_ listing: Listing) async throws(SignalingError) {
-        try done(await send(ListingDocument(listing), .PUT, path("/listing"), timeout: Self.timeout))
+        try await put(ListingDocument(listing), "/listing")
     }
 
-    /// Says which application the broadcast shows now.
-    /// - Throws: `.gone` if there is no broadcast, or the service is not told of applications; `.timedOut` after 5 s.
-    public func tell(application: ApplicationInfo) async throws(SignalingError) {
-        try done(await send(application, .PUT, path("/application"), timeout: Self.timeout))
-    }
-
-    /// Says that the broadcast is held back, or goes on (nil), so that a relay's viewers are told.
-    /// - Throws: `.gone` if there is no broadcast, or the service takes no pauses; `.timedOut` after 5 s.
-    public func tell(hold: BroadcastHold?) async throws(SignalingError) {
-        guard let hold else { return try done(await http.ask(.DELETE, path("/pause"), timeout: Self.timeout)) }
-        try done(await send(HoldDocument(hold), .PUT, path("/pause"), timeout: Self.timeout))
-    }
-
-    /// Has a relay tell its viewers that those whom this host has sent there go back to it.
-    /// - Throws: `.gone` if there is no broadcast, or the service is no relay that does this; `.timedOut` after 5 s.
-    public func returnViewers() async throws(SignalingError) {
-        try done(await http.ask(.PUT, path("/return"), timeout: Self.timeout))
-    }
-
-    /// Has a relay pass keys on to its viewers, with one request for 300 of them.
-    /// - Throws: `.gone` if there is no broadcast, or the service passes none on; `.timedOut` after 5 s.
-    public func pass(_ keys: [MemberKeys]) async throws(SignalingError) {
-        for start in stride(from: 0, to: keys.count, by: MemberKeysDocument.countLimit) {
-            let part = keys[start..<min(start + MemberKeysDocument.countLimit, keys.count)]
-            try done(await send(MemberKeysDocument(part), .PUT, path("/keys"), timeout: Self.timeout))
+    /// Tells the service something of the broadcast, with one request for 300 keys.
+    /// - Throws: `.gone` if there is no broadcast or no such viewer, or the service takes no such message; `.timedOut`
+    ///   after 5 s.
+    public func send(_ message: PublisherMessage) async throws(SignalingError) {
+        switch message {
+        case .application(let application): try await put(application, "/application")
+        case .hold(let hold?): try await put(HoldDocument(hold), "/pause")
+        case .hold(nil): try done(await http.ask(.DELETE, path("/pause"), timeout: Self.timeout))
+        case .returnViewers: try done(await http.ask(.PUT, path("/return"), timeout: Self.timeout))
+        case .keys(let keys):
+            for start in stride(from: 0, to: keys.count, by: MemberKeysDocument.countLimit) {
+                let part = keys[start..<min(start + MemberKeysDocument.countLimit, keys.count)]
+                try await put(MemberKeysDocument(part), "/keys")
+            }
+        case .sealed(let messages): try await put(messages, "/messages")
+        case .removal(let viewer):
+            try done(await http.ask(.DELETE, path("/members/\(Base64URL.encode(viewer))"), timeout: Self.timeout))
+        case .decision(let decision, let knock):
+            try await put(ViewerDecisionDocument(decision), "/viewers/\(knock.text)")
         }
     }
 
-    /// Has a relay pass on to its viewers what is encrypted for them.
-    /// - Throws: `.gone` if there is no broadcast, or the service passes nothing on; `.timedOut` after 5 s.
-    public func pass(_ messages: SealedMessages) async throws(SignalingError) {
-        try done(await send(SealedMessagesDocument(messages), .PUT, path("/messages"), timeout: Self.timeout))
-    }
-
-    /// Has a relay end the sessions of a viewer, whom the host's user has removed.
-    /// - Parameter viewer: SHA-256 of its certificate.
-    /// - Throws: `.gone` if the relay has no such viewer, or removes none; `.timedOut` after 5 s.
-    public func remove(viewer: [UInt8]) async throws(SignalingError) {
-        try done(
-            await http.ask(.DELETE, path("/members/\(Base64URL.encode(viewer))"), timeout: Self.timeout))
+    private func put(_ document: some Encodable & Sendable, _ item: String) async throws(SignalingError) {
+        try done(await send(document, .PUT, path(item), timeout: Self.timeout))
     }
 
     private func done(_ answer: HTTPAnswer) throws(SignalingError) {

@@ -92,12 +92,6 @@ public actor ServiceClient: EndpointClient {
         return session
     }
 
-    /// Sends the decision about a viewer that knocks at the relay. Errors are ignored: the relay's question ends by
-    /// itself.
-    public func decide(_ decision: KnockDecision, about knock: KnockID) async {
-        _ = try? await send(ViewerDecisionDocument(decision), .PUT, path("/viewers/\(knock.text)"))
-    }
-
     /// Opens the service's stream of events. The stream ends after `.finished`, and throws `.connectionLost` when the
     /// connection breaks.
     public func events(

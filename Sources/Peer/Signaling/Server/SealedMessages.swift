@@ -1,5 +1,3 @@
-import HTTP
-import HTTPTypes
 import Identifiers
 
 /// What a host has a relay pass on to its viewers, who alone can read it.
@@ -37,7 +35,7 @@ public struct SealedMessages: Sendable, Equatable {
     package mutating func takePart() -> SealedMessages {
         var (part, length) = (SealedMessages(), 0)
         func takeRoom(for text: String) -> Bool {
-            guard part.isEmpty || length + text.utf8.count <= SealedMessagesDocument.roomForTexts else { return false }
+            guard part.isEmpty || length + text.utf8.count <= Self.roomForTexts else { return false }
             length += text.utf8.count
             return true
         }
@@ -52,58 +50,39 @@ public struct SealedMessages: Sendable, Equatable {
 }
 
 /// The JSON of `PUT /services/ID/messages`, and of what relays of a cluster pass on to each other.
-package struct SealedMessagesDocument: Codable {
-    private var frames: [String]
-    /// Left out if there are none.
-    private var droppable: [String]?
-    /// By base64url of the certificate's hash.
-    private var boxes: [String: String]
+extension SealedMessages: Codable {
+    /// Frames that may be left out are left out of the document if there are none. Boxes are there by base64url of the
+    /// certificate's hash.
+    private enum CodingKeys: CodingKey { case frames, droppable, boxes }
 
     static let sizeLimit = 65_536
     /// Of all texts together, in characters.
     static let roomForTexts = 49_152
     private static let textLimit = 24_576
 
-    package init(_ messages: SealedMessages) {
-        frames = messages.frames
-        droppable = messages.droppable.isEmpty ? nil : messages.droppable
-        boxes = [:]
-        for (viewer, box) in messages.boxes { boxes[Base64URL.encode(viewer)] = box }
+    /// - Throws: if there are too many entries, or one that is none.
+    public init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        frames = try values.decode([String].self, forKey: .frames)
+        droppable = try values.decodeIfPresent([String].self, forKey: .droppable) ?? []
+        let named = try values.decode([String: String].self, forKey: .boxes)
+        for (name, box) in named { boxes[Base64URL.decode(name, count: 32) ?? []] = box }
+        guard frames.count <= Self.frameLimit, droppable.count <= Self.droppableLimit, named.count <= Self.boxLimit,
+            boxes[[]] == nil, (frames + droppable + boxes.values).allSatisfy(Self.isText)
+        else {
+            throw DecodingError.dataCorruptedError(forKey: .frames, in: values, debugDescription: "they are none")
+        }
     }
 
-    /// Nil if it has too many entries, or one that is none.
-    package var messages: SealedMessages? {
-        let droppable = droppable ?? []
-        guard frames.count <= SealedMessages.frameLimit, droppable.count <= SealedMessages.droppableLimit,
-            boxes.count <= SealedMessages.boxLimit
-        else { return nil }
-        var messages = SealedMessages()
-        guard (frames + droppable).allSatisfy({ Self.isText($0) }) else { return nil }
-        for frame in frames { messages.add(frame: frame) }
-        for frame in droppable { messages.add(frame: frame, isDroppable: true) }
-        for (name, box) in boxes {
-            guard let viewer = Base64URL.decode(name, count: 32), Self.isText(box) else { return nil }
-            messages.add(box: box, for: viewer)
-        }
-        return messages
+    public func encode(to encoder: any Encoder) throws {
+        var values = encoder.container(keyedBy: CodingKeys.self)
+        try values.encode(frames, forKey: .frames)
+        try values.encodeIfPresent(droppable.isEmpty ? nil : droppable, forKey: .droppable)
+        let named = boxes.map { (Base64URL.encode($0.key), $0.value) }
+        try values.encode(Dictionary(uniqueKeysWithValues: named), forKey: .boxes)
     }
 
     private static func isText(_ text: String) -> Bool {
         text.utf8.count <= textLimit && Base64URL.decode(text) != nil
-    }
-}
-
-extension ServiceRoutes {
-    /// Handles `PUT messages`: they are passed on to viewers of the broadcast.
-    func messages(_ call: RouteRequest) async throws(Refusal) -> RouteResponse {
-        guard call.method == .put else { return .methodNotAllowed("PUT") }
-        let owner = try await paired(call).owner
-        let what =
-            "messages are JSON with frames, 32 at most, droppable ones, 8 at most, and boxes, 64 at most: base64url by the viewers' certificates"
-        let document = try server.document(
-            SealedMessagesDocument.self, of: call, limit: SealedMessagesDocument.sizeLimit, or: what)
-        guard let messages = document.messages else { return server.malformed(what) }
-        let isPassed = await service.delegate.pass(messages, by: registry.sessions(of: owner))
-        return isPassed ? RouteResponse(.noContent) : .notFound
     }
 }

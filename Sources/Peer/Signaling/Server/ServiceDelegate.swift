@@ -1,6 +1,5 @@
 public import Admission
 public import Identifiers
-public import MediaCore
 
 /// The host or program that publishes a session to a service.
 public struct Publisher: Sendable {
@@ -67,11 +66,6 @@ public protocol ServiceDelegate: SessionDelegate {
     /// - Returns: false for a service that is no relay.
     func openTunnel(_ session: SessionID, of id: TunnelID, publisher: Publisher) async -> Bool
 
-    /// Takes a publisher's decision about a viewer of its broadcast.
-    /// - Parameter sessions: of the publisher.
-    /// - Returns: false if nobody waits for it.
-    func decided(_ decision: KnockDecision, about knock: KnockID, by sessions: [SessionID]) async -> Bool
-
     /// Lists the broadcast of a publisher in the directory, or replaces what is said there of it.
     /// - Parameter sessions: of the publisher.
     func list(_ listing: Listing, of application: ApplicationInfo, by sessions: [SessionID]) async -> ListingOutcome
@@ -79,38 +73,10 @@ public protocol ServiceDelegate: SessionDelegate {
     /// Takes the broadcast of a publisher out of the directory.
     func unlist(_ sessions: [SessionID]) async
 
-    /// Takes note of the application that the broadcast of a publisher shows now.
+    /// Handles what a publisher tells of its broadcast.
     /// - Parameter sessions: of the publisher.
-    /// - Returns: false if it has none.
-    func annotate(_ application: ApplicationInfo, by sessions: [SessionID]) async -> Bool
-
-    /// Takes note that the broadcast of a publisher is held back, or goes on (nil).
-    /// - Parameter sessions: of the publisher.
-    /// - Returns: false if it has none.
-    func note(_ hold: BroadcastHold?, by sessions: [SessionID]) async -> Bool
-
-    /// Tells the viewers of a publisher's broadcast that those whom it has sent here go back to it.
-    /// - Parameter sessions: of the publisher.
-    /// - Returns: false if it has none.
-    func returnViewers(by sessions: [SessionID]) async -> Bool
-
-    /// Passes keys on to viewers of a publisher's broadcast.
-    /// - Parameter sessions: of the publisher.
-    /// - Returns: false if it has none.
-    func pass(_ keys: [MemberKeys], by sessions: [SessionID]) async -> Bool
-
-    /// Passes on to the viewers of a publisher's broadcast what it has encrypted for them.
-    /// - Parameter sessions: of the publisher.
-    /// - Returns: false if it has none.
-    func pass(_ messages: SealedMessages, by sessions: [SessionID]) async -> Bool
-
-    /// Ends the sessions of a viewer, whom the publisher has removed.
-    /// - Parameters:
-    ///   - viewer: SHA-256 of its certificate.
-    ///   - sessions: of the publisher.
-    /// - Returns: false if there is none.
-    func remove(viewer: [UInt8], by sessions: [SessionID]) async -> Bool
-
+    /// - Returns: false if it has no such broadcast, nobody waits for the decision, or there is no such viewer.
+    func handle(_ message: PublisherMessage, by sessions: [SessionID]) async -> Bool
     /// Finds the publishers that are not heard any more. A short silence is waited for.
     /// - Parameters:
     ///   - sessions: of the same token and address as a publisher that comes.
@@ -124,11 +90,7 @@ public protocol ServiceDelegate: SessionDelegate {
 }
 
 extension ServiceDelegate {
-    public func annotate(_ application: ApplicationInfo, by sessions: [SessionID]) async -> Bool { false }
-
-    public func decided(_ decision: KnockDecision, about knock: KnockID, by sessions: [SessionID]) async -> Bool {
-        false
-    }
+    public func handle(_ message: PublisherMessage, by sessions: [SessionID]) async -> Bool { false }
 
     public func openTunnel(_ session: SessionID, of id: TunnelID, publisher: Publisher) async -> Bool {
         false
@@ -139,16 +101,6 @@ extension ServiceDelegate {
     ) async -> ListingOutcome { .notLive }
 
     public func unlist(_ sessions: [SessionID]) async {}
-
-    public func note(_ hold: BroadcastHold?, by sessions: [SessionID]) async -> Bool { false }
-
-    public func returnViewers(by sessions: [SessionID]) async -> Bool { false }
-
-    public func pass(_ keys: [MemberKeys], by sessions: [SessionID]) async -> Bool { false }
-
-    public func pass(_ messages: SealedMessages, by sessions: [SessionID]) async -> Bool { false }
-
-    public func remove(viewer: [UInt8], by sessions: [SessionID]) async -> Bool { false }
 
     public func silentSessions(among sessions: [SessionID], for publisher: Publisher) async -> [SessionID] { [] }
 

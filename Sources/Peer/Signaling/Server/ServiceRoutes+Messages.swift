@@ -9,55 +9,53 @@ extension ServiceRoutes {
     /// In bytes: an icon in Base64, and the texts.
     private static let applicationLimit = 32_768
 
-    /// Handles `PUT pause` and `DELETE pause`: the broadcast is held back, or goes on.
-    func pause(_ call: RouteRequest) async throws(Refusal) -> RouteResponse {
-        guard call.method == .put || call.method == .delete else { return .methodNotAllowed("PUT, DELETE") }
-        // Without a body, as of hosts of before, it is a pause.
-        let hold =
-            call.method == .put ? server.document(HoldDocument.self, of: call, limit: 256)?.known ?? .pause : nil
-        return try await tell(call) { await service.delegate.note(hold, by: $0) }
+    /// Handles `PUT application`, `PUT pause` and `DELETE pause`, `PUT return`, `PUT keys`, `PUT messages`,
+    /// `DELETE members/VIEWER` and `PUT viewers/KNOCK`.
+    func message(_ call: RouteRequest, _ name: Substring, of item: Substring?) async throws(Refusal) -> RouteResponse {
+        let methods: [HTTPRequest.Method] = name == "pause" ? [.put, .delete] : name == "members" ? [.delete] : [.put]
+        guard methods.contains(call.method) else {
+            return .methodNotAllowed(methods.map(\.rawValue).joined(separator: ", "))
+        }
+        let sessions = registry.sessions(of: try await paired(call).owner)
+        guard let message = try read(call, name, item), await service.delegate.handle(message, by: sessions) else {
+            return .notFound
+        }
+        return RouteResponse(.noContent)
     }
 
-    /// Handles `PUT return`: the viewers whom the host has sent here go back to it.
-    func returnViewers(_ call: RouteRequest) async throws(Refusal) -> RouteResponse {
-        guard call.method == .put else { return .methodNotAllowed("PUT") }
-        return try await tell(call) { await service.delegate.returnViewers(by: $0) }
-    }
-
-    /// Handles `PUT keys`: they are passed on to viewers of the broadcast.
-    func keys(_ call: RouteRequest) async throws(Refusal) -> RouteResponse {
-        guard call.method == .put else { return .methodNotAllowed("PUT") }
-        let owner = try await paired(call).owner
-        let what = "keys are JSON with wraps, 300 at most: base64url by the viewers' certificates"
-        let document = try server.document(
-            MemberKeysDocument.self, of: call, limit: MemberKeysDocument.sizeLimit, or: what)
-        guard let keys = document.keys else { return server.malformed(what) }
-        let isPassed = await service.delegate.pass(keys, by: registry.sessions(of: owner))
-        return isPassed ? RouteResponse(.noContent) : .notFound
-    }
-
-    /// Handles `DELETE members/VIEWER`: the host has removed that viewer.
-    func member(_ call: RouteRequest, _ name: Substring?) async throws(Refusal) -> RouteResponse {
-        guard call.method == .delete else { return .methodNotAllowed("DELETE") }
-        guard let viewer = Base64URL.decode(name, count: 32) else { return .notFound }
-        return try await tell(call) { await service.delegate.remove(viewer: viewer, by: $0) }
-    }
-
-    /// Handles `PUT application`: what the broadcast shows now, as JSON like that of the pairing.
-    func application(_ call: RouteRequest) async throws(Refusal) -> RouteResponse {
-        guard call.method == .put else { return .methodNotAllowed("PUT") }
-        let application = try server.document(
-            ApplicationInfo.self, of: call, limit: Self.applicationLimit,
-            or: "an application is JSON with id and name, and perhaps an icon")
-        return try await tell(call) { await service.delegate.annotate(application, by: $0) }
-    }
-
-    /// - Parameter tell: gets the sessions of the request's pairing, and returns false if no broadcast is among them.
-    private func tell(
-        _ call: RouteRequest, _ tell: ([SessionID]) async -> Bool
-    ) async throws(Refusal) -> RouteResponse {
-        let owner = try await paired(call).owner
-        return await tell(registry.sessions(of: owner)) ? RouteResponse(.noContent) : .notFound
+    /// - Returns: nil if the path names no viewer.
+    private func read(
+        _ call: RouteRequest, _ name: Substring, _ item: Substring?
+    ) throws(Refusal) -> PublisherMessage? {
+        switch name {
+        case "application":
+            return .application(
+                try server.document(
+                    ApplicationInfo.self, of: call, limit: Self.applicationLimit,
+                    or: "an application is JSON with id and name, and perhaps an icon"))
+        case "pause":
+            guard call.method == .put else { return .hold(nil) }
+            // Without a body, as of hosts of before, it is a pause.
+            return .hold(server.document(HoldDocument.self, of: call, limit: 256)?.known ?? .pause)
+        case "return": return .returnViewers
+        case "keys":
+            let what = "keys are JSON with wraps, 300 at most: base64url by the viewers' certificates"
+            let document = try server.document(
+                MemberKeysDocument.self, of: call, limit: MemberKeysDocument.sizeLimit, or: what)
+            guard let keys = document.keys else { throw Refusal(server.malformed(what)) }
+            return .keys(keys)
+        case "messages":
+            return .sealed(
+                try server.document(
+                    SealedMessages.self, of: call, limit: SealedMessages.sizeLimit,
+                    or: "messages are JSON with frames, 32 at most, droppable ones, 8 at most, and boxes, 64 at most: "
+                        + "base64url by the viewers' certificates"))
+        case "members": return Base64URL.decode(item, count: 32).map { .removal($0) }
+        default:
+            let document = try server.document(
+                ViewerDecisionDocument.self, of: call, or: "a decision is JSON with decision and reason")
+            return item.flatMap { KnockID($0) }.map { .decision(document.value, about: $0) }
+        }
     }
 
     /// Handles `PUT listing` and `DELETE listing`: lists the broadcast in the directory, or takes it out.

@@ -31,19 +31,6 @@ extension ServiceRoutes {
         }
     }
 
-    /// Handles PUT /services/ID/viewers/KNOCK: the publisher's decision about a viewer that knocks at this relay.
-    func viewer(_ call: RouteRequest, _ name: Substring?) async throws(Refusal) -> RouteResponse {
-        guard call.method == .put else { return .methodNotAllowed("PUT") }
-        let owner = try await authorize(call).owner
-        let document = try server.document(
-            ViewerDecisionDocument.self, of: call, or: "a decision is JSON with decision and reason")
-        let sessions = registry.sessions(of: owner)
-        guard let knock = name.flatMap({ KnockID($0) }),
-            await service.delegate.decided(document.value, about: knock, by: sessions)
-        else { return .notFound }
-        return RouteResponse(.noContent)
-    }
-
     /// - Returns: also the token of its pairing; nil with the fixed token.
     private func publisher(
         _ call: RouteRequest, _ admission: PairingRegistry.Admission, _ fingerprint: [UInt8]

@@ -29,14 +29,10 @@ struct ServiceRoutes: EndpointRoutes {
         case ("events", 3):
             let events = events(names: nil) { [service] owner, _, _ in service.begin(owner) }
             return try await events.respond(to: call) { () async throws(Refusal) in try await authorizeEvents(call) }
-        case ("viewers", 4): return try await viewer(call, item)
         case ("listing", 3): return try await listing(call)
-        case ("pause", 3): return try await pause(call)
-        case ("application", 3): return try await application(call)
-        case ("return", 3): return try await returnViewers(call)
-        case ("keys", 3): return try await keys(call)
-        case ("messages", 3): return try await messages(call)
-        case ("members", 4): return try await member(call, item)
+        case ("application", 3), ("pause", 3), ("return", 3), ("keys", 3), ("messages", 3), ("members", 4),
+            ("viewers", 4):
+            return try await message(call, call.path[2], of: item)
         case ("servers", 3):
             return call.method == .get ? servers(for: try await paired(call).owner) : .methodNotAllowed("GET")
         case ("meeting", 4): return try await tunnel(call, item, nil)
