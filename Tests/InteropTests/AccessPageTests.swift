@@ -134,7 +134,7 @@ extension InteropTests {
                 try await PlayingPageTests().tellCount(2, stage, browser)
                 let session = try #require(await stage.delegate.opened.next())
                 let rights = ViewerRights(comment: .yes, point: .no, control: .no)
-                stage.broadcast.send(GrantedRights(rights), of: [session])
+                stage.broadcast.send(.rights(GrantedRights(rights)), to: [session])
                 #expect(try await browser.has(true, "(\(keys)).includes('C')"))
                 try await browser.click("close-help")
                 #expect(try await browser.has(false, isOpen))

@@ -15,12 +15,14 @@ extension InteropTests.PlayingPageTests {
             let isHidden = "document.getElementById('comment').hidden"
             #expect(try await browser.evaluate(isHidden) == true)
             let session = try #require(await stage.delegate.opened.next())
-            stage.broadcast.send(GrantedRights(ViewerRights(comment: .ask, point: .no, control: .no)), of: [session])
+            stage.broadcast.send(
+                .rights(GrantedRights(ViewerRights(comment: .ask, point: .no, control: .no))), to: [session])
             #expect(try await browser.has(false, isHidden))
             try await browser.click("comment")
             #expect(await stage.delegate.messages.next() == .ask(.comment))
             #expect(try await browser.evaluate("document.getElementById('writing').hidden") == true)
-            stage.broadcast.send(GrantedRights(ViewerRights(comment: .yes, point: .no, control: .no)), of: [session])
+            stage.broadcast.send(
+                .rights(GrantedRights(ViewerRights(comment: .yes, point: .no, control: .no))), to: [session])
             #expect(try await browser.has("line", "document.activeElement.id"))
             func write(_ text: String) async throws {
                 _ = try await browser.evaluate(
@@ -38,7 +40,7 @@ extension InteropTests.PlayingPageTests {
             #expect(try await browser.has("The host does not allow you to write comments.", last))
             #expect(try await browser.has("no", "document.getElementById('line').value"))
             // Taken back while a line is open.
-            stage.broadcast.send(GrantedRights(.none), of: [session])
+            stage.broadcast.send(.rights(GrantedRights(.none)), to: [session])
             #expect(try await browser.has([true, true], "[\(isHidden), document.getElementById('writing').hidden]"))
         }
     }

@@ -115,7 +115,7 @@ extension AsyncStream where Element: Sendable {
 struct PageStage: Sendable {
     let delegate: PageDelegate
     let server: SignalingServer
-    let broadcast: BroadcastHandle
+    let broadcast: BroadcastResource
     let link: Link
     /// A page of the same server: a browser that goes there runs `pagehide`. Firefox at times does not if the next page,
     /// `about:blank` for example, has another process.

@@ -70,7 +70,8 @@ enum PageStates: String, CaseIterable {
         // The event stream is opened after the answer; earlier events are not delivered.
         try await InteropTests.PlayingPageTests().tellCount(3, stage, browser)
         let session = try #require(await stage.delegate.opened.next())
-        stage.broadcast.send(GrantedRights(ViewerRights(comment: .yes, point: .no, control: .no)), of: [session])
+        stage.broadcast.send(
+            .rights(GrantedRights(ViewerRights(comment: .yes, point: .no, control: .no))), to: [session])
         #expect(try await browser.has("yes", "document.documentElement.dataset.comment"))
         let showControls = "dispatchEvent(new KeyboardEvent('keydown', { key: 'Shift' }))"
         _ = try await browser.evaluate(showControls)
@@ -123,7 +124,7 @@ enum PageStates: String, CaseIterable {
         _ look: (Browser, PageStates) async throws -> Void
     ) async throws {
         stage.broadcast.send(
-            GrantedRights(ViewerRights(comment: .yes, point: .yes, control: .ask), pointer: 1), of: [session])
+            .rights(GrantedRights(ViewerRights(comment: .yes, point: .yes, control: .ask), pointer: 1)), to: [session])
         #expect(try await browser.has(false, "document.getElementById('point').hidden"))
         func point(_ x: Double, _ y: Double) -> PicturePoint { PicturePoint(horizontal: x, vertical: y) }
         var events = PointerEvents([])
@@ -135,13 +136,14 @@ enum PageStates: String, CaseIterable {
         #expect(try await browser.has(2, "document.querySelectorAll('#pointers text').length"))
         try await look(browser, .pointing)
         let rights = ViewerRights(comment: .yes, point: .yes, control: .yes)
-        stage.broadcast.send(GrantedRights(rights, grant: 1, pointer: 1), of: [session])
+        stage.broadcast.send(.rights(GrantedRights(rights, grant: 1, pointer: 1)), to: [session])
         #expect(try await browser.has(false, "document.getElementById('control').hidden"))
         try await browser.click("control")
         #expect(try await browser.has("all", "document.documentElement.dataset.controlling"))
         try await look(browser, .controlling)
         try await browser.click("control")
-        stage.broadcast.send(GrantedRights(ViewerRights(comment: .yes, point: .no, control: .no)), of: [session])
+        stage.broadcast.send(
+            .rights(GrantedRights(ViewerRights(comment: .yes, point: .no, control: .no))), to: [session])
         #expect(try await browser.has(true, "document.getElementById('control').hidden"))
         #expect(try await browser.has(0, "document.querySelectorAll('#pointers text').length"))
     }

@@ -211,8 +211,10 @@ extension InteropTests {
                     let session = try #require(await stage.delegate.opened.next())
                     let candidate = "candidate:7 1 udp 16777215 127.0.0.1 9 typ relay raddr 127.0.0.1 rport 9"
                     let fragment = "a=ice-pwd:passwordpasswordpasswd\r\nm=video 9 UDP/TLS/RTP/SAVPF 0\r\n"
-                    stage.broadcast.send(candidates: "a=ice-ufrag:else\r\n\(fragment)a=\(candidate)0\r\n", of: session)
-                    stage.broadcast.send(candidates: "a=ice-ufrag:host\r\n\(fragment)a=\(candidate)\r\n", of: session)
+                    stage.broadcast.send(
+                        .candidates(fragment: "a=ice-ufrag:else\r\n\(fragment)a=\(candidate)0\r\n"), to: [session])
+                    stage.broadcast.send(
+                        .candidates(fragment: "a=ice-ufrag:host\r\n\(fragment)a=\(candidate)\r\n"), to: [session])
                     let taken = try await browser.evaluate(
                         """
                         new Promise(done => {

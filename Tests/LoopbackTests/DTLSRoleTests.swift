@@ -67,14 +67,13 @@ struct DTLSRoleTests {
         let ended = OneShot<EndReason>()
         let connected = Monitor(0)
 
-        func broadcast(emitted event: BroadcastEvent) {
-            if case .viewerLeft(_, let reason, _) = event { ended.fulfil(reason) }
+        func handle(_ report: BroadcastReport) {
+            switch report {
+            case .event(.viewerLeft(_, let reason, _)): ended.fulfil(reason)
+            case .connected: connected.change { $0 += 1 }
+            default: break
+            }
         }
-        func broadcast(foundCandidates fragment: String, of session: SessionID) {}
-        func broadcast(changed audience: Audience) {}
-        func broadcast(has layers: [VideoLayer], in line: Int, of sessions: [SessionID]) {}
-        func broadcast(ended session: SessionID, audience: Audience) {}
-        func broadcast(connected session: SessionID) { connected.change { $0 += 1 } }
     }
 
     /// A viewer that was admitted with one certificate, and offers it, connects with another one.

@@ -525,11 +525,11 @@ struct LyingRelayMediaTests {
         await stage.client.leave(.service(stage.link.id))
         let publication = try #require(host.session.state.with { $0.publication?.client })
         let viewer = ViewerDescription(name: "Conference", kind: "service", address: "127.0.0.1", words: "")
-        publication.broadcast(emitted: .interrupted(viewer))
+        publication.handle(.event(.interrupted(viewer)))
         let count = stage.service.seen.state.counters.count
         #expect(await stage.service.seen.wait { $0.counters.count >= count + 60 })
         #expect(host.ended.with { $0 } == nil)
-        publication.broadcast(emitted: .resumed(viewer, path: "", after: .zero))
+        publication.handle(.event(.resumed(viewer, path: "", after: .zero)))
         await host.stop()
         await stage.stop()
     }

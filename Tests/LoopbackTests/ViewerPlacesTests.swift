@@ -17,12 +17,9 @@ import Testing
     private final class Observer: BroadcastDelegate, Sendable {
         let displaced = Monitor<[String]>([])
 
-        func broadcast(emitted event: BroadcastEvent) {}
-        func broadcast(foundCandidates fragment: String, of session: SessionID) {}
-        func broadcast(changed audience: Audience) {}
-        func broadcast(has layers: [VideoLayer], in line: Int, of sessions: [SessionID]) {}
-        func broadcast(ended session: SessionID, audience: Audience) {}
-        func broadcast(displaced viewer: Viewer) { displaced.change { $0.append(viewer.name) } }
+        func handle(_ report: BroadcastReport) {
+            if case .displaced(let viewer) = report { displaced.change { $0.append(viewer.name) } }
+        }
     }
 
     private struct Newcomer: Sendable {

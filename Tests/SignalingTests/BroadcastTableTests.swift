@@ -10,7 +10,7 @@ import Testing
     private func broadcast(_ id: BroadcastID = .random()) -> BroadcastResource {
         BroadcastResource(
             ServedBroadcastConfiguration(id: id), delegate: FakeDelegate { _ throws(OfferRefusal) in "" },
-            pollTimeout: .seconds(1), counters: SignalingCounters())
+            pollTimeout: .seconds(1), counters: SignalingCounters(), in: nil)
     }
 
     private func code(_ body: () throws(SignalingServerError) -> Void) -> SignalingServerError.Code? {

@@ -405,7 +405,7 @@ import Testing
                     == 404)
             let layers = [VideoLayer(temporalLayer: 0, bitrate: .kilobits(300))]
             for (line, session) in sessions.enumerated() {
-                stage.broadcast.send(VideoLayers(line: line, layers: layers), of: [session])
+                stage.broadcast.send(.layers(VideoLayers(line: line, layers: layers)), to: [session])
             }
             let (one, other, both) = (location, streams[1], base + "/events")
             async let first = wire.ask(.GET, one, [bearer(token)]).text
@@ -415,7 +415,7 @@ import Testing
             for await sessions in stage.delegate.openedStreams.prefix(3) { opened.append(Set(sessions)) }
             #expect(Set(opened) == [[sessions[0]], [sessions[1]], Set(sessions)])
             for (line, session) in sessions.enumerated() {
-                stage.broadcast.send(VideoLayers(line: line + 2, layers: layers), of: [session])
+                stage.broadcast.send(.layers(VideoLayers(line: line + 2, layers: layers)), to: [session])
             }
             await stage.broadcast.end(reason: "over")
             let texts = try await (first, second, all)

@@ -112,7 +112,7 @@ struct SignalingFixture {
     let identity: Identity
     let delegate: FakeDelegate
     let server: SignalingServer
-    let broadcast: BroadcastHandle
+    let broadcast: BroadcastResource
     let link: Link
 
     /// The configurations of the server and of its broadcast, whose members it has.

@@ -49,9 +49,9 @@ struct ServersTests {
                     let session = try await enter(client, stage)
                     _ = try await enter(other, stage)
                     let fragment = "a=ice-ufrag:abcd\r\na=candidate:1 1 udp 1 192.0.2.1 9 typ relay\r\n"
-                    if isEarly { stage.broadcast.send(candidates: fragment, of: session) }
+                    if isEarly { stage.broadcast.send(.candidates(fragment: fragment), to: [session]) }
                     let (events, others) = (try await client.events(), try await other.events())
-                    if !isEarly { stage.broadcast.send(candidates: fragment, of: session) }
+                    if !isEarly { stage.broadcast.send(.candidates(fragment: fragment), to: [session]) }
                     var heard: [HostEvent] = []
                     for try await event in events {
                         heard.append(event)

@@ -134,7 +134,7 @@ struct ServiceFixture {
     let identity: Identity
     let delegate: FakeService
     let server: SignalingServer
-    let service: ServiceHandle
+    let service: ServiceResource
     let link: ServiceLink
 
     /// The configurations of the server and of its service, whose members it has.

@@ -13,7 +13,7 @@ import Testing
     /// The second broadcast of a stage, with a delegate and a link of its own.
     private struct Other {
         let delegate: FakeDelegate
-        let broadcast: BroadcastHandle
+        let broadcast: BroadcastResource
         let link: Link
 
         init(_ stage: SignalingFixture, _ configuration: ServedBroadcastConfiguration = ServedBroadcastConfiguration())
@@ -144,8 +144,8 @@ import Testing
                     let (events, others) = (try await one.events(), try await two.events())
                     let fragment = "a=ice-ufrag:abcd\r\n"
                     // The other broadcast does not know the session.
-                    other.broadcast.send(candidates: fragment, of: session)
-                    stage.broadcast.send(candidates: fragment, of: session)
+                    other.broadcast.send(.candidates(fragment: fragment), to: [session])
+                    stage.broadcast.send(.candidates(fragment: fragment), to: [session])
                     stage.broadcast.send(.viewerCount(7))
                     await stage.broadcast.end(reason: "one")
                     var heard: [HostEvent] = []

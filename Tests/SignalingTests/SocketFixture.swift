@@ -11,7 +11,7 @@ import Testing
 /// A broadcast that takes no messages and says so on its viewers' WebSockets, and clients with a token of it.
 struct SocketFixture: Sendable {
     let server: SignalingServer
-    let broadcast: BroadcastHandle
+    let broadcast: BroadcastResource
     let link: Link
     let http: PinnedHTTPClient
     let wire: RawHTTPClient

@@ -100,7 +100,7 @@ struct UnfetchedKnockTests {
         }
     }
 
-    private func server(_ stage: SignalingFixture, _ fetcher: Finder) -> BroadcastHandle? {
+    private func server(_ stage: SignalingFixture, _ fetcher: Finder) -> BroadcastResource? {
         var configuration = ServedBroadcastConfiguration()
         (configuration.id, configuration.secret) = (fetcher.id, fetcher.secret)
         return try? stage.server.add(configuration, delegate: stage.delegate)

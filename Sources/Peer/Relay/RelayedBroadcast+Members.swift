@@ -20,7 +20,7 @@ extension RelayedBroadcast {
         served.core.perform { broadcast in
             for session in broadcast.watching {
                 if let box = messages.boxes[session.viewer.fingerprint] {
-                    served.handle.pass(box: box, to: session.id)
+                    served.handle.send(.sealedRights(.box(box)), to: [session.id])
                 }
             }
         }

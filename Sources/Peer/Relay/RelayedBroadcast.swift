@@ -35,7 +35,7 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
     struct Served: Sendable {
         var core: LoopBound<Broadcast>
         var signaling: BroadcastSignaling
-        var handle: BroadcastHandle
+        var handle: BroadcastResource
         var keyframeRequests: LoopBound<KeyframeRequestAggregator>
         var bandwidth: LoopBound<AudienceBandwidth>
     }

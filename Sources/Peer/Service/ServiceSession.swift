@@ -27,7 +27,7 @@ public final class ServiceSession: Sendable {
         var server: SignalingServer?
         var port = 0
         var registration: RelayRegistration?
-        var handle: ServiceHandle?
+        var handle: ServiceResource?
         var servers = ICEServerPreparation.Addresses()
         var socket: LoopBound<ICELiteSocket>?
         var broadcasts: [SessionID: IncomingBroadcast] = [:]
@@ -141,7 +141,7 @@ public final class ServiceSession: Sendable {
     /// - Returns: the broadcast, and the port of the server.
     package func serve(
         _ broadcast: ServedBroadcastConfiguration, delegate: any SignalingServerDelegate
-    ) throws(SignalingServerError) -> (BroadcastHandle, port: Int) {
+    ) throws(SignalingServerError) -> (BroadcastResource, port: Int) {
         let (server, port) = state.with { ($0.server, $0.port) }
         guard let server else { throw .stopped }
         return (try server.add(broadcast, delegate: delegate), port)

@@ -43,7 +43,7 @@ extension Broadcast {
             told[LayerAudience(encoding: encoding, line: line), default: []].append(viewer.id)
         }
         for (audience, sessions) in told {
-            delegate?.broadcast(has: layerReporter[audience.encoding].layers, in: audience.line, of: sessions)
+            delegate?.handle(.layers(layerReporter[audience.encoding].layers, line: audience.line, of: sessions))
         }
     }
 

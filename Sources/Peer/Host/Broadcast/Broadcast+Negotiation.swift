@@ -36,7 +36,7 @@ extension Broadcast {
             if !isTold { own.endsCandidates = true }
             let answer = own.answer(to: offer)
             done(.success(OpenedSession(id: peer.id, answer: answer, etag: own.credentials.usernameFragment)))
-            delegate?.broadcast(opened: peer.id, for: viewer)
+            delegate?.handle(.opened(peer.id, viewer))
             if isTold { trickle(peer) }
         }
     }
@@ -65,7 +65,7 @@ extension Broadcast {
         for session in sessions {
             end(session, EndReason(.removed, "all places were taken, and its address had more than others"))
         }
-        if peer.viewer.identity != nil { delegate?.broadcast(displaced: peer.viewer) }
+        if peer.viewer.identity != nil { delegate?.handle(.displaced(peer.viewer)) }
     }
 
     /// Parses an offer and checks its fingerprint against the viewer.
@@ -102,7 +102,7 @@ extension Broadcast {
     /// Reports the candidates that are found after the description of this side, or after its answer to a restart.
     func trickle(_ peer: ViewerPeer) {
         peer.connection.trickle { [weak self, id = peer.id] fragment in
-            self?.delegate?.broadcast(foundCandidates: fragment, of: id)
+            self?.delegate?.handle(.candidates(fragment, of: id))
         }
     }
 

@@ -14,7 +14,7 @@ extension Broadcast {
             updateReferences(MonotonicClock.now)
             viewerNeedsKeyframe(peer)
             tellLayers([peer])
-            delegate?.broadcast(connected: peer.id)
+            delegate?.handle(.connected(peer.id))
             emit(.connected(peer.description, path: peer.pathSummary))
         case .interrupted:
             updateEncoders()
@@ -55,10 +55,10 @@ extension Broadcast {
         // A viewer that is told of its removal may leave before its session is closed.
         let reason = peer.isRemoved ? EndReason(.removed, "you removed them") : peer.isMoved ? reason.ofMoved : reason
         updateEncoders()
-        delegate?.broadcast(ended: peer.id, audience: audience)
+        delegate?.handle(.ended(peer.id, audience))
         let mayBeGone = settings.tellsWhoLeaves && !peer.isMoved && !peer.description.isPublication
         if mayBeGone, !viewers.all.contains(where: { $0.viewer.fingerprint == peer.viewer.fingerprint }) {
-            delegate?.broadcast(left: peer.viewer)
+            delegate?.handle(.left(peer.viewer))
         }
         emit(.viewerLeft(peer.description, reason: reason, viewers: viewers.audience))
     }

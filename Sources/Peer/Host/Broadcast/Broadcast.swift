@@ -10,37 +10,33 @@ package import PeerConnection
 import RTPWire
 package import SessionDescription
 
-/// Receives the events of a broadcast, on the network loop.
-package protocol BroadcastDelegate: AnyObject {
-    func broadcast(emitted event: BroadcastEvent)
-    /// Candidates were found after the answer.
-    /// - Parameter fragment: all candidates found after the answer so far, as a trickle fragment (RFC 8840).
-    func broadcast(foundCandidates fragment: String, of session: SessionID)
+/// What a broadcast reports.
+package enum BroadcastReport: Sendable {
+    case event(BroadcastEvent)
+    /// Candidates were found after the answer: all of them so far, as a trickle fragment (RFC 8840).
+    case candidates(String, of: SessionID)
     /// This process has begun to record, or has stopped.
-    func broadcast(changed audience: Audience)
+    case audience(Audience)
     /// The temporal layers of the video that sessions get have changed, or their bitrates.
     /// - Parameter line: the number of the video's m-line.
-    func broadcast(has layers: [VideoLayer], in line: Int, of sessions: [SessionID])
-    /// A session is over; `viewers` remain.
-    func broadcast(ended session: SessionID, audience: Audience)
-    /// The last session of a viewer is over. Only with `Settings.tellsWhoLeaves`.
-    func broadcast(left viewer: Viewer)
-    /// The sessions of a viewer have ended, because another one needed the place.
-    func broadcast(displaced viewer: Viewer)
-    /// The media of a session can flow: its viewer's certificate is verified.
-    func broadcast(connected session: SessionID)
+    case layers([VideoLayer], line: Int, of: [SessionID])
     /// The offer of a viewer was answered.
-    func broadcast(opened session: SessionID, for viewer: Viewer)
+    case opened(SessionID, Viewer)
     /// A viewer with these sessions has opened an event stream.
-    func broadcast(openedEventStreamOf sessions: [SessionID])
+    case eventStreamOpened([SessionID])
+    /// The media of a session can flow: its viewer's certificate is verified.
+    case connected(SessionID)
+    /// A session is over; the audience remains.
+    case ended(SessionID, Audience)
+    /// The last session of a viewer is over. Only with `Settings.tellsWhoLeaves`.
+    case left(Viewer)
+    /// The sessions of a viewer have ended, because another one needed the place.
+    case displaced(Viewer)
 }
 
-extension BroadcastDelegate {
-    package func broadcast(left viewer: Viewer) {}
-    package func broadcast(displaced viewer: Viewer) {}
-    package func broadcast(connected session: SessionID) {}
-    package func broadcast(opened session: SessionID, for viewer: Viewer) {}
-    package func broadcast(openedEventStreamOf sessions: [SessionID]) {}
+/// Receives the reports of a broadcast, on the network loop.
+package protocol BroadcastDelegate: AnyObject {
+    func handle(_ report: BroadcastReport)
 }
 
 /// Sends one broadcast to its viewers: answers their offers, passes encoded frames and audio packets to each, and
@@ -127,7 +123,7 @@ package final class Broadcast {
         set { connections.servers = newValue }
     }
 
-    package func emit(_ event: BroadcastEvent) { delegate?.broadcast(emitted: event) }
+    package func emit(_ event: BroadcastEvent) { delegate?.handle(.event(event)) }
 
     package var audience: Audience {
         Audience(
@@ -140,7 +136,7 @@ package final class Broadcast {
     /// The viewer of these sessions has opened an event stream, or has closed its last one.
     package func eventStreamChanged(isOpen: Bool, sessions: [SessionID]) {
         for id in sessions { viewers[id]?.connection.eventStreamChanged(isOpen: isOpen) }
-        if isOpen { delegate?.broadcast(openedEventStreamOf: sessions) }
+        if isOpen { delegate?.handle(.eventStreamOpened(sessions)) }
     }
 
     package func close(_ id: SessionID) {

@@ -74,7 +74,7 @@ extension Broadcast {
         receivers.append(
             LocalReceiver(
                 sink, demandsMedia: demandsMedia, records: records, audioTracks: settings.audio.count))
-        if records { delegate?.broadcast(changed: audience) }
+        if records { delegate?.handle(.audience(audience)) }
         updateEncoders()
         source.requestKeyframe(.main, isFirst: true)
     }
@@ -83,7 +83,7 @@ extension Broadcast {
     package func remove(_ sink: any EncodedMediaSink) {
         receivers.removeAll { $0.sink === sink }
         guard !isEnded else { return }
-        delegate?.broadcast(changed: audience)
+        delegate?.handle(.audience(audience))
         updateEncoders()
     }
 

@@ -16,7 +16,7 @@ import Synchronization
 ///
 /// Carries out what `RelayHandoverState` decides. Passes the reports of the broadcast to the signalling of its own
 /// viewers, and to the publication.
-final class RelayHandover: BroadcastDelegate, Sendable {
+package final class RelayHandover: BroadcastDelegate, Sendable {
     private let core: LoopBound<Broadcast>
     /// Of what the relay gets; nil: it can watch.
     private let encryption: BroadcastEncryption?
@@ -76,15 +76,6 @@ final class RelayHandover: BroadcastDelegate, Sendable {
     }
 
     func start() {
-        signaling.use(members)
-        signaling.redirect { [weak self] viewer in
-            guard let self, let link = commonLink else { return nil }
-            return redirect(of: viewer, to: link)
-        }
-        signaling.relay(
-            RelayedEvents(
-                all: { [weak self] in self?.tellMembers($0, isDroppable: $1) },
-                own: { [weak self] in self?.tell($0, toMember: $1) ?? false }))
         core.perform { [weak self] in $0.delegate = self }
         handle(.start)
     }
@@ -193,7 +184,7 @@ final class RelayHandover: BroadcastDelegate, Sendable {
 
     // MARK: What viewers write and may do
 
-    private func tellMembers(_ event: String, isDroppable: Bool) {
+    func tellMembers(_ event: String, isDroppable: Bool) {
         guard let encryption, publication.with({ $0 != nil }),
             let frame = encryption.seal(message: event, now: MonotonicClock.now)
         else { return }
@@ -201,7 +192,7 @@ final class RelayHandover: BroadcastDelegate, Sendable {
     }
 
     /// - Returns: false if no viewer at the relay has this number.
-    private func tell(_ events: String, toMember id: SessionID) -> Bool {
+    func tell(_ events: String, toMember id: SessionID) -> Bool {
         guard let viewer = members.viewer(id) else { return false }
         if let box = signaling.box(events, for: viewer) { messages.add(box: box, for: viewer.fingerprint) }
         return true
@@ -215,6 +206,9 @@ final class RelayHandover: BroadcastDelegate, Sendable {
         core.perform { $0.noteMoved(session, true) }
         signaling.send(redirect: redirect, to: session)
     }
+
+    /// The order to a viewer that is being admitted, if all watch at the relay.
+    func redirect(of viewer: Viewer) -> SignedRedirect? { commonLink.flatMap { redirect(of: viewer, to: $0) } }
 
     private func redirect(of viewer: Viewer, to link: Link) -> SignedRedirect? {
         guard let identity = viewer.identity, var redirect = signer.redirect(of: viewer, to: link, now: .now)
@@ -232,49 +226,29 @@ final class RelayHandover: BroadcastDelegate, Sendable {
 
     private var current: ServicePublication? { publication.with { $0 } }
 
-    func broadcast(emitted event: BroadcastEvent) {
-        if let isPublication = event.peer?.isPublication, isPublication {
-            current?.broadcast(emitted: event)
-            return
+    package func handle(_ report: BroadcastReport) {
+        switch report {
+        case .event(let event) where event.peer?.isPublication == true: current?.handle(report)
+        // It has keys, and does not watch at this host any more; at the relay it may.
+        case .left: members.noteLeftHost()
+        case .eventStreamOpened(let sessions): handle(.streamOpened(sessions))
+        case .opened(let session, let viewer):
+            handle(RelayHandoverState.Input.opened(session, viewer))
+            signaling.handle(report)
+        case .ended(let session, let audience):
+            handle(.ended(session, viewers: audience.viewers))
+            signaling.handle(report)
+            current?.handle(report)
+        default:
+            signaling.handle(report)
+            switch report {
+            case .event(.viewerJoined(_, let viewers)): handle(.joined(viewers: viewers))
+            case .event(.holdChanged): current?.noteHold()
+            case .candidates: current?.handle(report)
+            default: break
+            }
         }
-        signaling.broadcast(emitted: event)
-        switch event {
-        case .viewerJoined(_, let viewers): handle(.joined(viewers: viewers))
-        case .holdChanged: current?.noteHold()
-        default: break
-        }
     }
-
-    func broadcast(foundCandidates fragment: String, of session: SessionID) {
-        signaling.broadcast(foundCandidates: fragment, of: session)
-        current?.broadcast(foundCandidates: fragment, of: session)
-    }
-
-    func broadcast(changed audience: Audience) { signaling.broadcast(changed: audience) }
-
-    func broadcast(has layers: [VideoLayer], in line: Int, of sessions: [SessionID]) {
-        signaling.broadcast(has: layers, in: line, of: sessions)
-    }
-
-    func broadcast(ended session: SessionID, audience: Audience) {
-        handle(.ended(session, viewers: audience.viewers))
-        signaling.broadcast(ended: session, audience: audience)
-        current?.broadcast(ended: session, audience: audience)
-    }
-
-    /// It has keys, and does not watch at this host any more; at the relay it may.
-    func broadcast(left viewer: Viewer) { members.noteLeftHost() }
-
-    func broadcast(displaced viewer: Viewer) { signaling.broadcast(displaced: viewer) }
-
-    func broadcast(connected session: SessionID) { signaling.broadcast(connected: session) }
-
-    func broadcast(opened session: SessionID, for viewer: Viewer) {
-        handle(.opened(session, viewer))
-        signaling.broadcast(opened: session, for: viewer)
-    }
-
-    func broadcast(openedEventStreamOf sessions: [SessionID]) { handle(.streamOpened(sessions)) }
 }
 
 extension PairedService {

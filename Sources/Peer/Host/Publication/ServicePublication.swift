@@ -1,9 +1,9 @@
 import Admission
 package import EventLoop
 import HTTP
-package import Identifiers
+import Identifiers
 import LinuxRuntime
-package import MediaCore
+import MediaCore
 package import PeerConnection
 import SessionDescription
 package import Signaling
@@ -114,32 +114,29 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
 
     // MARK: The broadcast's reports
 
-    package func broadcast(emitted event: BroadcastEvent) {
-        switch event {
+    package func handle(_ report: BroadcastReport) {
+        switch report {
         // The end of the session is reported as the end of the broadcast, and nobody joins but the service.
-        case .viewerJoined, .viewerLeft: return
-        default: onEvent(event)
-        }
-        switch event {
-        case .holdChanged: noteHold()
-        case .connected: handle(.media(.connected))
-        case .interrupted: handle(.media(.interrupted))
-        case .resumed: handle(.media(.resumed))
-        default: break
+        case .event(.viewerJoined), .event(.viewerLeft): break
+        case .event(let event):
+            onEvent(event)
+            switch event {
+            case .holdChanged: noteHold()
+            case .connected: handle(.media(.connected))
+            case .interrupted: handle(.media(.interrupted))
+            case .resumed: handle(.media(.resumed))
+            default: break
+            }
+        case .candidates(let fragment, let session):
+            let open = connections.withLock { Array($0.values) }
+            guard let connection = open.first(where: { $0.session.withLock { $0 } == session }),
+                connection.service.takesLateCandidates
+            else { return }
+            Task { try? await connection.service.trickle(fragment) }
+        case .ended(let session, _): handle(.ended(session))
+        case .audience, .layers, .opened, .eventStreamOpened, .connected, .left, .displaced: break
         }
     }
-
-    package func broadcast(foundCandidates fragment: String, of session: SessionID) {
-        let open = connections.withLock { Array($0.values) }
-        guard let connection = open.first(where: { $0.session.withLock { $0 } == session }),
-            connection.service.takesLateCandidates
-        else { return }
-        Task { try? await connection.service.trickle(fragment) }
-    }
-
-    package func broadcast(changed audience: Audience) {}
-    package func broadcast(has layers: [VideoLayer], in line: Int, of sessions: [SessionID]) {}
-    package func broadcast(ended session: SessionID, audience: Audience) { handle(.ended(session)) }
 
     // MARK: Actions
 

@@ -17,15 +17,16 @@ package final class BroadcastSignaling: SignalingServerDelegate, BroadcastDelega
     /// Those that watch at a relay to which this host publishes, too.
     let viewersElsewhere: Monitor<RelayViewerCount>
     /// The server's handle of this broadcast.
-    private let served: Monitor<BroadcastHandle?>
+    private let served: Monitor<BroadcastResource?>
     /// How long an admitted viewer waits for the relay. The server gives up a knock after a minute, with the question.
     private static let gateTime = Duration.seconds(15)
     /// Tells the viewers how many they are.
     private let audience: Throttle<Audience>
     /// Called when a viewer has opened a session (true), and when its last one is over.
     private let onPresence: @Sendable (Viewer, Bool) -> Void
-    /// Those who have keys of what this host publishes to a relay; nil: nobody has.
-    private let members = Mutex<RelayMembers?>(nil)
+    /// Returns what sends viewers to the relay of this host; nil: nobody is sent there.
+    private let handover: @Sendable () -> RelayHandover?
+    private let redirecting = Mutex<(@Sendable (Viewer) -> SignedRedirect?)?>(nil)
     /// Tells viewers who watches; nil: they are not told.
     private let watching: WatchingReport?
     /// What viewers say; nil: they say nothing.
@@ -37,14 +38,15 @@ package final class BroadcastSignaling: SignalingServerDelegate, BroadcastDelega
         core: LoopBound<Broadcast>, knocks: KnockHandler,
         viewersElsewhere: Monitor<RelayViewerCount> = Monitor(.init()), gate: AdmissionGate? = nil,
         messages: MessagePolicy? = nil, showsViewers: Bool = false,
+        handover: @escaping @Sendable () -> RelayHandover? = { nil },
         onEvent: @escaping @Sendable (BroadcastEvent) -> Void,
         onPresence: @escaping @Sendable (Viewer, Bool) -> Void = { _, _ in }
     ) {
-        (self.core, self.onPresence) = (core, onPresence)
+        (self.core, self.onPresence, self.handover) = (core, onPresence, handover)
         self.viewersElsewhere = viewersElsewhere
         (self.knocks, self.gate) = (knocks, gate)
         self.onEvent = onEvent
-        let served = Monitor<BroadcastHandle?>(nil)
+        let served = Monitor<BroadcastResource?>(nil)
         self.served = served
         self.messages = messages.map { policy in
             ViewerMessages(
@@ -69,21 +71,13 @@ package final class BroadcastSignaling: SignalingServerDelegate, BroadcastDelega
         core.perform { [weak self] in $0.delegate = self }
     }
 
-    package func begin(_ broadcast: BroadcastHandle) {
+    package func begin(_ broadcast: BroadcastResource) {
         served.with { $0 = broadcast }
         broadcast.send(.active)
     }
 
     /// Tells viewers these STUN and TURN servers from now on.
     func use(_ servers: [ICEServer]) { served.with { $0 }?.use(servers) }
-
-    /// Has the keys of a broadcast follow who watches it.
-    func use(_ members: RelayMembers) { self.members.withLock { $0 = members } }
-
-    /// Has viewers that are admitted from now on go elsewhere at once.
-    func redirect(by redirect: @escaping @Sendable (Viewer) -> SignedRedirect?) {
-        served.with { $0 }?.redirect(by: redirect)
-    }
 
     /// Ends the broadcast for its viewers. The server then refuses all requests for it.
     package func end(reason: String) async {
@@ -93,9 +87,6 @@ package final class BroadcastSignaling: SignalingServerDelegate, BroadcastDelega
         }
         await broadcast?.end(reason: reason)
     }
-
-    /// Has what viewers write and may do passed on to those at a relay.
-    func relay(_ events: RelayedEvents) { served.with { $0 }?.relay(events) }
 
     /// base64url of a text that only this viewer can read; nil: nothing is encrypted for it.
     func box(_ text: String, for viewer: Viewer) -> String? { served.with { $0 }?.box(text, for: viewer) }
@@ -107,7 +98,7 @@ package final class BroadcastSignaling: SignalingServerDelegate, BroadcastDelega
 
     /// Has the viewer of a session go on elsewhere; nil: not any more.
     func send(redirect: SignedRedirect?, to session: SessionID) {
-        served.with { $0 }?.send(redirect: redirect, to: session)
+        served.with { $0 }?.send(.reconnect(redirect), to: [session])
     }
 
     /// Tells all viewers.
@@ -149,8 +140,25 @@ package final class BroadcastSignaling: SignalingServerDelegate, BroadcastDelega
     }
 
     package func frameKeys(asMember viewer: Viewer?) async -> [UInt8]? {
-        if let viewer, members.withLock({ $0 })?.add(viewer, hasArrived: true) == false { return nil }
+        if let viewer, handover()?.members.add(viewer, hasArrived: true) == false { return nil }
         return await core.ifRunning { $0.encryption?.keys } ?? nil
+    }
+
+    package func redirect(of viewer: Viewer) -> SignedRedirect? {
+        redirecting.withLock { $0 }?(viewer) ?? handover()?.redirect(of: viewer)
+    }
+
+    /// Has viewers that are admitted from now on go elsewhere at once, in the place of the handover; for tests.
+    func redirect(by redirect: @escaping @Sendable (Viewer) -> SignedRedirect?) {
+        redirecting.withLock { $0 = redirect }
+    }
+
+    package func passOn(_ event: String, isDroppable: Bool) {
+        handover()?.tellMembers(event, isDroppable: isDroppable)
+    }
+
+    package func passOn(_ events: String, to session: SessionID) -> Bool {
+        handover()?.tell(events, toMember: session) ?? false
     }
 
     package func openSession(offer: String, viewer: Viewer) async throws(OfferRefusal) -> OpenedSession {
@@ -193,53 +201,46 @@ package final class BroadcastSignaling: SignalingServerDelegate, BroadcastDelega
 
     // MARK: The broadcast's reports
 
-    package func broadcast(emitted event: BroadcastEvent) {
+    package func handle(_ report: BroadcastReport) {
+        if case .event(let event) = report { return handle(event) }
+        switch report {
+        case .ended(let session, _):
+            messages?.ended(session)
+            watching?.ended(session)
+        case .opened(let session, let viewer):
+            onPresence(viewer, true)
+            messages?.opened(session, viewer)
+            watching?.opened(session, viewer)
+        case .left(let viewer): onPresence(viewer, false)
+        case .audience(let audience): tell(audience)
+        case .event, .candidates, .connected, .displaced, .layers, .eventStreamOpened: break
+        }
+        guard let served = served.with({ $0 }) else { return }
+        switch report {
+        case .candidates(let fragment, let session): served.send(.candidates(fragment: fragment), to: [session])
+        case .ended(let session, let audience):
+            served.forget(session)
+            tell(audience)
+        case .connected(let session): served.noteMedia(of: session)
+        case .displaced(let viewer):
+            // Its token would bring the viewer back at once.
+            Task {
+                await served.remove(viewer, reason: "all places were taken, and your address had more than others")
+            }
+        case .layers(let layers, let line, let sessions):
+            // Not on the network loop, as it may be for thousands.
+            Task { served.send(.layers(VideoLayers(line: line, layers: layers)), to: sessions) }
+        case .event, .audience, .opened, .eventStreamOpened, .left: break
+        }
+    }
+
+    private func handle(_ event: BroadcastEvent) {
         if case .holdChanged(let change) = event {
             served.with { $0 }?.send(HostEvent(hold: change.effective))
             // The viewer would act without seeing.
             if change.effective != nil { _ = messages?.takeControlBack(because: .held) }
         }
         onEvent(event)
-    }
-
-    package func broadcast(foundCandidates fragment: String, of session: SessionID) {
-        served.with { $0 }?.send(candidates: fragment, of: session)
-    }
-
-    package func broadcast(ended session: SessionID, audience: Audience) {
-        messages?.ended(session)
-        watching?.ended(session)
-        guard let served = served.with({ $0 }) else { return }
-        served.forget(session)
-        tell(audience)
-    }
-
-    package func broadcast(opened session: SessionID, for viewer: Viewer) {
-        onPresence(viewer, true)
-        messages?.opened(session, viewer)
-        watching?.opened(session, viewer)
-    }
-
-    package func broadcast(left viewer: Viewer) { onPresence(viewer, false) }
-
-    package func broadcast(changed audience: Audience) {
-        tell(audience)
-    }
-
-    package func broadcast(connected session: SessionID) { served.with { $0 }?.noteMedia(of: session) }
-
-    /// Its token would bring the viewer back at once.
-    package func broadcast(displaced viewer: Viewer) {
-        guard let served = served.with({ $0 }) else { return }
-        Task {
-            await served.remove(viewer, reason: "all places were taken, and your address had more than others")
-        }
-    }
-
-    package func broadcast(has layers: [VideoLayer], in line: Int, of sessions: [SessionID]) {
-        guard let served = served.with({ $0 }) else { return }
-        // Not on the network loop, as it may be for thousands.
-        Task { served.send(VideoLayers(line: line, layers: layers), of: sessions) }
     }
 
     private func tell(_ audience: Audience) {

@@ -26,7 +26,7 @@ extension HostSession {
                 signaling.viewersElsewhere.with { $0 = elsewhere }
                 Task {
                     guard var audience = await core.ifRunning({ $0.audience }) else { return }
-                    signaling.broadcast(changed: audience)
+                    signaling.handle(.audience(audience))
                     audience.add(elsewhere)
                     emit(.viewerCount(audience.viewers))
                     await state?.with { $0.tunnel }?.note(viewers: audience.viewers)

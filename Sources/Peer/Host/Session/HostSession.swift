@@ -73,7 +73,8 @@ public final class HostSession: Sendable {
             core: core, knocks: KnockHandler(decideKnock: decide, emit: emit), viewersElsewhere: viewersElsewhere,
             gate: configuration.tunnel != nil && configuration.handover.isRelayOnly ? AdmissionGate() : nil,
             messages: configuration.messagePolicy,
-            showsViewers: configuration.viewers.areShown
+            showsViewers: configuration.viewers.areShown,
+            handover: { [weak state] in state?.with { $0.handover } ?? nil }
         ) { event in
             emit(event.adding(viewersElsewhere.with { $0 }))
             if let viewers = event.viewers { audience.pass(viewers, interval: .seconds(2)) }
@@ -108,7 +109,7 @@ public final class HostSession: Sendable {
             servers.check()
         }
         let server = SignalingServer(identity: identity, configuration: settings, logger: .silent)
-        let served: BroadcastHandle
+        let served: BroadcastResource
         let port: Int
         do throws(SignalingServerError) {
             served = try server.add(broadcast, delegate: signaling)
@@ -154,7 +155,7 @@ public final class HostSession: Sendable {
 
     /// Lets viewers reach this host over a relay.
     private func openTunnel(
-        _ relay: PairedService, _ broadcast: BroadcastHandle, _ server: SignalingServer
+        _ relay: PairedService, _ broadcast: BroadcastResource, _ server: SignalingServer
     ) async throws(EndReason) -> Link {
         let link = Link(
             host: relay.link.host, port: relay.link.port, id: broadcast.id, secret: broadcast.secret,

@@ -140,7 +140,7 @@ extension ViewerMessages {
         for change in told.control { emit(.controlChanged(change)) }
         let served = served.with { $0 }
         for (viewer, granted, sessions) in told.rights {
-            served?.send(granted, of: sessions)
+            served?.send(.rights(granted), to: sessions)
             emit(.rightsChanged(ViewerDescription(viewer), granted.rights))
         }
         if !told.control.isEmpty { served?.send(.controller(ScreenController(by: told.controller))) }

@@ -57,13 +57,13 @@ final class ViewerMessages: Sendable {
     let state: Monitor<State>
     let policy: MessagePolicy
     let emit: @Sendable (BroadcastEvent) -> Void
-    let served: Monitor<BroadcastHandle?>
+    let served: Monitor<BroadcastResource?>
     /// Whether the frame that a viewer of these sessions aims at is not shown any more since a second.
     private let isOutdated: @Sendable (AimedInput, Set<SessionID>) async -> Bool
 
     /// - Parameter served: tells the viewers.
     init(
-        _ policy: MessagePolicy, served: Monitor<BroadcastHandle?>,
+        _ policy: MessagePolicy, served: Monitor<BroadcastResource?>,
         isOutdated: @escaping @Sendable (AimedInput, Set<SessionID>) async -> Bool,
         emit: @escaping @Sendable (BroadcastEvent) -> Void
     ) {
@@ -83,7 +83,7 @@ final class ViewerMessages: Sendable {
             state.rules.arrive(viewer.fingerprint, now: MonotonicClock.now)
             return state.rules.granted(viewer.fingerprint, now: MonotonicClock.now)
         }
-        served.with { $0 }?.send(granted, of: [session])
+        served.with { $0 }?.send(.rights(granted), to: [session])
     }
 
     func ended(_ session: SessionID) {
@@ -174,7 +174,7 @@ final class ViewerMessages: Sendable {
         }
         tell(told)
         // Also after a no, which the viewer waits for.
-        if told.isEmpty, let granted { served.with { $0 }?.send(granted, of: Array(sessions)) }
+        if told.isEmpty, let granted { served.with { $0 }?.send(.rights(granted), to: Array(sessions)) }
     }
 
     // MARK: What the host's user does

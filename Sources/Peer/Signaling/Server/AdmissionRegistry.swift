@@ -11,13 +11,11 @@ import Synchronization
 final class AdmissionRegistry: Sendable {
     struct Admission: Sendable {
         var viewer: Viewer?
-        var name: String { viewer?.name ?? "" }
         /// True for the host's fixed token, which is valid for every certificate.
         var isFixed: Bool { viewer == nil }
     }
 
     typealias SessionOwner = SessionTable.Owner
-    typealias Session = SessionTable.Session
     typealias Reservation = SessionTable.Reservation
 
     /// Limits of the number of sessions. Sessions that are still being opened count, too.

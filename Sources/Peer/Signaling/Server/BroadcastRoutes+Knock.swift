@@ -249,7 +249,7 @@ extension BroadcastRoutes {
                 .ok,
                 json: AdmissionDocument(
                     token: token, iceServers: issuedServers(to: TokenHash(of: token)), pass: pass(ofToken: token),
-                    reconnect: viewer.flatMap(broadcast.redirect), keys: keys))
+                    reconnect: viewer.flatMap(broadcast.delegate.redirect), keys: keys))
         case .refused(let reason): return refused(reason, Int(configuration.knockLimits.refusal / .seconds(1)))
         case .busy(let reason):
             return RouteResponse(problem: .busy, .serviceUnavailable, reason ?? "no viewer is taken at present")

@@ -1,24 +1,10 @@
 public import Admission
 import FrameEncryption
 import HTTP
-public import Identifiers
+import Identifiers
 import Identity
 import SFrame
 import Synchronization
-
-/// What a host tells those of its viewers who watch at a relay.
-public struct RelayedEvents: Sendable {
-    /// Gets the text of an event for all, and whether it may be left out.
-    public var all: @Sendable (String, Bool) -> Void
-    /// Gets the text of events for one viewer; returns false for one who is not at the relay.
-    public var own: @Sendable (String, SessionID) -> Bool
-
-    public init(
-        all: @escaping @Sendable (String, Bool) -> Void, own: @escaping @Sendable (String, SessionID) -> Bool
-    ) {
-        (self.all, self.own) = (all, own)
-    }
-}
 
 /// Encrypts events of messages for viewers of this host whose requests pass a relay, each with the keys of its own
 /// admission. Safe from any thread.
@@ -28,29 +14,26 @@ final class EventSealing: Sendable {
         var counter: UInt64 = 1
         /// The lasting events for all, as text by their keys.
         var lasting: [String: String] = [:]
-        var relayed: RelayedEvents?
     }
 
     private let state = Mutex(State())
     private let instance = randomBytes(MessageSeal<GCMFrameCipher>.instanceLength)
 
-    func relay(_ relayed: RelayedEvents) { state.withLock { $0.relayed = relayed } }
+    /// Of the broadcast, which passes on what viewers at a relay get.
+    private let delegate: any SignalingServerDelegate
+
+    init(_ delegate: any SignalingServerDelegate) { self.delegate = delegate }
 
     /// Keeps an event for all if streams that open later begin with it, and passes it on to the relay.
     func passOn(_ event: HostEvent, isDroppable: Bool = false) {
-        let relayed = state.withLock { state in
-            if let kept = event.kept { state.lasting[kept.key] = kept.text }
-            return state.relayed
-        }
-        relayed?.all(event.serialized, isDroppable)
+        if let kept = event.kept { state.withLock { $0.lasting[kept.key] = kept.text } }
+        delegate.passOn(event.serialized, isDroppable: isDroppable)
     }
 
     /// - Returns: the sessions that are not at the relay.
     func passOn(_ event: HostEvent, to sessions: [SessionID]) -> [SessionID] {
-        let (relayed, lasting) = state.withLock { ($0.relayed, $0.lasting) }
-        guard let relayed else { return sessions }
-        let text = event.serialized + lasting.values.joined()
-        return sessions.filter { !relayed.own(text, $0) }
+        let text = event.serialized + lasting.joined()
+        return sessions.filter { !delegate.passOn(text, to: $0) }
     }
 
     var lasting: [String] { state.withLock { Array($0.lasting.values) } }
@@ -78,8 +61,8 @@ extension BroadcastResource {
         }
     }
 
-    /// Sends an event to those viewers that read fast enough.
-    func sendDroppable(_ event: HostEvent) {
+    /// Sends an event on the event streams of those viewers that read fast enough.
+    public func sendDroppable(_ event: HostEvent) {
         guard let sealing, event.isSealable else { return endpoint.streams.sendDroppable(event) }
         sealing.passOn(event, isDroppable: true)
         let text = event.serialized
@@ -111,22 +94,14 @@ extension BroadcastResource {
     private func box(_ text: String, for owner: TokenHash) -> String? {
         sealing?.box(text, for: admissions.viewer(of: owner)).map { HostEvent.sealed(.box($0)).serialized }
     }
-}
-
-extension BroadcastHandle {
-    /// Has what viewers write and may do passed on to those at a relay.
-    public func relay(_ relayed: RelayedEvents) { broadcast.sealing?.relay(relayed) }
 
     /// base64url of a text that only this viewer can read; nil if nothing is encrypted for it.
-    public func box(_ text: String, for viewer: Viewer) -> String? { broadcast.sealing?.box(text, for: viewer) }
+    public func box(_ text: String, for viewer: Viewer) -> String? { sealing?.box(text, for: viewer) }
 
     /// Passes on what the publisher has encrypted for all viewers here.
     /// - Parameter droppable: what viewers that read slowly do not get.
     public func pass(frames: [String], droppable: [String]) {
-        for frame in frames { broadcast.send(.sealed(.frame(frame))) }
-        for frame in droppable { broadcast.sendDroppable(.sealed(.frame(frame))) }
+        for frame in frames { send(.sealed(.frame(frame))) }
+        for frame in droppable { sendDroppable(.sealed(.frame(frame))) }
     }
-
-    /// Passes on what the publisher has encrypted for the viewer of a session. Streams that it opens later begin with it.
-    public func pass(box: String, to session: SessionID) { broadcast.send(.sealedRights(.box(box)), to: [session]) }
 }

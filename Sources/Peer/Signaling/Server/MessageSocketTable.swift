@@ -48,8 +48,6 @@ final class MessageSocketTable: Sendable {
 
     init(capacity: Int) { self.capacity = capacity }
 
-    var count: Int { state.withLock { $0.sockets.count } }
-
     /// Makes a socket, which is opened later.
     /// - Returns: nil if there is no room for it.
     func open(_ owner: TokenHash, limits: MessageSocket.Limits) -> Place? {

@@ -79,12 +79,10 @@ extension BroadcastResource: ServedResource {
     static var noun: String { "broadcast" }
     static var existsCode: SignalingServerError.Code { .broadcastExists }
     static var fullCode: SignalingServerError.Code { .tooManyBroadcasts }
-    var id: BroadcastID { configuration.id }
 }
 
 extension ServiceResource: ServedResource {
     static var noun: String { "service" }
     static var existsCode: SignalingServerError.Code { .serviceExists }
     static var fullCode: SignalingServerError.Code { .tooManyServices }
-    var id: ServiceID { configuration.description.id }
 }

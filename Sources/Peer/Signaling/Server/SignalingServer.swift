@@ -25,8 +25,8 @@ public protocol BroadcastFetcher: Sendable {
 /// The HTTPS server of a host, a service or a relay: serves the viewer's page, knocks, WHEP, pairings, WHIP and events
 /// on one event-loop thread.
 ///
-/// Broadcasts and services come and go while it runs: `add` returns a ``BroadcastHandle`` or a ``ServiceHandle`` for
-/// each. Call `start` once, `stop` once or more.
+/// Broadcasts and services come and go while it runs: `add` returns a ``BroadcastResource`` or a ``ServiceResource``
+/// for each. Call `start` once, `stop` once or more.
 public actor SignalingServer {
     public struct Configuration: Sendable {
         /// The listening address: a name, or an address without brackets.
@@ -119,12 +119,13 @@ public actor SignalingServer {
     /// - Throws: `.token` if the fixed token is unusable, `.broadcastExists`, `.tooManyBroadcasts`, or `.stopped`.
     public nonisolated func add(
         _ broadcast: ServedBroadcastConfiguration, delegate: any SignalingServerDelegate
-    ) throws(SignalingServerError) -> BroadcastHandle {
+    ) throws(SignalingServerError) -> BroadcastResource {
         try Self.check(broadcast.fixedToken)
         let resource = BroadcastResource(
-            broadcast, delegate: delegate, pollTimeout: configuration.timeouts.poll, counters: service.counters)
+            broadcast, delegate: delegate, pollTimeout: configuration.timeouts.poll, counters: service.counters,
+            in: service.broadcasts)
         try service.broadcasts.add(resource)
-        return BroadcastHandle(resource, in: service.broadcasts)
+        return resource
     }
 
     /// Serves another service from now on. May be called before `start`, and while the server runs.
@@ -132,13 +133,13 @@ public actor SignalingServer {
     /// - Throws: `.token` if the fixed token is unusable, `.serviceExists`, `.tooManyServices`, or `.stopped`.
     public nonisolated func add(
         _ service: ServiceConfiguration, delegate: any ServiceDelegate
-    ) throws(SignalingServerError) -> ServiceHandle {
+    ) throws(SignalingServerError) -> ServiceResource {
         try Self.check(service.fixedToken)
         let resource = ServiceResource(
             service, delegate: delegate, tunnels: self.service.tunnels, pollTimeout: configuration.timeouts.poll,
-            counters: self.service.counters)
+            counters: self.service.counters, in: self.service.services)
         try self.service.services.add(resource)
-        return ServiceHandle(resource, in: self.service.services)
+        return resource
     }
 
     private static func check(_ fixedToken: String?) throws(SignalingServerError) {

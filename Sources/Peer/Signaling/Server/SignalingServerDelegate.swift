@@ -27,6 +27,19 @@ public protocol SignalingServerDelegate: SessionDelegate {
     /// - Returns: false if there is none after some seconds.
     func hasPlace() async -> Bool
 
+    /// The order to a viewer that is being admitted to watch at another server; nil: it stays at this one.
+    func redirect(of viewer: Viewer) -> SignedRedirect?
+
+    /// Has a relay pass an event for all viewers on to those whom the host has sent there.
+    /// - Parameters:
+    ///   - event: text of `text/event-stream`.
+    ///   - isDroppable: it may be left out.
+    func passOn(_ event: String, isDroppable: Bool)
+
+    /// The same with events for one viewer.
+    /// - Returns: false if the viewer of the session is at no relay.
+    func passOn(_ events: String, to session: SessionID) -> Bool
+
     /// Takes messages of a viewer that has an admission, in their order, up to the first that is refused.
     func take(_ messages: [ViewerMessage], from viewer: Viewer) async -> MessageRefusal?
 
@@ -41,6 +54,12 @@ public protocol SignalingServerDelegate: SessionDelegate {
 extension SignalingServerDelegate {
     public func frameKeys(asMember viewer: Viewer?) async -> [UInt8]? { nil }
     public func hasPlace() async -> Bool { true }
+    public func redirect(of viewer: Viewer) -> SignedRedirect? { nil }
+
+    public func passOn(_ event: String, isDroppable: Bool) {}
+
+    public func passOn(_ events: String, to session: SessionID) -> Bool { false }
+
     public func take(_ messages: [ViewerMessage], from viewer: Viewer) async -> MessageRefusal? { .notTaken }
     public func closedMessages(of viewer: Viewer) async {}
 }
