@@ -88,30 +88,15 @@ final class RecordReporter: Sendable {
 
     func report(_ event: RecordingEvent) {
         log.note(event, title: broadcastName)
+        output.report(event)
         switch event {
-        case .started(let path):
-            state.with { $0.hasStarted = true }
-            output.event("recording", ["file": .string(path)])
-            ErrorOutput.writeLine("share: recording to \(UntrustedText.clean(path, limit: 4_096, fallback: "a file"))")
-        case .finished(let file):
-            state.with { $0.files += 1 }
-            output.event(
-                "recorded",
-                [
-                    "file": .string(file.path), "seconds": .number(file.duration.inSeconds),
-                    "bytes": .integer(file.bytes),
-                ])
-            ErrorOutput.writeLine(
-                "share: recorded \(UntrustedText.clean(file.path, limit: 4_096, fallback: "a file")): "
-                    + ClockText.text(Int(file.duration.inSeconds)))
+        case .started: state.with { $0.hasStarted = true }
+        case .finished: state.with { $0.files += 1 }
         case .failed(let failure):
             state.with { $0.failure = failure }
-            output.event("recording-failed", ["reason": .string(failure.message)])
             // Nothing is left to do for this session.
             end(EndReason(.stopped, "the recording has ended"))
-        case .dropped(let count):
-            output.event("dropped", ["count": .integer(count)])
-            ErrorOutput.writeLine("share: the disk is too slow; \(count) frames and packets were left out so far")
+        case .dropped: break
         }
     }
 

@@ -69,11 +69,11 @@ final class RecordWatch: Sendable {
             let reason = await record()
             if state.with({ $0.isEnding }) { return EndReason(.stopped, "ended") }
             guard Self.mayTryAgain(reason) else {
-                report("watch-ended", reason.sentence, ["code": .string(reason.code.rawValue)])
+                report("watch-ended", reason.sentence, [("code", .string(reason.code.rawValue))])
                 return reason
             }
             if state.with({ $0.hasMedia && !$0.hasFailed }) { pause = Self.shortestPause }
-            report("waiting", reason.sentence, ["seconds": .number(pause.rounded())])
+            report("waiting", reason.sentence, [("seconds", .number(pause.rounded()))])
             let wait = pause * Double.random(in: 0.8...1.2)
             pause = min(pause * 2, Self.longestPause)
             if await isEnded(within: wait) { return EndReason(.stopped, "ended") }
@@ -139,8 +139,8 @@ final class RecordWatch: Sendable {
 
     // MARK: Events
 
-    private func report(_ event: String, _ sentence: String, _ fields: KeyValuePairs<String, JSONValue> = [:]) {
-        output.event(event, [("broadcast", .string(link.id.text)), ("reason", .string(sentence))] + Array(fields))
+    private func report(_ event: String, _ sentence: String, _ fields: [(String, JSONValue)] = []) {
+        output.event(event, [("broadcast", .string(link.id.text)), ("reason", .string(sentence))] + fields)
         ErrorOutput.writeLine("share: \(link.id): \(sentence)")
     }
 
@@ -151,19 +151,12 @@ final class RecordWatch: Sendable {
 
     private func report(_ event: RecordingEvent) {
         log.note(event, title: state.with { $0.name })
+        let (name, fields, sentence) = event.report
         switch event {
-        case .started(let path):
+        case .started:
             state.with { $0.hasMedia = true }
-            let file = UntrustedText.clean(path, limit: 4_096, fallback: "a file")
-            report("recording", "recording to \(file)", ["file": .string(path)])
-        case .finished(let file):
-            let name = UntrustedText.clean(file.path, limit: 4_096, fallback: "a file")
-            report(
-                "recorded", "recorded \(name): \(ClockText.text(Int(file.duration.inSeconds)))",
-                [
-                    "file": .string(file.path), "seconds": .number(file.duration.inSeconds),
-                    "bytes": .integer(file.bytes),
-                ])
+            report(name, sentence, fields)
+        case .finished: report(name, sentence, fields)
         case .failed(let failure):
             note(failure)
             // Another session has another file, when there is room again.
@@ -171,8 +164,7 @@ final class RecordWatch: Sendable {
                 state.hasFailed = true
                 return state.viewer
             }?.leave(EndReason(.failed, failure.message, remedy: failure.remedy))
-        case .dropped(let count):
-            report("dropped", "the disk is too slow; \(count) frames and packets were left out so far")
+        case .dropped: report(name, sentence)
         }
     }
 

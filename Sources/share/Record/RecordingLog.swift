@@ -97,7 +97,7 @@ enum CutOffRecordings {
     static func report() {
         guard let entries = try? RecordingCatalogue.ofUser().entries() else { return }
         for entry in entries.prefix(100) where entry.seconds == nil && RecordingState(entry) == .cutOff {
-            let name = UntrustedText.clean(entry.path, limit: 4_096, fallback: "a recording")
+            let name = UntrustedText.path(entry.path, fallback: "a recording")
             ErrorOutput.writeLine(
                 "share: \(name) was cut off; complete it with: share recordings repair \(entry.number)")
         }

@@ -43,11 +43,8 @@ extension RecordingOutputs {
         }
         let file = try result.get()
         log.add(file, title: name)
-        output.event(
-            "clip",
-            ["file": .string(file.path), "seconds": .number(file.duration.inSeconds), "bytes": .integer(file.bytes)])
-        ErrorOutput.writeLine(
-            "share: saved a clip: \(UntrustedText.clean(file.path, limit: 4_096, fallback: "a file"))")
+        output.event("clip", file.fields)
+        ErrorOutput.writeLine("share: saved a clip: \(UntrustedText.path(file.path))")
         return SavedClip(file: file.path, seconds: file.duration.inSeconds, bytes: file.bytes)
     }
 

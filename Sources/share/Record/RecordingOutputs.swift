@@ -117,28 +117,13 @@ final class RecordingOutputs: Sendable {
     }
 
     private static func report(_ event: RecordingEvent, _ state: Monitor<State>, _ output: DataOutput) {
+        output.report(event)
         switch event {
-        case .started(let path):
-            output.event("recording", ["file": .string(path)])
-            ErrorOutput.writeLine("share: recording to \(UntrustedText.clean(path, limit: 4_096, fallback: "a file"))")
-        case .finished(let file):
-            state.with { $0.files += 1 }
-            output.event(
-                "recorded",
-                [
-                    "file": .string(file.path), "seconds": .number(file.duration.inSeconds),
-                    "bytes": .integer(file.bytes),
-                ])
-            ErrorOutput.writeLine(
-                "share: recorded \(UntrustedText.clean(file.path, limit: 4_096, fallback: "a file")): "
-                    + ClockText.text(Int(file.duration.inSeconds)))
+        case .finished: state.with { $0.files += 1 }
         case .failed(let failure):
             state.with { $0.failure = $0.failure ?? failure }
-            output.event("recording-failed", ["reason": .string(failure.message)])
             ErrorOutput.writeLine("share: the recording has ended: \(failure.message). The session goes on")
-        case .dropped(let count):
-            output.event("dropped", ["count": .integer(count)])
-            ErrorOutput.writeLine("share: the disk is too slow; \(count) frames and packets were left out so far")
+        case .started, .dropped: break
         }
     }
 }

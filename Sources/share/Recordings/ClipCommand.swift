@@ -39,7 +39,7 @@ struct ClipCommand: ParsableCommand {
             var path = URL(fileURLWithPath: output).path
             if output.hasSuffix("/"), !path.hasSuffix("/") { path += "/" }
             let saved = try save(source, ClipRequest(seconds: last?.seconds, file: path))
-            let name = UntrustedText.clean(saved.file, limit: 4_096, fallback: "a file")
+            let name = UntrustedText.path(saved.file)
             ErrorOutput.writeLine("share: saved the last \((saved.seconds * 10).rounded() / 10) s to \(name)")
             guard json else {
                 DataOutput(isJSON: false).line(saved.file)

@@ -116,7 +116,7 @@ private func editing(_ body: () throws(RecordingFailure) -> RecordedFile) throws
         }
         RecordingLog().add(file, title: (try? StoredRecording(reading: file.path))?.title ?? "")
         let megabytes = (Double(file.bytes) / 1e5).rounded() / 10
-        let name = UntrustedText.clean(file.path, limit: 4_096, fallback: "a file")
+        let name = UntrustedText.path(file.path)
         ErrorOutput.writeLine(
             "share: written: \(name), \(ClockText.text(Int(file.duration.inSeconds))), \(megabytes) MB")
     }

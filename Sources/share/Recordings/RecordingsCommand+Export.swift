@@ -42,7 +42,7 @@ struct ExportRecordingCommand: ParsableCommand {
             let format = format ?? output.flatMap { ExportFormat(rawValue: $0.fileExtension) } ?? .mp4
             let target = output ?? recording.path.withoutFileExtension + "." + format.rawValue
             try convert(recording, ffmpeg, format, target)
-            ErrorOutput.writeLine("share: written: \(UntrustedText.clean(target, limit: 4_096, fallback: "the file"))")
+            ErrorOutput.writeLine("share: written: \(UntrustedText.path(target, fallback: "the file"))")
         }
     }
 
@@ -74,7 +74,7 @@ struct ExportRecordingCommand: ParsableCommand {
 
     private static func exists(_ target: String) -> CommandError {
         CommandError(
-            sentence: "\(UntrustedText.clean(target, limit: 4_096, fallback: "the file")) exists already",
+            sentence: "\(UntrustedText.path(target, fallback: "the file")) exists already",
             remedy: "Choose another name: files are never overwritten.", status: .cannotWrite)
     }
 

@@ -81,7 +81,7 @@ struct RemoveRecordingsCommand: ParsableCommand {
     }
 
     private func remove(_ entry: CatalogueEntry, _ catalogue: RecordingCatalogue) throws(CommandError) {
-        let name = UntrustedText.clean(entry.path, limit: 4_096, fallback: "the recording")
+        let name = UntrustedText.path(entry.path, fallback: "the recording")
         if RecordingState(entry) == .recording, !keepFiles {
             throw CommandError(sentence: "\(name) is being recorded", status: .cannotWrite)
         }
@@ -107,7 +107,7 @@ extension CatalogueEntry {
         return [
             "\(number)", Self.text(began), length, size, state == .gone && seconds != nil ? "file has gone" : "",
             title.isEmpty ? "" : UntrustedText.quote(UntrustedText.clean(title, fallback: "")),
-            UntrustedText.clean(path, limit: 4_096, fallback: "a file"),
+            UntrustedText.path(path),
         ].filter { !$0.isEmpty }.joined(separator: "  ")
     }
 

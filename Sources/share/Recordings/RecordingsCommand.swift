@@ -66,7 +66,7 @@ struct RepairRecordingsCommand: ParsableCommand {
                 repair.wasComplete
                 ? "is complete"
                 : "is repaired: \(length)" + (repair.lostBytes > 0 ? ", \(repair.lostBytes) bytes lost" : "")
-            ErrorOutput.writeLine("share: \(UntrustedText.clean(file, limit: 4_096, fallback: "the file")) \(state)")
+            ErrorOutput.writeLine("share: \(UntrustedText.path(file, fallback: "the file")) \(state)")
         }
     }
 }
@@ -97,7 +97,7 @@ extension StoredRecording {
             ClockText.text(Int(duration.inSeconds)), "\(megabytes) MB", isComplete ? "complete" : "not completed",
             kinds.joined(separator: ", "), tracks.contains(where: \.isVideo) ? "" : "no video",
             editingObstacle.map { "not for trim and reel: \($0)" } ?? "", title.map { UntrustedText.quote($0) } ?? "",
-            UntrustedText.clean(path, limit: 4_096, fallback: "a file"),
+            UntrustedText.path(path),
         ].filter { !$0.isEmpty }.joined(separator: "  ")
     }
 

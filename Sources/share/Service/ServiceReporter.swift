@@ -96,19 +96,11 @@ final class ServiceReporter: Sendable {
 
     private func report(_ event: RecordingEvent, of publisher: Publisher) {
         switch event {
-        case .started(let path): output.event("recording", [("file", .string(path))] + fields(publisher))
+        case .started, .dropped: output.event(event.report.name, event.report.fields + fields(publisher))
         case .finished(let file):
-            output.event(
-                "recorded",
-                [
-                    ("file", .string(file.path)), ("seconds", .number(file.duration.inSeconds)),
-                    ("bytes", .integer(file.bytes)),
-                ] + fields(publisher))
-            ErrorOutput.writeLine(
-                "share: recorded \(title(publisher)): \(UntrustedText.clean(file.path, limit: 4_096, fallback: "a file"))"
-            )
+            output.event(event.report.name, event.report.fields + fields(publisher))
+            ErrorOutput.writeLine("share: recorded \(title(publisher)): \(UntrustedText.path(file.path))")
         case .failed(let failure): noteFailure(failure, publisher)
-        case .dropped(let count): output.event("dropped", [("count", .integer(count))] + fields(publisher))
         }
     }
 
