@@ -57,10 +57,6 @@ import Testing
         }
 
         func scale(_ frame: I420Frame, to canvas: I420Buffer) { converter.scale(frame, to: canvas) }
-
-        func copy(_ rect: PixelRect, of frame: I420Frame, to canvas: I420Buffer) {
-            converter.copy(rect, of: frame, to: canvas)
-        }
     }
 
     /// White, black while the white is converted, and white again: the canvas does not keep the black.

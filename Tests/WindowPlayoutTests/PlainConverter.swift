@@ -40,8 +40,6 @@ struct PlainConverter: PixelConverter {
             }
         }
     }
-
-    func copy(_ rect: PixelRect, of frame: I420Frame, to canvas: I420Buffer) {}
 }
 
 extension I420Buffer {

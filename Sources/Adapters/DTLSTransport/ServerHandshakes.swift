@@ -28,7 +28,6 @@ final class ServerHandshakes: HandshakeSet {
         self.firstTimeout = firstTimeout
     }
 
-    var count: Int { handshakes.count }
     var deadline: MediaInstant? { newest?.deadline }
 
     func start() -> HandshakeProgress { .waiting }

@@ -56,6 +56,7 @@ public struct YUVConverter: PixelConverter {
         }
     }
 
+    /// Copies a rectangle between frames of the same size; all four numbers even.
     public func copy(_ rect: PixelRect, of frame: I420Frame, to canvas: I420Buffer) {
         precondition(frame.size == canvas.size, "\(frame.size) is not \(canvas.size)")
         precondition(

@@ -16,9 +16,6 @@ public final class SystemAudio: AudioSource {
 
     public var summary: String { capture.summary }
 
-    /// Whether the stream is corked and delivers no packets; for tests and statistics.
-    public var isCorked: Bool { capture.isCorked }
-
     public func observe(_ handler: @escaping @Sendable (AudioSourceChange) -> Void) { capture.onChange = handler }
 
     /// - Throws: `.noAudioServer`; never if it is persistent.

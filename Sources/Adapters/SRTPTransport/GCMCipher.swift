@@ -19,7 +19,6 @@ enum GCMCipher {
     }
 
     private static let saltLength: Int32 = 12
-    private static let ivLength: Int32 = 12
 
     /// A cipher's state between calls.
     private struct State {

@@ -39,9 +39,6 @@ public final class RecordingFile: @unchecked Sendable {
 
     deinit { close() }
 
-    /// The file has a header.
-    public var isStarted: Bool { header != nil }
-
     /// Where the next cluster will be, relative to the segment's start.
     public var position: Int { length - (header?.segmentStart ?? 0) }
 

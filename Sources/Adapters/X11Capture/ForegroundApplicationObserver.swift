@@ -48,7 +48,6 @@ private struct ForegroundReader {
     private let icon: xcb_atom_t
     private let hidden: [WindowPattern]
     private var last: ForegroundApplication?
-    private var window: xcb_window_t = 0
 
     /// In words of 32 bits: the size of `_NET_WM_ICON` that is read.
     private static let iconWords: UInt32 = 400_000

@@ -30,8 +30,6 @@ struct WindowTree {
     /// How many levels of frames are looked into.
     private static let deepestFrame = 3
 
-    init() {}
-
     /// Takes a few round trips.
     init(_ connection: X11Connection, _ atoms: X11Atoms) {
         let raw = connection.raw
@@ -76,10 +74,5 @@ struct WindowTree {
         let managed = all.filter(\.hasState)
         return (managed.isEmpty ? all.filter(\.isNamed) : managed)
             .filter { !$0.isDesktopOrPanel && !$0.isNotification && $0.size.width > 0 && $0.size.height > 0 }
-    }
-
-    /// The child of the root window that contains this window.
-    func topLevel(of id: xcb_window_t) -> xcb_window_t? {
-        topLevels.first { $0.facts.id == id || $0.clients.contains { $0.id == id } }?.facts.id
     }
 }

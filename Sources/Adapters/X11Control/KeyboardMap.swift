@@ -85,9 +85,6 @@ struct KeyboardMap: Sendable {
         alt = alts.first { !$0.modifiers.isEmpty }?.modifiers ?? Modifiers(rawValue: 8)
     }
 
-    /// Whether a key has this keysym at all.
-    func has(_ keysym: Keysym) -> Bool { places[keysym] != nil }
-
     /// Whether this key has the keysym.
     func has(_ keysym: Keysym, at keycode: UInt8) -> Bool { places[keysym]?.contains(keycode) ?? false }
 

@@ -18,9 +18,6 @@ public protocol PixelConverter: Sendable {
     /// Takes longer.
     /// - Parameter rows: of the canvas, with even bounds: those that have changed.
     func reduce(_ frame: I420Frame, to canvas: I420Buffer, rows: Range<Int>)
-
-    /// Copies a rectangle between frames of the same size; all four numbers even.
-    func copy(_ rect: PixelRect, of frame: I420Frame, to canvas: I420Buffer)
 }
 
 extension PixelConverter {

@@ -130,11 +130,6 @@ public struct PointerMarks: Sendable {
         viewers[event.id] = viewer
     }
 
-    /// Forgets a viewer, and its lines at once.
-    public mutating func remove(_ id: Int) { viewers[id] = nil }
-
-    public mutating func removeAll() { viewers = [:] }
-
     /// What is to be shown, by the viewers' ids.
     public func marks(at now: MediaInstant) -> [PointerMark] {
         viewers.sorted { $0.key < $1.key }.compactMap { id, viewer in

@@ -37,7 +37,6 @@ public struct FrameSealer<Cipher: SFrameCipher>: Sendable {
 
     /// 16 random bytes of this run of the host.
     public let run: [UInt8]
-    public var epoch: UInt32 { tracks[0].present.epoch }
     private let broadcast: String
     private var tracks: [Track]
     /// Of the epoch that is about to begin.

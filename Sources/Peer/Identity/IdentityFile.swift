@@ -116,13 +116,6 @@ package struct FileStatus {
     /// Bytes.
     package let size: Int
 
-    /// Of the file that a path leads to. Symbolic links are followed.
-    package init?(following path: String) {
-        guard let resolved = realpath(path, nil) else { return nil }
-        defer { free(resolved) }
-        self.init(String(cString: resolved))
-    }
-
     package init?(_ path: String) {
         guard let values = try? FileManager.default.attributesOfItem(atPath: path),
             let owner = Self.number(values[.ownerAccountID]), let mode = Self.number(values[.posixPermissions]),

@@ -109,9 +109,6 @@ public actor ICEServerPreparation {
         return Array(urls.prefix(Self.urlLimit))
     }
 
-    /// Whether there is a TURN server among them.
-    public nonisolated var hasTURN: Bool { urls.contains { $0.url.kind == .turn } }
-
     /// Resolves all names in parallel. Takes as long as the slowest one, `limit` at most, plus the time to open
     /// tunnels.
     package func addresses(limit: Duration = .seconds(3)) async -> Addresses {

@@ -58,9 +58,6 @@ public final class ClipBuffer: EncodedMediaSink {
         return try Clip(ring, last: length, at: now).write(to: destination, title: title)
     }
 
-    /// Drops everything that is kept.
-    public func clear() { state.withLock { $0.ring.clear() } }
-
     // MARK: EncodedMediaSink
 
     public var videoCodecs: Set<VideoCodec> { RecordingFormat.videoCodecs }

@@ -51,9 +51,6 @@ public final class MediaReceiver {
 
     // MARK: State
 
-    /// Long-term references were negotiated.
-    public var hasReferences: Bool { state.hasReferences }
-
     /// By XR reports (RFC 3611), if the sender answers them; else from a NACK to the retransmission, which includes its
     /// wait in the sender's pacer. Nil before the first answer.
     public var roundTripTime: MediaDuration? { state.roundTripTime }

@@ -88,17 +88,4 @@ extension ExtensionBroadcast: ControllableBroadcast {
         statistics.audio = uploader.audioTracks
         return statistics
     }
-
-    /// Changes the state of a broadcast that runs.
-    /// - Returns: nil if it does not run, or the condition does not hold.
-    private func pipeline(
-        where condition: (State) -> Bool, _ change: (inout State) -> Void
-    ) -> (any SampleUploader, ExtensionProcess)? {
-        state.with { state in
-            guard state.reason == nil, condition(state), let uploader = state.uploader, let process = state.process
-            else { return nil }
-            change(&state)
-            return (uploader, process)
-        }
-    }
 }
