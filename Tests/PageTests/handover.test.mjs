@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { element } from './fake-page.mjs';
-import { encodeKeys, encodeNewEpoch, wrapWith } from './fake-host.mjs';
+import { FakeHost, encodeKeys, encodeNewEpoch, wrapWith } from './fake-host.mjs';
 import { AdmissionStore } from '../../Sources/Peer/ViewerPage/Page/Script/admission.js';
 import { concatenate, decodeBase64URL, encodeBase64URL, utf8 } from '../../Sources/Peer/ViewerPage/Page/Script/bytes.js';
 import { Handover, redirectedLink } from '../../Sources/Peer/ViewerPage/Page/Script/handover.js';
 import { SessionEnd } from '../../Sources/Peer/ViewerPage/Page/Script/session-end.js';
+import { SignalingClient } from '../../Sources/Peer/ViewerPage/Page/Script/signaling-client.js';
 import { link, range, viewerFingerprint } from './support.mjs';
 
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256' };
@@ -289,14 +290,22 @@ test('a session that has come back three times in a row ends', async () => {
 });
 
 test('a host that has sealed its media is not believed to have stopped doing so', async () => {
-    for (const seal of [null, { isSealed: false }]) {
+    const open = await FakeHost.make(false);
+    for (const change of [({ nonce }) => ({ nonce }), challenge => challenge]) {
         const { session } = await watching(() => null), handover = new Handover(session), ends = [];
+        globalThis.fetch = async (_path, { method = 'GET', body }) => {
+            if (method === 'POST') {
+                const challenge = change(await open.challenge(JSON.parse(body)));
+                return new Response(JSON.stringify(challenge), { status: 202, headers: { Location: '/k' } });
+            }
+            return method === 'PUT' ? new Response(null, { status: 204 }) : new Response(JSON.stringify({ token: 'new', iceServers: [] }));
+        };
         Object.assign(session, {
+            link: open.link, client: new SignalingClient(open.link, 'i', session.abort.signal),
             reopenEvents() {}, peer: { close() {} }, openPeer() {}, reconnection: { resumed() {} }, end(ending) { ends.push(ending); },
             rejoin: async () => { throw new SessionEnd('refused', 'not any more'); },
         });
         session.admissions.current.seal = sealed;
-        handover.admit = async () => ({ token: 'new', seal });
         await handover.rejoin(null);
         assert.deepEqual(ends.map(({ state }) => state), ['error']);
         assert.equal(session.admissions.current.token, 't');

@@ -3,7 +3,7 @@
 
 import { decodeBase64URL } from './bytes.js';
 import { openEventKeys, openKeys, parseKeys } from './key-agreement.js';
-import { requestAdmission } from './knock.js';
+import { renewAdmission } from './knock.js';
 import { giveKeys } from './sealed-media.js';
 import { SessionEnd } from './session-end.js';
 import { SignalingClient } from './signaling-client.js';
@@ -102,22 +102,14 @@ export class FrameKeys {
         client.token = token;
         const answer = await client.askForKeys();
         if (client.signal.aborted) return;
-        if (answer.status === 401) return this.admitAnew(home, client);
+        if (answer.status === 401) {
+            // The token has ended.
+            const { seal: renewed } = await renewAdmission(this.handover.session, home, client);
+            if (renewed && !client.signal.aborted) this.give(parseKeys(decodeBase64URL(renewed.keys)), home, renewed);
+        }
         if (answer.status !== 200) return;
         const { keys } = await answer.json();
         const bytes = await openKeys(keys, decodeBase64URL(seal.wrapKey), decodeBase64URL(seal.run));
         if (bytes) this.give(parseKeys(bytes), home, seal);
-    }
-
-    // The token has ended, and the host knows this viewer. A seal that is none, as of a knock that a server in between has made one of
-    // version 1, does not replace that of before.
-    async admitAnew(home, client) {
-        const { identity, fingerprint, name } = this.handover.session, { admissions } = home;
-        const current = await requestAdmission(client, home.link, identity.keys, fingerprint, name, true);
-        if (client.signal.aborted || !current.seal || !current.seal.isSealed || typeof current.token !== 'string') return;
-        admissions.current = { ...admissions.current, ...current };
-        home.client.token = current.token;
-        if (identity.isStored) admissions.save();
-        this.give(parseKeys(decodeBase64URL(current.seal.keys)), home, current.seal);
     }
 }

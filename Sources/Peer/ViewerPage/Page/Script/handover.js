@@ -6,12 +6,12 @@ import { isSignedBy } from './certificate.js';
 import { delay } from './delay.js';
 import { FrameKeys } from './frame-keys.js';
 import { openKeys } from './key-agreement.js';
-import { requestAdmission } from './knock.js';
+import { renewAdmission, requestAdmission } from './knock.js';
 import { parseLink } from './link.js';
 import { openRedirectPlace, pageBase } from './local-page.js';
 import { addTrack, holdLastFrame } from './player.js';
 import { SealedMedia } from './sealed-media.js';
-import { SessionEnd, tryLater, wrongHost } from './session-end.js';
+import { SessionEnd, tryLater } from './session-end.js';
 import { SignalingClient } from './signaling-client.js';
 import { show, showEncryption } from './view.js';
 
@@ -46,12 +46,6 @@ async function takeNewerKeys(seal, wrap) {
     if (!seal.isSealed || typeof wrap !== 'string') return;
     const keys = await openKeys(wrap, decodeBase64URL(seal.wrapKey), decodeBase64URL(seal.run));
     if (keys) seal.keys = encodeBase64URL(keys);
-}
-
-// A host that seals does so to its end. A server in between that strips a knock of its version 2 would make it look like one that does not.
-function requireSeal(former, next) {
-    const isSealed = admission => Boolean(admission.seal && admission.seal.isSealed);
-    if (isSealed(former) && !isSealed(next)) throw wrongHost();
 }
 
 export class Handover {
@@ -160,13 +154,11 @@ export class Handover {
         const { session } = this, { link, client } = place, tracks = [];
         if (!home) place.sealedMedia = this.sealedMedia();
         place.peer = session.makePeer(client, (...track) => tracks.push(track), place.sealedMedia);
-        const current = await requestAdmission(client, link, session.identity.keys, session.fingerprint, session.name, true);
-        client.token = current.token;
         if (home) {
-            requireSeal(home.admissions.current, current);
-            home.admissions.current = { ...home.admissions.current, ...current };
-            if (session.identity.isStored) home.admissions.save();
+            await renewAdmission(session, home, client);
         } else {
+            const current = await requestAdmission(client, link, session.identity.keys, session.fingerprint, session.name, true);
+            client.token = current.token;
             place.admissions = { current, save() {}, forget() {}, forgetStored() {} };
         }
         await session.join(true, place);
@@ -233,7 +225,7 @@ export class Handover {
             await session.rejoin();
         } catch (error) {
             if (!(error instanceof SessionEnd) || error.state !== 'refused') throw error;
-            await this.admitAnew();
+            await renewAdmission(session, session);
             await session.rejoin();
         }
     }
@@ -246,21 +238,8 @@ export class Handover {
         holdLastFrame();
         session.peer.close();
         session.openPeer();
-        const { reconnect } = await this.admitAnew();
+        const { reconnect } = await renewAdmission(session, session);
         if (!reconnect || !await this.followAtOnce(reconnect)) await session.rejoin();
-    }
-
-    admit() {
-        const { session } = this;
-        return requestAdmission(session.client, session.link, session.identity.keys, session.fingerprint, session.name, true);
-    }
-
-    async admitAnew() {
-        const { session } = this, current = await this.admit();
-        requireSeal(session.admissions.current, current);
-        session.admissions.current = { ...session.admissions.current, ...current };
-        session.client.token = current.token;
-        return current;
     }
 }
 

@@ -3,7 +3,7 @@
 
 import { concatenate, decodeBase64URL, encodeBase64URL, utf8 } from './bytes.js';
 import { EventStreamParser } from './event-stream.js';
-import { requestAdmission } from './knock.js';
+import { renewAdmission } from './knock.js';
 import { openMessage } from './sealed-media.js';
 import { SealedSocket } from './sealed-socket.js';
 import { SignalingClient } from './signaling-client.js';
@@ -87,12 +87,9 @@ export class SealedMessages {
         const { session, home, client } = this;
         const answer = await this.sayBy(client, home, messages);
         if (answer.status !== 401 || home === session) return answer;
-        // The token has ended, and the host knows this viewer.
-        const { identity, fingerprint, name } = session;
-        const current = await requestAdmission(client, home.link, identity.keys, fingerprint, name, true);
-        if (!current.seal || session.isOver) return answer;
-        home.admissions.current = { ...home.admissions.current, ...current };
-        client.token = home.client.token = current.token;
+        // The token has ended.
+        const { seal } = await renewAdmission(session, home, client);
+        if (!seal || session.isOver) return answer;
         return this.sayBy(client, home, messages);
     }
 
