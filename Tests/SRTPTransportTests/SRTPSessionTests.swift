@@ -37,7 +37,7 @@ import Testing
     /// A receiver report without report blocks.
     static let rtcp: [UInt8] = [0x80, 201, 0, 1, 1, 2, 3, 4]
 
-    /// A burst is protected as its packets are one by one, up to the first one that is refused.
+    /// A burst is protected as its packets are one by one, without those that are refused.
     @Test(arguments: SRTPProfile.allCases) func aBurstIsProtected(_ profile: SRTPProfile) throws {
         let (a, b) = try Self.pair(profile)
         let (single, _) = try Self.pair(profile)
@@ -49,22 +49,22 @@ import Testing
             lengths.deallocate()
         }
         let slots = PacketSlots(base: memory, stride: stride, size: 1_500, count: count, lengths: lengths)
-        // Two streams in turn, one over the wrap of its sequence numbers; the fifth packet is repeated.
-        let plain = [(65_535, 1), (7, 2), (0, 1), (8, 2), (8, 2), (1, 1)].map {
+        // Two streams in turn, one over the wrap of its sequence numbers; the fourth packet is repeated.
+        let plain = [(65_535, 1), (7, 2), (0, 1), (7, 2), (8, 2), (1, 1)].map {
             Self.rtp(UInt16($0.0), ssrc: UInt32($0.1), payload: 100 * $0.1)
         }
         for (index, packet) in plain.enumerated() {
             slots[index].copyMemory(from: packet, byteCount: packet.count)
             lengths[index] = packet.count
         }
-        #expect(a.protectRTP(slots, count: count) == 4)
+        let sent = plain[0..<3] + plain[4...]
+        #expect(a.protectRTP(slots, count: count) == sent.count)
         let slot = Slot()
-        for index in 0..<4 {
-            let length = try single.protectRTP(slot.fill(plain[index]), length: plain[index].count)
+        for (index, packet) in sent.enumerated() {
+            let length = try single.protectRTP(slot.fill(packet), length: packet.count)
             #expect(Array(UnsafeRawBufferPointer(start: slots[index], count: lengths[index])) == slot.bytes(length))
-            #expect(try b.unprotectRTP(slots[index], length: lengths[index]) == plain[index].count)
+            #expect(try b.unprotectRTP(slots[index], length: lengths[index]) == packet.count)
         }
-        #expect(lengths[5] == plain[5].count)
     }
 
     @Test(arguments: SRTPProfile.allCases) func whatIsProtectedComesBack(_ profile: SRTPProfile) throws {

@@ -96,16 +96,21 @@ public final class SRTPSession {
         return Int(count)
     }
 
-    /// Adds SRTP protection to the first packets of the slots in place, as `protectRTP` does to each.
+    /// Adds SRTP protection to the first packets of the slots in place, as `protectRTP` does to each. One that is
+    /// malformed or repeated is left out, and those behind it move up.
     /// - Parameter slots: 4-byte aligned, with `trailerRoom` behind each packet. The lengths become those with the
     ///   tags.
-    /// - Returns: how many are protected; fewer if the next one is malformed or repeated.
+    /// - Returns: how many are protected.
     public func protectRTP(_ slots: PacketSlots, count: Int) -> Int {
+        var done = 0
         for index in 0..<count {
-            guard let length = try? protectRTP(slots[index], length: slots.lengths[index]) else { return index }
-            slots.lengths[index] = length
+            let length = slots.lengths[index]
+            if done < index { slots[done].copyMemory(from: slots[index], byteCount: length) }
+            guard let protected = try? protectRTP(slots[done], length: length) else { continue }
+            slots.lengths[done] = protected
+            done += 1
         }
-        return count
+        return done
     }
 
     /// Adds the memory that `protectRTP` is going to use.

@@ -130,7 +130,6 @@ package final class SecureTransport {
             guard count > 0 else { break }
             let protected = srtp.protectRTP(slots, count: count)
             for index in 0..<protected { batch.commit(slots.lengths[index]) }
-            // Those behind one that is refused would be in the wrong slots. The peer requests them again.
             if protected < count { badPackets += count - protected }
             if batch.isFull { send(batch) }
         }
