@@ -51,3 +51,12 @@ extension PairingFailure {
         }
     }
 }
+
+/// Runs a verb, and reports an error.
+package func complaining(_ body: () throws -> Void) throws {
+    do {
+        try body()
+    } catch let error as CommandError {
+        throw error.report()
+    }
+}

@@ -115,13 +115,7 @@ package struct RelayCommand: ParsableCommand {
         try limits.check()
     }
 
-    package func run() throws {
-        do {
-            try configured().relay()
-        } catch let error as CommandError {
-            throw error.report()
-        }
-    }
+    package func run() throws { try complaining { try configured().relay() } }
 
     /// The command with the options of `--config`.
     private func configured() throws -> RelayCommand {

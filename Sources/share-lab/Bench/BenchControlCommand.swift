@@ -32,14 +32,7 @@ struct BenchControlCommand: ParsableCommand {
         guard (1...60_000).contains(pause) else { throw ValidationError("--pause is 1 to 60000 ms.") }
     }
 
-    func run() throws {
-        do {
-            let times = try measure().sorted()
-            report(times)
-        } catch let error as CommandError {
-            throw error.report()
-        }
-    }
+    func run() throws { try complaining { report(try measure().sorted()) } }
 
     /// The middle of the newest frame, and when it came.
     private struct Seen: Sendable {

@@ -29,11 +29,7 @@ struct BenchDirectoryCommand: ParsableCommand {
 
     func run() throws {
         if cluster {
-            do {
-                try BenchCluster(broadcasts: broadcasts).run()
-            } catch let error as CommandError {
-                throw error.report()
-            }
+            try complaining { try BenchCluster(broadcasts: broadcasts).run() }
         } else {
             measure()
         }

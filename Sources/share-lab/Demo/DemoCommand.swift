@@ -40,7 +40,7 @@ struct DemoCommand: ParsableCommand {
     }
 
     func run() throws {
-        do {
+        try complaining {
             if relay {
                 try RelayDemo(seconds: duration.seconds, viewers: viewers).run()
             } else if pairing {
@@ -48,8 +48,6 @@ struct DemoCommand: ParsableCommand {
             } else {
                 try demo()
             }
-        } catch let error as CommandError {
-            throw error.report()
         }
     }
 

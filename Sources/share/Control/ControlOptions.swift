@@ -133,12 +133,3 @@ enum ClockText {
             .joined(separator: ":")
     }
 }
-
-/// Runs a verb, and reports an error.
-func complaining(_ body: () throws(CommandError) -> Void) throws {
-    do throws(CommandError) {
-        try body()
-    } catch {
-        throw error.report()
-    }
-}

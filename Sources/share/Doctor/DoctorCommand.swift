@@ -35,13 +35,7 @@ struct DoctorCommand: ParsableCommand {
 
     @OptionGroup(title: "STUN and TURN servers to check") var serverOptions: ServerOptions
 
-    func run() throws {
-        do {
-            try examine()
-        } catch let error as CommandError {
-            throw error.report()
-        }
-    }
+    func run() throws { try complaining { try examine() } }
 
     private func examine() throws {
         let servers = try serverOptions.servers()

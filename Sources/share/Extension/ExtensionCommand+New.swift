@@ -25,13 +25,7 @@ extension ExtensionCommand {
                 valueName: "folder"))
         var package: String?
 
-        func run() throws {
-            do {
-                try write()
-            } catch let error as CommandError {
-                throw error.report()
-            }
-        }
+        func run() throws { try complaining { try write() } }
 
         private func write() throws {
             let id = try HostCommand.serviceID(id)

@@ -18,11 +18,9 @@ import X11Capture
 /// The broadcast from the first question to its end.
 extension HostCommand {
     mutating func run() throws {
-        do {
+        try complaining {
             try chooseSource()
             try host()
-        } catch let error as CommandError {
-            throw error.report()
         }
     }
 

@@ -22,27 +22,11 @@ struct SourcePicker {
     }
 
     /// - Returns: nil if the user has ended the input, or wants nothing.
-    func pick() -> CaptureSource? { isatty(STDIN_FILENO) == 1 ? pickInTerminal() : pickInWindow() }
-
-    private func pickInWindow() -> CaptureSource? {
-        let answer = WindowPrompt.ofProcess.ask(
-            WindowQuestion("What do you want to share?", choices: choices.map(\.description), answers: ["Nothing"]))
-        return answer?.choice.flatMap { choices.indices.contains($0) ? choices[$0].source : nil }
-    }
-
-    private func pickInTerminal() -> CaptureSource? {
-        ErrorOutput.writeLine("What do you want to share?")
-        for (index, choice) in choices.enumerated() {
-            ErrorOutput.writeLine("  \(index + 1)  \(choice.description)")
-        }
-        // Keys that were typed before the question do not answer it.
-        tcflush(STDIN_FILENO, TCIFLUSH)
-        while true {
-            _ = write(STDERR_FILENO, "  Number, 1 to \(choices.count) (Enter: 1): ")
-            guard let answer = readLine()?.trimmed else { return nil }
-            if answer.isEmpty { return choices[0].source }
-            if let number = Int(answer), choices.indices.contains(number - 1) { return choices[number - 1].source }
-            ErrorOutput.writeLine("  Type a number, 1 to \(choices.count), and press Enter.")
-        }
+    func pick() -> CaptureSource? {
+        let choice = Choice(
+            question: "What do you want to share?", lines: choices.map(\.description), none: "Nothing",
+            invitation: "Number, 1 to \(choices.count) (Enter: 1): ",
+            hint: "Type a number, 1 to \(choices.count), and press Enter.")
+        return choice.pick { $0.isEmpty ? .some(0) : nil }.flatMap { choices[$0].source }
     }
 }

@@ -91,13 +91,7 @@ struct JoinCommand: ParsableCommand {
     @Flag(help: .rest("Print one JSON event a line on stdout."))
     var json = false
 
-    func run() throws {
-        do {
-            try join()
-        } catch let error as CommandError {
-            throw error.report()
-        }
-    }
+    func run() throws { try complaining { try join() } }
 
     func validate() throws {
         guard maxLayer.map({ (0...7).contains($0) }) ?? true else {

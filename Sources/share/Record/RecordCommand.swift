@@ -69,13 +69,7 @@ struct RecordCommand: ParsableCommand {
     @Flag(help: .rest("Print one JSON event a line on stdout."))
     var json = false
 
-    func run() throws {
-        do {
-            try record()
-        } catch let error as CommandError {
-            throw error.report()
-        }
-    }
+    func run() throws { try complaining { try record() } }
 
     func validate() throws {
         if screen, !links.isEmpty || watch || name != nil {

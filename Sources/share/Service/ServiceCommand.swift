@@ -96,13 +96,7 @@ struct ServiceCommand: ParsableCommand {
         }
     }
 
-    func run() throws {
-        do {
-            try serve()
-        } catch let error as CommandError {
-            throw error.report()
-        }
-    }
+    func run() throws { try complaining { try serve() } }
 
     private func serve() throws {
         // No host on this machine shares what this viewer plays.
