@@ -33,9 +33,14 @@ struct LibraryAccess: Sendable {
 
     /// - Parameter header: the fields named Cookie (RFC 6265 section 4.2).
     func allows(_ header: [String]) -> Bool {
-        header.flatMap { $0.split(separator: ";") }.contains { pair in
+        Self.values(of: Self.cookie, in: header).contains { Self.isEqual($0, session) }
+    }
+
+    /// The values of a cookie.
+    static func values(of name: String, in header: [String]) -> [Substring] {
+        header.flatMap { $0.split(separator: ";") }.compactMap { pair in
             let parts = pair.drop { $0 == " " }.split(separator: "=", maxSplits: 1)
-            return parts.count == 2 && parts[0] == Self.cookie && Self.isEqual(parts[1], session)
+            return parts.count == 2 && parts[0] == name ? parts[1] : nil
         }
     }
 
@@ -46,7 +51,7 @@ struct LibraryAccess: Sendable {
     }
 
     /// 128 random bits.
-    private static func randomToken() -> String {
+    static func randomToken() -> String {
         var generator = SystemRandomNumberGenerator()
         return (0..<2).map { _ in
             let text = String(UInt64.random(in: .min ... .max, using: &generator), radix: 36)

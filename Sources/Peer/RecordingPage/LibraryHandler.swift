@@ -5,6 +5,8 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 
+/// Answers the requests of one connection, one after the other.
+// SAFETY: used on the channel's event loop alone.
 final class LibraryHandler: ChannelInboundHandler, @unchecked Sendable {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart

@@ -124,6 +124,3 @@ public final class LibraryServer: Sendable {
         try? await listener.close()
     }
 }
-
-/// Answers the requests of one connection, one after the other.
-// SAFETY: used on the channel's event loop alone.

@@ -57,7 +57,7 @@ public final class OfferedFile: Sendable {
         _ settings: Settings, accept: @escaping @Sendable (Request) async -> Bool,
         report: @escaping @Sendable (Event) -> Void
     ) async throws {
-        let access = Monitor(OfferedFileAccess(path: "/" + Self.secret() + "/", isOnce: settings.isOnce))
+        let access = Monitor(OfferedFileAccess(path: "/" + LibraryAccess.randomToken() + "/", isOnce: settings.isOnce))
         self.access = access
         path = access.with { $0.path }
         var tls = TLSConfiguration.makeServerConfiguration(
@@ -97,14 +97,5 @@ public final class OfferedFile: Sendable {
     public func stop() async {
         access.with { $0.close() }
         try? await listener.close()
-    }
-
-    /// 128 random bits.
-    static func secret() -> String {
-        var generator = SystemRandomNumberGenerator()
-        return (0..<2).map { _ in
-            let text = String(UInt64.random(in: .min ... .max, using: &generator), radix: 36)
-            return String(repeating: "0", count: 13 - text.count) + text
-        }.joined()
     }
 }

@@ -83,7 +83,7 @@ final class OfferedFileHandler: ChannelInboundHandler, @unchecked Sendable {
     private func offer(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
         let address = Self.address(of: context)
         guard let cookie = cookie(head) else {
-            let cookie = OfferedFile.secret()
+            let cookie = LibraryAccess.randomToken()
             guard access.with({ $0.add(cookie, address: address) }) else {
                 return page(.tooManyRequests, "Too many browsers ask for this recording.", context)
             }
@@ -114,13 +114,8 @@ final class OfferedFileHandler: ChannelInboundHandler, @unchecked Sendable {
     }
 
     private func cookie(_ head: HTTPRequestHead) -> String? {
-        for pair in head.headers["Cookie"].flatMap({ $0.split(separator: ";") }) {
-            let parts = pair.drop { $0 == " " }.split(separator: "=", maxSplits: 1)
-            guard parts.count == 2, parts[0] == Self.cookieName else { continue }
-            let cookie = String(parts[1])
-            return access.with { $0.state(of: cookie) } == nil ? nil : cookie
-        }
-        return nil
+        let cookie = LibraryAccess.values(of: Self.cookieName, in: head.headers["Cookie"]).first.map { String($0) }
+        return cookie.flatMap { cookie in access.with { $0.state(of: cookie) } == nil ? nil : cookie }
     }
 
     private static func address(of context: ChannelHandlerContext) -> String {
