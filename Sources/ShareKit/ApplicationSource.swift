@@ -100,10 +100,7 @@ public final class ApplicationSource: Sendable {
     /// Reserves the source for one capture.
     /// - Returns: false if there is one already.
     func claim() -> Bool {
-        isClaimed.withLock { isClaimed in
-            defer { isClaimed = true }
-            return !isClaimed
-        }
+        isClaimed.withLock { $0.setOnce() }
     }
 
     func unclaim() { isClaimed.withLock { $0 = false } }

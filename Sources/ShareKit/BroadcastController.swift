@@ -183,10 +183,7 @@ public final class BroadcastController: Sendable {
     ///   `.declined` if the countdown was ended.
     public func startBroadcast(countdown: Int = 0) async throws(ShareKitError) {
         precondition((0...Self.longestCountdown).contains(countdown), "a countdown of \(countdown) s")
-        let isFirst = state.with { state in
-            defer { state.isStarted = true }
-            return !state.isStarted
-        }
+        let isFirst = state.with { $0.isStarted.setOnce() }
         guard isFirst else { throw ShareKitError(.alreadyStarted, "this broadcast has been started before") }
         for left in (0..<countdown).reversed() {
             feed.yield(.countdown(left + 1))

@@ -188,10 +188,7 @@ public final class PeerBroadcast: Sendable {
     /// - Throws: `.alreadyStarted` at a second call, also after the end; `.portUnavailable`; `.failed`; over a relay
     ///   also why it does not take the broadcast. The broadcast has ended then.
     public func start() async throws(ShareKitError) -> String {
-        let isFirst = isStarted.withLock { isStarted in
-            defer { isStarted = true }
-            return !isStarted
-        }
+        let isFirst = isStarted.withLock { $0.setOnce() }
         guard isFirst else { throw ShareKitError(.alreadyStarted, "this broadcast was started before") }
         do throws(EndReason) {
             return try await open().text

@@ -151,10 +151,7 @@ package final class ServicePublisher: Sendable {
     }
 
     private func finish(_ reason: String) {
-        let isFirst = state.change { state in
-            defer { state.isClosed = true }
-            return !state.isClosed
-        }
+        let isFirst = state.change { $0.isClosed.setOnce() }
         guard isFirst else { return }
         // What it does may block.
         _ = try? NamedThread.start("publish-end") { [ended] in ended(reason) }

@@ -48,10 +48,7 @@ public final class ControllerButton: Sendable {
 
     /// Ends the thread. May be called twice.
     public func close() {
-        let isFirst = isClosed.change { isClosed in
-            defer { isClosed = true }
-            return !isClosed
-        }
+        let isFirst = isClosed.change { $0.setOnce() }
         if isFirst { thread.join() }
     }
 }

@@ -78,10 +78,7 @@ public final class SDLAudioSink: AudioSink, @unchecked Sendable {
 
     /// Stops playback before it returns. A second call does nothing.
     public func close() {
-        let isFirst = state.change { state in
-            defer { state.isClosed = true }
-            return !state.isClosed
-        }
+        let isFirst = state.change { $0.isClosed.setOnce() }
         guard isFirst else { return }
         thread?.join()
         SDLLibrary.close(UInt32(SDL_INIT_AUDIO))

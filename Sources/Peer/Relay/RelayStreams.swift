@@ -86,12 +86,7 @@ final class RelayStreams: Sendable {
 
     /// Carries out what is left, in its order, unless another thread does.
     private func performActions() {
-        guard
-            state.withLock({ state in
-                defer { state.isPerforming = true }
-                return !state.isPerforming
-            })
-        else { return }
+        guard state.withLock({ $0.isPerforming.setOnce() }) else { return }
         while let action = state.withLock({ state -> Table.Action? in
             guard state.actions.isEmpty else { return state.actions.removeFirst() }
             state.isPerforming = false

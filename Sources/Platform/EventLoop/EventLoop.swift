@@ -126,10 +126,7 @@ public final class EventLoop: @unchecked Sendable {
     /// - Returns: false if the loop was stopped before.
     @discardableResult
     private func requestStop() -> Bool {
-        let isFirst = inbox.withLock { inbox in
-            defer { inbox.isStopping = true }
-            return !inbox.isStopping
-        }
+        let isFirst = inbox.withLock { $0.isStopping.setOnce() }
         if isFirst { g_source_set_ready_time(wakeup, 0) }
         return isFirst
     }

@@ -1,3 +1,4 @@
+import MediaCore
 internal import Synchronization
 
 /// Threads that share a loop over independent items with the thread that calls it, which waits until all are done
@@ -99,10 +100,7 @@ public final class ForkJoinPool: Sendable {
 
     /// Ends the threads, and returns when they have ended. `run` is not called any more.
     public func stop() {
-        let isFirst = state.change { state in
-            defer { state.isStopping = true }
-            return !state.isStopping
-        }
+        let isFirst = state.change { $0.isStopping.setOnce() }
         if isFirst { for thread in threads { thread.join() } }
     }
 }

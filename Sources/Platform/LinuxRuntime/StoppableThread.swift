@@ -25,10 +25,7 @@ public final class StoppableThread: Sendable {
 
     /// Ends the thread, and returns when it has ended. May be called twice, but not on the thread.
     public func close() {
-        let isFirst = isClosed.change { isClosed in
-            defer { isClosed = true }
-            return !isClosed
-        }
+        let isFirst = isClosed.change { $0.setOnce() }
         guard isFirst else { return }
         wakeup.signal()
         thread.join()

@@ -2,6 +2,7 @@ import CommandSupport
 import FoundationEssentials
 import Glibc
 import LinuxRuntime
+import MediaCore
 import Synchronization
 
 /// A shell command of the user that is told of a broadcast, and not waited for. What it is told is in its environment
@@ -39,10 +40,7 @@ final class LiveCommand: Sendable {
     }
 
     func live(at url: String) {
-        let isFirst = hasRun.withLock { hasRun in
-            defer { hasRun = true }
-            return !hasRun
-        }
+        let isFirst = hasRun.withLock { $0.setOnce() }
         if isFirst { command?.run(["SHARE_URL": url, "SHARE_TITLE": title]) }
     }
 }

@@ -57,10 +57,7 @@ extension RecordingOutputs {
         do throws(SourceFailure) {
             return try ControllerButton { [self] in
                 // One at a time: a button that is pressed meanwhile would save nearly the same.
-                let isFirst = isSaving.with { isSaving in
-                    defer { isSaving = true }
-                    return !isSaving
-                }
+                let isFirst = isSaving.with { $0.setOnce() }
                 guard isFirst else { return }
                 Task.detached { [self] in
                     do throws(RecordingFailure) {

@@ -66,10 +66,7 @@ package final class ProgramPublication: Sendable {
 
     /// Ends the session at the endpoint and frees everything. May be called more than once.
     package func stop(_ reason: EndReason) async {
-        let isFirst = isStopped.withLock { isStopped in
-            defer { isStopped = true }
-            return !isStopped
-        }
+        let isFirst = isStopped.withLock { $0.setOnce() }
         guard isFirst else { return }
         await publication.close(reason)
         media.close()

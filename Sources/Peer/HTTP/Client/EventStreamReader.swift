@@ -1,3 +1,4 @@
+import MediaCore
 import NIOCore
 import Synchronization
 
@@ -53,10 +54,7 @@ final class EventStreamReader<Event: StreamEvent>: Sendable {
 
     /// Ends the stream. Only the first call has an effect.
     private func finish(_ error: SignalingError?) {
-        let isFirst = state.withLock { state in
-            defer { state.hasEnded = true }
-            return !state.hasEnded
-        }
+        let isFirst = state.withLock { $0.hasEnded.setOnce() }
         if isFirst { feed.finish(throwing: error) }
     }
 }

@@ -1,0 +1,8 @@
+extension Bool {
+    /// Sets it.
+    /// - Returns: whether it was not set before.
+    package mutating func setOnce() -> Bool {
+        defer { self = true }
+        return !self
+    }
+}
