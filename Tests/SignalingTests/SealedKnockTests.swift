@@ -171,7 +171,7 @@ import Testing
                     if flaw == "signature" {
                         signature = try Identity.ephemeral().signature(over: challenge.signedBytes)
                     }
-                    let request = SignatureRequest(
+                    let request = KnockSignatureDocument(
                         signature: Base64URL.encode(signature), certificate: Base64URL.encode(identity.certificateDER),
                         seal: reveal.map {
                             RevealDocument(key: Base64URL.encode($0.key), nonce: Base64URL.encode($0.nonce))

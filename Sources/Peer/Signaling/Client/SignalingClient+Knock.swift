@@ -92,7 +92,7 @@ extension SignalingClient {
             await withdraw(place)
             throw SignalingError(.offerRefused, "this machine's key does not sign")
         }
-        let proof = SignatureRequest(
+        let proof = KnockSignatureDocument(
             signature: Base64URL.encode(signature), certificate: certificate.map { Base64URL.encode($0) },
             seal: challenge.reveal.map {
                 RevealDocument(key: Base64URL.encode($0.key), nonce: Base64URL.encode($0.nonce))

@@ -82,7 +82,7 @@ private struct EventType: Decodable {
 
 // MARK: Data that several events have
 
-struct EventReason: Codable {
+struct ReasonPayload: Codable {
     var reason: String
 
     /// - Parameter fallback: in the place of a reason without visible characters.
@@ -91,10 +91,10 @@ struct EventReason: Codable {
     }
 }
 
-struct EventFragment: Codable {
+struct SDPFragmentPayload: Codable {
     var fragment: String
 }
 
-struct EventLinks: Codable {
+struct LinksPayload: Codable {
     var links: [String]
 }

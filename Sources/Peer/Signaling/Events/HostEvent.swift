@@ -77,7 +77,7 @@ public enum HostEvent: StreamEvent, TabulatedEvent, Equatable {
             { .reconnect($0.redirect) }),
         EventRow("return", .returnToHost),
         EventRow(
-            "candidates", { if case .candidates(let text) = $0 { EventFragment(fragment: text) } else { nil } },
+            "candidates", { if case .candidates(let text) = $0 { SDPFragmentPayload(fragment: text) } else { nil } },
             { .candidates(fragment: $0.fragment) }),
         EventRow(
             "keys", { if case .keys(let text) = $0 { ViewerKeysDocument(keys: text) } else { nil } },
@@ -97,10 +97,10 @@ public enum HostEvent: StreamEvent, TabulatedEvent, Equatable {
             "sealedrights", { if case .sealedRights(let event) = $0 { event } else { nil } }, { .sealedRights($0) }),
         EventRow(
             "removed", isFinal: true, isLasting: false,
-            { if case .removed(let reason) = $0 { EventReason(reason: reason) } else { nil } },
+            { if case .removed(let reason) = $0 { ReasonPayload(reason: reason) } else { nil } },
             { .removed(reason: $0.cleaned("the host removed you")) }),
         EventRow(
-            "ended", isFinal: true, { if case .ended(let reason) = $0 { EventReason(reason: reason) } else { nil } },
+            "ended", isFinal: true, { if case .ended(let reason) = $0 { ReasonPayload(reason: reason) } else { nil } },
             { .ended(reason: $0.cleaned("the host ended the broadcast")) }),
     ]
 

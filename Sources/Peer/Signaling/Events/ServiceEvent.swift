@@ -54,7 +54,7 @@ public enum ServiceEvent: StreamEvent, TabulatedEvent, Equatable {
             "broadcast-url", { if case .broadcastURL(let url) = $0 { URLData(url: url) } else { nil } },
             { PairingGrant.isBroadcastURL($0.url) ? .broadcastURL($0.url) : nil }),
         EventRow(
-            "candidates", { if case .candidates(let text) = $0 { EventFragment(fragment: text) } else { nil } },
+            "candidates", { if case .candidates(let text) = $0 { SDPFragmentPayload(fragment: text) } else { nil } },
             { .candidates(fragment: $0.fragment) }),
         EventRow(
             "viewer", type: .none, isLasting: false,
@@ -73,7 +73,7 @@ public enum ServiceEvent: StreamEvent, TabulatedEvent, Equatable {
             { if case .viewerLeft(let hash) = $0 { PresenceData(hash) } else { nil } },
             { $0.fingerprint.map { .viewerLeft($0) } }),
         EventRow(
-            "alternates", { if case .alternates(let links) = $0 { EventLinks(links: links) } else { nil } },
+            "alternates", { if case .alternates(let links) = $0 { LinksPayload(links: links) } else { nil } },
             { .alternates($0.links) }),
         EventRow(
             "slowest-bitrate",
@@ -173,7 +173,7 @@ public enum ServiceEvent: StreamEvent, TabulatedEvent, Equatable {
         var event: ServiceEvent {
             let next = nextStep.map { UntrustedText.clean($0, limit: textLimit, fallback: "") }
             return .finished(
-                reason: EventReason(reason: reason).cleaned("the service ended the broadcast"),
+                reason: ReasonPayload(reason: reason).cleaned("the service ended the broadcast"),
                 nextStep: next.flatMap { $0.isEmpty ? nil : $0 })
         }
     }

@@ -67,7 +67,7 @@ final class STUNExchange: ChannelInboundHandler, @unchecked Sendable {
 }
 
 /// Converts between addressed datagrams and bytes.
-final class EnvelopeConverter: ChannelDuplexHandler, Sendable {
+final class DatagramAddressConverter: ChannelDuplexHandler, Sendable {
     typealias InboundIn = AddressedEnvelope<ByteBuffer>
     typealias InboundOut = ByteBuffer
     typealias OutboundIn = ByteBuffer

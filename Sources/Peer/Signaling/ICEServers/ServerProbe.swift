@@ -40,7 +40,7 @@ public enum ServerProbe {
             return try await DatagramBootstrap(group: group)
                 .channelInitializer { channel in
                     channel.eventLoop.makeCompletedFuture {
-                        try channel.pipeline.syncOperations.addHandlers([EnvelopeConverter(place), exchange])
+                        try channel.pipeline.syncOperations.addHandlers([DatagramAddressConverter(place), exchange])
                     }
                 }.connect(to: place).get()
         }

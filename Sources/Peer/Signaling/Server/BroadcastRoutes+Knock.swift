@@ -61,7 +61,7 @@ struct RevealDocument: Codable {
 }
 
 /// The viewer's answer to the challenge.
-struct SignatureRequest: Codable {
+struct KnockSignatureDocument: Codable {
     /// base64url of 64 bytes, r | s.
     var signature: String
     /// Native viewers only: base64url of the certificate (DER).
@@ -176,7 +176,7 @@ extension SignalingServerState {
 
     /// Reads the answer to a challenge.
     func signature(of call: RouteRequest) throws(Refusal) -> KnockSignature {
-        guard let request = document(SignatureRequest.self, of: call),
+        guard let request = document(KnockSignatureDocument.self, of: call),
             let signature = Base64URL.decode(request.signature),
             let certificate = request.certificate.map({ Base64URL.decode($0) }) ?? .some(nil),
             let reveal = request.seal.map({ KnockReveal($0) }) ?? .some(nil)

@@ -95,7 +95,7 @@ enum TunnelEvent: StreamEvent, TabulatedEvent, Equatable {
         EventRow(
             "finished", type: .none, isFinal: true, isLasting: false, { End($0) },
             {
-                .finished(reason: EventReason(reason: $0.reason).cleaned("the relay ended it"), $0.end)
+                .finished(reason: ReasonPayload(reason: $0.reason).cleaned("the relay ended it"), $0.end)
             }),
     ]
 }
