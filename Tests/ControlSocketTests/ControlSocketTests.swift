@@ -82,9 +82,9 @@ struct ControlSocketTests {
 
     @Test func aStaleSocketIsRemovedAndARunningOneStays() async throws {
         let running = try server("running")
-        let file = try #require(SocketFile.open())
+        let file = try #require(UnixSocket.open())
         let stale = folder.file("share") + "/stale.sock"
-        #expect(SocketFile.bind(file, stale))
+        #expect(UnixSocket.bind(file, stale))
         close(file)
         try Data().write(to: URL(fileURLWithPath: folder.file("share") + "/file.sock"))
         #expect(place.sockets == [running.path, stale].sorted())

@@ -8,11 +8,11 @@ final class RawConnection {
     private let file: Int32
 
     init(_ path: String) throws {
-        guard let file = SocketFile.open() else { throw Program.Failure("no descriptor: \(errno)") }
+        guard let file = UnixSocket.open() else { throw Program.Failure("no descriptor: \(errno)") }
         self.file = file
         // Others wait to be accepted, too.
         for _ in 0..<500 {
-            if SocketFile.connect(file, path) { return }
+            if UnixSocket.connect(file, path) { return }
             guard errno == EAGAIN else { break }
             _ = poll(nil, 0, 20)
         }

@@ -5,8 +5,8 @@ import Testing
 @testable import ExtensionChannel
 
 @Suite struct MessageTests {
-    private typealias HostEnd = MessageChannel<ExtensionMessage, HostMessage>
-    private typealias ProgramEnd = MessageChannel<HostMessage, ExtensionMessage>
+    private typealias HostEnd = ProcessMessageChannel<ExtensionMessage, HostMessage>
+    private typealias ProgramEnd = ProcessMessageChannel<HostMessage, ExtensionMessage>
 
     @Test(arguments: [
         HostMessage.start(

@@ -104,7 +104,7 @@ import Testing
     }
 
     @Test func aRelayOfUnequalViewersHasTwoLayers() {
-        var load = EncodingLoad()
+        var load = EncodingAudience()
         load.add(rate: .kilobits(1_000), isWaiting: false, congestedSince: .at(0))
         load.add(rate: .kilobits(500), isWaiting: false, congestedSince: .at(0))
         let target = load.target(maximum: .kilobits(20_000), wasLayered: false, now: .at(5_000))

@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test func queueThatNeverEmptiesIsDrainedForASecond() {
-        var drain = QueueDrain()
+        var drain = StandingQueueController()
         var drained: [Int] = []
         for time in stride(from: 0, through: 40_000, by: 100) {
             drain.update(isEmpty: false, now: .at(time))
@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test func emptyQueueIsNotDrained() {
-        var drain = QueueDrain()
+        var drain = StandingQueueController()
         for time in stride(from: 0, through: 40_000, by: 100) {
             drain.update(isEmpty: time % 10_000 == 0, now: .at(time))
             #expect(!drain.isActive)

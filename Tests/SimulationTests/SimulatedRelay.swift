@@ -212,7 +212,7 @@ final class SimulatedRelay {
     /// Decides on layers as `ViewerPeer.contribute` and `EncoderPolicy` do.
     private func layered() -> Bool {
         let video = publisher.videoEstimate(now: now)
-        var load = EncodingLoad()
+        var load = EncodingAudience()
         load.add(rate: video, isWaiting: false, congestedSince: nil)
         let slow = AudienceEstimates.video(ofSlowest: slowest.reported, estimate: publisher.estimate, video: video)
         if let slow { load.add(rate: slow, isWaiting: false, congestedSince: nil) }

@@ -197,13 +197,13 @@ import Testing
         "2002:a00:1::", "ff02::1",
     ])
     func addressesThatAreNotPublic(text: String) throws {
-        #expect(!EndpointOrigin.isPublic(try #require(IPAddress(text))))
+        #expect(!WHIPOrigin.isPublic(try #require(IPAddress(text))))
     }
 
     @Test(arguments: [
         "8.8.8.8", "172.32.0.1", "100.128.0.1", "2001:4860:4860::8888", "64:ff9b::8.8.8.8", "::ffff:8.8.8.8",
     ])
-    func publicAddresses(text: String) throws { #expect(EndpointOrigin.isPublic(try #require(IPAddress(text)))) }
+    func publicAddresses(text: String) throws { #expect(WHIPOrigin.isPublic(try #require(IPAddress(text)))) }
 
     @Test func aCircleOfRedirectsEnds() async throws {
         let server = try await ScriptedServer { _ in .answer(307, [("Location", "/again")]) }

@@ -13,13 +13,13 @@ public final class ControlSocketClient {
 
     /// Connects, and checks that the process at the other end is this user's.
     public init(path: String, timeout: MediaDuration = .seconds(5)) throws(ControlSocketFailure) {
-        guard let file = SocketFile.open() else {
+        guard let file = UnixSocket.open() else {
             throw ControlSocketFailure(.socket, "no descriptor is left: \(ControlSocketFolder.reason)")
         }
         self.path = path
         self.file = file
         let deadline = MonotonicClock.now + timeout
-        while !SocketFile.connect(file, path) {
+        while !UnixSocket.connect(file, path) {
             guard errno == EAGAIN || errno == EINTR else {
                 throw ControlSocketFailure(.notListening, "nobody listens at \(path)")
             }
@@ -29,7 +29,7 @@ public final class ControlSocketClient {
             }
             _ = poll(nil, 0, 20)
         }
-        guard SocketFile.isPeerThisUser(file) else {
+        guard UnixSocket.isPeerThisUser(file) else {
             throw ControlSocketFailure(.otherUser, "the process at \(path) belongs to another user")
         }
     }

@@ -67,9 +67,9 @@ public struct ControlSocketFolder: Sendable, Equatable {
     /// Whether a socket refuses connections. One that was just made does so, too, but gets its name only when it
     /// listens.
     static func isStale(_ path: String) -> Bool {
-        guard let file = SocketFile.open() else { return false }
+        guard let file = UnixSocket.open() else { return false }
         defer { close(file) }
-        return !SocketFile.connect(file, path) && errno == ECONNREFUSED
+        return !UnixSocket.connect(file, path) && errno == ECONNREFUSED
     }
 
     /// A folder, not a link to one, of this user, which nobody else may enter.

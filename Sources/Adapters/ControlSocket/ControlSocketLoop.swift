@@ -114,8 +114,8 @@ final class ControlSocketLoop {
             }
             return
         }
-        SocketFile.setNonBlocking(file)
-        guard SocketFile.isPeerThisUser(file) else {
+        UnixSocket.setNonBlocking(file)
+        guard UnixSocket.isPeerThisUser(file) else {
             close(file)
             return
         }

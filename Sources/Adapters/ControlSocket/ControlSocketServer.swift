@@ -69,13 +69,13 @@ public final class ControlSocketServer: Sendable {
 
     /// The socket gets its name when it listens, so that one that refuses connections is stale.
     private static func listen(at path: String, _ limits: Limits) throws(ControlSocketFailure) -> Int32 {
-        guard let file = SocketFile.open() else {
+        guard let file = UnixSocket.open() else {
             throw ControlSocketFailure(.socket, "no descriptor is left: \(ControlSocketFolder.reason)")
         }
         let end = path.lastIndex(of: "/") ?? path.startIndex
         let temporary = path[..<end] + "/." + path[end...].dropFirst()
         unlink(String(temporary))
-        guard SocketFile.bind(file, String(temporary)), chmod(String(temporary), 0o600) == 0,
+        guard UnixSocket.bind(file, String(temporary)), chmod(String(temporary), 0o600) == 0,
             Glibc.listen(file, Int32(limits.connections)) == 0, rename(String(temporary), path) == 0
         else {
             let reason = ControlSocketFolder.reason

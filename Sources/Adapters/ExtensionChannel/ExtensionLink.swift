@@ -9,7 +9,7 @@ struct ExtensionLink {
         var needsThread: Bool
     }
 
-    private var channel: MessageChannel<ExtensionMessage, HostMessage>?
+    private var channel: ProcessMessageChannel<ExtensionMessage, HostMessage>?
     private var slots: [SampleKind: SampleSlots] = [:]
     private var memories = 0
     /// Audio that waits for a slot, in its order: PCM or Opus of up to 5 s.
@@ -26,7 +26,7 @@ struct ExtensionLink {
     private static let longestAudioWait = 500
 
     mutating func open(_ connection: LocalConnection) {
-        channel = MessageChannel(connection, takesAttachments: false)
+        channel = ProcessMessageChannel(connection, takesAttachments: false)
     }
 
     mutating func close() {

@@ -102,11 +102,11 @@ struct ProgramChannel {
         var isMore = false
     }
 
-    private let channel: MessageChannel<HostMessage, ExtensionMessage>
+    private let channel: ProcessMessageChannel<HostMessage, ExtensionMessage>
     private var memories: [SampleKind: (description: SampleMemoryDescription, memory: SharedMemory)] = [:]
     private var hasFailed = false
 
-    init(_ connection: LocalConnection) { channel = MessageChannel(connection, takesAttachments: true) }
+    init(_ connection: LocalConnection) { channel = ProcessMessageChannel(connection, takesAttachments: true) }
 
     var descriptor: Int32 { channel.descriptor }
     var isBlocked: Bool { channel.isBlocked && !hasFailed }

@@ -39,7 +39,7 @@ public final class WHIPEndpoint: PublishingEndpoint {
     public var takesLateCandidates: Bool { false }
 
     private let url: URL
-    private let origin: EndpointOrigin
+    private let origin: WHIPOrigin
     private let token: String?
     private let session = Monitor<Session?>(nil)
     private let granted = Mutex(GrantedServers.none)
@@ -65,7 +65,7 @@ public final class WHIPEndpoint: PublishingEndpoint {
     ///   - lookup: of names.
     init(
         _ text: String, token: String, timeout: Duration, trust: NIOSSLContext? = nil,
-        lookup: @escaping EndpointOrigin.Lookup = { await ServerLookup.addresses(of: $0) }
+        lookup: @escaping WHIPOrigin.Lookup = { await ServerLookup.addresses(of: $0) }
     ) throws(SignalingError) {
         guard let url = URL(string: text), let host = url.host, !host.isEmpty, Self.isHTTP(url), url.user == nil,
             url.fragment == nil
@@ -81,7 +81,7 @@ public final class WHIPEndpoint: PublishingEndpoint {
         self.timeout = timeout
         self.trust = trust
         self.url = url
-        origin = EndpointOrigin(url: url, lookup: lookup)
+        origin = WHIPOrigin(url: url, lookup: lookup)
         self.host = host
         name = host + (url.port.map { ":\($0)" } ?? "")
         self.token = token.isEmpty ? nil : token

@@ -94,7 +94,7 @@ extension RecordCommand {
         }
         HostCommand.countDown(host.screen.countdown, until: ending, output)
         guard ending.with({ $0 }) == nil else { return try run.end(recording) }
-        defer { if let file = files.with({ $0.last }) { RecordingNotice.show(file) } }
+        defer { if let file = files.with({ $0.last }) { RecordingNotifier.show(file) } }
         try host.serve(
             recording, id: .random(), media.summary, service: nil, Prompt(notify: { _ in }), run,
             announce: { recording.start() })

@@ -130,12 +130,12 @@ struct RecordCommand: ParsableCommand {
             all.append(try LinkArgument.read(text, command: "record"))
         }
         CutOffRecordings.report()
-        let settings = RecordWatch.Settings(
+        let settings = WatchRecorder.Settings(
             folder: folder, identity: try makeIdentity(), name: name ?? DefaultName.text,
             servers: try serverOptions.servers(), usesOnlyRelays: serverOptions.relayOnly, split: split?.split,
             recordsComments: recordComments)
         let output = DataOutput(isJSON: json)
-        let watches = RecordWatches(all.map { RecordWatch($0, settings, output) })
+        let watches = RecordWatches(all.map { WatchRecorder($0, settings, output) })
         Signals.handle { watches.end(EndReason(.stopped, "ended by \($0)")) }
         let reason = try watches.run(seconds: duration?.seconds)
         output.ended(reason)

@@ -19,7 +19,7 @@ struct BandwidthEstimator {
     private var control: AIMDRateControl
     private(set) var loss = LossBasedEstimator()
     private var competingFlow = CompetingFlowDetector()
-    private var drain = QueueDrain()
+    private var drain = StandingQueueController()
     /// The limit that the receiver signals by REMB, while it keeps signalling.
     private var receiver = ReceiverBandwidthLimit()
     private var hasLosses = false

@@ -26,7 +26,7 @@ public struct AudienceEstimates: Equatable, Sendable {
         slowest = min(slow.lazy.compactMap(\.self).min() ?? fastest, fastest)
     }
 
-    /// Nil where temporal layers would not even go on; see `EncodingLoad.target`.
+    /// Nil where temporal layers would not even go on; see `EncodingAudience.target`.
     var slower: Bitrate? {
         Double(fastest.bitsPerSecond) > 1.15 * Double(slowest.bitsPerSecond) ? slowest : nil
     }

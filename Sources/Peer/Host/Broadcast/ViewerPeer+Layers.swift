@@ -48,14 +48,14 @@ extension ViewerPeer {
     }
 
     /// A relay counts as its fastest and as its slowest viewer.
-    private func contribute(_ rate: Bitrate?, to load: inout EncodingLoad, isThere: Bool) {
+    private func contribute(_ rate: Bitrate?, to load: inout EncodingAudience, isThere: Bool) {
         add(rate, to: &load, isThere: isThere)
         guard let rate else { return }
         let slowest = AudienceEstimates.video(ofSlowest: slowestBehind, estimate: sender.estimate, video: rate)
         if let slowest { add(slowest, to: &load, isThere: isThere) }
     }
 
-    private func add(_ rate: Bitrate?, to load: inout EncodingLoad, isThere: Bool) {
+    private func add(_ rate: Bitrate?, to load: inout EncodingAudience, isThere: Bool) {
         load.add(
             rate: rate, isWaiting: !isThere || !frames.layerFilter.isFollowing,
             congestedSince: isThere ? frames.layerFilter.congestedSince : nil)

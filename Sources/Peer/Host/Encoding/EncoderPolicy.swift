@@ -30,8 +30,8 @@ package struct EncoderPolicy {
 
     /// The bandwidths and backlogs of the receiving viewers, added one by one.
     struct Load {
-        var main = EncodingLoad()
-        var low = EncodingLoad()
+        var main = EncodingAudience()
+        var low = EncodingAudience()
         var loss = 0.0
         /// At least one viewer has been cut off and waits until its backlog has been sent.
         var isDraining = false
@@ -94,7 +94,7 @@ package struct EncoderPolicy {
         return true
     }
 
-    private func target(_ load: EncodingLoad, _ last: EncodingTarget?, _ now: MediaInstant) -> EncodingTarget? {
+    private func target(_ load: EncodingAudience, _ last: EncodingTarget?, _ now: MediaInstant) -> EncodingTarget? {
         guard !load.isEmpty else { return nil }
         return load.target(maximum: maximumBitrate, wasLayered: last?.layering != nil, now: now)
     }

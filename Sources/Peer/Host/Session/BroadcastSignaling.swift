@@ -28,7 +28,7 @@ package final class BroadcastSignaling: SignalingServerDelegate, BroadcastDelega
     private let handover: @Sendable () -> RelayHandover?
     private let redirecting = Mutex<(@Sendable (Viewer) -> SignedRedirect?)?>(nil)
     /// Tells viewers who watches; nil: they are not told.
-    private let watching: WatchingReport?
+    private let watching: WatcherReporter?
     /// What viewers say; nil: they say nothing.
     let messages: ViewerMessages?
     /// Viewers watch at a relay alone, and pass it while the broadcast is there; nil: this host sends to them.
@@ -56,7 +56,7 @@ package final class BroadcastSignaling: SignalingServerDelegate, BroadcastDelega
                 },
                 emit: onEvent)
         }
-        watching = showsViewers ? WatchingReport { names in served.with { $0 }?.send(.viewers(names)) } : nil
+        watching = showsViewers ? WatcherReporter { names in served.with { $0 }?.send(.viewers(names)) } : nil
         // How many recorders the viewers know of.
         let recorders = Monitor(0)
         audience = Throttle { audience in

@@ -6,7 +6,7 @@ import Identity
 import Synchronization
 
 /// The body of POST /ID/moved.
-struct MoveDocument: Codable {
+struct MovedDocument: Codable {
     /// Of a ``MoveMark``.
     var mark: String
 }
@@ -16,7 +16,7 @@ extension SignalingServerState {
     /// once.
     func moved(_ call: RouteRequest, _ id: BroadcastID) -> RouteResponse {
         guard call.method == .post else { return .methodNotAllowed("POST") }
-        guard let document = document(MoveDocument.self, of: call, limit: 1_024) else {
+        guard let document = document(MovedDocument.self, of: call, limit: 1_024) else {
             return malformed("a move is JSON with mark")
         }
         let key = broadcasts[id]?.configuration.passKey ?? configuration.fetcher?.passKey(of: id)

@@ -2,7 +2,7 @@ import MediaCore
 
 /// Reduces the sending rate to 0.7 x the estimate for 1 s after 15 s with a standing queue. Otherwise the minimum
 /// one-way delay would include that queue, for this flow and for flows that start later.
-struct QueueDrain {
+struct StandingQueueController {
     private static let longestWithoutEmpty = MediaDuration.seconds(15)
     private var lastEmpty: MediaInstant?
     /// Until when less is sent.

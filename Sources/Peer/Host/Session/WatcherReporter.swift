@@ -5,7 +5,7 @@ import Signaling
 import Synchronization
 
 /// Tells the viewers who watches, if the host's user wants that: once a second at most.
-final class WatchingReport: Sendable {
+final class WatcherReporter: Sendable {
     /// In the order in which the sessions were opened.
     private let sessions = Mutex<[(id: SessionID, viewer: Viewer)]>([])
     private let report: Throttle<WatchingNames>

@@ -7,7 +7,7 @@ import Recording
 import SessionBus
 
 /// Says on the desktop that a recording is there; a click opens it. A process of its own waits for the click.
-enum RecordingNotice {
+enum RecordingNotifier {
     static func show(_ file: RecordedFile) {
         let environment = ProcessInfo.processInfo.environment
         guard SessionBusAddress.running(in: environment) != nil,

@@ -1,7 +1,7 @@
 import Glibc
 
 /// System calls on Unix stream sockets.
-enum SocketFile {
+enum UnixSocket {
     /// - Returns: a non-blocking socket, closed on exec; nil if there are no descriptors.
     static func open() -> Int32? {
         let file = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)

@@ -13,7 +13,7 @@ enum ChannelFailure: Error, Equatable {
 /// Messages over a connection between two processes: 32 bits of length in network byte order, and JSON. Confined to one
 /// thread at a time.
 // SAFETY: whoever uses it holds the lock of its owner.
-final class MessageChannel<Incoming: Decodable, Outgoing: Encodable>: @unchecked Sendable {
+final class ProcessMessageChannel<Incoming: Decodable, Outgoing: Encodable>: @unchecked Sendable {
     /// The longest JSON of one message, in bytes.
     static var messageLimit: Int { 98_304 }
 

@@ -2,12 +2,12 @@ import MediaCore
 import MediaEngine
 import Testing
 
-@Suite struct EncodingLoadTests {
+@Suite struct EncodingAudienceTests {
     /// - Parameter viewers: rates in kbit/s, and since when (milliseconds) each has a backlog.
     private func target(
         _ viewers: [(rate: Int, since: Int?)], wasLayered: Bool = false, at milliseconds: Int = 1_000
     ) -> EncodingTarget {
-        var load = EncodingLoad()
+        var load = EncodingAudience()
         for viewer in viewers {
             load.add(
                 rate: .kilobits(viewer.rate), isWaiting: false, congestedSince: viewer.since.map { .at($0) })
@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test func viewersThatWaitForAKeyFrameOrAreCutOffDelayNoOther() {
-        var load = EncodingLoad()
+        var load = EncodingAudience()
         load.add(rate: .kilobits(5_000), isWaiting: false, congestedSince: nil)
         load.add(rate: nil, isWaiting: true, congestedSince: .at(0))
         let target = load.target(maximum: .kilobits(20_000), wasLayered: false, now: .at(5_000))
@@ -60,7 +60,7 @@ import Testing
     }
 
     @Test func noViewersMeanNoLoad() {
-        var load = EncodingLoad()
+        var load = EncodingAudience()
         #expect(load.isEmpty)
         load.add(rate: nil, isWaiting: true, congestedSince: nil)
         #expect(!load.isEmpty)

@@ -3,7 +3,7 @@ import HTTP
 import SessionDescription
 
 /// The origin that the user has typed, and what its server may send this machine to.
-struct EndpointOrigin: Sendable {
+struct WHIPOrigin: Sendable {
     /// All addresses of a name; for an address, the address itself.
     typealias Lookup = @Sendable (_ host: String) async -> [String]
 

@@ -2,7 +2,7 @@ public import MediaCore
 
 /// Sums up the bandwidth and the backlog of all viewers of one encoding, to derive the encoder's target bitrate and
 /// layering. Viewers are added one by one without an array, as this runs after each frame.
-public struct EncodingLoad: Sendable {
+public struct EncodingAudience: Sendable {
     /// The number of viewers that follow the encoding, and how many of them have a backlog in front of the network.
     public private(set) var following = 0
     public private(set) var congested = 0

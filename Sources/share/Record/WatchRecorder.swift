@@ -14,7 +14,7 @@ import Viewer
 ///
 /// A session that was lost, and a host that cannot be reached, are tried again, after 2 s at first and after a minute
 /// at most. A refusal ends it: people are not asked again and again.
-final class RecordWatch: Sendable {
+final class WatchRecorder: Sendable {
     struct Settings: Sendable {
         var folder: String
         var identity: Identity
@@ -181,11 +181,11 @@ final class RecordWatch: Sendable {
 
 /// All broadcasts of one `share record --watch`.
 final class RecordWatches: Sendable {
-    private let watches: [RecordWatch]
+    private let watches: [WatchRecorder]
     private let reasons = Monitor<[EndReason]>([])
     private let ending = Monitor<EndReason?>(nil)
 
-    init(_ watches: [RecordWatch]) { self.watches = watches }
+    init(_ watches: [WatchRecorder]) { self.watches = watches }
 
     func end(_ reason: EndReason) {
         ending.change { $0 = $0 ?? reason }
