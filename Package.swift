@@ -9,8 +9,8 @@ let settings: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
-/// Scripts/test optimizes what it tests, as two cores could not run several tests of media beside each other otherwise.
-/// Nothing else sets this variable: SwiftPM refuses flags like these in the dependencies of other packages.
+/// Of core, platform and adapters in Scripts/test, as two cores could not run several tests of media beside each other
+/// otherwise. Nothing else sets this variable: SwiftPM refuses flags like these in the dependencies of other packages.
 let optimized: [SwiftSetting] =
     Context.environment["SHARE_OPTIMIZED_TESTS"] == nil ? [] : [.unsafeFlags(["-O", "-assert-config", "Debug"])]
 
@@ -110,8 +110,7 @@ let imports = """
 /// What tests and benchmarks share; TestSupport is a package of its own too, for those outside of this one.
 func support(_ name: String, _ dependencies: [String] = []) -> Target {
     .target(
-        name: name, dependencies: named(dependencies), path: "TestSupport/Sources/\(name)",
-        swiftSettings: settings + optimized)
+        name: name, dependencies: named(dependencies), path: "TestSupport/Sources/\(name)", swiftSettings: settings)
 }
 
 func tests(_ name: String, _ dependencies: [String]) -> Target {
@@ -155,11 +154,10 @@ let layers: [Target] = {
         let path = "Sources/\(layer)\(name)"
         targets.append(
             name.hasPrefix("share")
-                ? .executableTarget(
-                    name: name, dependencies: named(dependencies), path: path, swiftSettings: settings + optimized)
+                ? .executableTarget(name: name, dependencies: named(dependencies), path: path, swiftSettings: settings)
                 : .target(
                     name: name, dependencies: named(dependencies), path: path,
-                    swiftSettings: settings + optimized))
+                    swiftSettings: ["", "Peer/"].contains(layer) ? settings : settings + optimized))
     }
     return targets
 }()

@@ -41,6 +41,9 @@ public final class ControllerTrigger: Sendable {
     /// Whether presses call the app.
     public var isRunning: Bool { state.with { $0.input != nil } }
 
+    /// Whether the app is being called, so that presses are ignored.
+    var isPressing: Bool { state.with { $0.isPressing } }
+
     /// Begins to watch the controllers.
     /// - Throws: `.alreadyStarted`; `.noProgram` without a program `share`; `.failed` if controllers cannot be read.
     public func start() async throws(ShareKitError) {

@@ -202,6 +202,20 @@ import Testing
         #expect(world.handle(.left(ann, at: "")) == [.left(ann)])
     }
 
+    /// A relay that has told of too many lately names all its viewers again: those that are known stay, whatever stands
+    /// before them.
+    @Test func viewersThatAreNamedAgainStayWhereNothingNewIsTaken() {
+        var world = World()
+        let known = (0..<200).map { viewer($0) }
+        world.begin(["b": known])
+        // Its allowance is used up.
+        _ = (1_000..<3_000).flatMap { world.handle(.left(viewer($0), at: "b")) }
+        #expect(world.handle(.named([viewer(500)] + known, at: "b", isFirst: true)) == [])
+        let later = world.advance(.seconds(30))
+        #expect(!later.contains { if case .left = $0 { true } else { false } })
+        #expect(world.table.relays["b"]?.viewers.count == 200)
+    }
+
     /// More viewers came at once than a relay may tell of: it is asked for them later, and nobody is missed for good.
     @Test func arrivalsThatWereLeftOutAreAskedFor() {
         var world = World()

@@ -50,6 +50,7 @@ struct ControllerTriggerTests {
         for count in 1...3 {
             try writer.write(contentsOf: Data("nonsense\npressed\n".utf8))
             #expect(await wait(presses, until: count))
+            #expect(eventually { !trigger.isPressing })
         }
         trigger.stop()
         #expect(!trigger.isRunning && folder.waitForFile("ended", seconds: 20))

@@ -73,6 +73,11 @@ struct ViewerRelays: StateMachine {
             return wasUnconfirmed
         }
 
+        /// Some of its viewers were left out.
+        mutating func askLater(at instant: MediaInstant) {
+            if questions == 0 { (questions, nextQuestion) = (1, instant) }
+        }
+
         /// Whether it has told of few viewers lately, so that nothing is gained by forgetting it.
         mutating func hasFullAllowance(_ now: MediaInstant) -> Bool {
             allowance?.refill(now)
@@ -157,20 +162,18 @@ struct ViewerRelays: StateMachine {
 
     private func isKnown(_ viewer: [UInt8]) -> Bool { relays.values.contains { $0.has(viewer) } }
 
-    /// Those of another relay count while its copy is known. Viewers beyond its limits are left out.
+    /// Those of another relay count while its copy is known. New ones beyond its limits are left out until it is asked
+    /// again; those that it names again stay.
     private mutating func add(_ viewers: [[UInt8]], at name: String, _ now: MediaInstant) -> [Action] {
         guard var relay = relays[name], name.isEmpty || !relay.path.isEmpty else { return [] }
         var room = Self.limit - relays.values.reduce(0) { $0 + $1.viewers.count + $1.unconfirmed.count }
         var (actions, missed): ([Action], [MemberKeys]) = ([], [])
         for viewer in viewers where !relay.viewers.contains(viewer) {
             if !relay.has(viewer) {
-                guard name.isEmpty || (room > 0 && relay.viewers.count + relay.unconfirmed.count < memberLimit)
-                else { continue }
-                guard takeAllowance(of: &relay, now) else {
-                    if relay.questions == 0 {
-                        (relay.questions, relay.nextQuestion) = (1, now + Self.overflowInterval)
-                    }
-                    break
+                let fits = room > 0 && relay.viewers.count + relay.unconfirmed.count < memberLimit
+                guard name.isEmpty || fits, takeAllowance(of: &relay, now) else {
+                    relay.askLater(at: now + Self.overflowInterval)
+                    continue
                 }
                 if !isKnown(viewer) { actions.append(.joined(viewer)) }
             }

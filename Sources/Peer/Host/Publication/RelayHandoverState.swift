@@ -268,7 +268,7 @@ struct RelayHandoverState: StateMachine {
         phase = .idle(until: now + interval * Int64(1 << doublings))
         (elsewhere, sending) = (0, nil)
         policy.publicationEnded()
-        var actions: [Action] = place == relay ? [] : [.moveHome]
+        var actions: [Action] = place.isSameService(as: relay) ? [] : [.moveHome]
         actions.append(.clearAudience)
         if isNews { actions.append(.report(.notice(.relay(.handoverFailed(relay: name, reason))))) }
         if policy.isRelayOnly {
@@ -280,7 +280,7 @@ struct RelayHandoverState: StateMachine {
     }
 
     /// Whether it is published nowhere but at the relay of the tunnel.
-    var isAtHome: Bool { place.map { $0 == relay } ?? true }
+    var isAtHome: Bool { place?.isSameService(as: relay) ?? true }
 
     private var place: ServiceLink? {
         switch phase {

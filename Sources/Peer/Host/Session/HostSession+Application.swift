@@ -7,8 +7,6 @@ extension HostSession {
     public func annotate(_ application: ApplicationInfo) async {
         shownApplication.with { $0 = application }
         if let publication = state.with({ $0.publication }) { return publication.client.noteApplication() }
-        guard let tunnel = configuration.tunnel else { return }
-        // A relay that cannot be told lists the host's own name.
-        try? await tunnel.send(.application(application))
+        await state.with({ $0.tunnel })?.note(application)
     }
 }

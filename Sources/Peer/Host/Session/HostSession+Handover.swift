@@ -15,8 +15,7 @@ extension HostSession {
             openTunnel: { [weak state] in await state?.with { $0.tunnel }?.open(at: $0) ?? false },
             moved: { [weak self] paired in
                 self?.keepServersValid(of: paired, isAnother: true)
-                guard let tunnel = self?.state.with({ $0.tunnel }) else { return }
-                Task { await tunnel.noteMoved(to: paired) }
+                self?.state.with({ $0.tunnel })?.noteMoved(to: paired)
             },
             emit: { [emit, servers] event in
                 emit(event)

@@ -6,48 +6,13 @@ import PeerConnection
 import Signaling
 import Synchronization
 
-/// The tunnels over which viewers reach a host: one at the relay of its link, and one at each other relay of the cluster
-/// to which its publication goes. Safe from any thread.
+/// The tunnels over which viewers reach a host: one at the relay of its link, and one at each other relay of the
+/// cluster to which its publication goes. Safe from any thread.
 ///
-/// Tells the link at which newcomers reach the host: the first one, or that of another relay while the first one is away.
-/// Pairs with the first relay again when that has started anew.
+/// Tells the link at which newcomers reach the host: the first one, or that of another relay while the first one is
+/// away. Pairs with the first relay again when that has started anew. Tunnels are opened and stopped one after the
+/// other.
 final class HostTunnels: Sendable {
-    private struct Place {
-        let number: Int
-        let paired: PairedService
-        let tunnel: TunnelClient
-        var isConnected = false
-    }
-
-    private struct State {
-        /// Nil before the start.
-        var home: Place?
-        /// The newest one is last. One for each relay.
-        var others: [Place] = []
-        var count = 0
-        /// The link that was told last.
-        var told: Link
-        /// Pairs with the first relay again.
-        var renewal: Task<Void, Never>?
-        var isStopped = false
-
-        /// The first link, unless only another relay is connected.
-        func link(_ link: (PairedService) -> Link) -> Link {
-            if let home, home.isConnected { return link(home.paired) }
-            return others.last { $0.isConnected }.map { link($0.paired) } ?? told
-        }
-
-        var places: [Place] { (home.map { [$0] } ?? []) + others }
-
-        mutating func change(_ number: Int, _ body: (inout Place) -> Void) {
-            if var place = home, place.number == number {
-                body(&place)
-                home = place
-            }
-            for index in others.indices where others[index].number == number { body(&others[index]) }
-        }
-    }
-
     /// That the host's user has named.
     private let relay: PairedService
     /// At that relay.
@@ -56,10 +21,8 @@ final class HostTunnels: Sendable {
     private let listing: @Sendable (Link) -> Listing?
     private let emit: @Sendable (BroadcastEvent) -> Void
     private let renewed: @Sendable (PairedService) -> Void
-    private let state: Mutex<State>
+    private let state: Mutex<HostTunnelState>
 
-    private static let shortestDelay = Duration.milliseconds(500)
-    private static let longestDelay = Duration.seconds(30)
     private static let replacementTime = Duration.seconds(2)
 
     /// - Parameters:
@@ -74,19 +37,7 @@ final class HostTunnels: Sendable {
     ) {
         (self.relay, self.link, self.server) = (relay, link, server)
         (self.listing, self.emit, self.renewed) = (listing, emit, renewed)
-        state = Mutex(State(told: link))
-    }
-
-    private func makePlace(_ paired: PairedService) -> Place {
-        let number = state.withLock { state in
-            state.count += 1
-            return state.count
-        }
-        let tunnel = TunnelClient(
-            .broadcast(link.id), client: paired.client, server: server, listing: listing(link(at: paired)),
-            isOwnAddress: { ICEAgent.localInterfaceAddresses().contains($0) }
-        ) { [weak self] in self?.handle($0, of: number) }
-        return Place(number: number, paired: paired, tunnel: tunnel)
+        state = Mutex(HostTunnelState(told: link))
     }
 
     private func link(at paired: PairedService) -> Link {
@@ -95,124 +46,172 @@ final class HostTunnels: Sendable {
             fingerprint: link.fingerprint, relay: paired.link.fingerprint, flags: paired.link.flags)
     }
 
+    /// A cluster may name the relay by another address than the user has.
+    private func isFirst(_ paired: PairedService) -> Bool { paired.link.isSameService(as: relay.link) }
+
     /// The link at which newcomers reach the host; nil: the first one.
     var otherLink: Link? { state.withLock { $0.told == link ? nil : $0.told } }
 
+    // MARK: Opening and stopping
+
+    /// Runs after all steps before it.
+    private func serially<Value: Sendable>(_ body: @escaping @Sendable () async -> Value) async -> Value {
+        let task = state.withLock { state in
+            let former = state.step
+            let task = Task {
+                await former?.value
+                return await body()
+            }
+            state.step = Task { _ = await task.value }
+            return task
+        }
+        return await task.value
+    }
+
+    /// - Returns: nil after `stop`.
+    private func add(_ paired: PairedService, isFirst: Bool = false) -> RelayTunnel? {
+        let listing = listing(link(at: paired))
+        return state.withLock { state in
+            if state.isStopped { return nil }
+            return state.add(paired, isFirst: isFirst) { number in
+                TunnelClient(
+                    .broadcast(link.id), client: paired.client, server: server, listing: listing,
+                    isOwnAddress: { ICEAgent.localInterfaceAddresses().contains($0) }
+                ) { [weak self] in self?.handle($0, of: number) }
+            }
+        }
+    }
+
     /// Opens the tunnel at the first relay.
     func start() async throws(SignalingError) {
-        let home = makePlace(relay)
-        state.withLock { $0.home = home }
-        try await home.tunnel.start()
-        guard !state.withLock({ $0.isStopped }) else { return await home.tunnel.stop() }
-        set(home.number, isConnected: true)
+        guard let tunnel = add(relay, isFirst: true) else { return }
+        try await tunnel.client.start()
+        _ = state.withLock { $0.opened(tunnel, isFirst: true) }
     }
 
     /// Opens a tunnel at a relay of the cluster to which the publication is about to go, with its pairing.
     /// - Returns: false without a tunnel: the pairing is the publication's alone.
     func open(at paired: PairedService) async -> Bool {
-        let place = makePlace(paired)
+        if isFirst(paired) { state.withLock { $0.renewal?.cancel() } }
+        return await serially { [self] in await openNow(at: paired) }
+    }
+
+    private func openNow(at paired: PairedService) async -> Bool {
+        guard let tunnel = add(paired) else { return false }
+        let hasStarted: Bool
         do throws(SignalingError) {
-            try await place.tunnel.start()
+            try await tunnel.client.start()
+            hasStarted = true
         } catch {
-            return false
+            hasStarted = false
         }
-        // A newer pairing of the same host has ended the former one there.
-        let former = add(place)
-        if paired.link == relay.link { renewed(paired) }
-        await stop(former)
+        let isFirst = isFirst(paired)
+        let former = state.withLock { state in
+            guard hasStarted, !state.isStopped else {
+                _ = state.remove { $0.number == tunnel.number }
+                return [RelayTunnel]?.none
+            }
+            return state.opened(tunnel, isFirst: isFirst)
+        }
+        if former == nil, hasStarted, state.withLock({ $0.isStopped }) { await tunnel.client.stop() }
+        guard let former else { return false }
+        if isFirst { renewed(paired) }
         tellLink()
+        await stop(former)
+        if let application = state.withLock({ $0.application }) { try? await paired.send(.application(application)) }
         return true
     }
 
-    /// - Returns: the tunnels that it replaces.
-    private func add(_ new: Place) -> [Place] {
-        var place = new
-        place.isConnected = true
-        return state.withLock { state in
-            guard !state.isStopped else { return [place] }
-            let former = state.places.filter { $0.paired.link == place.paired.link }
-            if place.paired.link == relay.link {
-                state.home = place
-            } else {
-                state.others.removeAll { $0.paired.link == place.paired.link }
-                state.others.append(place)
-            }
-            return former
+    /// The publication has gone to this relay. Tunnels at others are not needed any more.
+    func noteMoved(to paired: PairedService) {
+        state.withLock { $0.publish(over: paired.client) }
+        Task { [self] in
+            await serially { [self] in await stop(state.withLock { $0.prune() }) }
+            tellLink()
         }
     }
 
-    /// The publication has gone to this relay. The tunnels at others are not needed any more, but for the first one and,
-    /// while that is away, the newest one.
-    func noteMoved(to paired: PairedService) async {
-        let former = state.withLock { state in
-            let kept = state.home?.isConnected == true ? nil : state.others.last?.number
-            let former = state.others.filter { $0.paired.client !== paired.client && $0.number != kept }
-            state.others.removeAll { place in former.contains { $0.number == place.number } }
-            return former
-        }
-        await stop(former)
-        tellLink()
-    }
-
-    private func stop(_ places: [Place]) async { for place in places { await place.tunnel.stop() } }
-
-    /// Reports how many watch, where the broadcast is listed.
-    func note(viewers: Int) async {
-        for place in state.withLock({ $0.places }) { await place.tunnel.note(viewers: viewers) }
-    }
+    private func stop(_ tunnels: [RelayTunnel]) async { for tunnel in tunnels { await tunnel.client.stop() } }
 
     /// Ends all tunnels. May be called more than once.
     func stop() async {
-        let places = state.withLock { state in
+        let renewal = state.withLock { state in
             state.isStopped = true
             state.renewal?.cancel()
-            return state.places
+            return state.renewal
         }
-        await stop(places)
-        if places.isEmpty { await relay.client.close() }
+        await renewal?.value
+        await serially { [self] in
+            let tunnels = state.withLock { $0.remove { _ in true } }
+            await stop(tunnels)
+            if tunnels.isEmpty { await relay.client.close() }
+        }
+    }
+
+    // MARK: The directories
+
+    /// Reports how many watch, where the broadcast is listed.
+    func note(viewers: Int) async {
+        await withDiscardingTaskGroup { group in
+            for tunnel in state.withLock({ $0.tunnels }) {
+                group.addTask { await tunnel.client.note(viewers: viewers) }
+            }
+        }
+    }
+
+    /// Tells what is shown. A relay that cannot be told lists the host's own name.
+    func note(_ application: ApplicationInfo) async {
+        let tunnels = state.withLock { state in
+            state.application = application
+            return state.tunnels
+        }
+        await withDiscardingTaskGroup { group in
+            for tunnel in tunnels { group.addTask { try? await tunnel.paired.send(.application(application)) } }
+        }
     }
 
     // MARK: Outages
 
     private func handle(_ event: TunnelClient.Event, of number: Int) {
-        let (found, isHome) = state.withLock { state in
-            (state.places.first { $0.number == number }, state.home?.number == number)
-        }
-        guard let place = found else { return }
+        guard let tunnel = state.withLock({ $0.tunnel(number) }) else { return }
         switch event {
         case .interrupted:
-            set(number, isConnected: false)
-            emit(.notice(.relay(.interrupted(relay: place.paired.name, .viewer))))
+            state.withLock { $0.set(number, .interrupted) }
+            emit(.notice(.relay(.interrupted(relay: tunnel.paired.name, .viewer))))
         case .connected:
-            set(number, isConnected: true)
-            emit(.notice(.relay(.connected(relay: place.paired.name))))
+            state.withLock { $0.set(number, .connected) }
+            emit(.notice(.relay(.connected(relay: tunnel.paired.name))))
         case .ended(let reason, let end):
-            set(number, isConnected: false)
-            if isHome {
-                homeEnded(reason, end, place)
-            } else {
-                state.withLock { $0.others.removeAll { $0.number == number } }
+            let (isFirst, isNeeded) = state.withLock { state in
+                state.set(number, .ended)
+                // Whoever opens it looks at it afterwards.
+                return (state.first == number, tunnel.progress == .opening || state.published == number)
             }
-        case .notListed(let reason): emit(.notice(.relay(.notListed(by: place.paired.name, reason: reason))))
+            if isFirst {
+                firstEnded(reason, end, tunnel)
+            } else if !isNeeded {
+                let ended = state.withLock { $0.remove { $0.number == number } }
+                Task { [self] in await serially { [self] in await stop(ended) } }
+            }
+        case .notListed(let reason): emit(.notice(.relay(.notListed(by: tunnel.paired.name, reason: reason))))
         }
         tellLink()
     }
 
-    private func set(_ number: Int, isConnected: Bool) {
-        state.withLock { $0.change(number) { $0.isConnected = isConnected } }
-    }
-
+    /// Each link is told in order, whichever threads find it.
     private func tellLink() {
-        let news: Link? = state.withLock { state in
-            let link = state.link(link(at:))
-            guard !state.isStopped, link != state.told else { return nil }
-            state.told = link
+        while let news = state.withLock({ state -> Link? in
+            guard let link = state.reached.map(link(at:)), !state.isStopped, !state.isTelling, link != state.told
+            else { return nil }
+            (state.told, state.isTelling) = (link, true)
             return link
+        }) {
+            emit(.linkChanged(news, isFirst: news == link))
+            state.withLock { $0.isTelling = false }
         }
-        if let news { emit(.linkChanged(news, isFirst: news == link)) }
     }
 
-    private func homeEnded(_ reason: String, _ end: TunnelEnd, _ place: Place) {
+    private func firstEnded(_ reason: String, _ end: TunnelEnd, _ tunnel: RelayTunnel) {
         switch end {
         case .relayStopped: break
         case .unwanted: return emit(.notice(.relay(.tunnelEnded(reason: reason))))
@@ -220,58 +219,59 @@ final class HostTunnels: Sendable {
             // Perhaps by the publication of this host, whose tunnel takes its place in a moment.
             Task { [weak self] in
                 try? await Task.sleep(for: Self.replacementTime)
-                self?.noteReplacement(of: place, reason)
+                self?.noteReplacement(of: tunnel, reason)
             }
             return
         }
-        if place.isConnected { emit(.notice(.relay(.interrupted(relay: place.paired.name, .viewer)))) }
-        let renewal = Task { [weak self] in
-            var delay = Self.shortestDelay
-            while (try? await Task.sleep(for: delay)) != nil, await self?.renew() == false {
-                delay = min(delay * 2, Self.longestDelay)
-            }
+        if tunnel.progress == .connected {
+            emit(.notice(.relay(.interrupted(relay: tunnel.paired.name, .viewer))))
         }
         state.withLock { state in
             state.renewal?.cancel()
-            state.renewal = renewal
-            if state.isStopped { renewal.cancel() }
+            guard !state.isStopped else { return }
+            state.noteEnd(of: tunnel, now: .now)
+            state.renewal = Task { [weak self] in
+                while let delay = self?.state.withLock({ $0.nextDelay() }), (try? await Task.sleep(for: delay)) != nil,
+                    await self?.renew() == false
+                {}
+            }
         }
     }
 
-    private func noteReplacement(of place: Place, _ reason: String) {
-        let isLost = state.withLock { !$0.isStopped && $0.home?.number == place.number }
-        if isLost { emit(.notice(.relay(.tunnelEnded(reason: reason)))) }
+    private func noteReplacement(of tunnel: RelayTunnel, _ reason: String) {
+        if state.withLock({ !$0.isStopped && $0.first == tunnel.number }) {
+            emit(.notice(.relay(.tunnelEnded(reason: reason))))
+        }
     }
 
     /// Pairs with the first relay again, and opens a tunnel there.
     /// - Returns: false if that has to be tried again.
     private func renew() async -> Bool {
         // The publication may have gone there meanwhile, with a tunnel.
-        guard let home = state.withLock({ $0.isStopped ? nil : $0.home }), !home.isConnected else { return true }
+        guard let former = lostFirst() else { return true }
         let paired: PairedService
         do throws(PairingFailure) {
-            paired = try await home.paired.again()
+            paired = try await former.paired.again()
         } catch {
-            guard error.isFinal else { return false }
+            guard error.isFinal, !Task.isCancelled else { return Task.isCancelled }
             emit(.notice(.relay(.tunnelEnded(reason: "\(error)"))))
             return true
         }
-        let place = makePlace(paired)
-        do throws(SignalingError) {
-            try await place.tunnel.start()
-        } catch {
-            await place.tunnel.stop()
-            return false
-        }
-        let former = add(place)
-        if !state.withLock({ $0.isStopped }) {
+        return await serially { [self] in
+            guard lostFirst()?.number == former.number else {
+                await paired.close()
+                return true
+            }
+            guard await openNow(at: paired) else {
+                await paired.close()
+                return false
+            }
             emit(.notice(.relay(.connected(relay: paired.name))))
-            renewed(paired)
-            tellLink()
+            return true
         }
-        await stop(former)
-        return true
     }
+
+    private func lostFirst() -> RelayTunnel? { state.withLock { $0.isStopped ? nil : $0.lostFirst } }
 }
 
 extension PairingFailure {

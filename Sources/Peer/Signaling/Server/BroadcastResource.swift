@@ -21,6 +21,7 @@ public final class BroadcastResource: Sendable {
     /// Encrypts what viewers write and may do; nil: no relay reads it.
     let sealing: EventSealing?
     private weak let table: BroadcastTable?
+
     /// - Parameter pollTimeout: how long a poll of a knock is held.
     init(
         _ configuration: ServedBroadcastConfiguration, delegate: any SignalingServerDelegate, pollTimeout: Duration,

@@ -77,6 +77,7 @@ public protocol ServiceDelegate: SessionDelegate {
     /// - Parameter sessions: of the publisher.
     /// - Returns: false if it has no such broadcast, nobody waits for the decision, or there is no such viewer.
     func handle(_ message: PublisherMessage, by sessions: [SessionID]) async -> Bool
+
     /// Finds the publishers that are not heard any more. A short silence is waited for.
     /// - Parameters:
     ///   - sessions: of the same token and address as a publisher that comes.

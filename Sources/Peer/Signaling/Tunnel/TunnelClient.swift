@@ -47,6 +47,10 @@ public actor TunnelClient {
 
     /// A relay forwards half as many at a time.
     private static let requestLimit = 1_024
+    /// Between attempts to connect again. It grows until a stream has lasted: a relay may end each.
+    private static let shortestDelay = Duration.milliseconds(250)
+    private static let longestDelay = Duration.seconds(5)
+    private static let stableTime = Duration.seconds(5)
     /// The most connections that send responses.
     private static let sendingLimit = 8
 
@@ -115,7 +119,9 @@ public actor TunnelClient {
 
     private func run(_ first: AsyncThrowingStream<TunnelEvent, any Error>) async {
         var events = first
+        var delay = Self.shortestDelay
         while !Task.isCancelled {
+            let opened = ContinuousClock.now
             do {
                 for try await event in events {
                     if case .finished(let reason, let end) = event {
@@ -130,8 +136,15 @@ public actor TunnelClient {
             emit(.interrupted)
             // Those of before the outage may be dead.
             await client.closeConnections()
-            var delay = Duration.milliseconds(250)
+            var isStable = ContinuousClock.now - opened >= Self.stableTime
+            if isStable { delay = Self.shortestDelay }
             connecting: while true {
+                // At once where the stream had lasted.
+                if !isStable {
+                    guard (try? await Task.sleep(for: delay)) != nil else { return }
+                    delay = min(delay * 2, Self.longestDelay)
+                }
+                isStable = false
                 do throws(SignalingError) {
                     events = try await client.tunnel(id)
                     break connecting
@@ -141,8 +154,6 @@ public actor TunnelClient {
                     case .refused: return emit(.ended("the relay refuses it: \(error.description)", .unwanted))
                     default: break
                     }
-                    guard (try? await Task.sleep(for: delay)) != nil else { return }
-                    delay = min(delay * 2, .seconds(5))
                 }
             }
             emit(.connected)

@@ -108,6 +108,8 @@ export async function requestAdmission(client, link, keys, fingerprint, name, is
 export async function renewAdmission({ identity, fingerprint, name }, place, client = place.client) {
     const { admissions } = place, isSealed = ({ seal }) => Boolean(seal && seal.isSealed);
     const current = await requestAdmission(client, place.link, identity.keys, fingerprint, name, true);
+    // Who has left meanwhile keeps none.
+    client.signal.throwIfAborted();
     if (typeof current.token !== 'string' || isSealed(admissions.current) && !isSealed(current)) throw wrongHost();
     admissions.current = { ...admissions.current, ...current };
     place.client.token = client.token = current.token;
