@@ -577,21 +577,20 @@ struct RelayHandoverTests {
         #expect(await viewer.end.value.code == .hostEnded)
     }
 
+    private static func knock(of identity: ViewerIdentity, records: Bool = false) -> Knock {
+        Knock(
+            told: .random(), name: "Ann", kind: "share", address: "192.0.2.1", identity: identity, records: records,
+            words: ShortAuthenticationString(
+                viewer: identity.fingerprint, host: identity.fingerprint, nonce: Array(repeating: 0, count: 16)))
+    }
+
     /// It waited for the relay longer than it may: its next knock is not asked about.
     @Test func whoIsAcceptedWhileTheRelayDoesNotSendIsAskedAboutOnce() async throws {
         let stage = try await Stage(directViewers: 0, isRelayOnly: true)
         #expect(await stage.isRouted(overRelay: true))
         let identity = try #require(ViewerIdentity(fingerprint: Array(repeating: 1, count: 32)))
         let signaling = stage.host.signaling
-        func decide() async -> KnockDecision {
-            await signaling.decide(
-                Knock(
-                    told: .random(), name: "Ann", kind: "share", address: "192.0.2.1", identity: identity,
-                    records: false,
-                    words: ShortAuthenticationString(
-                        viewer: identity.fingerprint, host: identity.fingerprint,
-                        nonce: Array(repeating: 0, count: 16))))
-        }
+        func decide() async -> KnockDecision { await signaling.decide(Self.knock(of: identity)) }
         signaling.gate?.set(isOpen: false)
         let knocking = Task { await decide() }
         #expect(await waiting(stage.asked) { $0 == ["Ann"] ? true : nil } == true)
@@ -614,13 +613,7 @@ struct RelayHandoverTests {
             }, emit: { _ in })
         let identity = try #require(ViewerIdentity(fingerprint: Array(repeating: 1, count: 32)))
         func isAccepted(_ identity: ViewerIdentity, records: Bool = false) async -> Bool {
-            await knocks.decide(
-                Knock(
-                    told: .random(), name: "Ann", kind: "share", address: "192.0.2.1", identity: identity,
-                    records: records,
-                    words: ShortAuthenticationString(
-                        viewer: identity.fingerprint, host: identity.fingerprint,
-                        nonce: Array(repeating: 0, count: 16)))) == .accepted
+            await knocks.decide(Self.knock(of: identity, records: records)) == .accepted
         }
         #expect(await !isAccepted(identity))
         knocks.noteRedirect(of: identity, records: false)

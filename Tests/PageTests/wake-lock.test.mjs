@@ -31,6 +31,14 @@ function display() {
     return { held, waiting };
 }
 
+// The lock asks, and is given what it asks for.
+async function take(lock, waiting) {
+    const before = waiting.length, asked = lock.update();
+    assert.equal(waiting.length, before + 1);
+    waiting[before].grant();
+    await asked;
+}
+
 test('the display is kept on while a picture plays that may change', async () => {
     const { held, waiting } = display(), lock = new WakeLock();
     const asked = lock.update();
@@ -43,9 +51,7 @@ test('the display is kept on while a picture plays that may change', async () =>
     await lock.update();
     assert.equal(held.size, 0);
     delete root.dataset.paused;
-    const again = lock.update();
-    waiting[1].grant();
-    await again;
+    await take(lock, waiting);
     root.dataset.state = 'ended';
     await lock.update();
     assert.equal(held.size, 0);
@@ -63,9 +69,7 @@ test('a lock that comes after the end is given back', async () => {
 
 test('after the page was hidden the lock is asked for anew', async () => {
     const { held, waiting } = display(), lock = new WakeLock();
-    const asked = lock.update();
-    waiting[0].grant();
-    await asked;
+    await take(lock, waiting);
     // As a browser does that hides the page.
     globalThis.document.hidden = true;
     for (const given of held) await given.release();
@@ -83,9 +87,7 @@ test('a refusal, or a browser without such locks, is nothing', async () => {
     const asked = lock.update();
     waiting[0].refuse();
     await asked;
-    const again = lock.update();
-    waiting[1].grant();
-    await again;
+    await take(lock, waiting);
     assert.equal(held.size, 1);
     Object.defineProperty(globalThis, 'navigator', { value: {}, configurable: true });
     await new WakeLock().update();
