@@ -39,6 +39,7 @@ let imports = """
     FrameDifference: MediaCore
     EventLoop: MediaCore LinuxRuntime CGLib
     # Adapters
+    Cryptography: COpenSSL
     ICETransport: MediaCore SessionDescription LinuxRuntime EventLoop CNice
     DTLSTransport: MediaCore LinuxRuntime COpenSSL
     SRTPTransport: MediaCore CIPSecMB COpenSSL CSRTP
@@ -65,13 +66,13 @@ let imports = """
     ControlSocket: MediaCore LinuxRuntime
     ExtensionChannel: MediaCore LinuxRuntime
     # Peer
-    FrameEncryption: SFrame Crypto
-    Identity: MediaCore Identifiers SessionDescription Crypto X509 SwiftASN1
-    HTTP: MediaCore Identifiers SessionDescription LinuxRuntime Identity Crypto Logging HummingbirdCore NIOSSL \
+    FrameEncryption: SFrame Cryptography
+    Identity: MediaCore Identifiers SessionDescription Cryptography
+    HTTP: MediaCore Identifiers SessionDescription LinuxRuntime Cryptography Identity Logging HummingbirdCore NIOSSL \
         NIOCore NIOPosix NIOTLS NIOHTTP1 NIOHTTPTypesHTTP1 NIOWebSocket HTTPTypes
-    Admission: MediaCore Identifiers SessionDescription Identity HTTP Crypto
-    Signaling: MediaCore Identifiers SessionDescription SFrame LinuxRuntime ViewerPage FrameEncryption Identity HTTP Admission \
-        Crypto Logging HummingbirdCore NIOSSL NIOCore NIOPosix NIOHTTP1 HTTPTypes
+    Admission: MediaCore Identifiers SessionDescription Cryptography Identity HTTP
+    Signaling: MediaCore Identifiers SessionDescription SFrame LinuxRuntime Cryptography ViewerPage FrameEncryption Identity \
+        HTTP Admission Logging HummingbirdCore NIOSSL NIOCore NIOPosix NIOHTTP1 HTTPTypes
     WHIP: MediaCore SessionDescription LinuxRuntime HTTP Signaling NIOSSL NIOCore NIOPosix NIOHTTP1
     PeerConnection: MediaCore RTPWire SessionDescription MediaEngine PeerEngine LinuxRuntime EventLoop ICETransport \
         DTLSTransport SRTPTransport Identity HTTP Admission Signaling
@@ -119,9 +120,6 @@ func tests(_ name: String, _ dependencies: [String]) -> Target {
 }
 
 let products: [String: Target.Dependency] = [
-    "Crypto": .product(name: "Crypto", package: "swift-crypto"),
-    "X509": .product(name: "X509", package: "swift-certificates"),
-    "SwiftASN1": .product(name: "SwiftASN1", package: "swift-asn1"),
     "Logging": .product(name: "Logging", package: "swift-log"),
     "HummingbirdCore": .product(name: "HummingbirdCore", package: "hummingbird"),
     "NIOSSL": .product(name: "NIOSSL", package: "swift-nio-ssl"),
@@ -172,9 +170,6 @@ let package = Package(
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
-        .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
-        .package(url: "https://github.com/apple/swift-certificates", from: "1.21.1"),
-        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0", traits: []),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
@@ -255,7 +250,7 @@ let package = Package(
             name: "portal-backend", dependencies: ["CGIO", "CPipeWire"], path: "TestSupport/Sources/portal-backend"),
         .executableTarget(
             name: "test-camera", dependencies: ["CPipeWire"], path: "TestSupport/Sources/test-camera"),
-        tests("AdmissionTests", ["MediaCore", "Identifiers", "Identity", "Admission", "Signaling", "Crypto"]),
+        tests("AdmissionTests", ["MediaCore", "Identifiers", "Identity", "Admission", "Signaling", "Cryptography"]),
         tests(
             "CameraCaptureTests",
             [
@@ -273,7 +268,8 @@ let package = Package(
             ]),
         tests("ControlSocketTests", ["MediaCore", "LinuxRuntime", "ControlSocket", "TestSupport"]),
         tests("ControlTests", ["MediaCore", "Identifiers", "Identity", "Host", "Control"]),
-        tests("DTLSTransportTests", ["MediaCore", "LinuxRuntime", "DTLSTransport", "TestSupport", "Crypto"]),
+        tests("CryptographyTests", ["Cryptography"]),
+        tests("DTLSTransportTests", ["MediaCore", "LinuxRuntime", "DTLSTransport", "TestSupport", "COpenSSL"]),
         tests("EventLoopTests", ["MediaCore", "LinuxRuntime", "EventLoop", "CGLib", "TestSupport"]),
         tests(
             "ExtensionChannelTests",
@@ -325,7 +321,7 @@ let package = Package(
         tests("MediaEngineTests", ["MediaCore", "RTPWire", "MediaEngine"]),
         tests(
             "NetworkTests",
-            ["Identifiers", "LinkEmulation", "NetworkBed", "BusSupport", "TestSupport", "share", "Crypto"]),
+            ["Identifiers", "LinkEmulation", "NetworkBed", "BusSupport", "TestSupport", "share", "Cryptography"]),
         tests("OpusCodecTests", ["MediaCore", "OpusCodec", "TestSupport"]),
         tests("PeerConnectionTests", ["SessionDescription", "ICETransport", "HTTP", "Signaling", "PeerConnection"]),
         tests("PeerEngineTests", ["MediaCore", "Identifiers", "SessionDescription", "PeerEngine", "TestSupport"]),
@@ -368,7 +364,7 @@ let package = Package(
                 "MediaCore", "Identifiers", "SessionDescription", "SFrame", "LinuxRuntime", "FrameEncryption",
                 "Identity",
                 "HTTP", "Admission",
-                "Signaling", "TestSupport", "Crypto", "Logging", "HummingbirdCore", "NIOSSL", "NIOCore", "NIOPosix",
+                "Signaling", "TestSupport", "Cryptography", "Logging", "HummingbirdCore", "NIOSSL", "NIOCore", "NIOPosix",
                 "NIOHTTP1", "HTTPTypes",
             ]),
         tests("SimulationTests", ["MediaCore", "RTPWire", "VideoBitstream", "MediaEngine", "TestSupport"]),

@@ -1,4 +1,4 @@
-import Crypto
+import Cryptography
 import Foundation
 import Testing
 
@@ -163,7 +163,7 @@ import Testing
         #expect(
             try request {
                 $0.certificate = Base64URL.encode(junk)
-                $0.fingerprint = SHA256.hash(data: junk).map { String(format: "%02x", $0) }.joined()
+                $0.fingerprint = SHA256Hash(of: junk).bytes.map { String(format: "%02x", $0) }.joined()
             } == nil, "no certificate at all")
     }
 

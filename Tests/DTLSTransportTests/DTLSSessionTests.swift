@@ -1,4 +1,4 @@
-import Crypto
+import COpenSSL
 import DTLSTransport
 import MediaCore
 import TestSupport
@@ -82,10 +82,11 @@ import Testing
 
     @Test func otherHashesOfTheCertificateHaveToMatchToo() throws {
         let certificate = TestIdentity.two.certificateDER
-        let hashes = [
-            Array(Insecure.SHA1.hash(data: certificate)), Array(SHA256.hash(data: certificate)),
-            Array(SHA384.hash(data: certificate)), Array(SHA512.hash(data: certificate)),
-        ]
+        let hashes = [EVP_sha1(), EVP_sha256(), EVP_sha384(), EVP_sha512()].map { algorithm in
+            var hash = [UInt8](repeating: 0, count: Int(EVP_MD_get_size(algorithm)))
+            EVP_Digest(certificate, certificate.count, &hash, nil, algorithm, nil)
+            return hash
+        }
         let good = try DTLSPair()
         good.session(.server).furtherFingerprints = hashes
         good.session(.client).start()

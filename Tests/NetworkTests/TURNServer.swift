@@ -1,4 +1,4 @@
-import Crypto
+import Cryptography
 import Foundation
 import NetworkBed
 import TestSupport
@@ -125,8 +125,7 @@ struct TimeLimited {
     init(secret: String, seconds: Double) {
         end = Date(timeIntervalSinceNow: seconds)
         user = "\(Int(end.timeIntervalSince1970)):\(TURNServer.user)"
-        let code = HMAC<Insecure.SHA1>.authenticationCode(
-            for: Data(user.utf8), using: SymmetricKey(data: Data(secret.utf8)))
+        let code = HMACKey(Array(secret.utf8), .sha1).code(for: Array(user.utf8))
         credential = Data(code).base64EncodedString()
     }
 }

@@ -1,4 +1,4 @@
-import Crypto
+import Cryptography
 import Foundation
 import Testing
 
@@ -31,7 +31,7 @@ import Testing
             let second = try Identity.loadOrCreate(in: directory + "/deep/er")
             #expect(first.fingerprint == second.fingerprint)
             #expect(first.privateKeyDER == second.privateKeyDER)
-            #expect(first.fingerprint == Array(SHA256.hash(data: first.certificateDER)))
+            #expect(first.fingerprint == SHA256Hash(of: first.certificateDER).bytes)
             #expect(try mode(directory + "/deep/er") == 0o700)
             #expect(try mode(directory + "/deep/er/identity.pem") == 0o600)
             #expect(try FileManager.default.contentsOfDirectory(atPath: directory + "/deep/er") == ["identity.pem"])

@@ -1,4 +1,3 @@
-import Crypto
 import Foundation
 import LinuxRuntime
 import MediaCore
@@ -35,7 +34,7 @@ import Testing
 
     private func signed(_ browser: BrowserKey, _ wire: RawHTTPClient) async throws -> String {
         let (place, challenge) = try await wire.knock(browser.identity)
-        let answer = try await wire.sign(place, try browser.sign(challenge.signedBytes))
+        let answer = try await wire.sign(place, browser.sign(challenge.signedBytes))
         guard answer.status == 204 else { throw RawHTTPClient.Unexpected(answer: answer) }
         return place
     }

@@ -1,4 +1,4 @@
-import Crypto
+import Cryptography
 import Foundation
 import NIOCore
 import NIOHTTP1
@@ -99,19 +99,17 @@ struct RawHTTPClient {
 /// A browser's identity: the certificate's fingerprint that it claims, and a key beside it.
 struct BrowserKey: Sendable {
     let fingerprint: [UInt8]
-    private let key = P256.Signing.PrivateKey()
+    private let key = P256PrivateKey()
 
     init(_ fingerprint: [UInt8] = randomFingerprint()) { self.fingerprint = fingerprint }
 
     var identity: ViewerIdentity {
         get throws {
-            try #require(ViewerIdentity(fingerprint: fingerprint, key: [UInt8](key.publicKey.x963Representation)))
+            try #require(ViewerIdentity(fingerprint: fingerprint, key: key.publicKey.point))
         }
     }
 
-    func sign(_ bytes: [UInt8]) throws -> [UInt8] {
-        [UInt8](try key.signature(for: Data(bytes)).rawRepresentation)
-    }
+    func sign(_ bytes: [UInt8]) -> [UInt8] { key.signature(over: bytes) }
 }
 
 extension Identity {
@@ -124,7 +122,7 @@ extension SignalingClient {
     /// Knocks as a browser with that key.
     func knock(name: String, as browser: BrowserKey) async throws -> KnockTicket {
         try await knock(name: name, identity: try browser.identity, certificate: nil) { challenge in
-            try? browser.sign(challenge.signedBytes)
+            browser.sign(challenge.signedBytes)
         }
     }
 

@@ -2,11 +2,17 @@
 #define SHARE_COPENSSL_H
 
 #include <openssl/bio.h>
+#include <openssl/bn.h>
+#include <openssl/ec.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
+#include <openssl/hmac.h>
+#include <openssl/pem.h>
+#include <openssl/rand.h>
 #include <openssl/srtp.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
+#include <openssl/x509v3.h>
 #include <stdint.h>
 #include <sys/time.h>
 
@@ -69,6 +75,9 @@ static inline int cssl_gcm_seal(EVP_CIPHER_CTX *context, const void *nonce, cons
            EVP_EncryptFinal_ex(context, bytes + length, &written) == 1 &&
            EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_GET_TAG, 16, bytes + length) == 1;
 }
+
+static inline EVP_PKEY *cssl_generate_p256(void) { return EVP_EC_gen("P-256"); }
+static inline void cssl_free(void *memory) { OPENSSL_free(memory); }
 
 static inline void cssl_bio_set_retry_read(BIO *bio) { BIO_set_retry_read(bio); }
 static inline void cssl_bio_clear_retry(BIO *bio) { BIO_clear_retry_flags(bio); }

@@ -1,4 +1,4 @@
-internal import Crypto
+internal import Cryptography
 package import Identifiers
 
 /// Computes and checks what an admitted viewer shows to other servers of the same broadcast, which then ask nobody
@@ -12,24 +12,22 @@ package struct AdmissionPass: Sendable {
     /// In bytes.
     package static let keyLength = 32
     private let id: BroadcastID
-    private let key: SymmetricKey
+    private let key: HMACKey
 
     /// - Parameter key: 32 bytes.
     package init(_ id: BroadcastID, key: [UInt8]) {
         self.id = id
-        self.key = SymmetricKey(data: key)
+        self.key = HMACKey(key)
     }
 
     /// 32 bytes.
     package func text(for viewer: ViewerIdentity, _ kind: AdmissionPassKind = .ofPerson) -> [UInt8] {
-        Array(HMAC<SHA256>.authenticationCode(for: message(viewer, kind), using: key))
+        key.code(for: message(viewer, kind))
     }
 
     /// Returns what kind of pass this is; nil if it is none of this viewer. Compares in constant time.
     package func kind(of pass: [UInt8], for viewer: ViewerIdentity) -> AdmissionPassKind? {
-        AdmissionPassKind.allCases.first {
-            HMAC<SHA256>.isValidAuthenticationCode(pass, authenticating: message(viewer, $0), using: key)
-        }
+        AdmissionPassKind.allCases.first { key.isValid(pass, for: message(viewer, $0)) }
     }
 
     private func message(_ viewer: ViewerIdentity, _ kind: AdmissionPassKind) -> [UInt8] {

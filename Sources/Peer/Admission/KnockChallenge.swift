@@ -1,4 +1,4 @@
-internal import Crypto
+internal import Cryptography
 package import Identifiers
 package import Identity
 
@@ -58,16 +58,11 @@ package struct KnockChallenge: Sendable {
         key(certificate)?.isValid(signature, over: signedBytes) ?? false
     }
 
-    private func key(_ certificate: [UInt8]?) -> P256.Signing.PublicKey? {
-        if let key = identity.key { return Self.publicKey(key) }
-        return certificate.flatMap { P256.Signing.PublicKey(certificate: $0, fingerprint: identity.fingerprint) }
+    private func key(_ certificate: [UInt8]?) -> P256PublicKey? {
+        if let key = identity.key { return P256PublicKey(point: key) }
+        return certificate.flatMap { CertificateSignature.key(of: $0, fingerprint: identity.fingerprint) }
     }
 
     /// Returns whether `bytes` are an uncompressed point of P-256.
-    package static func isKey(_ bytes: [UInt8]) -> Bool { publicKey(bytes) != nil }
-
-    private static func publicKey(_ bytes: [UInt8]) -> P256.Signing.PublicKey? {
-        guard bytes.count == 65 else { return nil }
-        return try? P256.Signing.PublicKey(x963Representation: bytes)
-    }
+    package static func isKey(_ bytes: [UInt8]) -> Bool { P256PublicKey(point: bytes) != nil }
 }

@@ -1,26 +1,19 @@
-internal import Crypto
-internal import FoundationEssentials
+internal import Cryptography
 import Identifiers
 package import Identity
 
 /// An ephemeral key of P-256, new for each knock.
 package struct EphemeralKey: Sendable {
-    private let privateKey: [UInt8]
-    /// The raw uncompressed point, 65 bytes.
-    package let publicKey: [UInt8]
+    private let privateKey = P256PrivateKey()
 
-    package init() {
-        let key = P256.KeyAgreement.PrivateKey()
-        (privateKey, publicKey) = (Array(key.rawRepresentation), Array(key.publicKey.x963Representation))
-    }
+    package init() {}
+
+    /// The raw uncompressed point, 65 bytes.
+    package var publicKey: [UInt8] { privateKey.publicKey.point }
 
     /// The x coordinate of the shared point, 32 bytes; nil if `other` is no point of the curve.
     fileprivate func agreement(with other: [UInt8]) -> [UInt8]? {
-        guard let own = try? P256.KeyAgreement.PrivateKey(rawRepresentation: privateKey),
-            let point = try? P256.KeyAgreement.PublicKey(x963Representation: other),
-            let secret = try? own.sharedSecretFromKeyAgreement(with: point)
-        else { return nil }
-        return secret.withUnsafeBytes { Array($0) }
+        P256PublicKey(point: other).map(privateKey.agreement)
     }
 }
 
@@ -68,7 +61,7 @@ package struct KnockReveal: Equatable, Sendable {
 
     package init(key: [UInt8], nonce: [UInt8]) { (self.key, self.nonce) = (key, nonce) }
 
-    package var commitment: [UInt8] { Array(SHA256.hash(data: key + nonce)) }
+    package var commitment: [UInt8] { SHA256Hash(of: key + nonce).bytes }
 }
 
 /// All that both sides have said in a knock of version 2, as SHA-256 of
@@ -81,7 +74,7 @@ package struct KnockTranscript: Equatable, Sendable {
 
     package init(_ challenge: KnockChallenge, _ offer: KnockOffer, _ reveal: KnockReveal) {
         let fields = offer.fields(challenge)
-        hash = Array(SHA256.hash(data: Array("share v2 knock".utf8) + fields + reveal.key + reveal.nonce))
+        hash = SHA256Hash(of: Array("share v2 knock".utf8) + fields + reveal.key + reveal.nonce).bytes
     }
 
     package var signedBytes: [UInt8] { Array("share v2 knock viewer".utf8) + hash }
@@ -95,7 +88,7 @@ package struct KnockTranscript: Equatable, Sendable {
 ///
 /// as `nonce (12 random bytes) | ciphertext | tag (16)`.
 package struct KeyWrap: Sendable {
-    private let key: [UInt8]
+    private let key: AESGCM
     /// Of what both say to each other.
     package let messages: MessageKeys
 
@@ -103,33 +96,22 @@ package struct KeyWrap: Sendable {
     package init?(_ own: EphemeralKey, with other: [UInt8], secret: [UInt8], _ transcript: KnockTranscript) {
         guard let agreement = own.agreement(with: other) else { return nil }
         func key(_ label: String) -> [UInt8] {
-            HKDF<SHA256>.deriveKey(
-                inputKeyMaterial: SymmetricKey(data: agreement), salt: secret,
-                info: Array(label.utf8) + transcript.hash, outputByteCount: 16
-            ).withUnsafeBytes { Array($0) }
+            HKDF.derive(agreement, salt: secret, info: Array(label.utf8) + transcript.hash, count: 16)
         }
-        self.key = key("share v2 keys")
+        self.key = AESGCM(key: key("share v2 keys"))
         messages = MessageKeys(toHost: key("share v2 messages to host"), toViewer: key("share v2 messages to viewer"))
     }
 
-    package func seal(_ bytes: [UInt8]) -> [UInt8]? {
-        let sealed = try? AES.GCM.seal(bytes, using: SymmetricKey(data: key))
-        return sealed?.combined.map { Array($0) }
-    }
+    package func seal(_ bytes: [UInt8]) -> [UInt8] { key.sealWithNonce(bytes) }
 
     /// Encrypts into base64url.
-    package func text(_ bytes: [UInt8]) -> String? { seal(bytes).map { Base64URL.encode($0) } }
+    package func text(_ bytes: [UInt8]) -> String { Base64URL.encode(seal(bytes)) }
 
     /// Nil if the other side has not encrypted that, or there is nothing.
     package func open(text: String?) -> [UInt8]? { text.flatMap { Base64URL.decode($0) }.flatMap(open) }
 
     /// Nil if the other side has not encrypted that.
-    package func open(_ bytes: [UInt8]) -> [UInt8]? {
-        guard let box = try? AES.GCM.SealedBox(combined: bytes),
-            let opened = try? AES.GCM.open(box, using: SymmetricKey(data: key))
-        else { return nil }
-        return Array(opened)
-    }
+    package func open(_ bytes: [UInt8]) -> [UInt8]? { key.openWithNonce(bytes) }
 }
 
 /// The keys of what one viewer and its host say to each other, 16 bytes each: as that of a `KeyWrap`, with the infos

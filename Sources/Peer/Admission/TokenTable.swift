@@ -1,5 +1,4 @@
-package import Crypto
-import HTTP
+package import HTTP
 package import Identifiers
 package import MediaCore
 
@@ -11,7 +10,7 @@ package import MediaCore
 /// more than others, and nobody was asked about them.
 package struct TokenTable: Sendable {
     package typealias Instant = ContinuousClock.Instant
-    package typealias Key = SHA256.Digest
+    package typealias Key = TokenHash
 
     package struct Limits: Sendable {
         /// Longer than an outage (30 s) with the rejoin after it, and than the reload of a page.

@@ -1,11 +1,8 @@
-import Crypto
-import FoundationEssentials
-import SwiftASN1
-import X509
+package import Cryptography
 
 /// ECDSA P-256 signatures with SHA-256, made with the key of a peer's certificate: 64 bytes, r | s (IEEE P1363).
 package enum CertificateSignature {
-    package static let length = 64
+    package static let length = P256PublicKey.signatureLength
     /// The largest certificate that is accepted, in bytes of DER. Certificates of `Identity` have about 400.
     static let certificateLimit = 2_048
 
@@ -16,44 +13,30 @@ package enum CertificateSignature {
     package static func isValid(
         _ signature: [UInt8], over bytes: [UInt8], certificate: [UInt8], fingerprint: [UInt8]
     ) -> Bool {
-        guard let key = P256.Signing.PublicKey(certificate: certificate, fingerprint: fingerprint) else { return false }
-        return key.isValid(signature, over: bytes)
+        key(of: certificate, fingerprint: fingerprint)?.isValid(signature, over: bytes) ?? false
     }
 
     /// Returns whether `certificate` (DER) has this fingerprint and a key of P-256.
     package static func isUsable(_ certificate: [UInt8], fingerprint: [UInt8]) -> Bool {
-        P256.Signing.PublicKey(certificate: certificate, fingerprint: fingerprint) != nil
+        key(of: certificate, fingerprint: fingerprint) != nil
     }
-}
 
-extension P256.Signing.PublicKey {
     /// Nil unless `certificate` (DER) has this fingerprint, is not too large, and holds a key of P-256.
-    package init?(certificate: [UInt8], fingerprint: [UInt8]) {
+    package static func key(of certificate: [UInt8], fingerprint: [UInt8]) -> P256PublicKey? {
         // The hash is compared first, so that no other certificate is parsed.
-        guard certificate.count <= CertificateSignature.certificateLimit,
-            Array(SHA256.hash(data: certificate)) == fingerprint,
-            let parsed = try? Certificate(derEncoded: certificate)
-        else { return nil }
-        self.init(parsed.publicKey)
-    }
-
-    /// - Parameter signature: 64 bytes, r | s.
-    package func isValid(_ signature: [UInt8], over bytes: [UInt8]) -> Bool {
-        guard signature.count == CertificateSignature.length,
-            let signature = try? P256.Signing.ECDSASignature(rawRepresentation: signature)
-        else { return false }
-        return isValidSignature(signature, for: Data(bytes))
+        guard certificate.count <= certificateLimit, SHA256Hash(of: certificate).bytes == fingerprint else {
+            return nil
+        }
+        return X509Certificate(der: certificate)?.publicKey
     }
 }
 
 extension Identity {
     /// Signs with the certificate's key: ECDSA P-256 with SHA-256. Returns 64 bytes, r | s (IEEE P1363).
     package func signature(over bytes: [UInt8]) throws(IdentityError) -> [UInt8] {
-        do {
-            let key = try P256.Signing.PrivateKey(derRepresentation: privateKeyDER)
-            return [UInt8](try key.signature(for: Data(bytes)).rawRepresentation)
-        } catch {
-            throw IdentityError(.creation, "the identity's key does not sign: \(error)")
+        guard let key = P256PrivateKey(der: privateKeyDER) else {
+            throw IdentityError(.creation, "the identity's key cannot be read")
         }
+        return key.signature(over: bytes)
     }
 }

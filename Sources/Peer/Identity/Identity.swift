@@ -1,8 +1,5 @@
-internal import Crypto
-import FoundationEssentials
+internal import Cryptography
 import SessionDescription
-import SwiftASN1
-import X509
 
 /// A peer's long-lived, self-signed ECDSA P-256 certificate with its private key. DTLS and the TLS of the host's
 /// signalling server use the same certificate.
@@ -21,58 +18,37 @@ public struct Identity: Sendable {
 
     /// Creates an identity in memory, without a file.
     public static func ephemeral() throws(IdentityError) -> Identity {
+        let key = P256PrivateKey()
         do {
-            let key = P256.Signing.PrivateKey()
-            let name = try DistinguishedName { CommonName("share") }
-            let certificate = try Certificate(
-                version: .v3, serialNumber: Certificate.SerialNumber(),
-                publicKey: Certificate.PublicKey(key.publicKey),
-                // The validity begins two days ago, so that a peer whose clock is a day slow accepts the certificate.
-                notValidBefore: Date(timeIntervalSinceNow: -2 * 86_400),
-                notValidAfter: Date(timeIntervalSinceNow: 20 * 365 * 86_400),
-                issuer: name, subject: name, signatureAlgorithm: .ecdsaWithSHA256,
-                extensions: try Certificate.Extensions {
-                    Critical(BasicConstraints.notCertificateAuthority)
-                    Critical(KeyUsage(digitalSignature: true))
-                    try ExtendedKeyUsage([.serverAuth, .clientAuth])
-                },
-                issuerPrivateKey: Certificate.PrivateKey(key))
-            return try Identity(certificate: certificate, key: key)
+            // The validity begins two days ago, so that a peer whose clock is a day slow accepts the certificate.
+            let certificate = try X509Certificate(selfSignedBy: key, name: "share", validBefore: 2, days: 20 * 365)
+            return Identity(certificate: certificate, key: key)
         } catch {
-            throw IdentityError(.creation, "cannot make a certificate: \(error)")
+            throw IdentityError(.creation, "OpenSSL makes no certificate")
         }
     }
 
     /// Parses `pem`, which holds one certificate and its key in any order.
     /// - Throws: `.damaged`, with `path` in its message.
     init(pem: String, path: String) throws(IdentityError) {
-        do {
-            let documents = try PEMDocument.parseMultiple(pemString: pem)
-            guard let keyDocument = documents.first(where: { $0.discriminator == "PRIVATE KEY" }),
-                let certificateDocument = documents.first(where: { $0.discriminator == "CERTIFICATE" }),
-                documents.count == 2
-            else { throw IdentityError.damaged(path, "it does not hold one certificate and one key") }
-            let key = try P256.Signing.PrivateKey(derRepresentation: keyDocument.derBytes)
-            let certificate = try Certificate(derEncoded: certificateDocument.derBytes)
-            guard certificate.publicKey == Certificate.PublicKey(key.publicKey) else {
-                throw IdentityError.damaged(path, "its key does not belong to its certificate")
-            }
-            try self.init(certificate: certificate, key: key)
-        } catch let error as IdentityError {
-            throw error
-        } catch {
-            throw IdentityError.damaged(path, "it cannot be read as PEM")
+        guard let blocks = PEM.blocks(of: pem) else { throw .damaged(path, "it cannot be read as PEM") }
+        guard blocks.count == 2, let keyBlock = blocks.first(where: { $0.label == "PRIVATE KEY" }),
+            let certificateBlock = blocks.first(where: { $0.label == "CERTIFICATE" })
+        else { throw .damaged(path, "it does not hold one certificate and one key") }
+        guard let key = P256PrivateKey(der: keyBlock.der), let certificate = X509Certificate(der: certificateBlock.der)
+        else { throw .damaged(path, "its key and certificate are not ones on P-256") }
+        guard certificate.publicKey.point == key.publicKey.point else {
+            throw .damaged(path, "its key does not belong to its certificate")
         }
+        self.init(certificate: certificate, key: key)
     }
 
-    private init(certificate: Certificate, key: P256.Signing.PrivateKey) throws {
-        var serializer = DER.Serializer()
-        try serializer.serialize(certificate)
-        certificateDER = serializer.serializedBytes
-        certificatePEM = try certificate.serializeAsPEM().pemString
-        privateKeyDER = [UInt8](key.derRepresentation)
-        privateKeyPEM = key.pemRepresentation
-        fingerprint = [UInt8](SHA256.hash(data: certificateDER))
+    private init(certificate: X509Certificate, key: P256PrivateKey) {
+        certificateDER = certificate.der
+        certificatePEM = PEM.text(.init("CERTIFICATE", certificateDER))
+        privateKeyDER = key.der
+        privateKeyPEM = PEM.text(.init("PRIVATE KEY", privateKeyDER))
+        fingerprint = SHA256Hash(of: certificateDER).bytes
     }
 }
 

@@ -1,5 +1,4 @@
-internal import Crypto
-import FoundationEssentials
+internal import Cryptography
 package import Identifiers
 
 /// Makes and checks the marks by which the page of another server of a broadcast knows that a server has sent its
@@ -18,12 +17,12 @@ package struct MoveMark: Sendable {
     private static let length = 8 + nonceLength + 32
 
     private let id: BroadcastID
-    private let key: SymmetricKey
+    private let key: HMACKey
 
     /// - Parameter key: 32 bytes.
     package init(_ id: BroadcastID, key: [UInt8]) {
         self.id = id
-        self.key = SymmetricKey(data: key)
+        self.key = HMACKey(key)
     }
 
     /// - Parameters:
@@ -32,7 +31,7 @@ package struct MoveMark: Sendable {
     /// - Returns: base64url.
     package func text(nonce: [UInt8], at seconds: UInt64) -> String {
         let head = (0..<8).map { UInt8(truncatingIfNeeded: seconds >> UInt64(56 - 8 * $0)) } + nonce
-        return Base64URL.encode(head + Array(HMAC<SHA256>.authenticationCode(for: message(head), using: key)))
+        return Base64URL.encode(head + key.code(for: message(head)))
     }
 
     /// Returns the nonce of a valid mark, by which it is known when it comes again; nil if it is none.
@@ -40,10 +39,7 @@ package struct MoveMark: Sendable {
     package func nonce(of text: String, at seconds: UInt64) -> [UInt8]? {
         guard text.utf8.count <= 128, let bytes = Base64URL.decode(text, count: Self.length) else { return nil }
         let head = Array(bytes.prefix(8 + Self.nonceLength))
-        guard
-            HMAC<SHA256>.isValidAuthenticationCode(
-                bytes.dropFirst(head.count), authenticating: message(head), using: key)
-        else { return nil }
+        guard key.isValid(Array(bytes.dropFirst(head.count)), for: message(head)) else { return nil }
         let made = head.prefix(8).reduce(0 as UInt64) { $0 << 8 | UInt64($1) }
         guard made <= 1 << 40, made <= seconds &+ Self.skew, seconds <= made + Self.lifetime else { return nil }
         return Array(head.dropFirst(8))

@@ -1,5 +1,4 @@
-internal import Crypto
-import FoundationEssentials
+internal import Cryptography
 public import Identifiers
 
 /// Computes and checks proofs that a peer knows the link's secret. A proof is bound to certificates, so replaying it is
@@ -12,8 +11,8 @@ public import Identifiers
 /// (SHA-256).
 public struct Proof: Sendable {
     private let id: BroadcastID
-    private let viewerKey: SymmetricKey
-    private let hostKey: SymmetricKey
+    private let viewerKey: HMACKey
+    private let hostKey: HMACKey
 
     public init(id: BroadcastID, secret: [UInt8]) {
         self.id = id
@@ -25,29 +24,28 @@ public struct Proof: Sendable {
 
     /// The viewer's proof, 32 bytes.
     public func viewer(fingerprint: [UInt8]) -> [UInt8] {
-        Array(HMAC<SHA256>.authenticationCode(for: viewerMessage(fingerprint), using: viewerKey))
+        viewerKey.code(for: viewerMessage(fingerprint))
     }
 
     /// The host's proof, 32 bytes.
     public func host(viewer: [UInt8], host: [UInt8]) -> [UInt8] {
-        Array(HMAC<SHA256>.authenticationCode(for: viewerMessage(viewer) + host, using: hostKey))
+        hostKey.code(for: viewerMessage(viewer) + host)
     }
 
     /// Compares in constant time.
     public func isViewer(_ proof: [UInt8], fingerprint: [UInt8]) -> Bool {
-        HMAC<SHA256>.isValidAuthenticationCode(proof, authenticating: viewerMessage(fingerprint), using: viewerKey)
+        viewerKey.isValid(proof, for: viewerMessage(fingerprint))
     }
 
     /// Compares in constant time.
     public func isHost(_ proof: [UInt8], viewer: [UInt8], host: [UInt8]) -> Bool {
-        HMAC<SHA256>.isValidAuthenticationCode(proof, authenticating: viewerMessage(viewer) + host, using: hostKey)
+        hostKey.isValid(proof, for: viewerMessage(viewer) + host)
     }
 
     private func viewerMessage(_ fingerprint: [UInt8]) -> [UInt8] { Array(id.text.utf8) + fingerprint }
 
-    private static func derive(_ secret: [UInt8], _ info: String) -> SymmetricKey {
-        HKDF<SHA256>.deriveKey(
-            inputKeyMaterial: SymmetricKey(data: secret), salt: [UInt8](), info: Array(info.utf8), outputByteCount: 32)
+    private static func derive(_ secret: [UInt8], _ info: String) -> HMACKey {
+        HMACKey(HKDF.derive(secret, info: Array(info.utf8), count: 32))
     }
 }
 

@@ -1,4 +1,4 @@
-internal import Crypto
+internal import Cryptography
 
 /// Four words that host and viewer both show, so that the two people can compare them aloud (a short authentication
 /// string, as in ZRTP, RFC 6189).
@@ -29,7 +29,7 @@ public struct ShortAuthenticationString: Hashable, Sendable, CustomStringConvert
     package init(transcript: [UInt8]) { self.init(digestOf: Array("share v2 words".utf8) + transcript) }
 
     private init(digestOf bytes: [UInt8]) {
-        let digest = Array(SHA256.hash(data: bytes))
+        let digest = SHA256Hash(of: bytes).bytes
         words = (0..<4).map { index in
             let number = Int(digest[2 * index]) << 8 | Int(digest[2 * index + 1])
             return WordList.words[number % WordList.words.count]

@@ -1,5 +1,4 @@
-internal import Crypto
-import FoundationEssentials
+internal import Cryptography
 
 /// Computes and checks a host's proof that it has the secret of a service's link. It is bound to one pairing: the
 /// certificates and nonces of both sides and, over a relay, the sealed setup. So nobody in between can use it.
@@ -10,25 +9,21 @@ import FoundationEssentials
 package struct LinkSecretProof: Sendable {
     package static let length = 32
 
-    private let key: SymmetricKey
+    private let key: HMACKey
 
     package init(secret: [UInt8]) {
-        key = HKDF<SHA256>.deriveKey(
-            inputKeyMaterial: SymmetricKey(data: secret), salt: [UInt8](), info: Array("share v1 publisher".utf8),
-            outputByteCount: Self.length)
+        key = HMACKey(HKDF.derive(secret, info: Array("share v1 publisher".utf8), count: Self.length))
     }
 
     /// - Parameter sealedSetup: what the host sends over a relay (``SealedSetup``).
     /// - Returns: 32 bytes.
     package func proof(of transcript: PairingTranscript, sealedSetup: [UInt8]? = nil) -> [UInt8] {
-        let message = transcript.signedBytes(role: .host, sealedSetup: sealedSetup)
-        return Array(HMAC<SHA256>.authenticationCode(for: message, using: key))
+        key.code(for: transcript.signedBytes(role: .host, sealedSetup: sealedSetup))
     }
 
     /// Compares in constant time.
     package func isValid(_ proof: [UInt8], of transcript: PairingTranscript, sealedSetup: [UInt8]? = nil) -> Bool {
-        HMAC<SHA256>.isValidAuthenticationCode(
-            proof, authenticating: transcript.signedBytes(role: .host, sealedSetup: sealedSetup), using: key)
+        key.isValid(proof, for: transcript.signedBytes(role: .host, sealedSetup: sealedSetup))
     }
 }
 

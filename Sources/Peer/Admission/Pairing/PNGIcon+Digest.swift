@@ -1,6 +1,6 @@
-import Crypto
+internal import Cryptography
 
 extension PNGIcon {
     /// SHA-256 of the file, 32 bytes.
-    var digest: [UInt8] { Array(SHA256.hash(data: bytes)) }
+    var digest: [UInt8] { SHA256Hash(of: bytes).bytes }
 }

@@ -1,11 +1,11 @@
-internal import Crypto
-import FoundationEssentials
+internal import Cryptography
+import HTTP
 import Identifiers
 
 /// The grants of a service, each with at most one session, as a value without a clock.
 struct PairingLeases: Hashable, Sendable {
     typealias Instant = ContinuousClock.Instant
-    private typealias Key = SHA256.Digest
+    private typealias Key = TokenHash
 
     enum State: Hashable, Sendable {
         case unused
@@ -77,5 +77,5 @@ struct PairingLeases: Hashable, Sendable {
         return leases.removeValue(forKey: key)
     }
 
-    private static func key(_ token: String) -> Key { SHA256.hash(data: Data(token.utf8)) }
+    private static func key(_ token: String) -> Key { TokenHash(of: token) }
 }

@@ -1,4 +1,4 @@
-internal import Crypto
+internal import Cryptography
 import FoundationEssentials
 import Identifiers
 package import Identity
@@ -9,11 +9,6 @@ package import Identity
 /// HPKE (RFC 9180) in base mode with DHKEM(P-256, HKDF-SHA256), HKDF-SHA256 and AES-256-GCM. The recipient's key is
 /// that of the service's certificate, and `info` is the transcript that the service has signed.
 package enum SealedSetup {
-    /// The encapsulated key, an uncompressed point.
-    private static let keyLength = 65
-
-    private static var suite: HPKE.Ciphersuite { .P256_SHA256_AES_GCM_256 }
-
     /// - Parameter certificate: the service's, DER.
     /// - Returns: the encapsulated key and the ciphertext of the values as JSON; nil if the certificate is not that of
     ///   the transcript.
@@ -21,14 +16,11 @@ package enum SealedSetup {
         _ setup: [String: String], for certificate: [UInt8], _ transcript: PairingTranscript
     ) -> [UInt8]? {
         guard
-            let key = P256.Signing.PublicKey(
-                certificate: certificate, fingerprint: transcript.serviceFingerprint),
-            let recipient = try? P256.KeyAgreement.PublicKey(x963Representation: key.x963Representation),
-            let plaintext = try? JSONEncoder().encode(setup),
-            var sender = try? HPKE.Sender(recipientKey: recipient, ciphersuite: suite, info: info(transcript)),
-            let ciphertext = try? sender.seal(plaintext)
+            let recipient = CertificateSignature.key(
+                of: certificate, fingerprint: transcript.serviceFingerprint),
+            let plaintext = try? JSONEncoder().encode(setup)
         else { return nil }
-        return Array(sender.encapsulatedKey) + Array(ciphertext)
+        return HPKE.seal(Array(plaintext), for: recipient, info: transcript.signedBytes(role: .service))
     }
 
     /// - Parameter identity: the service's.
@@ -36,20 +28,14 @@ package enum SealedSetup {
     package static func open(
         _ bytes: [UInt8], with identity: Identity, _ transcript: PairingTranscript
     ) -> [String: String]? {
-        guard bytes.count > keyLength,
-            let key = try? P256.KeyAgreement.PrivateKey(derRepresentation: identity.privateKeyDER),
-            var recipient = try? HPKE.Recipient(
-                privateKey: key, ciphersuite: suite, info: info(transcript),
-                encapsulatedKey: Data(bytes.prefix(keyLength))),
-            let plaintext = try? recipient.open(Data(bytes.dropFirst(keyLength)))
+        guard let key = P256PrivateKey(der: identity.privateKeyDER),
+            let plaintext = HPKE.open(bytes, with: key, info: transcript.signedBytes(role: .service))
         else { return nil }
-        return try? JSONDecoder().decode([String: String].self, from: plaintext)
+        return try? JSONDecoder().decode([String: String].self, from: Data(plaintext))
     }
 
     /// SHA-256 of the sealed bytes.
-    static func digest(of bytes: [UInt8]) -> [UInt8] { Array(SHA256.hash(data: bytes)) }
-
-    private static func info(_ transcript: PairingTranscript) -> Data { Data(transcript.signedBytes(role: .service)) }
+    static func digest(of bytes: [UInt8]) -> [UInt8] { SHA256Hash(of: bytes).bytes }
 }
 
 extension ServiceDescription {
@@ -59,11 +45,9 @@ extension ServiceDescription {
         let parts: [[UInt8]] =
             [Array(id.text.utf8), Array(name.utf8), Array((terms ?? "").utf8), icon?.bytes ?? []]
             + fields.flatMap { [Array($0.name.utf8), Array($0.label.utf8)] }
-        var hash = SHA256()
-        for part in parts {
-            withUnsafeBytes(of: UInt32(clamping: part.count).bigEndian) { hash.update(bufferPointer: $0) }
-            hash.update(data: part)
+        let fields = parts.flatMap { part in
+            withUnsafeBytes(of: UInt32(clamping: part.count).bigEndian) { Array($0) } + part
         }
-        return Array(hash.finalize())
+        return SHA256Hash(of: fields).bytes
     }
 }

@@ -1,4 +1,4 @@
-internal import Crypto
+internal import Cryptography
 import Glibc
 import Identifiers
 import NIOCore
@@ -184,7 +184,7 @@ package struct PinnedConnector: Sendable {
         let (server, seen) = (server, seen)
         return try NIOSSLClientHandler(context: context, serverHostname: name) { chain, verdict in
             let bytes = (try? chain.first?.toDERBytes()) ?? []
-            let isExpected = !bytes.isEmpty && Array(SHA256.hash(data: bytes)) == server.fingerprint
+            let isExpected = !bytes.isEmpty && SHA256Hash(of: bytes).bytes == server.fingerprint
             if isExpected {
                 seen.note(bytes)
                 ready.succeed(())

@@ -1,9 +1,9 @@
-package import Crypto
+package import Cryptography
 
 /// The hash of a bearer token. Only hashes are stored and compared, so that the time taken reveals nothing about a
 /// token.
-package typealias TokenHash = SHA256.Digest
+package typealias TokenHash = SHA256Hash
 
 extension TokenHash {
-    package init(of token: String) { self = SHA256.hash(data: Array(token.utf8)) }
+    package init(of token: String) { self.init(of: Array(token.utf8)) }
 }

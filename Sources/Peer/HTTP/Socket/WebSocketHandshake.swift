@@ -1,4 +1,4 @@
-import Crypto
+internal import Cryptography
 import FoundationEssentials
 package import HTTPTypes
 import MediaCore
@@ -43,7 +43,7 @@ package struct WebSocketHandshake: Sendable {
     }
 
     static func accept(_ key: String) -> String {
-        Data(Insecure.SHA1.hash(data: Data((key + guid).utf8))).base64EncodedString()
+        Data(LegacyDigest.sha1.hash(of: Array((key + guid).utf8))).base64EncodedString()
     }
 
     /// The fields of the response 101.

@@ -260,7 +260,7 @@ final class RelayMembers: Sendable {
             let viewers = table.withLock { $0.members.values.map(\.viewer) }
             Task {
                 let keys = viewers.compactMap { viewer in
-                    viewer.keyWrap?.text(secret).map { MemberKeys(viewer: viewer.fingerprint, keys: $0) }
+                    viewer.keyWrap.map { MemberKeys(viewer: viewer.fingerprint, keys: $0.text(secret)) }
                 }
                 await deliver(keys)
                 handle(.delivered(number))

@@ -1,5 +1,5 @@
 public import Admission
-internal import Crypto
+internal import Cryptography
 import HTTP
 import Identifiers
 public import Identity
@@ -177,7 +177,7 @@ extension ServiceClient {
     private func certificate(_ document: PairingOfferDocument) -> [UInt8]? {
         guard link.flags.contains(.webPKI) || link.relay != nil else { return http.connector.certificate }
         guard let bytes = document.certificate.flatMap({ Base64URL.decode($0) }),
-            Array(SHA256.hash(data: bytes)) == link.fingerprint
+            SHA256Hash(of: bytes).bytes == link.fingerprint
         else { return nil }
         return bytes
     }

@@ -1,4 +1,4 @@
-internal import Crypto
+internal import Cryptography
 import MediaCore
 import NIOCore
 
@@ -88,11 +88,10 @@ struct STUNMessage {
         }
         if let key {
             buffer.setInteger(UInt16(truncatingIfNeeded: buffer.readableBytes - 20 + 24), at: 2)
-            let code = HMAC<Insecure.SHA1>.authenticationCode(
-                for: Array(buffer.readableBytesView), using: SymmetricKey(data: key))
+            let code = HMACKey(key, .sha1).code(for: Array(buffer.readableBytesView))
             buffer.writeInteger(Attribute.messageIntegrity.rawValue)
             buffer.writeInteger(UInt16(20))
-            buffer.writeBytes(Array(code))
+            buffer.writeBytes(code)
         }
         buffer.setInteger(UInt16(truncatingIfNeeded: buffer.readableBytes - 20), at: 2)
         return buffer
@@ -100,6 +99,6 @@ struct STUNMessage {
 
     /// The key of the long-term credential mechanism (RFC 8489 section 9.2.2).
     static func key(username: String, realm: [UInt8], password: String) -> [UInt8] {
-        Array(Insecure.MD5.hash(data: Array(username.utf8) + [0x3A] + realm + [0x3A] + Array(password.utf8)))
+        LegacyDigest.md5.hash(of: Array(username.utf8) + [0x3A] + realm + [0x3A] + Array(password.utf8))
     }
 }

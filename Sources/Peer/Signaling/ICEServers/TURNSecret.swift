@@ -1,10 +1,10 @@
-import Crypto
+internal import Cryptography
 public import FoundationEssentials
 
 /// The secret that this node shares with its TURN servers, from which it makes credentials that expire
 /// (draft-uberti-behave-turn-rest-00 section 2.2; coturn's `use-auth-secret`).
 public struct TURNSecret: Sendable {
-    private let key: SymmetricKey
+    private let key: HMACKey
     /// The lifetime of credentials, in seconds.
     private let lifetime: TimeInterval
 
@@ -15,7 +15,7 @@ public struct TURNSecret: Sendable {
     ///   - text: as in the TURN server's configuration.
     ///   - lifetime: how long credentials are valid, in seconds.
     public init(_ text: String, lifetime: TimeInterval = Self.lifetime) {
-        key = SymmetricKey(data: Array(text.utf8))
+        key = HMACKey(Array(text.utf8), .sha1)
         self.lifetime = lifetime
     }
 
@@ -26,8 +26,7 @@ public struct TURNSecret: Sendable {
     ) -> (username: String, credential: String) {
         let lifetime = min(lifetime, limit ?? lifetime)
         let username = "\(Int((time + lifetime).timeIntervalSince1970)):\(user)"
-        let code = HMAC<Insecure.SHA1>.authenticationCode(for: Array(username.utf8), using: key)
-        return (username, Data(code).base64EncodedString())
+        return (username, Data(key.code(for: Array(username.utf8))).base64EncodedString())
     }
 }
 

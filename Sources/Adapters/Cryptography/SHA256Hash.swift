@@ -1,0 +1,46 @@
+internal import COpenSSL
+
+/// A hash by SHA-256 (FIPS 180-4).
+///
+/// Two of them are compared as a whole, so the time says nothing about where they differ.
+public struct SHA256Hash: Hashable, Sendable {
+    /// Of a hash, in bytes.
+    public static let length = 32
+
+    private let words: SIMD4<UInt64>
+
+    public init(of bytes: [UInt8]) {
+        var hash = [UInt8](repeating: 0, count: Self.length)
+        precondition(
+            EVP_Digest(bytes, bytes.count, &hash, nil, EVP_sha256(), nil) == 1, "this machine's OpenSSL has no SHA-256")
+        words = hash.withUnsafeBytes { $0.loadUnaligned(as: SIMD4<UInt64>.self) }
+    }
+
+    /// 32 bytes.
+    public var bytes: [UInt8] { withUnsafeBytes(of: words) { Array($0) } }
+}
+
+extension SHA256Hash: CustomStringConvertible {
+    /// The first bytes of the hash in hexadecimal.
+    public var description: String {
+        "SHA256Hash(" + bytes.prefix(4).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined() + ")"
+    }
+}
+
+/// The hashes that old protocols ask for. They protect nothing here by themselves.
+public enum LegacyDigest: Sendable {
+    /// The keys of TURN's long-term credentials (RFC 8489 section 9.2.2).
+    case md5
+    /// The key of a WebSocket's handshake (RFC 6455 section 4.2.2).
+    case sha1
+
+    /// Empty if this machine's OpenSSL refuses the algorithm, as one that is restricted to FIPS 140 does: what is made
+    /// with it is not accepted then.
+    public func hash(of bytes: [UInt8]) -> [UInt8] {
+        let algorithm = self == .md5 ? EVP_md5() : EVP_sha1()
+        var hash = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
+        var count: UInt32 = 0
+        let isMade = withCleanErrors { EVP_Digest(bytes, bytes.count, &hash, &count, algorithm, nil) == 1 }
+        return isMade ? Array(hash.prefix(Int(count))) : []
+    }
+}
