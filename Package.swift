@@ -362,10 +362,8 @@ let package = Package(
             "SignalingTests",
             [
                 "MediaCore", "Identifiers", "SessionDescription", "SFrame", "LinuxRuntime", "FrameEncryption",
-                "Identity",
-                "HTTP", "Admission",
-                "Signaling", "TestSupport", "Cryptography", "Logging", "HummingbirdCore", "NIOSSL", "NIOCore", "NIOPosix",
-                "NIOHTTP1", "HTTPTypes",
+                "Identity", "HTTP", "Admission", "Signaling", "TestSupport", "Cryptography", "Logging",
+                "HummingbirdCore", "NIOSSL", "NIOCore", "NIOPosix", "NIOHTTP1", "HTTPTypes",
             ]),
         tests("SimulationTests", ["MediaCore", "RTPWire", "VideoBitstream", "MediaEngine", "TestSupport"]),
         tests("TestSourceTests", ["MediaCore", "TestSource"]),

@@ -160,8 +160,11 @@ import Testing
         var compressed = point
         compressed[0] = 2
         let infinity = [UInt8](repeating: 0, count: 65)
-        let wrong: [[UInt8]] = [[], [0], [4], infinity, [4] + infinity.dropLast(), beside, compressed, Array(point.dropLast())]
-        for bytes in wrong + [point + [0], Array(compressed.prefix(33))] { #expect(P256PublicKey(point: bytes) == nil) }
+        let wrong: [[UInt8]] = [
+            [], [0], [4], infinity, [4] + infinity.dropLast(), beside, compressed, Array(point.dropLast()), point + [0],
+            Array(compressed.prefix(33)),
+        ]
+        for bytes in wrong { #expect(P256PublicKey(point: bytes) == nil) }
     }
 
     @Test func bothSidesAgree() throws {

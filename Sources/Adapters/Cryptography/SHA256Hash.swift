@@ -7,17 +7,28 @@ public struct SHA256Hash: Hashable, Sendable {
     /// Of a hash, in bytes.
     public static let length = 32
 
-    private let words: SIMD4<UInt64>
+    // No SIMD4, whose alignment of 32 bytes a result of an async function may not have (pitfalls.md).
+    private let words: (UInt64, UInt64, UInt64, UInt64)
 
     public init(of bytes: [UInt8]) {
         var hash = [UInt8](repeating: 0, count: Self.length)
         precondition(
             EVP_Digest(bytes, bytes.count, &hash, nil, EVP_sha256(), nil) == 1, "this machine's OpenSSL has no SHA-256")
-        words = hash.withUnsafeBytes { $0.loadUnaligned(as: SIMD4<UInt64>.self) }
+        words = hash.withUnsafeBytes { bytes in
+            func word(_ index: Int) -> UInt64 { bytes.loadUnaligned(fromByteOffset: 8 * index, as: UInt64.self) }
+            return (word(0), word(1), word(2), word(3))
+        }
     }
 
     /// 32 bytes.
     public var bytes: [UInt8] { withUnsafeBytes(of: words) { Array($0) } }
+
+    public static func == (one: Self, other: Self) -> Bool {
+        let (a, b) = (one.words, other.words)
+        return (a.0 ^ b.0) | (a.1 ^ b.1) | (a.2 ^ b.2) | (a.3 ^ b.3) == 0
+    }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(words.0) }
 }
 
 extension SHA256Hash: CustomStringConvertible {
