@@ -242,6 +242,7 @@ let package = Package(
         support("BusSupport", ["LinuxRuntime", "MediaCore", "SessionBus", "TestSupport"]),
         support("ClusterSupport", ["Relay"]),
         support("NetworkBed"),
+        support("WaitSupport", ["LinuxRuntime", "MediaCore"]),
         support("BrowserControl", ["NetworkBed", "TestSupport", "NIOCore", "NIOPosix", "NIOHTTP1", "NIOWebSocket"]),
         .executableTarget(
             name: "probe-extension", dependencies: ["ExtensionChannel"],
@@ -266,7 +267,7 @@ let package = Package(
                 "share", "share-lab", "share-relay", "probe-extension", "ConferenceSetup", "ConferenceUpload",
                 "SnapshotSetup", "SnapshotUpload", "portal-backend", "test-camera", "ArgumentParser",
             ]),
-        tests("ControlSocketTests", ["MediaCore", "LinuxRuntime", "ControlSocket", "TestSupport"]),
+        tests("ControlSocketTests", ["MediaCore", "LinuxRuntime", "ControlSocket", "TestSupport", "WaitSupport"]),
         tests("ControlTests", ["MediaCore", "Identifiers", "Identity", "Host", "Control"]),
         tests("CryptographyTests", ["Cryptography"]),
         tests("DTLSTransportTests", ["MediaCore", "LinuxRuntime", "DTLSTransport", "TestSupport", "COpenSSL"]),
@@ -304,17 +305,17 @@ let package = Package(
             [
                 "MediaCore", "Identifiers", "SessionDescription", "LinuxRuntime", "VPXCodec", "OpusCodec",
                 "TestSource", "Identity", "Admission", "Signaling", "PeerConnection", "Host", "Viewer",
-                "BrowserControl", "NetworkBed", "TestSupport", "share", "Logging",
+                "BrowserControl", "NetworkBed", "TestSupport", "WaitSupport", "share", "Logging",
             ]),
         tests("LinuxRuntimeTests", ["MediaCore", "LinuxRuntime", "TestSupport"]),
         tests(
             "LoopbackTests",
             [
                 "MediaCore", "Identifiers", "SessionDescription", "MediaEngine", "PeerEngine", "SFrame",
-                "FrameEncryption", "LinuxRuntime",
-                "EventLoop", "ICETransport", "VPXCodec", "OpusCodec", "TestSource", "Identity", "HTTP", "Admission",
-                "Signaling", "PeerConnection", "Host", "Viewer", "Service", "Relay", "Control", "Wording",
-                "ClusterSupport", "TestSupport", "Logging", "HummingbirdCore", "NIOCore", "HTTPTypes",
+                "FrameEncryption", "LinuxRuntime", "EventLoop", "ICETransport", "VPXCodec",
+                "OpusCodec", "TestSource", "Identity", "HTTP", "Admission", "Signaling", "PeerConnection", "Host",
+                "Viewer", "Service", "Relay", "Control", "Wording", "ClusterSupport", "TestSupport", "WaitSupport",
+                "Logging", "HummingbirdCore", "NIOCore", "HTTPTypes",
             ]),
         tests("MatroskaTests", ["MediaCore", "Matroska", "TestSupport"]),
         tests("MediaCoreTests", ["MediaCore"]),
@@ -362,7 +363,7 @@ let package = Package(
             "SignalingTests",
             [
                 "MediaCore", "Identifiers", "SessionDescription", "SFrame", "LinuxRuntime", "FrameEncryption",
-                "Identity", "HTTP", "Admission", "Signaling", "TestSupport", "Cryptography", "Logging",
+                "Identity", "HTTP", "Admission", "Signaling", "TestSupport", "WaitSupport", "Cryptography", "Logging",
                 "HummingbirdCore", "NIOSSL", "NIOCore", "NIOPosix", "NIOHTTP1", "HTTPTypes",
             ]),
         tests("SimulationTests", ["MediaCore", "RTPWire", "VideoBitstream", "MediaEngine", "TestSupport"]),

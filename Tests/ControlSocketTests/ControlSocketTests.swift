@@ -3,6 +3,7 @@ import LinuxRuntime
 import MediaCore
 import TestSupport
 import Testing
+import WaitSupport
 
 @testable import ControlSocket
 
@@ -238,17 +239,5 @@ struct ControlSocketTests {
         await endless.close()
         mayEnd.change { $0 = true }
         await mute.close()
-    }
-}
-
-/// Waits for 20 s at most, on a thread of its own.
-@discardableResult
-func waiting<Value: Sendable, Result: Sendable>(
-    _ monitor: Monitor<Value>, _ body: @escaping @Sendable (Value) -> Result?
-) async -> Result? {
-    await withCheckedContinuation { continuation in
-        _ = NamedThread("wait") {
-            continuation.resume(returning: monitor.wait(until: MonotonicClock.now + .seconds(20)) { body($0) })
-        }
     }
 }

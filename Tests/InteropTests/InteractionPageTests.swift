@@ -5,6 +5,7 @@ import Signaling
 import TestSource
 import Testing
 import VPXCodec
+import WaitSupport
 
 @testable import Admission
 @testable import Host
@@ -53,7 +54,7 @@ extension InteropTests {
                         // Its own line is shown on the first page as well, without an arrow.
                         #expect(try await ann.evaluate("document.querySelectorAll('#pointers text').length") == 0)
                         try await ann.click("point")
-                        #expect(await stage.waiting(stage.pointers) { $0.last?.kind == .leave ? true : nil } == true)
+                        #expect(await waiting(stage.pointers) { $0.last?.kind == .leave ? true : nil } == true)
                     }
                 }
             }
@@ -116,7 +117,7 @@ extension InteropTests {
                     try await stage.beginControl(ann)
                     let transform = "document.getElementById('video').style.transform"
                     try await ann.touch(from: [(500, 500), (700, 500)], to: [(500, 200), (700, 200)])
-                    let turned = await stage.waiting(stage.inputs) { inputs -> Bool? in
+                    let turned = await waiting(stage.inputs) { inputs -> Bool? in
                         let notches = inputs.reduce(0) {
                             if case .wheel(_, let vertical) = $1 { $0 + Int(vertical) } else { $0 }
                         }
@@ -161,7 +162,7 @@ extension InteropTests {
                         #expect(try await ann.has("all", "document.documentElement.dataset.controlling"))
                         #expect(stage.inputs.with { !$0.contains(.key(keysym: 0x73, isPressed: true)) })
                         try await ann.click("control")
-                        #expect(await stage.waiting(stage.ends) { $0.first } == .released)
+                        #expect(await waiting(stage.ends) { $0.first } == .released)
                         #expect(try await bob.has("", line))
                         #expect(try await ann.has("Control", "document.getElementById('control').textContent"))
                         // Nothing goes there any more, and Bob can have it.
@@ -269,16 +270,5 @@ private struct InteractionStage: Sendable {
             for input in inputs where input == rest.first { rest = rest.dropFirst() }
             return rest.isEmpty ? true : nil
         } ?? false
-    }
-
-    /// Waits for 20 s at most, on a thread of its own.
-    func waiting<Value: Sendable, Result: Sendable>(
-        _ monitor: Monitor<Value>, _ body: @escaping @Sendable (Value) -> Result?
-    ) async -> Result? {
-        await withCheckedContinuation { continuation in
-            _ = NamedThread("wait") {
-                continuation.resume(returning: monitor.wait(until: MonotonicClock.now + .seconds(20)) { body($0) })
-            }
-        }
     }
 }

@@ -6,6 +6,7 @@ import Signaling
 import TestSource
 import Testing
 import VPXCodec
+import WaitSupport
 
 @testable import Admission
 @testable import Control

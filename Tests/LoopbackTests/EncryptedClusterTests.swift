@@ -5,6 +5,7 @@ import MediaCore
 import Signaling
 import Synchronization
 import Testing
+import WaitSupport
 
 @testable import Host
 @testable import Identifiers

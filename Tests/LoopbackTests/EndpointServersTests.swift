@@ -3,6 +3,7 @@ import LinuxRuntime
 import MediaCore
 import TestSupport
 import Testing
+import WaitSupport
 
 @testable import Admission
 @testable import Host

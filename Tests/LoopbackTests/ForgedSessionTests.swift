@@ -5,6 +5,7 @@ import Signaling
 import TestSource
 import Testing
 import VPXCodec
+import WaitSupport
 
 @testable import Admission
 @testable import Host

@@ -8,6 +8,7 @@ import Signaling
 import TestSource
 import Testing
 import VPXCodec
+import WaitSupport
 
 @testable import HTTP
 @testable import Host

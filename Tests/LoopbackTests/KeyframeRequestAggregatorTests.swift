@@ -2,6 +2,7 @@ import EventLoop
 import LinuxRuntime
 import MediaCore
 import Testing
+import WaitSupport
 
 @testable import Relay
 

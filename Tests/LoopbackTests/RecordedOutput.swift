@@ -10,6 +10,7 @@ import Signaling
 import TestSource
 import VPXCodec
 import Viewer
+import WaitSupport
 
 @testable import Admission
 
@@ -63,17 +64,6 @@ final class RecordedOutput: VideoSink, AudioSink {
     /// Waits for the condition, for 20 s at most.
     func wait(_ condition: @escaping @Sendable (State) -> Bool) async -> Bool {
         await waiting(monitor) { condition($0) ? true : nil } ?? false
-    }
-}
-
-/// Waits for 30 s at most, on a thread of its own.
-func waiting<Value: Sendable, Result: Sendable>(
-    _ monitor: Monitor<Value>, _ body: @escaping @Sendable (Value) -> Result?
-) async -> Result? {
-    await withCheckedContinuation { continuation in
-        _ = NamedThread("wait") {
-            continuation.resume(returning: monitor.wait(until: MonotonicClock.now + .seconds(30)) { body($0) })
-        }
     }
 }
 

@@ -9,6 +9,7 @@ import Synchronization
 import TestSource
 import Testing
 import VPXCodec
+import WaitSupport
 import Wording
 
 @testable import Admission

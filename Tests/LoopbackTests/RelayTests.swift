@@ -9,6 +9,7 @@ import TestSupport
 import Testing
 import VPXCodec
 import Viewer
+import WaitSupport
 import Wording
 
 @testable import Admission

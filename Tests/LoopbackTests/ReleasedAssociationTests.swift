@@ -6,6 +6,7 @@ import LinuxRuntime
 import MediaCore
 import SessionDescription
 import Testing
+import WaitSupport
 
 @testable import PeerConnection
 

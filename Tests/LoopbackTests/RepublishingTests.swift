@@ -1,6 +1,7 @@
 import LinuxRuntime
 import MediaCore
 import Testing
+import WaitSupport
 
 @testable import Admission
 @testable import Host

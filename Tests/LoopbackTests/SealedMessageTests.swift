@@ -3,6 +3,7 @@ import LinuxRuntime
 import MediaCore
 import Signaling
 import Testing
+import WaitSupport
 
 @testable import Host
 @testable import Identifiers

@@ -7,6 +7,7 @@ import OpusCodec
 import Synchronization
 import TestSource
 import Testing
+import WaitSupport
 
 @testable import Host
 @testable import Identifiers

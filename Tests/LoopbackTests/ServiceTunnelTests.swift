@@ -8,6 +8,7 @@ import SessionDescription
 import TestSource
 import Testing
 import VPXCodec
+import WaitSupport
 import Wording
 
 @testable import Admission

@@ -6,6 +6,7 @@ import Signaling
 import TestSource
 import Testing
 import VPXCodec
+import WaitSupport
 import Wording
 
 @testable import Admission

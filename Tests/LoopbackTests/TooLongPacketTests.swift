@@ -3,6 +3,7 @@ import LinuxRuntime
 import MediaCore
 import SessionDescription
 import Testing
+import WaitSupport
 
 @testable import Host
 @testable import Identity

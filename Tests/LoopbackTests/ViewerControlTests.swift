@@ -3,6 +3,7 @@ import MediaCore
 import PeerConnection
 import Signaling
 import Testing
+import WaitSupport
 
 @testable import Host
 @testable import Identifiers

@@ -2,6 +2,7 @@ import HTTPTypes
 import LinuxRuntime
 import MediaCore
 import Testing
+import WaitSupport
 
 @testable import Admission
 @testable import HTTP
@@ -59,17 +60,6 @@ import Testing
                 do { try await body(stage) } catch { Issue.record(error) }
                 serving.cancel()
                 await http.close()
-            }
-        }
-    }
-
-    /// Waits for 20 s at most, on a thread of its own.
-    private func waiting<Value: Sendable, Result: Sendable>(
-        _ monitor: Monitor<Value>, _ body: @escaping @Sendable (Value) -> Result?
-    ) async -> Result? {
-        await withCheckedContinuation { continuation in
-            _ = NamedThread("wait") {
-                continuation.resume(returning: monitor.wait(until: MonotonicClock.now + .seconds(20)) { body($0) })
             }
         }
     }
