@@ -52,7 +52,7 @@ import Testing
         let transcript = PairingTranscript(
             application: budget, service: try #require(conference), serviceFingerprint: service.fingerprint,
             hostFingerprint: host.fingerprint, hostNonce: nonce(1), serviceNonce: nonce(2))
-        let signature = try host.signature(over: transcript.signedBytes(role: .host))
+        let signature = host.signature(over: transcript.signedBytes(role: .host))
         #expect(transcript.isSigned(signature, by: .host, certificate: host.certificateDER))
         #expect(!transcript.isSigned(signature, by: .host, certificate: service.certificateDER))
         #expect(!transcript.isSigned(signature, by: .service, certificate: service.certificateDER))
@@ -86,7 +86,7 @@ import Testing
                 address: PeerAddress("192.0.2.1")))
         let ticket = KnockID.random()
         #expect(table.open(request, ticket: ticket, now: now).0 == .opened)
-        let serviceSignature = try service.signature(over: request.transcript.signedBytes(role: .service))
+        let serviceSignature = service.signature(over: request.transcript.signedBytes(role: .service))
         let document = try roundTrip(
             PairingOfferDocument(
                 PairingOffer(

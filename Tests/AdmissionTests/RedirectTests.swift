@@ -27,7 +27,7 @@ import Testing
         by identity: Identity? = nil, of broadcast: BroadcastID? = nil, viewer: [UInt8]? = nil,
         knock: KnockOrigin? = nil, after time: Duration = .zero
     ) throws -> SignedRedirect {
-        try SignedRedirect(
+        SignedRedirect(
             to: target, of: broadcast ?? known.id, viewer: viewer ?? self.viewer, knock: knock ?? self.knock,
             now: self.knock.instant + time, signedBy: identity ?? host)
     }

@@ -64,7 +64,7 @@ import Testing
         }
         let sealed = [[UInt8]](arrayLiteral: [1], [2]).map { relayed.signedBytes(role: .host, sealedSetup: $0) }
         #expect(Set(all + sealed).count == all.count + sealed.count)
-        let signature = try host.signature(over: relayed.signedBytes(role: .host, sealedSetup: [1]))
+        let signature = host.signature(over: relayed.signedBytes(role: .host, sealedSetup: [1]))
         #expect(relayed.isSigned(signature, by: .host, certificate: host.certificateDER, sealedSetup: [1]))
         #expect(!relayed.isSigned(signature, by: .host, certificate: host.certificateDER, sealedSetup: [2]))
         #expect(!relayed.isSigned(signature, by: .host, certificate: host.certificateDER))

@@ -1,3 +1,4 @@
+import COpenSSL
 import Foundation
 import Testing
 
@@ -143,12 +144,16 @@ import Testing
         let key = P256PrivateKey()
         let again = try #require(P256PrivateKey(der: key.der))
         #expect(again.publicKey.point == key.publicKey.point && again.der == key.der)
-        // Both numbers are shorter than 32 bytes in some of these.
-        for number in 0..<600 {
+        // One in 256 numbers is shorter than its 32 bytes.
+        var (hasShortR, hasShortS) = (false, false)
+        for number in 0..<20_000 where !hasShortR || !hasShortS {
             let text = Array("\(number)".utf8)
             let signature = key.signature(over: text)
             #expect(signature.count == 64 && key.publicKey.isValid(signature, over: text))
+            hasShortR = hasShortR || signature[0] == 0
+            hasShortS = hasShortS || signature[32] == 0
         }
+        #expect(hasShortR && hasShortS)
         #expect(!P256PrivateKey().publicKey.isValid(key.signature(over: []), over: []))
     }
 
@@ -191,6 +196,14 @@ import Testing
         let der = P256PrivateKey().der
         for count in 0..<der.count { #expect(P256PrivateKey(der: Array(der.prefix(count))) == nil) }
         #expect(P256PrivateKey(der: der + [0]) == nil)
+        // The number, which begins at byte 36, does not belong to the point.
+        #expect(Array(der[33..<36]) == [1, 4, 32])
+        for index in [36, 50, 67] {
+            var changed = der
+            changed[index] ^= 1
+            #expect(P256PrivateKey(der: changed) == nil)
+        }
+        #expect(P256PrivateKey(der: der[..<36] + [UInt8](repeating: 0, count: 32) + der[68...]) == nil)
         // An Ed25519 key (RFC 8410 section 10.3).
         let ed25519 = "302e020100300506032b657004220420d4ee72dbf913584ad5b6d8f1f769f8ad3afe7c28cbf1d4fbe097a88f44755842"
         #expect(P256PrivateKey(der: hex(ed25519)) == nil)
@@ -248,19 +261,80 @@ import Testing
         for count in 0..<made.der.count { #expect(X509Certificate(der: Array(made.der.prefix(count))) == nil) }
     }
 
+    @Test(arguments: ["secp256k1", "brainpoolP256r1", "secp384r1"])
+    func certificatesAndKeysOfOtherCurvesAreRefused(curve: String) throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("curve-\(UUID())")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        func make(_ curve: String) throws -> (certificate: [UInt8], key: [UInt8]) {
+            let (certificate, key) = (folder.path + "/certificate", folder.path + "/key")
+            try openssl([
+                "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:\(curve)", "-nodes", "-subj", "/CN=x",
+                "-outform", "DER", "-out",
+                certificate, "-keyout", key,
+            ])
+            let text = try String(contentsOfFile: key, encoding: .utf8)
+            return (
+                Array(try Data(contentsOf: URL(fileURLWithPath: certificate))),
+                try #require(PEM.blocks(of: text)?.first).der
+            )
+        }
+        let other = try make(curve)
+        #expect(X509Certificate(der: other.certificate) == nil && P256PrivateKey(der: other.key) == nil)
+        let own = try make("prime256v1")
+        #expect(X509Certificate(der: own.certificate) != nil && P256PrivateKey(der: own.key) != nil)
+    }
+
+    /// OpenSSL's own cleanup at exit crashes threads that still run.
+    @Test func aProcessEndsWellWhileItsThreadsHash() async {
+        for _ in 0..<4 {
+            await #expect(processExitsWith: .success) {
+                let isBusy = DispatchSemaphore(value: 0)
+                for _ in 0..<2 {
+                    Thread.detachNewThread {
+                        let key = HMACKey([1])
+                        for number in 0... {
+                            _ = key.code(for: [2])
+                            if number == 1_000 { isBusy.signal() }
+                        }
+                    }
+                }
+                for _ in 0..<2 { isBusy.wait() }
+                exit(0)
+            }
+        }
+    }
+
+    @Test func theErrorQueueOfDTLSStaysAsItWas() throws {
+        ERR_clear_error()
+        defer { ERR_clear_error() }
+        #expect(BIO_new_file("/nonexistent", "r") == nil)
+        let error = ERR_peek_last_error()
+        let point = [4] + [UInt8](repeating: 1, count: 64)
+        #expect(P256PublicKey(point: point) == nil && P256PrivateKey(der: [1, 2]) == nil)
+        #expect(
+            X509Certificate(der: [1, 2]) == nil && PEM.blocks(of: "-----BEGIN X-----\n*\n-----END X-----\n") == nil)
+        #expect(AESGCM(key: point.suffix(16).map { $0 }).openWithNonce(point) == nil)
+        let key = P256PrivateKey()
+        #expect(!key.publicKey.isValid([UInt8](repeating: 9, count: 64), over: point))
+        #expect(HPKE.open(HPKE.seal(point, for: key.publicKey, info: []), with: P256PrivateKey(), info: []) == nil)
+        #expect(error != 0 && ERR_peek_last_error() == error)
+    }
+
     @Test func aCertificateSaysWhatItIsFor() throws {
         let made = try X509Certificate(selfSignedBy: P256PrivateKey(), name: "share", validBefore: 2, days: 7_300)
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("certificate-\(UUID())")
         try Data(made.der).write(to: file)
         defer { try? FileManager.default.removeItem(at: file) }
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/openssl")
-        process.arguments = ["x509", "-inform", "DER", "-in", file.path, "-noout", "-text"]
-        let output = Pipe()
-        process.standardOutput = output
-        try process.run()
-        let text = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
-        process.waitUntilExit()
+        let text = try openssl([
+            "x509", "-inform", "DER", "-in", file.path, "-noout", "-text", "-dates", "-dateopt", "iso_8601",
+        ])
+        for (name, days) in [("notBefore", -2.0), ("notAfter", 7_300)] {
+            let line = text.split(separator: "\n").first { $0.hasPrefix(name + "=") }
+            let words = line?.dropFirst(name.count + 1).replacing(" ", with: "T")
+            let date = try Date(try #require(words), strategy: .iso8601)
+            #expect(abs(date.timeIntervalSinceNow - days * 86_400) < 600, "\(name) \(date)")
+        }
         for line in [
             "Version: 3", "Signature Algorithm: ecdsa-with-SHA256", "Issuer: CN = share", "Subject: CN = share",
             "NIST CURVE: P-256", "X509v3 Basic Constraints: critical", "CA:FALSE", "X509v3 Key Usage: critical",
@@ -299,6 +373,21 @@ import Testing
         uttvSkxq0K+isVABWSwBVKIHVy6/h6SWEjkJVG0YASPaSD2K5npee2Ut
         -----END PRIVATE KEY-----
         """
+}
+
+/// Runs the program, and returns what it prints.
+@discardableResult private func openssl(_ arguments: [String]) throws -> String {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/openssl")
+    process.arguments = arguments
+    let output = Pipe()
+    process.standardOutput = output
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    let text = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 0, "openssl \(arguments)")
+    return text
 }
 
 private func hex(_ text: String) -> [UInt8] {

@@ -415,7 +415,7 @@ struct RelayHandoverTests {
             of broadcast: BroadcastID? = nil, for viewer: Identity? = nil, knock other: KnockOrigin? = nil,
             by signer: Identity? = nil
         ) throws -> SignedRedirect {
-            try SignedRedirect(
+            SignedRedirect(
                 to: trap, of: broadcast ?? stage.link.id, viewer: (viewer ?? identity).fingerprint,
                 knock: other ?? knock, now: .now, signedBy: signer ?? stage.identity)
         }
@@ -431,7 +431,7 @@ struct RelayHandoverTests {
             fingerprint: trap.fingerprint)
         stage.host.signaling.send(
             .alternates(
-                try SignedAlternates([trap.text, believable.text], of: stage.link.id, signedBy: stage.identity)))
+                SignedAlternates([trap.text, believable.text], of: stage.link.id, signedBy: stage.identity)))
         stage.host.signaling.send(.reconnect(nil))
         #expect(await viewer.seesMore(60))
         #expect(await attacker.viewers().isEmpty)

@@ -59,6 +59,13 @@ import Testing
         }
     }
 
+    /// The file with a private number that does not belong to its point.
+    private func changedKey(_ identity: Identity) throws -> String {
+        var der = identity.privateKeyDER
+        der[50] ^= 1
+        return identity.certificatePEM + PEM.text(.init("PRIVATE KEY", der))
+    }
+
     @Test func damageIsNamed() async throws {
         try await withDirectory { directory in
             let path = directory + "/identity.pem"
@@ -67,7 +74,7 @@ import Testing
             for text in [
                 "", "garbage", good.certificatePEM, good.certificatePEM + "\n" + other.privateKeyPEM,
                 String(good.certificatePEM.dropLast(40)) + "\n" + good.privateKeyPEM,
-                String(repeating: "x", count: 100_000),
+                String(repeating: "x", count: 100_000), try changedKey(good),
             ] {
                 let file = try #require(FileHandle(forWritingAtPath: path))
                 try file.truncate(atOffset: 0)

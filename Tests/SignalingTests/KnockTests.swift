@@ -26,7 +26,7 @@ import Testing
     /// Knocks, and signs the challenge with the identity's own key.
     private func signed(_ identity: Identity, _ wire: RawHTTPClient) async throws -> String {
         let (place, challenge) = try await wire.knock(identity.asViewer)
-        let signature = try identity.signature(over: challenge.signedBytes)
+        let signature = identity.signature(over: challenge.signedBytes)
         let answer = try await wire.sign(place, signature, certificate: identity.certificateDER)
         guard answer.status == 204 else { throw RawHTTPClient.Unexpected(answer: answer) }
         return place
@@ -99,7 +99,7 @@ import Testing
             for certificate in [victim.certificateDER, thief.certificateDER, [], [0x30, 0x80, 0, 0], nil] {
                 let (place, challenge) = try await wire.knock(victim.asViewer)
                 let answer = try await wire.sign(
-                    place, try thief.signature(over: challenge.signedBytes), certificate: certificate)
+                    place, thief.signature(over: challenge.signedBytes), certificate: certificate)
                 #expect(answer.status == 403 && answer.text.contains("wrong-signature"))
                 #expect(try await wire.ask(.GET, place).status == 410, "the knock is gone")
             }
@@ -112,7 +112,7 @@ import Testing
         try await with { stage, wire in
             let victim = try Identity.ephemeral()
             let (first, old) = try await wire.knock(victim.asViewer)
-            let heard = try victim.signature(over: old.signedBytes)
+            let heard = victim.signature(over: old.signedBytes)
             let (second, challenge) = try await wire.knock(victim.asViewer)
             #expect(first != second && old.nonce != challenge.nonce)
             #expect(try await wire.sign(second, heard, certificate: victim.certificateDER).status == 403)
@@ -123,7 +123,7 @@ import Testing
                 let elsewhere = KnockChallenge(
                     id: id, host: host, identity: challenge.identity, nonce: challenge.nonce)
                 let answer = try await wire.sign(
-                    place, try victim.signature(over: elsewhere.signedBytes), certificate: victim.certificateDER)
+                    place, victim.signature(over: elsewhere.signedBytes), certificate: victim.certificateDER)
                 #expect(answer.status == 403)
             }
             #expect(stage.delegate.seen.knocks.isEmpty)
@@ -195,7 +195,7 @@ import Testing
                 }
                 #expect(unsigned?.code == .offerRefused, "\(unsigned.debugDescription)")
             }
-            let signature = try identity.signature(over: challenge.signedBytes)
+            let signature = identity.signature(over: challenge.signedBytes)
             #expect(try await wire.sign(place, signature, certificate: identity.certificateDER).status == 204)
             #expect(await stage.delegate.knocks(1).count == 1)
         }

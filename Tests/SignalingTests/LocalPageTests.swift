@@ -233,7 +233,7 @@ import Testing
     @Test func thePageIsSentElsewhereByItsHostAlone() async throws {
         let (viewer, knock) = (randomFingerprint(), KnockOrigin.random(at: .now))
         func order(_ host: Identity, _ known: Link, to link: Link) throws -> String {
-            let redirect = try SignedRedirect(
+            let redirect = SignedRedirect(
                 to: link, of: known.id, viewer: viewer, knock: knock, now: .now, signedBy: host)
             return String(decoding: try JSONEncoder().encode(redirect), as: UTF8.self)
         }
@@ -262,7 +262,7 @@ import Testing
                 #expect(events.status == 401 && other.server.statistics.requests == before + 1)
                 // Its place has that broadcast alone.
                 #expect(try await world.ask(.GET, world.base + "/1/\(known.id.text)/events").status == 404)
-                let relays = try SignedAlternates(
+                let relays = SignedAlternates(
                     [known.at(host: "127.0.0.1", port: other.link.port).text], of: known.id,
                     signedBy: world.stage.identity)
                 let alternates = String(decoding: try JSONEncoder().encode(relays), as: UTF8.self)

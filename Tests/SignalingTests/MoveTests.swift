@@ -16,7 +16,7 @@ import Testing
     }
 
     private func alternates(_ stage: SignalingFixture) throws -> SignedAlternates {
-        try SignedAlternates(
+        SignedAlternates(
             [stage.link.at(host: "other.example", port: 443).text], of: stage.link.id, signedBy: stage.identity)
     }
 
@@ -108,7 +108,7 @@ import Testing
         let other = Link(host: "i", port: 2, id: link.id, secret: link.secret, fingerprint: host.fingerprint)
         let strange = Link(host: "i", port: 2, id: link.id, secret: Link.randomSecret(), fingerprint: host.fingerprint)
         let texts = [other.text, strange.text, "nonsense"]
-        let good = try SignedAlternates(texts, of: link.id, signedBy: server)
+        let good = SignedAlternates(texts, of: link.id, signedBy: server)
         #expect(good.links(of: link) == [other])
         var changed = good
         changed.links[0] = strange.text
@@ -117,10 +117,10 @@ import Testing
             relay: host.fingerprint)
         #expect(changed.links(of: link).isEmpty && good.links(of: met).isEmpty)
         for signed in [
-            try SignedAlternates(texts, of: link.id, signedBy: host),
-            try SignedAlternates(texts, of: .random(), signedBy: server),
-            try SignedAlternates(Array(repeating: other.text, count: 9), of: link.id, signedBy: server),
-            try SignedAlternates([other.text + " " + other.text], of: link.id, signedBy: server),
+            SignedAlternates(texts, of: link.id, signedBy: host),
+            SignedAlternates(texts, of: .random(), signedBy: server),
+            SignedAlternates(Array(repeating: other.text, count: 9), of: link.id, signedBy: server),
+            SignedAlternates([other.text + " " + other.text], of: link.id, signedBy: server),
         ] { #expect(signed.links(of: link).isEmpty) }
     }
 }

@@ -167,7 +167,7 @@ import Testing
                     default: break
                     }
                     challenge.reveal = reveal
-                    var signature = try identity.signature(over: challenge.signedBytes)
+                    var signature = identity.signature(over: challenge.signedBytes)
                     if flaw == "signature" {
                         signature = try Identity.ephemeral().signature(over: challenge.signedBytes)
                     }
@@ -215,7 +215,7 @@ import Testing
             OfferDocument(
                 key: Base64URL.encode(offer.hostKey), run: Base64URL.encode(offer.run), sealed: offer.isSealed,
                 certificate: Base64URL.encode(identity.certificateDER),
-                signature: Base64URL.encode(try identity.signature(over: offer.signedBytes(challenge))))
+                signature: Base64URL.encode(identity.signature(over: offer.signedBytes(challenge))))
         }
         func accepts(_ document: OfferDocument) async -> Bool {
             var challenge = plain

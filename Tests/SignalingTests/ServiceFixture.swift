@@ -260,7 +260,7 @@ struct RawHost {
     func acceptance(
         of opened: Opened, role: PairingRole = .host, by identity: Identity? = nil, setup: [String: String]? = nil
     ) throws -> String {
-        let signature = try (identity ?? self.identity).signature(over: opened.transcript.signedBytes(role: role))
+        let signature = (identity ?? self.identity).signature(over: opened.transcript.signedBytes(role: role))
         let document = PairingAcceptanceDocument(setup: setup ?? stage.setup, signature: signature)
         return String(decoding: try JSONEncoder().encode(document), as: UTF8.self)
     }

@@ -89,7 +89,7 @@ struct UnfetchedKnockTests {
                     name: "Ann", identity: identity, certificate: viewer.certificateDER
                 ) { challenge in
                     _ = server(stage, fetcher)
-                    return try? viewer.signature(over: challenge.signedBytes)
+                    return viewer.signature(over: challenge.signedBytes)
                 }
                 guard case .accepted = try await client.waitForAnswer(ticket) else {
                     Issue.record("not admitted")

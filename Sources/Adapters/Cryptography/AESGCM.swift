@@ -21,7 +21,8 @@ public struct AESGCM: Sendable {
         _ plaintext: UnsafeRawBufferPointer, nonce: [UInt8], authenticating data: [UInt8] = [],
         to output: inout [UInt8]
     ) {
-        precondition(nonce.count == Self.nonceLength && plaintext.count <= Int(Int32.max))
+        precondition(
+            nonce.count == Self.nonceLength && plaintext.count <= Int(Int32.max) && data.count <= Int(Int32.max))
         let begin = output.count
         output.reserveCapacity(begin + plaintext.count + Self.tagLength)
         output += plaintext
@@ -30,7 +31,7 @@ public struct AESGCM: Sendable {
             output.withUnsafeMutableBufferPointer { output in
                 EVP_EncryptInit_ex(context, algorithm, nil, key, nil) == 1
                     && cssl_gcm_seal(
-                        context, nonce, data, Int32(clamping: data.count), output.baseAddress! + begin,
+                        context, nonce, data, Int32(data.count), output.baseAddress! + begin,
                         Int32(plaintext.count)) == 1
             }
         }
@@ -45,7 +46,9 @@ public struct AESGCM: Sendable {
         to output: inout [UInt8]
     ) -> Bool {
         let length = sealed.count - Self.tagLength
-        guard nonce.count == Self.nonceLength, length >= 0, sealed.count <= Int(Int32.max) else { return false }
+        guard nonce.count == Self.nonceLength, length >= 0, max(sealed.count, data.count) <= Int(Int32.max) else {
+            return false
+        }
         var tag = Array(sealed[length...])
         let begin = output.count
         output += sealed[..<length]
@@ -54,7 +57,7 @@ public struct AESGCM: Sendable {
                 var count: Int32 = 0
                 let bytes = output.baseAddress.map { $0 + begin }
                 return EVP_DecryptInit_ex(context, algorithm, nil, key, nonce) == 1
-                    && EVP_DecryptUpdate(context, nil, &count, data, Int32(clamping: data.count)) == 1
+                    && EVP_DecryptUpdate(context, nil, &count, data, Int32(data.count)) == 1
                     && (length == 0 || EVP_DecryptUpdate(context, bytes, &count, bytes, Int32(length)) == 1)
                     && EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_TAG, Int32(tag.count), &tag) == 1
                     && EVP_DecryptFinal_ex(context, &tag, &count) == 1
@@ -67,7 +70,7 @@ public struct AESGCM: Sendable {
     private var algorithm: OpaquePointer? { key.count == 16 ? EVP_aes_128_gcm() : EVP_aes_256_gcm() }
 
     private func withContext(_ body: (OpaquePointer) -> Bool) -> Bool {
-        withCleanErrors {
+        OpenSSL.call {
             guard let context = EVP_CIPHER_CTX_new() else { return false }
             defer { EVP_CIPHER_CTX_free(context) }
             return body(context)
@@ -79,7 +82,8 @@ extension AESGCM {
     /// - Returns: a random nonce (12 bytes), the ciphertext and the tag.
     public func sealWithNonce(_ plaintext: [UInt8]) -> [UInt8] {
         var nonce = [UInt8](repeating: 0, count: Self.nonceLength)
-        precondition(RAND_bytes(&nonce, Int32(nonce.count)) == 1, "this machine's OpenSSL has no random numbers")
+        let isMade = OpenSSL.call { RAND_bytes(&nonce, Int32(nonce.count)) == 1 }
+        precondition(isMade, "this machine's OpenSSL has no random numbers")
         var output = nonce
         plaintext.withUnsafeBytes { seal($0, nonce: nonce, to: &output) }
         return output

@@ -18,11 +18,12 @@ public struct HMACKey: Sendable {
 
     /// - Returns: 32 bytes; with SHA-1 20, or none if this machine's OpenSSL refuses it.
     public func code(for message: [UInt8]) -> [UInt8] {
+        precondition(key.count <= Int(Int32.max))
         let digest = algorithm == .sha1 ? EVP_sha1() : EVP_sha256()
         var code = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
         var count: UInt32 = 0
-        let isMade = withCleanErrors {
-            HMAC(digest, key, Int32(clamping: key.count), message, message.count, &code, &count) != nil
+        let isMade = OpenSSL.call {
+            HMAC(digest, key, Int32(key.count), message, message.count, &code, &count) != nil
         }
         precondition(isMade || algorithm == .sha1, "this machine's OpenSSL has no HMAC")
         return isMade ? Array(code.prefix(Int(count))) : []

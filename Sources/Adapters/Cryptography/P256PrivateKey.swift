@@ -8,7 +8,8 @@ public final class P256PrivateKey: @unchecked Sendable {
 
     /// Makes a new key.
     public init() {
-        guard let key = cssl_generate_p256(), EVP_PKEY_up_ref(key) == 1, let publicKey = P256PublicKey(owning: key)
+        guard let key = OpenSSL.call({ cssl_generate_p256() }), EVP_PKEY_up_ref(key) == 1,
+            let publicKey = P256PublicKey(owning: key)
         else { preconditionFailure("this machine's OpenSSL makes no keys on P-256") }
         self.key = key
         self.publicKey = publicKey
@@ -16,11 +17,11 @@ public final class P256PrivateKey: @unchecked Sendable {
 
     /// Nil unless `der` is a private key on P-256, as PKCS #8 (RFC 5208) or SEC 1 (RFC 5915).
     public init?(der: [UInt8]) {
-        let key = withCleanErrors {
+        let key = OpenSSL.call {
             der.withUnsafeBufferPointer { der in
                 var position = der.baseAddress
                 let key = d2i_AutoPrivateKey(nil, &position, der.count)
-                guard let key, position == der.baseAddress.map({ $0 + der.count }) else {
+                guard let key, position == der.baseAddress.map({ $0 + der.count }), Self.isPair(key) else {
                     EVP_PKEY_free(key)
                     return nil as OpaquePointer?
                 }
@@ -37,6 +38,13 @@ public final class P256PrivateKey: @unchecked Sendable {
     }
 
     deinit { EVP_PKEY_free(key) }
+
+    /// Whether the point in a key belongs to its secret number. OpenSSL does not look when it reads the key.
+    private static func isPair(_ key: OpaquePointer) -> Bool {
+        let context = EVP_PKEY_CTX_new(key, nil)
+        defer { EVP_PKEY_CTX_free(context) }
+        return EVP_PKEY_pairwise_check(context) == 1
+    }
 
     /// PKCS #8 (RFC 5208).
     public var der: [UInt8] {

@@ -8,12 +8,6 @@ public final class P256PublicKey: @unchecked Sendable {
     /// Of a signature, in bytes.
     public static let signatureLength = 64
 
-    /// A SubjectPublicKeyInfo (RFC 5480) up to the point.
-    private static let head: [UInt8] = [
-        0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x02, 0x01, 0x06, 0x08, 0x2A, 0x86, 0x48,
-        0xCE, 0x3D, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00,
-    ]
-
     /// The uncompressed point (SEC 1 section 2.3.3), 65 bytes.
     public let point: [UInt8]
     let key: OpaquePointer
@@ -35,14 +29,7 @@ public final class P256PublicKey: @unchecked Sendable {
     /// Nil unless `point` is an uncompressed point of the curve, 65 bytes.
     public convenience init?(point: [UInt8]) {
         guard point.count == Self.length, point[0] == 4 else { return nil }
-        let info = Self.head + point
-        let key = withCleanErrors {
-            info.withUnsafeBufferPointer { info in
-                var position = info.baseAddress
-                return d2i_PUBKEY(nil, &position, info.count)
-            }
-        }
-        self.init(owning: key)
+        self.init(owning: OpenSSL.call { cssl_p256_public(point, point.count) })
     }
 
     deinit { EVP_PKEY_free(key) }
@@ -51,7 +38,7 @@ public final class P256PublicKey: @unchecked Sendable {
     /// - Parameter signature: 64 bytes, r | s (IEEE P1363).
     public func isValid(_ signature: [UInt8], over bytes: [UInt8]) -> Bool {
         guard signature.count == Self.signatureLength else { return false }
-        return withCleanErrors {
+        return OpenSSL.call {
             guard let der = ECDSASignature.der(signature), let context = EVP_MD_CTX_new() else { return false }
             defer { EVP_MD_CTX_free(context) }
             return EVP_DigestVerifyInit(context, nil, EVP_sha256(), nil, key) == 1
@@ -63,7 +50,7 @@ public final class P256PublicKey: @unchecked Sendable {
 private func isOnP256(_ key: OpaquePointer) -> Bool {
     var name = [CChar](repeating: 0, count: 32)
     var count = 0
-    return withCleanErrors { EVP_PKEY_get_group_name(key, &name, name.count, &count) } == 1
+    return OpenSSL.call { EVP_PKEY_get_group_name(key, &name, name.count, &count) } == 1
         && name.prefix(count).elementsEqual("prime256v1".utf8.map { CChar(bitPattern: $0) })
 }
 

@@ -25,7 +25,7 @@ public enum PEM {
 
     /// The blocks of a text, in their order; nil if one of them is damaged or has headers.
     public static func blocks(of text: String) -> [Block]? {
-        withCleanErrors {
+        OpenSSL.call {
             Array(text.utf8).withUnsafeBufferPointer { bytes in
                 guard !bytes.isEmpty, let memory = BIO_new_mem_buf(bytes.baseAddress, Int32(clamping: bytes.count))
                 else { return [] }
@@ -49,4 +49,8 @@ public enum PEM {
             }
         }
     }
+}
+
+extension PEM.Block: CustomReflectable {
+    public var customMirror: Mirror { Mirror(self, children: ["label": label]) }
 }

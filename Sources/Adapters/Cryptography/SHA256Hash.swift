@@ -12,8 +12,8 @@ public struct SHA256Hash: Hashable, Sendable {
 
     public init(of bytes: [UInt8]) {
         var hash = [UInt8](repeating: 0, count: Self.length)
-        precondition(
-            EVP_Digest(bytes, bytes.count, &hash, nil, EVP_sha256(), nil) == 1, "this machine's OpenSSL has no SHA-256")
+        let isMade = OpenSSL.call { EVP_Digest(bytes, bytes.count, &hash, nil, EVP_sha256(), nil) == 1 }
+        precondition(isMade, "this machine's OpenSSL has no SHA-256")
         words = hash.withUnsafeBytes { bytes in
             func word(_ index: Int) -> UInt64 { bytes.loadUnaligned(fromByteOffset: 8 * index, as: UInt64.self) }
             return (word(0), word(1), word(2), word(3))
@@ -28,6 +28,7 @@ public struct SHA256Hash: Hashable, Sendable {
         return (a.0 ^ b.0) | (a.1 ^ b.1) | (a.2 ^ b.2) | (a.3 ^ b.3) == 0
     }
 
+    /// 64 bits of a hash tell hashes apart.
     public func hash(into hasher: inout Hasher) { hasher.combine(words.0) }
 }
 
@@ -51,7 +52,7 @@ public enum LegacyDigest: Sendable {
         let algorithm = self == .md5 ? EVP_md5() : EVP_sha1()
         var hash = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
         var count: UInt32 = 0
-        let isMade = withCleanErrors { EVP_Digest(bytes, bytes.count, &hash, &count, algorithm, nil) == 1 }
+        let isMade = OpenSSL.call { EVP_Digest(bytes, bytes.count, &hash, &count, algorithm, nil) == 1 }
         return isMade ? Array(hash.prefix(Int(count))) : []
     }
 }

@@ -7,7 +7,7 @@ public struct X509Certificate: Sendable {
 
     /// Nil unless `der` is one certificate and nothing else, with a key on P-256.
     public init?(der: [UInt8]) {
-        let key = withCleanErrors {
+        let key = OpenSSL.call {
             der.withUnsafeBufferPointer { der in
                 var position = der.baseAddress
                 let certificate = d2i_X509(nil, &position, der.count)
@@ -32,7 +32,7 @@ public struct X509Certificate: Sendable {
     public init(
         selfSignedBy key: P256PrivateKey, name: String, validBefore before: Int, days: Int
     ) throws(CertificateFailure) {
-        guard let der = withCleanErrors({ Self.make(key, name, before, days) }) else { throw CertificateFailure() }
+        guard let der = OpenSSL.call({ Self.make(key, name, before, days) }) else { throw CertificateFailure() }
         self.der = der
         publicKey = key.publicKey
     }

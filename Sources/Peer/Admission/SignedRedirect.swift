@@ -40,12 +40,12 @@ public struct SignedRedirect: Codable, Sendable, Equatable {
     package init(
         to link: Link, of broadcast: BroadcastID, viewer: [UInt8], knock: KnockOrigin,
         now: ContinuousClock.Instant, signedBy host: Identity
-    ) throws(IdentityError) {
+    ) {
         self.link = link.text
         age = knock.age(at: now)
         certificate = Base64URL.encode(host.certificateDER)
         signature = Base64URL.encode(
-            try host.signature(
+            host.signature(
                 over: Self.signedBytes(
                     link.text, broadcast, host: host.fingerprint, viewer: viewer, nonce: knock.nonce, age)))
     }

@@ -33,10 +33,5 @@ package enum CertificateSignature {
 
 extension Identity {
     /// Signs with the certificate's key: ECDSA P-256 with SHA-256. Returns 64 bytes, r | s (IEEE P1363).
-    package func signature(over bytes: [UInt8]) throws(IdentityError) -> [UInt8] {
-        guard let key = P256PrivateKey(der: privateKeyDER) else {
-            throw IdentityError(.creation, "the identity's key cannot be read")
-        }
-        return key.signature(over: bytes)
-    }
+    package func signature(over bytes: [UInt8]) -> [UInt8] { key.signature(over: bytes) }
 }

@@ -1,4 +1,4 @@
-internal import Cryptography
+package import Cryptography
 import SessionDescription
 
 /// A peer's long-lived, self-signed ECDSA P-256 certificate with its private key. DTLS and the TLS of the host's
@@ -15,6 +15,7 @@ public struct Identity: Sendable {
     public let privateKeyPEM: String
     /// SHA-256 of `certificateDER`, 32 bytes.
     public let fingerprint: [UInt8]
+    package let key: P256PrivateKey
 
     /// Creates an identity in memory, without a file.
     public static func ephemeral() throws(IdentityError) -> Identity {
@@ -44,6 +45,7 @@ public struct Identity: Sendable {
     }
 
     private init(certificate: X509Certificate, key: P256PrivateKey) {
+        self.key = key
         certificateDER = certificate.der
         certificatePEM = PEM.text(.init("CERTIFICATE", certificateDER))
         privateKeyDER = key.der

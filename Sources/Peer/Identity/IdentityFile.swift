@@ -92,7 +92,7 @@ private enum IdentityFile {
     static func publish(_ identity: Identity, at path: String) throws(IdentityError) -> Bool {
         do throws(PrivateFile.Failure) {
             try PrivateFile.write(
-                identity.certificatePEM + "\n" + identity.privateKeyPEM + "\n", to: path, .new)
+                identity.certificatePEM + identity.privateKeyPEM, to: path, .new)
             return true
         } catch {
             if error.code == EEXIST { return false }

@@ -20,13 +20,11 @@ public struct SignedAlternates: Codable, Sendable, Equatable {
     /// Characters of a link.
     private static let lengthLimit = 512
 
-    package init(
-        _ links: [String], of broadcast: BroadcastID, signedBy server: Identity
-    ) throws(IdentityError) {
+    package init(_ links: [String], of broadcast: BroadcastID, signedBy server: Identity) {
         self.links = links
         certificate = Base64URL.encode(server.certificateDER)
         signature = Base64URL.encode(
-            try server.signature(over: Self.signedBytes(links, broadcast, server.fingerprint)))
+            server.signature(over: Self.signedBytes(links, broadcast, server.fingerprint)))
     }
 
     /// Returns the links to the same broadcast; none if the server of `known` has not signed them.

@@ -115,10 +115,8 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
 
     /// Tells all viewers where they can go on.
     func send(alternates links: [String]) {
-        guard let link,
-            let alternates = try? SignedAlternates(links, of: link.id, signedBy: environment.identity)
-        else { return }
-        send(.alternates(alternates))
+        guard let link else { return }
+        send(.alternates(SignedAlternates(links, of: link.id, signedBy: environment.identity)))
     }
 
     /// Tells the viewers, also those who come later, that the publisher holds the broadcast back, or goes on

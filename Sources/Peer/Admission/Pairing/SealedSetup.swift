@@ -28,8 +28,7 @@ package enum SealedSetup {
     package static func open(
         _ bytes: [UInt8], with identity: Identity, _ transcript: PairingTranscript
     ) -> [String: String]? {
-        guard let key = P256PrivateKey(der: identity.privateKeyDER),
-            let plaintext = HPKE.open(bytes, with: key, info: transcript.signedBytes(role: .service))
+        guard let plaintext = HPKE.open(bytes, with: identity.key, info: transcript.signedBytes(role: .service))
         else { return nil }
         return try? JSONDecoder().decode([String: String].self, from: Data(plaintext))
     }

@@ -46,10 +46,8 @@ final class RedirectSigner: Sendable {
             state.budget.refill(now)
             guard state.budget.has() else { return nil }
             state.budget.take()
-            guard
-                let redirect = try? SignedRedirect(
-                    to: link, of: broadcast, viewer: viewer.fingerprint, knock: origin, now: now, signedBy: identity)
-            else { return nil }
+            let redirect = SignedRedirect(
+                to: link, of: broadcast, viewer: viewer.fingerprint, knock: origin, now: now, signedBy: identity)
             state.orders[knock] = Order(redirect: redirect, signed: now)
             return redirect
         }

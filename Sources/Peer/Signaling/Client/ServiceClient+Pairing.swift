@@ -212,18 +212,14 @@ extension ServiceClient {
         let secret = link.secret.map { LinkSecretProof(secret: $0) }
         guard link.relay != nil else {
             let proof = transcript.flatMap { secret?.proof(of: $0) }
-            return (try? identity.signature(over: bytes)).map {
-                PairingAcceptanceDocument(setup: setup, signature: $0, proof: proof)
-            }
+            return PairingAcceptanceDocument(setup: setup, signature: identity.signature(over: bytes), proof: proof)
         }
         guard let transcript, let certificate = pairing?.certificate,
             let sealed = SealedSetup.seal(setup, for: certificate, transcript)
         else { return nil }
         let signed = transcript.signedBytes(role: .host, sealedSetup: sealed)
         let proof = secret?.proof(of: transcript, sealedSetup: sealed)
-        return (try? identity.signature(over: signed)).map {
-            PairingAcceptanceDocument(sealed: sealed, signature: $0, proof: proof)
-        }
+        return PairingAcceptanceDocument(sealed: sealed, signature: identity.signature(over: signed), proof: proof)
     }
 
     private func sendWithdrawal() -> Task<Void, Never>? {

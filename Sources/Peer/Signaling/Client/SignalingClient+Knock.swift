@@ -49,7 +49,7 @@ extension SignalingClient {
             name: name, identity: viewer, certificate: identity.certificateDER, records: records, pass: pass,
             codecs: codecs
         ) { challenge in
-            try? identity.signature(over: challenge.signedBytes)
+            identity.signature(over: challenge.signedBytes)
         }
     }
 

@@ -166,9 +166,8 @@ extension SignalingServerState {
 
     /// The signed offer of a knock of version 2; nil in version 1.
     private func offer(_ challenge: KnockChallenge) -> OfferDocument? {
-        guard let offer = challenge.offer,
-            let signature = try? identity.signature(over: offer.signedBytes(challenge))
-        else { return nil }
+        guard let offer = challenge.offer else { return nil }
+        let signature = identity.signature(over: offer.signedBytes(challenge))
         return OfferDocument(
             key: Base64URL.encode(offer.hostKey), run: Base64URL.encode(offer.run), sealed: offer.isSealed,
             certificate: Base64URL.encode(identity.certificateDER), signature: Base64URL.encode(signature))

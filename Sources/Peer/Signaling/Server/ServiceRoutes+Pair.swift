@@ -26,8 +26,7 @@ extension ServiceRoutes {
             return server.malformed(
                 "the nonce has 32 bytes, and the certificate has a key of P-256 and the fingerprint")
         }
-        guard let signature = try? server.identity.signature(over: request.transcript.signedBytes(role: .service))
-        else { return RouteResponse(problem: .busy, .serviceUnavailable, "the service's key does not sign") }
+        let signature = server.identity.signature(over: request.transcript.signedBytes(role: .service))
         server.count { $0.pairings.requests += 1 }
         let (opening, ticket) = approvals.open(request)
         switch opening {
