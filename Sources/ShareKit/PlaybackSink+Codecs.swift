@@ -40,10 +40,13 @@ extension VideoCodec {
 }
 
 extension VideoDecoders {
-    /// The decoders of this machine. The first use blocks while libraries are loaded.
-    package static let installed = VideoDecoders(Set(VideoCodec.allCases.filter { $0.decoder.isInstalled() })) {
-        codec throws(CodecFailure) in try codec.decoder.make()
-    }
+    /// The decoders of this machine. Libraries are loaded when a codec is asked for that needs one.
+    package static let installed = VideoDecoders(
+        Set(VideoCodec.allCases.filter { $0.decoder.library == nil }), loadable: { loadable }
+    ) { codec throws(CodecFailure) in try codec.decoder.make() }
+
+    private static let loadable = Set(
+        VideoCodec.allCases.filter { $0.decoder.library != nil && $0.decoder.isInstalled() })
 }
 
 extension PlaybackSink {

@@ -18,6 +18,15 @@ struct ResourceTests {
         #expect(host.waitForError("this process may open 160 files only"))
     }
 
+    /// They bring some fifty libraries, which the first frame would wait for.
+    @Test func aViewerOfVP8LoadsNoOtherCodec() throws {
+        let host = try HostedScreen(Self.source)
+        let viewer = try host.join()
+        _ = try #require(viewer.event("first-picture"), "\(viewer.errorText)")
+        let maps = try String(contentsOfFile: "/proc/\(viewer.processID)/maps", encoding: .utf8)
+        #expect(maps.contains("libvpx") && !maps.contains("libavcodec") && !maps.contains("libdav1d"))
+    }
+
     /// The host has few descriptors, and a crowd opens sessions, restarts and idle connections. The previous viewer
     /// continues to watch, and another can join when the crowd has left.
     @Test func lackOfFileDescriptorsEndsNoSession() async throws {

@@ -185,7 +185,9 @@ import Testing
             try await stage.client { client in
                 for _ in 0..<32 {
                     #expect(
-                        await code { _ = try await client.knock(name: "Ann", identity: identity, codecs: [.vp8]) }
+                        await code {
+                            _ = try await client.knock(name: "Ann", identity: identity, takes: { $0 == .vp8 })
+                        }
                             == .unsupportedCodec)
                 }
                 let certificate = identity.certificateDER

@@ -47,6 +47,13 @@ public final class SRTPSession {
         srtp_dealloc(remote)
     }
 
+    /// Does what the first session would do: libsrtp2's modules and self tests, and those of the cipher. The next calls
+    /// do nothing.
+    public static func initializeLibrary() {
+        _ = libraryStatus
+        _ = try? GCMSealingKey([UInt8](repeating: 0, count: 16))
+    }
+
     private static let libraryStatus = {
         let status = srtp_init()
         return status == srtp_err_status_ok ? GCMCipher.install() : status

@@ -38,8 +38,11 @@ public enum KeyframeRequest: Equatable, Sendable {
 ///
 /// - Isolation: all calls are made on the session's network thread, and must not block it.
 public protocol EncodedMediaSink: AnyObject, Sendable {
-    /// The video codecs that the sink takes. Only these are negotiated.
+    /// The video codecs that the sink takes. Only these are negotiated. May block while libraries are loaded.
     var videoCodecs: Set<VideoCodec> { get }
+
+    /// What is negotiated with a server that has announced its codec: at least that one, if the sink takes it.
+    func videoCodecs(for announced: VideoCodec) -> Set<VideoCodec>
 
     /// Called before any media. Called again when another session replaces a lost one: RTP timestamps start anew then,
     /// and video goes on with a key frame.
@@ -63,4 +66,5 @@ public protocol EncodedMediaSink: AnyObject, Sendable {
 extension EncodedMediaSink {
     /// For sinks that decode: VP8.
     public var videoCodecs: Set<VideoCodec> { [.vp8] }
+    public func videoCodecs(for announced: VideoCodec) -> Set<VideoCodec> { videoCodecs }
 }

@@ -1,20 +1,32 @@
 /// The video decoders that a process has, by codec.
 public struct VideoDecoders: Sendable {
-    /// What can be decoded.
-    public let codecs: Set<VideoCodec>
+    /// What can be decoded without a library that is loaded for it.
+    public let builtIn: Set<VideoCodec>
+    private let loadable: @Sendable () -> Set<VideoCodec>
     private let makeDecoder: @Sendable (VideoCodec) throws(CodecFailure) -> any VideoDecoder
 
-    /// - Parameter make: makes a decoder of one of the codecs; called on any thread.
+    /// - Parameters:
+    ///   - builtIn: the codecs that need no library to be loaded.
+    ///   - loadable: the other ones; called on any thread, and may block.
+    ///   - make: makes a decoder of one of the codecs; called on any thread.
     public init(
-        _ codecs: Set<VideoCodec>, make: @escaping @Sendable (VideoCodec) throws(CodecFailure) -> any VideoDecoder
+        _ builtIn: Set<VideoCodec>, loadable: @escaping @Sendable () -> Set<VideoCodec> = { [] },
+        make: @escaping @Sendable (VideoCodec) throws(CodecFailure) -> any VideoDecoder
     ) {
-        self.codecs = codecs
+        self.builtIn = builtIn
+        self.loadable = loadable
         makeDecoder = make
     }
 
+    /// What can be decoded. Blocks while libraries are loaded.
+    public var codecs: Set<VideoCodec> { builtIn.union(loadable()) }
+
+    /// Loads no library for a built-in codec.
+    public func canDecode(_ codec: VideoCodec) -> Bool { builtIn.contains(codec) || loadable().contains(codec) }
+
     /// - Throws: if there is no decoder of the codec, or it cannot be opened.
     public func make(_ codec: VideoCodec) throws(CodecFailure) -> any VideoDecoder {
-        guard codecs.contains(codec) else {
+        guard canDecode(codec) else {
             throw CodecFailure(code: -1, message: "\(codec.rawValue) cannot be decoded here")
         }
         return try makeDecoder(codec)

@@ -10,9 +10,10 @@ extension Broadcast {
     func handle(_ event: PeerConnection.Event, of peer: ViewerPeer) {
         switch event {
         case .connected:
+            // Before the video thread is woken, which else encodes what has changed for nobody.
+            viewerNeedsKeyframe(peer)
             updateEncoders()
             updateReferences(MonotonicClock.now)
-            viewerNeedsKeyframe(peer)
             tellLayers([peer])
             delegate?.handle(.connected(peer.id))
             emit(.connected(peer.description, path: peer.pathSummary))
@@ -20,8 +21,8 @@ extension Broadcast {
             updateEncoders()
             emit(.interrupted(peer.description))
         case .resumed(let silence):
-            updateEncoders()
             viewerNeedsKeyframe(peer)
+            updateEncoders()
             emit(.resumed(peer.description, path: peer.pathSummary, after: silence))
         case .checked: if peer.isReceiving, peer.needsKeyframe { viewerNeedsKeyframe(peer) }
         case .keyframeNeeded: viewerNeedsKeyframe(peer)

@@ -103,6 +103,7 @@ public final class HostSession: Sendable {
         broadcast.iceServers = servers.servers
         broadcast.knockLimits.refusal = .seconds(KnockHandler.refusalSeconds)
         warnOfLimits()
+        core.perform { [identity] in PeerConnection.initializeLibraries(for: identity, on: $0.loop) }
         if let addresses = await servers.lookUp() {
             core.perform { $0.servers = addresses }
             // The check runs in the background, so that the user learns early of a server that does not work.

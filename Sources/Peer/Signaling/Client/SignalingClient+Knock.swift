@@ -12,6 +12,8 @@ public struct KnockTicket: Sendable {
     let path: String
     /// The words that the host shows, too.
     public let words: ShortAuthenticationString
+    /// The codec of the video, if the host has announced it.
+    public let video: VideoCodec?
 }
 
 /// The host's decision about a knock.
@@ -36,18 +38,19 @@ extension SignalingClient {
     /// - Parameters:
     ///   - records: tells the host that this viewer records.
     ///   - pass: what another server of the broadcast has given.
-    ///   - codecs: of the video that this viewer can show; nil: any.
+    ///   - takes: whether this viewer can show video in a codec that the host announces.
     /// - Throws: `.refused` if the host refused this identity a short while ago; `.unsupportedCodec`, before anybody is
     ///   asked.
     public func knock(
-        name: String, identity: Identity, records: Bool = false, pass: String? = nil, codecs: Set<VideoCodec>? = nil
+        name: String, identity: Identity, records: Bool = false, pass: String? = nil,
+        takes: @Sendable (VideoCodec) -> Bool = { _ in true }
     ) async throws(SignalingError) -> KnockTicket {
         guard let viewer = ViewerIdentity(fingerprint: identity.fingerprint) else {
             throw SignalingError(.offerRefused, "the certificate has no usable fingerprint")
         }
         return try await knock(
             name: name, identity: viewer, certificate: identity.certificateDER, records: records, pass: pass,
-            codecs: codecs
+            takes: takes
         ) { challenge in
             identity.signature(over: challenge.signedBytes)
         }
@@ -56,7 +59,7 @@ extension SignalingClient {
     /// - Parameter sign: returns 64 bytes r | s, or nil.
     func knock(
         name: String, identity: ViewerIdentity, certificate: [UInt8]?, records: Bool = false, pass: String? = nil,
-        codecs: Set<VideoCodec>? = nil, sign: @Sendable (KnockChallenge) -> [UInt8]?
+        takes: @Sendable (VideoCodec) -> Bool = { _ in true }, sign: @Sendable (KnockChallenge) -> [UInt8]?
     ) async throws(SignalingError) -> KnockTicket {
         fingerprint = identity.fingerprint
         let origin = KnockOrigin.random(at: .now)
@@ -75,7 +78,8 @@ extension SignalingClient {
             let document = answer.document(ChallengeDocument.self),
             let nonce = Base64URL.decode(document.nonce, count: KnockChallenge.nonceLength)
         else { throw .notAShareHost(http.server, "its answer to a knock makes no sense; it may be of another version") }
-        if let codecs, let video = document.video.flatMap(VideoCodec.init(rawValue:)), !codecs.contains(video) {
+        let video = document.video.flatMap(VideoCodec.init(rawValue:))
+        if let video, !takes(video) {
             await withdraw(place)
             throw .unsupported(video)
         }
@@ -99,7 +103,7 @@ extension SignalingClient {
             })
         let signed = try await send(proof, .PUT, place)
         guard signed.status == 204 else { throw http.failure(signed) }
-        return KnockTicket(path: place, words: challenge.words)
+        return KnockTicket(path: place, words: challenge.words, video: video)
     }
 
     /// Polls until the host answers; the host gives up after 60 s.

@@ -24,6 +24,7 @@ public final class EncodedMediaFork: EncodedMediaSink {
     }
 
     public var videoCodecs: Set<VideoCodec> { first.videoCodecs }
+    public func videoCodecs(for announced: VideoCodec) -> Set<VideoCodec> { first.videoCodecs(for: announced) }
 
     public func start(
         _ format: EncodedMediaFormat, requestKeyframe: @escaping @Sendable (KeyframeRequest) -> Void

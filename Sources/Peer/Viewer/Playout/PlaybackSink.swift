@@ -72,6 +72,10 @@ public final class PlaybackSink: EncodedMediaSink {
 
     public var videoCodecs: Set<VideoCodec> { decoders.codecs }
 
+    public func videoCodecs(for announced: VideoCodec) -> Set<VideoCodec> {
+        decoders.builtIn.contains(announced) ? decoders.builtIn : decoders.codecs
+    }
+
     public func start(
         _ format: EncodedMediaFormat, requestKeyframe: @escaping @Sendable (KeyframeRequest) -> Void
     ) throws(MediaSinkFailure) {
@@ -81,7 +85,7 @@ public final class PlaybackSink: EncodedMediaSink {
         }
         self.requestKeyframe.with { $0 = requestKeyframe }
         guard let codec = format.video else { return }
-        guard videoCodecs.contains(codec) else {
+        guard decoders.canDecode(codec) else {
             return emit(.notice(.media(.videoUnsupported(codec))))
         }
         // Frames say their codec, so that a session of another one goes on in the same pipeline.

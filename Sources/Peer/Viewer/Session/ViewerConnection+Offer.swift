@@ -44,8 +44,14 @@ extension ViewerConnection {
             guard let description = found.description else {
                 throw EndReason(.failed, "this machine found no way to receive")
             }
-            let offer = description.offer(settings.capabilities)
-            state.withLock { ($0.offer, $0.peer) = ((offer, found), peer) }
+            // Later offers may find another codec.
+            let announced = state.withLock { state in
+                defer { state.announced = nil }
+                return state.announced
+            }
+            let capabilities = session.capabilities(for: announced)
+            let offer = description.offer(capabilities)
+            state.withLock { ($0.offer, $0.peer) = ((offer, capabilities, found), peer) }
         } catch {
             throw ViewerFailure(error)
         }
@@ -74,7 +80,7 @@ extension ViewerConnection {
         }
         let answer: Answer
         do {
-            answer = try Answer(text, to: session.settings.capabilities)
+            answer = try Answer(text, to: offer.capabilities)
         } catch {
             throw ViewerFailure(EndReason(.failed, "the host's answer cannot be used (\(error))"))
         }

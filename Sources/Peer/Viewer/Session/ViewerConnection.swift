@@ -18,6 +18,8 @@ final class ViewerConnection: Sendable {
     struct State: Sendable {
         /// The knock that waits for its answer.
         var ticket: KnockTicket?
+        /// The codec that the server has announced, until the first offer.
+        var announced: VideoCodec?
         /// Of the accepted knock.
         var token: String?
         var granted = GrantedServers.none
@@ -25,7 +27,7 @@ final class ViewerConnection: Sendable {
         /// Of the STUN and TURN servers, for offers and restarts that come.
         var addresses = ICEServerPreparation.Addresses()
         /// The offer that the server has not answered yet.
-        var offer: (text: String, gathered: PeerConnection.LocalCandidates)?
+        var offer: (text: String, capabilities: MediaCapabilities, gathered: PeerConnection.LocalCandidates)?
         /// The newest one.
         var peer: LoopBound<PeerConnection>?
         var request: Task<Void, Never>?
@@ -97,8 +99,8 @@ final class ViewerConnection: Sendable {
             let settings = session.settings
             let ticket = try await client().knock(
                 name: settings.name, identity: settings.identity, records: settings.records, pass: pass,
-                codecs: settings.capabilities.videoCodecs)
-            state.withLock { $0.ticket = ticket }
+                takes: { [sink = session.sink] in sink.videoCodecs(for: $0).contains($0) })
+            state.withLock { ($0.ticket, $0.announced) = (ticket, ticket.video) }
             return .knocked(words: ticket.words.description)
         } catch {
             throw ViewerFailure(error)

@@ -28,8 +28,6 @@ public final class ViewerSession: Sendable {
         let servers: [ICEServer]
         let usesOnlyRelays: Bool
         let records: Bool
-        /// The codecs and extensions that the sink takes.
-        let capabilities: MediaCapabilities
     }
 
     let settings: Settings
@@ -74,14 +72,9 @@ public final class ViewerSession: Sendable {
         emit: @escaping @Sendable (ViewerSessionEvent) -> Void
     ) {
         let isForwarding = sink is any ForwardingSink
-        var capabilities = MediaCapabilities.receiving(sink.videoCodecs)
-        if isForwarding {
-            // It can make no use of references, and says how much its own viewers can get.
-            (capabilities.usesReferences, capabilities.limitsBitrate) = (false, true)
-        }
         settings = Settings(
             link: link, identity: identity, name: name, servers: servers, usesOnlyRelays: usesOnlyRelays,
-            records: records, capabilities: capabilities)
+            records: records)
         self.resources = resources
         self.emit = emit
         self.sink = sink
@@ -140,6 +133,18 @@ public final class ViewerSession: Sendable {
         await present?.media.ifRunning { $0.stream.statistics } ?? nil
     }
 
+    /// The codecs and extensions that the sink takes, for an offer.
+    /// - Parameter announced: the codec that the server has announced; nil: it has not.
+    func capabilities(for announced: VideoCodec?) -> MediaCapabilities {
+        var capabilities = MediaCapabilities.receiving(
+            announced.map { sink.videoCodecs(for: $0) } ?? sink.videoCodecs)
+        if sink is any ForwardingSink {
+            // It can make no use of references, and says how much its own viewers can get.
+            (capabilities.usesReferences, capabilities.limitsBitrate) = (false, true)
+        }
+        return capabilities
+    }
+
     // MARK: Connections
 
     /// The connection whose media is shown.
@@ -166,6 +171,12 @@ public final class ViewerSession: Sendable {
         await media.ifRunning { $0.stream.decryption = keys.map { FrameDecryption($0) } }
         let connection = ViewerConnection(number, at: link, of: self, media)
         connections.withLock { $0[number] = connection }
+        if former == nil, resources == nil {
+            // While the server is asked, the loop has nothing else to do.
+            loop.perform { [settings, loop] in
+                PeerConnection.initializeLibraries(for: settings.identity, on: loop)
+            }
+        }
         return .opened
     }
 
