@@ -269,7 +269,7 @@ let package = Package(
             ]),
         tests("ControlSocketTests", ["MediaCore", "LinuxRuntime", "ControlSocket", "TestSupport", "WaitSupport"]),
         tests("ControlTests", ["MediaCore", "Identifiers", "Identity", "Host", "Control"]),
-        tests("CryptographyTests", ["Cryptography", "COpenSSL"]),
+        tests("CryptographyTests", ["Cryptography", "COpenSSL", "TestSupport"]),
         tests("DTLSTransportTests", ["MediaCore", "LinuxRuntime", "DTLSTransport", "TestSupport", "COpenSSL"]),
         tests("EventLoopTests", ["MediaCore", "LinuxRuntime", "EventLoop", "CGLib", "TestSupport"]),
         tests(

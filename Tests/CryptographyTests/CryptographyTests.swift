@@ -1,5 +1,6 @@
 import COpenSSL
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Cryptography
@@ -263,15 +264,12 @@ import Testing
 
     @Test(arguments: ["secp256k1", "brainpoolP256r1", "secp384r1"])
     func certificatesAndKeysOfOtherCurvesAreRefused(curve: String) throws {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("curve-\(UUID())")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
+        let folder = try TemporaryFolder()
         func make(_ curve: String) throws -> (certificate: [UInt8], key: [UInt8]) {
-            let (certificate, key) = (folder.path + "/certificate", folder.path + "/key")
+            let (certificate, key) = (folder.file("certificate"), folder.file("key"))
             try openssl([
                 "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:\(curve)", "-nodes", "-subj", "/CN=x",
-                "-outform", "DER", "-out",
-                certificate, "-keyout", key,
+                "-outform", "DER", "-out", certificate, "-keyout", key,
             ])
             let text = try String(contentsOfFile: key, encoding: .utf8)
             return (
@@ -323,11 +321,11 @@ import Testing
 
     @Test func aCertificateSaysWhatItIsFor() throws {
         let made = try X509Certificate(selfSignedBy: P256PrivateKey(), name: "share", validBefore: 2, days: 7_300)
-        let file = FileManager.default.temporaryDirectory.appendingPathComponent("certificate-\(UUID())")
-        try Data(made.der).write(to: file)
-        defer { try? FileManager.default.removeItem(at: file) }
+        let folder = try TemporaryFolder()
+        let file = folder.file("certificate")
+        try Data(made.der).write(to: URL(fileURLWithPath: file))
         let text = try openssl([
-            "x509", "-inform", "DER", "-in", file.path, "-noout", "-text", "-dates", "-dateopt", "iso_8601",
+            "x509", "-inform", "DER", "-in", file, "-noout", "-text", "-dates", "-dateopt", "iso_8601",
         ])
         for (name, days) in [("notBefore", -2.0), ("notAfter", 7_300)] {
             let line = text.split(separator: "\n").first { $0.hasPrefix(name + "=") }
@@ -377,17 +375,9 @@ import Testing
 
 /// Runs the program, and returns what it prints.
 @discardableResult private func openssl(_ arguments: [String]) throws -> String {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/openssl")
-    process.arguments = arguments
-    let output = Pipe()
-    process.standardOutput = output
-    process.standardError = FileHandle.nullDevice
-    try process.run()
-    let text = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
-    process.waitUntilExit()
-    #expect(process.terminationStatus == 0, "openssl \(arguments)")
-    return text
+    let program = try Program("openssl", arguments)
+    #expect(program.exitCode(seconds: 30) == 0, "openssl \(arguments): \(program.text.errors)")
+    return program.text.output
 }
 
 private func hex(_ text: String) -> [UInt8] {
