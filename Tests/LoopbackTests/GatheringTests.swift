@@ -2,6 +2,7 @@ import EventLoop
 import ICETransport
 import LinuxRuntime
 import MediaCore
+import MediaEngine
 import OpusCodec
 import SessionDescription
 import TestSource
@@ -88,6 +89,25 @@ import VPXCodec
         await expectRefusals(of: viewers, at: stage, ["claim"])
     }
 
+    /// So that the first frame is made. None is for a viewer that has gone without a connection.
+    @Test func theEncodersAreToldOfAViewerThatIsConnecting() async throws {
+        let source = ExpectingSource()
+        let stage = try Stage(maximumViewers: 2, source: source)
+        var second = stage.viewer
+        second.clientInstance = .random()
+        await stage.core.performAndWait { [servers, second] broadcast, done in
+            broadcast.servers = servers
+            for viewer in [stage.viewer, second] {
+                broadcast.open(offer: stage.offer, viewer: viewer, words: "") { _ in }
+            }
+            #expect(source.told.with { $0.map { $0 != nil } } == [true])
+            for (id, _, _) in broadcast.watching { broadcast.close(id) }
+            #expect(source.told.with { $0.map { $0 != nil } } == [true, false])
+            broadcast.end(done)
+        }
+        await stage.loop.stop()
+    }
+
     /// Opens a session for each viewer, one after the other, and then ends the broadcast.
     private func expectRefusals(of viewers: [(name: String, viewer: Viewer)], at stage: Stage, _ expected: [String])
         async
@@ -113,7 +133,8 @@ import VPXCodec
         let offer: String
         let viewer: Viewer
 
-        init(maximumViewers: Int = 1) throws {
+        /// - Parameter source: nil: a test picture.
+        init(maximumViewers: Int = 1, source: (any EncodedMediaSource)? = nil) throws {
             let identity = try Identity.ephemeral()
             let settings = Broadcast.Settings(
                 identity: identity, maximumBitrate: .kilobits(1_000), audio: [],
@@ -127,7 +148,7 @@ import VPXCodec
                     limits: .init(framesPerSecond: 30), bitrate: .kilobits(1_000), frames: frames,
                     clock: { MonotonicClock.now }), audio: [])
             core = LoopBound(
-                loop, making: { Broadcast(loop: loop, settings: settings, source: pipelines) })
+                loop, making: { Broadcast(loop: loop, settings: settings, source: source ?? pipelines) })
             let print = try #require(Fingerprint(sha256: identity.fingerprint))
             let credentials = try #require(
                 ICECredentials(usernameFragment: "abcd", password: String(repeating: "a", count: 22)))
@@ -137,4 +158,17 @@ import VPXCodec
                 fingerprint: identity.fingerprint, clientInstance: .random())
         }
     }
+}
+
+/// Notes whether viewers are expected.
+private struct ExpectingSource: EncodedMediaSource {
+    let told = Monitor<[Bitrate?]>([])
+    let frames = FrameQueues()
+    let packets = FrameQueue<AudioPacketInfo>(capacity: 1, bytes: 1_500)
+
+    func apply(_ decision: EncoderPolicy.Decision) {}
+    func requestKeyframe(_ encoding: EncodingID, isFirst: Bool) {}
+    func requestRecovery(_ encoding: EncodingID, from number: UInt32) {}
+    func setReferences(_ policy: LongTermReferencePolicy, of encoding: EncodingID) {}
+    func expectViewers(_ target: EncodingTarget?) { told.with { $0.append(target?.bitrate) } }
 }

@@ -90,6 +90,104 @@ struct VideoPipelineTests {
         #expect(requests.with { !$0.suffix(150).contains(true) && $0.contains(true) })
     }
 
+    @Test func theEncoderIsMadeReadyBeforeThereIsAViewer() async throws {
+        let stage = StillStage()
+        stage.start()
+        #expect(stage.encoder.prepared.wait { $0.first } == stage.screen.size)
+        await stage.pipeline.stop()
+        #expect(stage.screen.reads.with { $0 } == 0 && stage.encoder.requests.with { $0.isEmpty })
+    }
+
+    @Test func theFirstFrameIsMadeWhileTheViewerConnects() async throws {
+        let stage = StillStage()
+        stage.pipeline.change { $0.expected = $0.main.target }
+        stage.start()
+        stage.encoder.requests.wait { $0.count > 0 ? () : nil }
+        #expect(stage.frames.main.oldest == nil)
+        stage.pipeline.change {
+            $0.main.isKeyframeWanted = true
+            $0.main.isFirstFrameAwaited = true
+            $0.main.isWanted = true
+        }
+        stage.ready.wait { $0 > 0 ? () : nil }
+        await stage.pipeline.stop()
+        #expect(stage.frames.main.oldest?.isKeyframe == true)
+        #expect(stage.screen.reads.with { $0 } == 1)
+        #expect(stage.encoder.requests.with { $0.map(\.isKeyframeRequested) } == [true])
+    }
+
+    /// At the bitrate that they can receive, and one key frame a second, although the screen changes all the time.
+    @Test func viewersThatNeverConnectCostAKeyFrameASecond() async throws {
+        let encoder = PlainEncoder()
+        let requests = encoder.requests
+        let clock = ClockworkStage.makeClock()
+        let stage = ClockworkStage(clock, encoder) { _, _ in }
+        stage.start(isWanted: false)
+        let begin = clock.with { $0 }
+        let end = begin + .seconds(10)
+        var count = 0
+        while clock.with({ $0 }) < end {
+            count += 1
+            stage.pipeline?.change { $0.expected = count % 2 == 0 ? nil : EncodingTarget(bitrate: .kilobits(700)) }
+        }
+        await stage.stop()
+        let made = requests.with { $0 }
+        #expect(made.count > 1 && made.count <= 12, "\(made.count) key frames")
+        #expect(made.allSatisfy { $0.isKeyframeRequested && $0.bitrate == .kilobits(700) })
+        #expect(stage.frames.with { $0.isEmpty })
+    }
+
+    /// Nothing of what was captured before is shown, and what follows is a key frame.
+    @Test(arguments: [BroadcastHold.pause, .blank]) func aHoldDropsTheFirstFrame(hold: BroadcastHold) async throws {
+        let stage = StillStage()
+        stage.pipeline.change { $0.expected = $0.main.target }
+        stage.start()
+        stage.encoder.requests.wait { $0.count > 0 ? () : nil }
+        let begin = MonotonicClock.now
+        stage.pipeline.set(hold)
+        stage.pipeline.change { $0.main.isWanted = true }
+        if hold == .blank {
+            stage.ready.wait { $0 > 0 ? () : nil }
+            #expect(stage.frames.main.oldest?.isBlank == true)
+            while stage.frames.main.pop({ _, _ in }) {}
+        } else {
+            stage.screen.suspensions.wait { $0 > 0 ? () : nil }
+            #expect(stage.frames.main.oldest == nil)
+        }
+        let held = stage.ready.with { $0 }
+        stage.pipeline.set(nil)
+        stage.ready.wait { $0 > held ? () : nil }
+        await stage.pipeline.stop()
+        let frame = try #require(stage.frames.main.oldest)
+        #expect(!frame.isBlank && frame.captured > begin)
+        // Viewers of the blank frame have got a key frame already.
+        #expect(frame.isKeyframe == (hold == .pause))
+    }
+
+    @Test func nothingIsReadForAViewerThatConnectsDuringAHold() async throws {
+        let stage = StillStage()
+        stage.pipeline.change { $0.expected = $0.main.target }
+        stage.pipeline.set(.blank)
+        stage.pipeline.change { $0.main.isWanted = true }
+        stage.start()
+        stage.ready.wait { $0 > 0 ? () : nil }
+        await stage.pipeline.stop()
+        #expect(stage.frames.main.oldest?.isBlank == true)
+        #expect(stage.screen.reads.with { $0 } == 0)
+    }
+
+    /// The pause begins while the screen is read for a viewer.
+    @Test func whatWasReadWhenAPauseBeganIsNotEncoded() async throws {
+        let stage = StillStage()
+        stage.screen.onRead.with { $0 = { [weak pipeline = stage.pipeline] in pipeline?.set(.blank) } }
+        stage.pipeline.change { $0.main.isWanted = true }
+        stage.start()
+        stage.ready.wait { $0 > 0 ? () : nil }
+        await stage.pipeline.stop()
+        #expect(stage.frames.main.oldest?.isBlank == true)
+        #expect(stage.screen.reads.with { $0 } == 1)
+    }
+
     /// The screen changes all the time, and yet the rest of a frame follows it at once, from the same canvas.
     @Test func whatBelongsToAFrameFollowsItAtOnce() async throws {
         let encoder = HalvingEncoder()
@@ -147,12 +245,12 @@ private final class ClockworkStage: @unchecked Sendable {
         }
     }
 
-    func start() {
+    func start(isWanted: Bool = true) {
         pipeline?.start(
             framesReady: { [weak self] in
                 if let self { take(self) }
             }, failed: { _ in })
-        pipeline?.change { $0.main.isWanted = true }
+        pipeline?.change { $0.main.isWanted = isWanted }
     }
 
     func stop() async { await pipeline?.stop() }
@@ -163,6 +261,53 @@ private final class ClockworkStage: @unchecked Sendable {
             return $0
         }
     }
+}
+
+/// A screen that does not change, in real time.
+private struct StillStage {
+    let screen = StillScreen()
+    let encoder = PlainEncoder()
+    let frames = FrameQueues()
+    let ready = Monitor(0)
+    let pipeline: VideoPipeline
+
+    init() {
+        pipeline = VideoPipeline(
+            source: screen, encoder: encoder, limits: .init(framesPerSecond: 60), bitrate: .kilobits(5_000),
+            frames: frames, clock: { MonotonicClock.now })
+    }
+
+    func start() { pipeline.start(framesReady: { [ready] in ready.change { $0 += 1 } }, failed: { _ in }) }
+}
+
+private final class StillScreen: ScreenSource, Sendable {
+    let size = PixelSize(width: 64, height: 64)
+    let summary = "a still screen"
+    let limitations: [String] = []
+    let reads = Monitor(0)
+    /// Counted when the source is suspended.
+    let suspensions = Monitor(0)
+    let onRead = Monitor<(@Sendable () -> Void)?>(nil)
+    private let isWoken = Monitor(false)
+
+    func wait(until deadline: MediaInstant?) -> ScreenEvent {
+        _ = isWoken.wait(until: deadline ?? .distantFuture) { isWoken in
+            defer { isWoken = false }
+            return isWoken ? () : nil
+        }
+        return .woken
+    }
+
+    func read(into canvas: I420Buffer, changed: inout BlockMap) -> MediaInstant {
+        reads.change { $0 += 1 }
+        onRead.with { $0 }?()
+        return MonotonicClock.now
+    }
+
+    func suspend() { suspensions.change { $0 += 1 } }
+    func damageEverything() {}
+    func wake() { isWoken.change { $0 = true } }
+    func close() {}
 }
 
 /// A screen that changes all the time.
@@ -197,14 +342,19 @@ private final class PlainEncoder: VideoEncoder {
     var contentHint = ContentHint.text
     var unrefined: BlockMap? { nil }
     var hasUncodedChanges: Bool { false }
+    let requests = Monitor<[VideoEncodeRequest]>([])
+    let prepared = Monitor<[PixelSize]>([])
     private let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: 16, alignment: 16)
 
     deinit { bytes.deallocate() }
 
+    func prepare(_ size: PixelSize) { prepared.change { $0.append(size) } }
+
     func encode(
         _ canvas: I420Buffer, changed: BlockMap, at instant: MediaInstant, _ request: VideoEncodeRequest
     ) throws(CodecFailure) -> EncodedFrame? {
-        EncodedFrame(
+        requests.change { $0.append(request) }
+        return EncodedFrame(
             bytes: UnsafeRawBufferPointer(bytes), isKeyframe: request.isKeyframeRequested, quantizer: 0)
     }
 

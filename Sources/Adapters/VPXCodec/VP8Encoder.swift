@@ -88,7 +88,7 @@ public final class VP8Encoder: VideoEncoder {
 
     public func canRecover(from number: UInt32) -> Bool { longTermReferences.slot(holding: number) != nil }
 
-    /// Allocates libvpx's memory and tables for frames of `size` in advance: about 55 MB and 15 ms for 1920 x 1080.
+    /// Touches 55 MB for 1920 x 1080, of which 45 MB are returned.
     public func prepare(_ size: PixelSize) throws(CodecFailure) { _ = try prepare(for: size) }
 
     private func prepare(for size: PixelSize) throws(CodecFailure) -> VP8EncoderCore {

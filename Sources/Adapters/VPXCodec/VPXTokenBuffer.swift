@@ -62,9 +62,11 @@ enum VPXTokenBuffer {
         var mappings: [Range<Int>] = []
         while getline(&line, &room, file) > 0, let line {
             // A line reads: 7f0000000000-7f0003000000 rw-p 00000000 00:00 0
-            let words = String(cString: line).split(whereSeparator: \.isWhitespace)
-            guard words.count == 5, words[1] == "rw-p", words[4] == "0" else { continue }
-            let ends = words[0].split(separator: "-").compactMap { Int($0, radix: 16) }
+            let words = String(cString: line).utf8.split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\n") }
+            guard words.count == 5, words[1].elementsEqual("rw-p".utf8), words[4].elementsEqual("0".utf8) else {
+                continue
+            }
+            let ends = words[0].split(separator: UInt8(ascii: "-")).compactMap { Int(Substring($0), radix: 16) }
             if ends.count == 2, ends[0] < ends[1] { mappings.append(ends[0]..<ends[1]) }
         }
         return mappings

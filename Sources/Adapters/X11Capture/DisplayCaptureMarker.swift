@@ -29,9 +29,10 @@ public final class DisplayCaptureMarker {
     /// Removes the mark. A second call does nothing.
     public func close() { connection.close() }
 
-    /// Whether the display has a mark with this text; false if the display cannot be opened.
-    public static func isPresent(_ text: String, display: String?) -> Bool {
-        guard let connection = try? X11Connection(display), let atom = connection.atom(property, isMade: false),
+    /// Whether the display has a mark with this text; nil if the display does not answer.
+    public static func isPresent(_ text: String, display: String?) -> Bool? {
+        guard let connection = try? X11Connection(display) else { return nil }
+        guard let atom = connection.atom(property, isMade: false),
             let tree = xcb_query_tree_reply(connection.raw, xcb_query_tree(connection.raw, connection.root), nil)
         else { return false }
         defer { free(tree) }

@@ -157,6 +157,9 @@ public protocol VideoEncoder: AnyObject {
     /// May be changed between frames.
     var contentHint: ContentHint { get set }
 
+    /// Allocates in advance what frames of this size need. A failure is that of the first frame, too.
+    func prepare(_ size: PixelSize) throws(CodecFailure)
+
     /// Encodes the blocks that changed since the last call; all others repeat the last frame.
     /// - Parameters:
     ///   - changed: for the canvas's size. The first frame and key frames encode all blocks.
@@ -184,6 +187,9 @@ public protocol VideoEncoder: AnyObject {
 }
 
 extension VideoEncoder {
+    /// For encoders that need nothing.
+    public func prepare(_ size: PixelSize) throws(CodecFailure) {}
+
     /// For encoders whose frames stand alone.
     public var continuesAtOnce: Bool { false }
 

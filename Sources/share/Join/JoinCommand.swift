@@ -110,25 +110,29 @@ struct JoinCommand: ParsableCommand {
         let servers = try serverOptions.servers()
         if let snapshot { try OutputFile.check(snapshot) }
         let kept = try RecordingOutputs(keep, name: nil, output)
-        let reporter = ViewerReporter(output: output, snapshot: snapshot != nil, reportsStatistics: stats)
+        let window = ViewerWindow(isExpected: !headless)
+        let reporter = ViewerReporter(
+            output: output, window: window, snapshot: snapshot != nil, reportsStatistics: stats)
         Signals.handle { reporter.interrupt(EndReason(.stopped, "ended by \($0)")) }
         let identity = try makeIdentity()
-        let isMirror = !headless && DisplayCaptureMarker.isPresent(link.id.text, display: nil)
+        let (isMirror, answers) = try headless ? (false, false) : checkDisplay(link)
         let actions = WindowParticipation()
-        let window = try headless ? nil : makeWindow(link, reporter, actions, isMirror: isMirror)
+        let openWindow = { try window.open { try makeWindow(reporter, actions, isMirror: isMirror) } }
+        // Nobody is asked to let a viewer in who has no display. On one that has answered, the window opens meanwhile.
+        if !answers { _ = try openWindow() }
         let playback = PlaybackSink(
             videoSink: VideoSinkFork(window: isMirror ? nil : window, frameStore: reporter.frameStore),
             makeSpeaker: { () throws(SourceFailure) in headless ? SilentSink() : try makeAudioSink()
-            }, emit: { [window, isMirror] in reporter.report($0, window: window, isMirror: isMirror) })
+            }, emit: { reporter.report($0, isMirror: isMirror) })
         if mute || isMirror { playback.setMuted(true) }
         let comments = Monitor<CommentReader?>(nil)
         let viewer = PeerViewer(
             link, identity: identity, name: name ?? DefaultName.text, servers: servers,
             usesOnlyRelays: serverOptions.relayOnly, records: !keep.isEmpty,
-            emit: { [window, isMirror] event in
+            emit: { event in
                 comments.with { $0 }?.note(event)
                 kept.note(event)
-                reporter.report(event, window: window, isMirror: isMirror)
+                reporter.report(event, isMirror: isMirror)
             },
             makeSink: { _ in kept.fork(playback) })
         actions.begin(viewer)
@@ -139,16 +143,18 @@ struct JoinCommand: ParsableCommand {
         defer { button?.close() }
         let control = kept.makeControl()
         defer { if let control { blocking { await control.close() } } }
-        reporter.start(viewer, playback, window: window, duration: duration?.seconds)
-
-        if let window {
-            window.setStatus("knocking at \(link.authority) ...")
-            reporter.end(run(window))
+        window.perform { $0.setStatus("knocking at \(link.authority) ...") }
+        reporter.start(viewer, playback, duration: duration?.seconds)
+        let opened = Result { try openWindow() }
+        switch opened {
+        case .success(let window?): reporter.end(run(window))
+        case .success(nil): break
+        case .failure: reporter.end(EndReason(.stopped, "there is no window"))
         }
         let reason = reporter.finish().withCodecAdvice
         comments.with { $0 }?.close()
         output.ended(reason)
-        try end(reason, reporter, window)
+        try end(reason, reporter, opened.get())
         try kept.finish()
         ErrorOutput.writeLine("share: \(reason.sentence)")
     }
@@ -171,18 +177,25 @@ struct JoinCommand: ParsableCommand {
 
     private static let withoutWindow = "Watch with --headless --snapshot FILE.png, or open the link in a browser."
 
-    /// - Parameter isMirror: the window is on the display that is shared.
-    private func makeWindow(
-        _ link: Link, _ reporter: ViewerReporter, _ participation: WindowParticipation, isMirror: Bool
-    ) throws -> VideoWindow {
+    /// - Returns: whether the display is the one that is shared, and whether it answers, so that a window can be opened.
+    /// - Throws: no display is named.
+    private func checkDisplay(_ link: Link) throws -> (isMirror: Bool, answers: Bool) {
         let environment = ProcessInfo.processInfo.environment
         guard ["DISPLAY", "WAYLAND_DISPLAY"].contains(where: { environment[$0]?.isEmpty == false }) else {
             throw CommandError(
                 sentence: "there is no display for a window: DISPLAY is not set", remedy: Self.withoutWindow,
                 status: .noDisplay)
         }
-        // Without this, SDL tries Wayland first and prints an error.
+        // Without this, SDL tries Wayland first and prints an error. No other thread may read the environment meanwhile.
         if environment["WAYLAND_DISPLAY"]?.isEmpty != false { setenv("SDL_VIDEODRIVER", "x11", 0) }
+        let isMarked = DisplayCaptureMarker.isPresent(link.id.text, display: nil)
+        return (isMarked == true, isMarked != nil && ["x11", nil].contains(environment["SDL_VIDEODRIVER"]))
+    }
+
+    /// - Parameter isMirror: the window is on the display that is shared.
+    private func makeWindow(
+        _ reporter: ViewerReporter, _ participation: WindowParticipation, isMirror: Bool
+    ) throws -> VideoWindow {
         do throws(SourceFailure) {
             return try VideoWindow(
                 title: "share", converter: YUVConverter(), place: WindowMemory.place,

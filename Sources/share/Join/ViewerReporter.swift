@@ -32,15 +32,16 @@ final class ViewerReporter: Sendable {
     private let result = Monitor<EndReason?>(nil)
     /// The first frame was shown, or audio alone is played.
     private let hasFrame = Monitor(false)
-    private let window = Monitor<VideoWindow?>(nil)
+    private let window: ViewerWindow
     private let standing = Monitor(Standing())
     /// Of this viewer among those that point; nil: it may not.
     private let ownPointer = Monitor<Int?>(nil)
     /// Whether the window shows statistics.
     private let showsStatistics = Monitor(false)
 
-    init(output: DataOutput, snapshot: Bool, reportsStatistics: Bool) {
+    init(output: DataOutput, window: ViewerWindow, snapshot: Bool, reportsStatistics: Bool) {
         self.output = output
+        self.window = window
         self.reportsStatistics = reportsStatistics
         frameStore = LatestFrameStore(isNeeded: snapshot)
     }
@@ -53,7 +54,7 @@ final class ViewerReporter: Sendable {
     /// Ends the session because the user asks for it. Also closes a window that still shows the reason of an end.
     func interrupt(_ reason: EndReason) {
         end(reason)
-        window.with { $0 }?.dismiss()
+        window.perform { $0.dismiss() }
     }
 
     func showStatistics(_ isShown: Bool) {
@@ -70,14 +71,14 @@ final class ViewerReporter: Sendable {
     }
 
     private func show(_ lines: [String]) {
-        guard showsStatistics.with({ $0 }), let window = window.with({ $0 }) else { return }
-        window.setStatistics(lines.joined(separator: "\n"))
+        guard showsStatistics.with({ $0 }) else { return }
+        let text = lines.joined(separator: "\n")
+        window.perform { $0.setStatistics(text) }
     }
 
     func setMuted(_ muted: Bool) { playback.with { $0 }?.setMuted(muted) }
 
-    func start(_ viewer: PeerViewer, _ playback: PlaybackSink, window: VideoWindow?, duration: Double?) {
-        self.window.with { $0 = window }
+    func start(_ viewer: PeerViewer, _ playback: PlaybackSink, duration: Double?) {
         self.playback.with { $0 = playback }
         self.viewer.with { $0 = viewer }
         if let reason = ending.with({ $0 }) { viewer.leave(reason) }
@@ -86,7 +87,7 @@ final class ViewerReporter: Sendable {
             if reason.code == .refused { output.event("refused", ["reason": .string(reason.sentence)]) }
             result.change { $0 = reason }
             hasFrame.change { $0 = true }
-            window?.stop()
+            window.perform { $0.stop() }
         }
         _ = NamedThread("clock") { [self] in
             hasFrame.wait { $0 ? () : nil }
@@ -97,11 +98,11 @@ final class ViewerReporter: Sendable {
                 let elapsed = seconds(ContinuousClock.now - begin)
                 if let duration, elapsed >= duration { return end(EndReason(.stopped, "the time is over")) }
                 let next = min(
-                    reports || window != nil ? 1 : .infinity, duration.map { max($0 - elapsed, 0.01) } ?? .infinity)
+                    reports || window.isExpected ? 1 : .infinity, duration.map { max($0 - elapsed, 0.01) } ?? .infinity)
                 if waitForEnd(result, seconds: next) != nil { return }
                 // A frame of before an interruption may have removed the sentence.
                 if let hold = standing.with({ $0.isInterrupted ? nil : $0.hold }) {
-                    window?.setStatus(Self.sentence(of: hold), isLasting: true)
+                    show(Self.sentence(of: hold), isLasting: true)
                 }
                 guard reports || showsStatistics.with({ $0 }), let statistics = blocking({ await viewer.statistics() })
                 else { continue }
@@ -130,11 +131,15 @@ final class ViewerReporter: Sendable {
     }
 
     /// - Parameter afterPause: a pause or an interruption of the host is over.
-    private func showStanding(_ window: VideoWindow?, _ isMirror: Bool, afterPause: Bool = false) {
+    private func showStanding(_ isMirror: Bool, afterPause: Bool = false) {
         let isConnecting = afterPause && !hasFrame.with { $0 }
         let text = isConnecting ? "connecting ..." : standingStatus(isMirror)
         // The host's calm picture comes after the news of it.
-        window?.setStatus(text, isLasting: !isConnecting && standing.with { $0.hold != nil })
+        show(text, isLasting: !isConnecting && standing.with { $0.hold != nil })
+    }
+
+    private func show(_ status: String?, isDimming: Bool = false, isLasting: Bool = false) {
+        window.perform { $0.setStatus(status, isDimming: isDimming, isLasting: isLasting) }
     }
 
     static let audioAloneSentence = "the broadcast has audio alone"
@@ -148,59 +153,62 @@ final class ViewerReporter: Sendable {
     func finish() -> EndReason { result.wait { $0 } }
 
     /// - Parameter isMirror: the window is on the display that is shared, so it shows no frames.
-    func report(_ event: PlaybackEvent, window: VideoWindow?, isMirror: Bool) {
+    func report(_ event: PlaybackEvent, isMirror: Bool) {
         switch event {
         case .firstFrame(let size):
             output.event("first-picture", ["width": .integer(size.width), "height": .integer(size.height)])
             standing.with { $0.hasAudioAlone = false }
-            showStanding(window, isMirror)
+            showStanding(isMirror)
             if isMirror {
                 ErrorOutput.writeLine("share: \(Self.mirrorWarning.replacing("\n", with: " "))")
             }
             hasFrame.change { $0 = true }
-        case .audio: window?.noteAudio()
+        case .audio: window.perform { $0.noteAudio() }
         case .audioAlone:
             standing.with { $0.hasAudioAlone = true }
             output.event("audio-alone")
             ErrorOutput.writeLine("share: \(Self.audioAloneSentence)")
-            showStanding(window, isMirror)
+            showStanding(isMirror)
             hasFrame.change { $0 = true }
         case .notice(let notice): output.notice(notice)
         }
     }
 
     /// - Parameter isMirror: the window is on the display that is shared, so it shows no frames.
-    func report(_ event: ViewerSessionEvent, window: VideoWindow?, isMirror: Bool) {
+    func report(_ event: ViewerSessionEvent, isMirror: Bool) {
         if let line = event.line { output.write(line) }
         switch event {
-        case .knocking(let words): window?.setStatus("waiting for the host to let you in\nyour words: \(words)")
-        case .accepted: window?.setStatus("connecting ...")
-        case .named(let name): window?.setTitle("\(name) - share")
-        case .hostEvent(.comment(let comment)): window?.showComment("\(comment.from ?? "Host"): \(comment.text)")
+        case .knocking(let words): show("waiting for the host to let you in\nyour words: \(words)")
+        case .accepted: show("connecting ...")
+        case .named(let name): window.perform { $0.setTitle("\(name) - share") }
+        case .hostEvent(.comment(let comment)):
+            window.perform { $0.showComment("\(comment.from ?? "Host"): \(comment.text)") }
         case .hostEvent(.rights(let granted)):
             ownPointer.with { $0 = granted.pointer }
-            window?.setRights(granted.rights)
-        case .hostEvent(.pointers(let events)): window?.showPointers(events.withoutMoves(of: ownPointer.with { $0 }))
+            window.perform { $0.setRights(granted.rights) }
+        case .hostEvent(.pointers(let events)):
+            let others = events.withoutMoves(of: ownPointer.with { $0 })
+            window.perform { $0.showPointers(others) }
         case .connected, .hostEvent: break
         case .interrupted: standing.with { $0.isInterrupted = true }
         case .waiting(let silence):
             let seconds = silence.nanoseconds / 1_000_000_000
-            window?.setStatus("connection lost, trying again ... \(seconds) s", isDimming: true)
+            show("connection lost, trying again ... \(seconds) s", isDimming: true)
         case .resumed:
             standing.with { $0.isInterrupted = false }
-            showStanding(window, isMirror)
+            showStanding(isMirror)
         case .publisherInterrupted:
             standing.with { $0.isPublisherInterrupted = true }
-            showStanding(window, isMirror)
+            showStanding(isMirror)
         case .publisherResumed:
             standing.with { $0.isPublisherInterrupted = false }
-            showStanding(window, isMirror, afterPause: true)
+            showStanding(isMirror, afterPause: true)
         case .broadcastHeld(let hold):
             standing.with { $0.hold = hold }
-            showStanding(window, isMirror)
+            showStanding(isMirror)
         case .broadcastResumed:
             standing.with { $0.hold = nil }
-            showStanding(window, isMirror, afterPause: true)
+            showStanding(isMirror, afterPause: true)
         case .notice(let notice): output.notice(notice)
         }
     }
@@ -265,10 +273,10 @@ final class LatestFrameStore: @unchecked Sendable {
 
 /// Passes frames to the window, if there is one, and to a `LatestFrameStore`.
 final class VideoSinkFork: VideoSink {
-    private let window: VideoWindow?
+    private let window: ViewerWindow?
     private let frameStore: LatestFrameStore
 
-    init(window: VideoWindow?, frameStore: LatestFrameStore) {
+    init(window: ViewerWindow?, frameStore: LatestFrameStore) {
         self.window = window
         self.frameStore = frameStore
     }

@@ -62,7 +62,7 @@ final class ServiceReporter: Sendable {
         }
         let isHeadless = window == nil
         let playback = PlaybackSink(
-            videoSink: VideoSinkFork(window: window, frameStore: frames),
+            videoSink: VideoSinkFork(window: window.map { ViewerWindow($0) }, frameStore: frames),
             makeSpeaker: { () throws(SourceFailure) in isHeadless ? SilentSink() : try makeAudioSink() },
             emit: { [self] in report($0, of: publisher) })
         guard let recorder = makeRecorder(publisher) else { return playback }

@@ -95,6 +95,7 @@ extension Broadcast {
             peer,
             end: peer.viewer.isAdmittedByRule
                 ? { [weak self, weak peer] in peer.map { self?.displace($0) } } : nil)
+        expectViewers()
         emit(.viewerJoined(peer.description, viewers: viewers.audience))
         return peer
     }

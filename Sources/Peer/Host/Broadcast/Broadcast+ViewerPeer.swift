@@ -13,6 +13,7 @@ extension Broadcast {
             // Before the video thread is woken, which else encodes what has changed for nobody.
             viewerNeedsKeyframe(peer)
             updateEncoders()
+            expectViewers()
             updateReferences(MonotonicClock.now)
             tellLayers([peer])
             delegate?.handle(.connected(peer.id))
@@ -56,6 +57,7 @@ extension Broadcast {
         // A viewer that is told of its removal may leave before its session is closed.
         let reason = peer.isRemoved ? EndReason(.removed, "you removed them") : peer.isMoved ? reason.ofMoved : reason
         updateEncoders()
+        expectViewers()
         delegate?.handle(.ended(peer.id, audience))
         let mayBeGone = settings.tellsWhoLeaves && !peer.isMoved && !peer.description.isPublication
         if mayBeGone, !viewers.all.contains(where: { $0.viewer.fingerprint == peer.viewer.fingerprint }) {

@@ -89,6 +89,8 @@ package final class Broadcast {
     var offers: [SessionID: PendingPeer] = [:]
     var holding = BroadcastHoldState()
     private(set) var isEnded = false
+    /// For the sessions that have no connection yet; nil: there are none.
+    private var expected: EncodingTarget?
     private var congestionTimer: LoopTimer?
     private(set) var policy: EncoderPolicy
     var layerReporter = LayerReporter()
@@ -231,6 +233,21 @@ package final class Broadcast {
     }
 
     // MARK: The encoders
+
+    /// Runs when a session begins, is connected or ends.
+    func expectViewers() {
+        guard forwarding == nil else { return }
+        let now = MonotonicClock.now
+        var audience = EncodingAudience()
+        for viewer in viewers.all where !viewer.isConnected {
+            audience.add(rate: viewer.sender.videoEstimate(now: now), isWaiting: true, congestedSince: nil)
+        }
+        let target =
+            audience.isEmpty ? nil : audience.target(maximum: settings.maximumBitrate, wasLayered: false, now: now)
+        guard target != expected else { return }
+        expected = target
+        source.expectViewers(target)
+    }
 
     /// Runs after each frame, and while viewers have a backlog.
     func updateEncoders() {

@@ -19,12 +19,13 @@ final class CaptureLoop {
     var blank: I420Buffer?
     /// The blocks that one read changed; used while there are two encodings.
     private var fresh = BlockMap(PixelSize(width: 0, height: 0))
-    private(set) var needsRead = true
+    var needsRead = true
     /// The first damage that was not read yet.
     private var damagedSince: MediaInstant?
     /// Of the canvas; zero: nothing was read since capturing began.
     private(set) var captured = MediaInstant(nanoseconds: 0)
-    private(set) var lastChange = MediaInstant(nanoseconds: 0)
+    var lastChange = MediaInstant(nanoseconds: 0)
+    var preparation = FirstFramePreparation()
 
     init(
         source: any ScreenSource, encoder: any VideoEncoder, framesPerSecond: Int, stage: EncodingStage,
@@ -43,6 +44,8 @@ final class CaptureLoop {
 
     /// Runs until the source or an encoder fails, or `isStopped` is set.
     func run() {
+        // Before anybody waits for a frame. A failure is that of the first frame.
+        try? main.encoder.prepare(canvas.size)
         do throws(SourceFailure) {
             var isSuspended = false
             while true {
@@ -71,6 +74,7 @@ final class CaptureLoop {
     private func suspend(_ hold: BroadcastHold?) {
         source.suspend()
         needsRead = false
+        dropFirstFrame()
         // By the time of a later freeze the screen may show something else.
         if hold != .freeze { captured = MediaInstant(nanoseconds: 0) }
         // Nobody waited for the changes from before a pause, so they count as no freeze.
@@ -82,6 +86,8 @@ final class CaptureLoop {
     private func step(_ control: EncoderControls) throws(SourceFailure) {
         var now = clock()
         updateLow(control)
+        guard control.hasViewers else { return try prepareFirstFrame(control, now) }
+        if passFirstFrame(control.main, now) { return }
         guard let due = nextWork(control) else { return try sleep(until: .distantFuture, control) }
         if due > now { return try sleep(until: due, control) }
         if !hasNews(main, control.main), !(low.map { hasNews($0, control.low) } ?? false) {
@@ -101,6 +107,9 @@ final class CaptureLoop {
             counters.with { $0.readNanoseconds += spent.nanoseconds }
             now = after
         }
+        // A request that came during the read belongs to this frame.
+        let control = controls.with { $0 }
+        guard control.isCapturing, !control.isStopped else { return }
         work(main, control.main, now)
         if let low { work(low, control.low, clock()) }
     }
@@ -122,7 +131,7 @@ final class CaptureLoop {
 
     /// Brings the canvas up to date.
     /// - Returns: whether any block has changed.
-    private func read() throws(SourceFailure) -> Bool {
+    func read() throws(SourceFailure) -> Bool {
         let damage = damagedSince ?? clock()
         damagedSince = nil
         guard let low else {
@@ -140,7 +149,7 @@ final class CaptureLoop {
         return true
     }
 
-    private func sleep(until deadline: MediaInstant, _ control: EncoderControls) throws(SourceFailure) {
+    func sleep(until deadline: MediaInstant, _ control: EncoderControls) throws(SourceFailure) {
         if needsRead {
             // A read is pending but not due yet, so further damage needs no wake-up.
             _ = controls.wait(until: deadline) { $0.generation != control.generation ? () : nil }
@@ -155,7 +164,8 @@ final class CaptureLoop {
         }
     }
 
-    private func adoptSize() {
+    func adoptSize() {
+        dropFirstFrame()
         canvas = I420Buffer(source.size)
         captured = MediaInstant(nanoseconds: 0)
         main.restart(source.size)

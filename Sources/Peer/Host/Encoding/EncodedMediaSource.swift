@@ -18,6 +18,10 @@ package protocol EncodedMediaSource: Sendable {
     /// Sets what the viewers can receive now.
     func apply(_ decision: EncoderPolicy.Decision)
 
+    /// Tells of viewers that were admitted and are connecting, so that their first frame can be made.
+    /// - Parameter target: what they can receive; nil: there are none.
+    func expectViewers(_ target: EncodingTarget?)
+
     /// Requests a key frame.
     /// - Parameter isFirst: for a viewer that has shown nothing yet.
     func requestKeyframe(_ encoding: EncodingID, isFirst: Bool)
@@ -37,6 +41,8 @@ extension EncodedMediaSource {
     package var forwarded: LoopBound<ForwardedMedia>? { nil }
 
     package func set(_ hold: BroadcastHold?) {}
+
+    package func expectViewers(_ target: EncodingTarget?) {}
 }
 
 /// What accompanies an audio packet on its way to the viewers.

@@ -37,6 +37,8 @@ struct EncoderControls: Sendable {
     var main: EncoderControl
     /// For viewers that are much slower than others.
     var low: EncoderControl
+    /// For viewers that were admitted and are connecting: their first frame is made. Nil: there are none.
+    var expected: EncodingTarget?
     var isStopped = false
     /// The hold that is in effect; nil: the screen is captured.
     var hold: BroadcastHold?
@@ -50,7 +52,7 @@ struct EncoderControls: Sendable {
 
     var hasViewers: Bool { main.isWanted || low.isWanted }
     /// Whether the screen is captured.
-    var isCapturing: Bool { hasViewers && hold == nil }
+    var isCapturing: Bool { (hasViewers || expected != nil) && hold == nil }
 
     subscript(encoding: EncodingID) -> EncoderControl {
         get { encoding == .main ? main : low }

@@ -16,6 +16,17 @@ final class EncodingStage {
         var isBlank = false
     }
 
+    /// A frame that was encoded.
+    struct Result {
+        let frame: EncodedFrame
+        let work: Work
+        /// It continues the frame before.
+        let isRest: Bool
+        let size: PixelSize
+        /// The time that it took.
+        let spent: MediaDuration
+    }
+
     private let frames: FrameQueues
     private let controls: Monitor<EncoderControls>
     private let counters: Monitor<VideoPipelineStatistics>
@@ -58,6 +69,15 @@ final class EncodingStage {
     private func encodeOne(
         _ canvas: I420Buffer, _ encoding: VideoEncoding, _ control: EncoderControl, _ work: Work, _ now: MediaInstant
     ) -> Bool {
+        guard let result = make(canvas, encoding, control, work, now) else { return false }
+        return pass(result, encoding, now)
+    }
+
+    /// Encodes a frame without passing it on.
+    /// - Returns: valid until the encoding's next one; nil if there is no frame.
+    func make(
+        _ canvas: I420Buffer, _ encoding: VideoEncoding, _ control: EncoderControl, _ work: Work, _ now: MediaInstant
+    ) -> Result? {
         let isRest = encoding.encoder.hasUncodedChanges
         let frame: EncodedFrame?
         do throws(CodecFailure) {
@@ -67,19 +87,25 @@ final class EncodingStage {
             counters.with { $0.skipped += 1 }
             failed(SourceFailure(.unsupported, "the encoder gave up: \(error.message)"))
             controls.with { $0.isStopped = true }
-            return false
+            return nil
         }
-        let spent = clock() - now
         guard let frame else {
             counters.with { $0.skipped += 1 }
-            return false
+            return nil
         }
-        note(frame, encoding, now)
-        let size = canvas.size
+        return Result(frame: frame, work: work, isRest: isRest, size: canvas.size, spent: clock() - now)
+    }
+
+    /// Queues a frame for the viewers, who lack nothing of what it shows from then on.
+    /// - Returns: false if the queue is full.
+    func pass(_ result: Result, _ encoding: VideoEncoding, _ now: MediaInstant) -> Bool {
+        note(result.frame, encoding, now)
         counters.with {
-            $0.note(frame, of: encoding.id, isRefinement: work.isRefinement && !isRest, spent: spent, size: size)
+            $0.note(
+                result.frame, of: encoding.id, isRefinement: result.work.isRefinement && !result.isRest,
+                spent: result.spent, size: result.size)
         }
-        return queue(frame, encoding, work)
+        return queue(result.frame, encoding, result.work)
     }
 
     private func request(

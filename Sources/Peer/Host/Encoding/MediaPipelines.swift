@@ -92,6 +92,9 @@ package struct MediaPipelines: EncodedMediaSource {
         }
     }
 
+    /// May be called from any thread.
+    package func expectViewers(_ target: EncodingTarget?) { video.change { $0.expected = target } }
+
     /// Requests a key frame. May be called from any thread.
     /// - Parameter isFirst: for a viewer that has shown no frame yet; it is made sooner than one for repair.
     package func requestKeyframe(_ encoding: EncodingID, isFirst: Bool) {

@@ -1,0 +1,74 @@
+import LinuxRuntime
+import MediaCore
+import WindowPlayout
+
+/// The window of a viewer, which opens while the session begins. What it is to show before it is open waits for it.
+final class ViewerWindow: Sendable {
+    private enum State {
+        case expected([@Sendable (VideoWindow) -> Void])
+        case open(VideoWindow)
+        case none
+    }
+
+    private let state: Monitor<State>
+
+    /// - Parameter isExpected: false: there will be none.
+    init(isExpected: Bool) { state = Monitor(isExpected ? .expected([]) : .none) }
+
+    init(_ window: VideoWindow) { state = Monitor(.open(window)) }
+
+    /// Whether the window is open, or will be.
+    var isExpected: Bool {
+        state.with { state in
+            if case .none = state { false } else { true }
+        }
+    }
+
+    /// Opens the window, unless that was done before.
+    /// - Parameter make: if it throws, there is no window.
+    /// - Returns: nil if none is expected.
+    /// - Isolation: main thread.
+    func open(_ make: () throws -> VideoWindow) throws -> VideoWindow? {
+        switch state.with({ $0 }) {
+        case .none: return nil
+        case .open(let window): return window
+        case .expected: break
+        }
+        do {
+            let window = try make()
+            state.change { state in
+                if case .expected(let actions) = state { for action in actions { action(window) } }
+                state = .open(window)
+            }
+            return window
+        } catch {
+            state.change { $0 = .none }
+            throw error
+        }
+    }
+
+    /// Runs the action now, or as soon as the window is open, in the order of the calls; never without a window.
+    /// - Parameter action: must not call this object.
+    func perform(_ action: @escaping @Sendable (VideoWindow) -> Void) {
+        state.with { state in
+            switch state {
+            case .expected(let actions): state = .expected(actions + [action])
+            case .open(let window): action(window)
+            case .none: break
+            }
+        }
+    }
+
+    private var settled: VideoWindow? {
+        state.wait { state in
+            switch state {
+            case .expected: nil
+            case .open(let window): .some(window)
+            case .none: .some(nil)
+            }
+        }
+    }
+
+    /// Waits until the window is open.
+    func show(_ frame: I420Frame, at time: MediaInstant?) { settled?.show(frame, at: time) }
+}
