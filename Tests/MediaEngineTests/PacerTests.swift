@@ -58,4 +58,14 @@ import Testing
         }
         #expect((1_240_000...1_262_000).contains(sent))
     }
+
+    @Test func whatIsForgivenDelaysNothing() {
+        var pacer = Pacer(rate: .kilobits(200_000), now: .at(0))
+        pacer.note(bytes: 78_000, packets: 30, now: .at(0))
+        pacer.setRate(.kilobits(2_750), now: .at(0))
+        let before = pacer.maySend(now: .at(0))
+        pacer.forgive(now: .at(0))
+        let after = pacer.maySend(now: .at(0))
+        #expect(!before && after)
+    }
 }

@@ -1,5 +1,6 @@
 package import ICETransport
 package import MediaCore
+import SessionDescription
 
 /// The path to the other peer as DTLS and SRTP use it: datagrams in both directions, and consent to send. Sockets,
 /// candidate pairs and their changes belong to the path. Confined to the network loop.
@@ -56,6 +57,12 @@ extension PacketPath {
 
     /// The local address that media is sent from, without port; nil until a pair is selected.
     package var localAddress: String? { selectedPair?.localAddress }
+
+    /// The other end of the pair is on this machine.
+    package var isOnThisMachine: Bool {
+        guard let pair = selectedPair, !pair.isRelayed else { return false }
+        return pair.localAddress == pair.remoteAddress || IPAddress(pair.remoteAddress)?.isLoopback == true
+    }
 
     /// The selected pair for people: "direct, 192.168.1.7:4000 (host) - ...".
     package var summary: String {

@@ -142,6 +142,10 @@ public final class MediaSender {
 
     // MARK: Bandwidth
 
+    /// The receiver is on this machine. There is no queue to fill on the way to it, so that packets leave as they come
+    /// until it sends feedback; `Pacer` still limits how many leave together.
+    public func startUnpaced() { state.egress.startsUnpaced = true }
+
     /// The bandwidth estimate for all media.
     public var estimate: Bitrate { state.bandwidth.estimate }
 

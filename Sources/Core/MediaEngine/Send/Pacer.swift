@@ -32,6 +32,12 @@ struct Pacer {
         self.rate = rate
     }
 
+    /// Takes what was sent for drained.
+    mutating func forgive(now: MediaInstant) {
+        drain(now)
+        debt = 0
+    }
+
     mutating func note(bytes: Int, packets: Int = 1, now: MediaInstant) {
         drain(now)
         debt += Double(bytes)

@@ -7,6 +7,8 @@ struct PacketEgress {
     /// The sent packets, in which transport-wide feedback is looked up.
     var sent: TransportSequenceHistory
     var pacer: Pacer
+    /// The receiver is on this machine, and has sent no feedback yet.
+    var startsUnpaced = false
     var stall: StallDetector
     /// The bitrate of all RTP packets.
     private(set) var rate = SentBitrateMeter()

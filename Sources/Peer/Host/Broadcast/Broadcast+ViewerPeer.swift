@@ -10,6 +10,7 @@ extension Broadcast {
     func handle(_ event: PeerConnection.Event, of peer: ViewerPeer) {
         switch event {
         case .connected:
+            if peer.connection.path.isOnThisMachine { peer.sender.startUnpaced() }
             // Before the video thread is woken, which else encodes what has changed for nobody.
             viewerNeedsKeyframe(peer)
             updateEncoders()
