@@ -89,8 +89,6 @@ package final class Broadcast {
     var offers: [SessionID: PendingPeer] = [:]
     var holding = BroadcastHoldState()
     private(set) var isEnded = false
-    /// For the sessions that have no connection yet; nil: there are none.
-    private var expected: EncodingTarget?
     private var congestionTimer: LoopTimer?
     private(set) var policy: EncoderPolicy
     var layerReporter = LayerReporter()
@@ -242,11 +240,7 @@ package final class Broadcast {
         for viewer in viewers.all where !viewer.isConnected {
             audience.add(rate: viewer.sender.videoEstimate(now: now), isWaiting: true, congestedSince: nil)
         }
-        let target =
-            audience.isEmpty ? nil : audience.target(maximum: settings.maximumBitrate, wasLayered: false, now: now)
-        guard target != expected else { return }
-        expected = target
-        source.expectViewers(target)
+        if policy.expect(audience, now: now) { source.expectViewers(policy.expected) }
     }
 
     /// Runs after each frame, and while viewers have a backlog.

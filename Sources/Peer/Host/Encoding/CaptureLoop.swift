@@ -7,7 +7,6 @@ import MediaEngine
 /// thread.
 final class CaptureLoop {
     let source: any ScreenSource
-    private let framesPerSecond: Int
     let clock: @Sendable () -> MediaInstant
     let controls: Monitor<EncoderControls>
     private let counters: Monitor<VideoPipelineStatistics>
@@ -33,13 +32,12 @@ final class CaptureLoop {
         clock: @escaping @Sendable () -> MediaInstant
     ) {
         self.source = source
-        self.framesPerSecond = framesPerSecond
         self.stage = stage
         self.controls = controls
         self.counters = counters
         self.clock = clock
         canvas = I420Buffer(source.size)
-        main = VideoEncoding(.main, encoder, source.size, framesPerSecond: framesPerSecond)
+        main = VideoEncoding(.main, encoder, source.size, FrameSchedule(framesPerSecond: framesPerSecond))
     }
 
     /// Runs until the source or an encoder fails, or `isStopped` is set.
@@ -117,8 +115,7 @@ final class CaptureLoop {
     /// Makes the encoding of a low bitrate as it is wanted.
     func updateLow(_ control: EncoderControls) {
         if control.low.isWanted, low == nil {
-            low = VideoEncoding(
-                .low, main.encoder.makeAnother(), canvas.size, framesPerSecond: framesPerSecond)
+            low = VideoEncoding(.low, main.encoder.makeAnother(), canvas.size, main.schedule.another)
         } else if !control.low.isWanted {
             low = nil
         }

@@ -58,6 +58,8 @@ package struct EncoderPolicy {
     private let maximumBitrate: Bitrate
     private let hasAudio: Bool
     private(set) var decision: Decision?
+    /// For viewers that are connecting; nil: there are none.
+    private(set) var expected: EncodingTarget?
     /// The bitrate of the main encoding in the last second.
     private var mainBitrate = SentBitrateMeter()
     private var lastSelection: MediaInstant?
@@ -83,6 +85,15 @@ package struct EncoderPolicy {
         guard new != decision else { return nil }
         decision = new
         return new
+    }
+
+    /// Sets `expected`.
+    /// - Parameter audience: the viewers that are connecting.
+    /// - Returns: whether that has changed it.
+    mutating func expect(_ audience: EncodingAudience, now: MediaInstant) -> Bool {
+        let former = expected
+        expected = target(audience, nil, now)
+        return expected != former
     }
 
     /// Whether viewers have to be assigned to encodings now: every 200 ms while there is a choice, and at once after a

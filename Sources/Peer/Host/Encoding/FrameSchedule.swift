@@ -12,7 +12,12 @@ struct FrameSchedule {
     /// When the next frame is due if all come at the rate.
     private var regular = MediaInstant(nanoseconds: 0)
 
-    init(framesPerSecond: Int) { interval = .microseconds(1_000_000 / max(framesPerSecond, 1)) }
+    init(framesPerSecond: Int) { self.init(interval: .microseconds(1_000_000 / max(framesPerSecond, 1))) }
+
+    private init(interval: MediaDuration) { self.interval = interval }
+
+    /// One of the same rate, for an encoding that has no frames yet.
+    var another: FrameSchedule { FrameSchedule(interval: interval) }
 
     /// When a change may be shown.
     var earliest: MediaInstant { regular - MediaDuration(nanoseconds: interval.nanoseconds / 4 * 3) }

@@ -17,10 +17,10 @@ final class VideoEncoding {
     var lastStored = MediaInstant(nanoseconds: 0)
     var activity = MotionDetector()
 
-    init(_ id: EncodingID, _ encoder: any VideoEncoder, _ size: PixelSize, framesPerSecond: Int) {
+    init(_ id: EncodingID, _ encoder: any VideoEncoder, _ size: PixelSize, _ schedule: FrameSchedule) {
         self.id = id
         self.encoder = encoder
-        schedule = FrameSchedule(framesPerSecond: framesPerSecond)
+        self.schedule = schedule
         changed = BlockMap(size, filled: true)
     }
 
