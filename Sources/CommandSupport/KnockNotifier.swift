@@ -5,8 +5,8 @@ import Identity
 import LinuxRuntime
 import SessionBus
 
-/// Shows the questions of a prompt as desktop notifications (D-Bus), and knocks with buttons that answer them. Runs on a
-/// thread of its own, because the session bus may answer slowly.
+/// Shows the questions of a prompt as desktop notifications (D-Bus), and knocks with buttons that answer them. Runs on
+/// a thread of its own, because the session bus may answer slowly.
 final class KnockNotifier: Sendable {
     private struct State {
         /// The question that the desktop should show; nil for none.

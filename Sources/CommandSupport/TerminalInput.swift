@@ -11,17 +11,17 @@ package enum KeyPress: Equatable, Sendable {
     case text([UInt8])
 }
 
-/// Reads keys from the terminal on a thread of its own, from `start` until the process ends. In the background it leaves
-/// the terminal alone.
+/// Reads keys from the terminal on a thread of its own, from `start` until the process ends. In the background it
+/// leaves the terminal alone.
 package enum TerminalInput {
-    /// How often a process in the background looks whether it has come to the foreground: a shell's `fg` sends no signal
-    /// to a job that runs.
+    /// How often a process in the background looks whether it has come to the foreground: a shell's `fg` sends no
+    /// signal to a job that runs.
     private static let backgroundInterval: useconds_t = 200_000
     private static let wakeUp = try? AnonymousPipe()
 
     /// - Parameters:
-    ///   - onForeground: called on the thread `terminal` when the process is in the foreground and `TerminalMode` was not
-    ///     entered there.
+    ///   - onForeground: called on the thread `terminal` when the process is in the foreground and `TerminalMode` was
+    ///     not entered there.
     ///   - onKey: called on that thread, with the instant at which the key was read.
     package static func start(
         onForeground: @escaping @Sendable () -> Void,

@@ -21,8 +21,8 @@ public enum BroadcastActivity {
         /// A PNG file, at most 256 x 256 pixels and 16 KiB; nil if the service has none. Not verified, and not decoded
         /// yet.
         public let icon: [UInt8]?
-        /// It is a relay, which sends what it gets on to viewers; the app needs ``PeerBroadcast/Relay`` to encrypt it for
-        /// them. As the service says; not verified.
+        /// It is a relay, which sends what it gets on to viewers; the app needs ``PeerBroadcast/Relay`` to encrypt it
+        /// for them. As the service says; not verified.
         public let isRelay: Bool
     }
 

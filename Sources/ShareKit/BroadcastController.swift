@@ -11,7 +11,8 @@ internal import Wording
 /// One broadcast of an app to the service that it is paired with: the counterpart of ReplayKit's
 /// `RPBroadcastController`.
 ///
-/// The service gets what it can decode; a relay does so only if the app allows it. ``PeerBroadcast`` encrypts for viewers.
+/// The service gets what it can decode; a relay does so only if the app allows it. ``PeerBroadcast`` encrypts for
+/// viewers.
 ///
 /// ``BroadcastActivity`` makes it. Call ``startBroadcast(countdown:)`` once, within 10 s, and ``finishBroadcast()`` at
 /// the end.

@@ -54,8 +54,8 @@ package enum BroadcastRefusal: Error, Sendable {
     case setup(EndReason)
 }
 
-/// Refuses relays, which would get a broadcast in clear. A controller has one receiver, which is told everything, and asks
-/// nobody about viewers: it can have no encryption for them.
+/// Refuses relays, which would get a broadcast in clear. A controller has one receiver, which is told everything, and
+/// asks nobody about viewers: it can have no encryption for them.
 struct RefusedRelay: Sendable {
     private let isRefused: Bool
     private let name = Monitor<String?>(nil)

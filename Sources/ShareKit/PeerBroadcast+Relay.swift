@@ -20,9 +20,9 @@ extension PeerBroadcast {
         /// The relay gets the frames and the audio in clear, so whoever runs it can watch. Viewers may then also come
         /// by the relay's own link, with players that know nothing of encryption; the app is asked about them, too.
         public var mayWatch = false
-        /// The app sends to so many viewers itself, 0...30, and the relay sends to all if there are more. A value beyond
-        /// that counts as the nearest one. Nil: the relay sends to all from the first on, and viewers do not learn the
-        /// app's address.
+        /// The app sends to so many viewers itself, 0...30, and the relay sends to all if there are more. A value
+        /// beyond that counts as the nearest one. Nil: the relay sends to all from the first on, and viewers do not
+        /// learn the app's address.
         public var directViewers: Int?
         /// The title in the relay's directory, where whoever reads it gets the link; empty: the app's name. Nil: the
         /// broadcast is not listed.
@@ -41,8 +41,8 @@ extension PeerBroadcast {
     ///   - source: what is shared. Nothing is captured before ``start()``, which has to follow within 10 s.
     ///   - relay: which one, and what it may do.
     ///   - options: the limits. Nobody has to reach the app, so it listens on loopback unless an address is named.
-    ///   - accept: answers viewers, also those that come over the relay, for example by a dialog; called for several at a
-    ///     time. A viewer waits 60 s.
+    ///   - accept: answers viewers, also those that come over the relay, for example by a dialog; called for several at
+    ///     a time. A viewer waits 60 s.
     /// - Throws: `.badLink`; `.unknownService` if no relay is there; `.refused`, `.unanswered`, `.busy`, `.untrusted`,
     ///   `.unreachable` if it does not take the app; `.failed` without an encoder or an identity.
     public convenience init(

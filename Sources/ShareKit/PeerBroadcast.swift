@@ -92,7 +92,8 @@ public final class PeerBroadcast: Sendable {
         /// The relay sends to the viewers from now on, or the app itself does again. `isEncrypted`: the relay cannot
         /// watch.
         case routeChanged(isOverRelay: Bool, isEncrypted: Bool)
-        /// A viewer has written a comment: one line, without control characters. Nil: the app has (``PeerBroadcast/say(_:)``).
+        /// A viewer has written a comment: one line, without control characters. Nil: the app has
+        /// (``PeerBroadcast/say(_:)``).
         case comment(from: String?, text: String)
         /// Viewers point at the picture; at most 30 such events come in a second.
         case pointers([ViewerPointer])

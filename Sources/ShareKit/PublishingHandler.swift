@@ -22,8 +22,8 @@ internal import WHIP
 open class PublishingHandler: SampleHandler, @unchecked Sendable {
     /// Where an upload program can publish to.
     public enum Destination: Sendable, Hashable {
-        /// A service peer by its link. The program pairs with it; the user has agreed before. A relay is taken only with
-        /// ``PublishingHandler/relayMayWatch``.
+        /// A service peer by its link. The program pairs with it; the user has agreed before. A relay is taken only
+        /// with ``PublishingHandler/relayMayWatch``.
         /// - `setup`: a value for each field of the service.
         case service(link: String, setup: [String: String])
         /// A WHIP endpoint: `https` with a certificate that the system trusts, `http` without protection, or the link of a

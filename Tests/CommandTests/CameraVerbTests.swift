@@ -15,8 +15,8 @@ struct CameraVerbTests {
         return (code, process.lines, process.errorText)
     }
 
-    /// Looks as a viewer that joins now and watches for a second. The camera is opened for it, and may take longer, so it
-    /// looks again.
+    /// Looks as a viewer that joins now and watches for a second. The camera is opened for it, and may take longer, so
+    /// it looks again.
     private func sees(_ host: HostedScreen, _ isRight: (Snapshot) -> Bool) throws -> Bool {
         for _ in 0..<8 {
             let file = host.folder.file("seen-\(UUID().uuidString).png")

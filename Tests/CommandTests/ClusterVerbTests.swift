@@ -140,7 +140,8 @@ struct ClusterVerbTests {
         restarted.end()
     }
 
-    /// The publisher and its relay die: the others, which have the broadcast too, do not get it from each other for ever.
+    /// The publisher and its relay die: the others, which have the broadcast too, do not get it from each other for
+    /// ever.
     @Test func whatNobodyPublishesEndsAtAllRelays() throws {
         let server = try NATSServer()
         let (a, b, c) = (try Relay("a", server.url), try Relay("b", server.url), try Relay("c", server.url))
@@ -178,8 +179,8 @@ struct ClusterVerbTests {
         for viewer in viewers { #expect(viewer.event("ended") != nil) }
     }
 
-    /// `--route relay`: the relay of the link is killed. Newcomers join at another relay of its cluster, whose link the host
-    /// tells, and with the first link when its relay has started anew. Nobody is asked twice, and viewers stay.
+    /// `--route relay`: the relay of the link is killed. Newcomers join at another relay of its cluster, whose link the
+    /// host tells, and with the first link when its relay has started anew. Nobody is asked twice, and viewers stay.
     @Test func newcomersJoinWithoutTheRelayOfTheLink() throws {
         let server = try NATSServer()
         let (a, b) = (try Relay("a", server.url), try Relay("b", server.url))
@@ -232,8 +233,8 @@ struct ClusterVerbTests {
         }.max() ?? 0
     }
 
-    /// The relay that the publisher sends to, and that of some viewers, is killed: the broadcast goes on at the others, under
-    /// the same identifier, and nobody is asked again.
+    /// The relay that the publisher sends to, and that of some viewers, is killed: the broadcast goes on at the others,
+    /// under the same identifier, and nobody is asked again.
     @Test func whoWasAtAKilledRelayGoesOnAtAnother() throws {
         let server = try NATSServer()
         let (a, b, c) = (try Relay("a", server.url), try Relay("b", server.url), try Relay("c", server.url))

@@ -61,8 +61,8 @@ struct Desktop {
         }
     }
 
-    /// Waits until a window of that title has a pixel of that colour, within VP8's loss. A window is looked for each time,
-    /// as SDL moves it, and makes it anew, before it is drawn.
+    /// Waits until a window of that title has a pixel of that colour, within VP8's loss. A window is looked for each
+    /// time, as SDL moves it, and makes it anew, before it is drawn.
     /// - Returns: where it is; nil after 30 s.
     func window(_ title: String, showing color: Int, x: Int, y: Int) throws -> Place? {
         try wait {
@@ -142,8 +142,8 @@ struct Desktop {
         try wait { try windows("share", areQuestions: false).isEmpty != isAsking ? true : nil } ?? false
     }
 
-    /// Presses a key in a window, once a second until it has had its effect: SDL may miss a key just after it has made its
-    /// window anew.
+    /// Presses a key in a window, once a second until it has had its effect: SDL may miss a key just after it has made
+    /// its window anew.
     func press(_ key: String, in window: Place, until isDone: () throws -> Bool) throws {
         let isEffective = try wait { () throws -> Bool? in
             try act("mousemove", "\(window.x + window.width - 40)", "\(window.y + 30)", "key", key)

@@ -90,8 +90,8 @@ struct ExampleTests {
         #expect(budget.exitCode(seconds: 30) == 0, "\(budget.text.errors)")
     }
 
-    /// Budget does not tell ShareKit that its window is hidden: the display does. Behind the question on return the window is
-    /// drawn, also where the question was.
+    /// Budget does not tell ShareKit that its window is hidden: the display does. Behind the question on return the
+    /// window is drawn, also where the question was.
     @Test func budgetIsPausedWhileItsWindowIsHiddenAndAsksOnReturn() throws {
         let desktop = try Desktop()
         let (service, user) = (try TemporaryFolder(), try TemporaryFolder())

@@ -104,8 +104,8 @@ struct ForeignPublishingTests {
                 own + ["-X", "DELETE", "-o", "/dev/null", "-w", "%{http_code}", resource.absoluteString]) == "200")
     }
 
-    /// `whipclientsink` of gst-plugins-rs: reqwest, header names in small letters, no name of its own, and all candidates
-    /// in the offer.
+    /// `whipclientsink` of gst-plugins-rs: reqwest, header names in small letters, no name of its own, and all
+    /// candidates in the offer.
     @Test func gstreamerPublishesAndLeaves() throws {
         let relay = try Relay()
         let own = ["-H", "user-agent:", "-H", "accept: */*", "-H", "authorization: Bearer \(Self.token)"]

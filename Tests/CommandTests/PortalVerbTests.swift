@@ -3,7 +3,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The screen of a Wayland desktop is shared through the real portal and PipeWire, and its pixels are compared at the viewer.
+/// The screen of a Wayland desktop is shared through the real portal and PipeWire, and its pixels are compared at the
+/// viewer.
 @Suite(.serialized, .timeLimit(.minutes(3)))
 struct PortalVerbTests {
     /// - Parameter bed: the desktop, of which the host is a program.

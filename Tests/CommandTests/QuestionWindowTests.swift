@@ -35,7 +35,8 @@ struct QuestionWindowTests {
         }
     }
 
-    /// The window disappears when its question is answered elsewhere, when the session is locked again, and with its host.
+    /// The window disappears when its question is answered elsewhere, when the session is locked again, and with its
+    /// host.
     @Test func aQuestionThatIsTakenBackLeavesNoWindow() throws {
         let saver = try FakeScreenSaver(bus)
         let host = try HostedScreen(

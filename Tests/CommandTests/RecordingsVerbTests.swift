@@ -279,8 +279,8 @@ struct RecordingsVerbTests {
         #expect(library.exitCode() == 0)
     }
 
-    /// The browser of the desktop, which writes down what it was given and stays. It also prints, as xdg-open does for each
-    /// browser that it does not find.
+    /// The browser of the desktop, which writes down what it was given and stays. It also prints, as xdg-open does for
+    /// each browser that it does not find.
     private func fakeBrowser() throws -> String {
         let programs = folder.file("programs")
         try FileManager.default.createDirectory(atPath: programs, withIntermediateDirectories: true)

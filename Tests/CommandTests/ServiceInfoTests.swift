@@ -85,8 +85,8 @@ struct ServiceInfoTests {
 }
 
 extension TemporaryFolder {
-    /// Writes the manifest of the extension `com.example.probe`, whose program is the probe with this behaviour; its log is the
-    /// file "log".
+    /// Writes the manifest of the extension `com.example.probe`, whose program is the probe with this behaviour; its
+    /// log is the file "log".
     func probeManifest(_ behaviour: String) throws -> String {
         let script = file("upload")
         try "#!/bin/sh\nexec '\(Program.built("probe-extension"))' \(behaviour) '\(file("log"))'\n".write(

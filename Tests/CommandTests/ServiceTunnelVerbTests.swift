@@ -51,8 +51,8 @@ struct ServiceTunnelVerbTests {
             ], environment: ["XDG_DATA_HOME": folder.path])
     }
 
-    /// Both users agree, the media goes past the relay, and goes on when it dies. The service registers again by itself,
-    /// and its link stays valid.
+    /// Both users agree, the media goes past the relay, and goes on when it dies. The service registers again by
+    /// itself, and its link stays valid.
     @Test func hostsBroadcastToAServiceThatNobodyCanReach() throws {
         let relay = try Relay()
         let recordings = try TemporaryFolder()

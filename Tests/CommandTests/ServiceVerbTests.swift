@@ -78,7 +78,8 @@ struct ServiceVerbTests {
         #expect(service.process.exitCode() == 0)
     }
 
-    /// It is told of the broadcast, and gets this user's variables of a list. Secrets of the service are not among them.
+    /// It is told of the broadcast, and gets this user's variables of a list. Secrets of the service are not among
+    /// them.
     @Test func theCommandForABroadcastGetsNoSecret() throws {
         let folder = try TemporaryFolder()
         let file = folder.file("variables")
@@ -116,7 +117,8 @@ struct ServiceVerbTests {
         try host.type("C-c")
     }
 
-    /// It is asked about, as any service, and passes on what it cannot open. Without that, it is said that it can watch.
+    /// It is asked about, as any service, and passes on what it cannot open. Without that, it is said that it can
+    /// watch.
     @Test(arguments: [false, true]) func aRelayAsServiceCannotWatchUnlessItMay(mayWatch: Bool) async throws {
         let description = try ServiceDescription(
             id: try #require(ServiceID("com.example.relay")), name: "Relay", fields: [])

@@ -69,8 +69,8 @@ final class Terminal {
         try Program("tmux", ["-S", socket, "send-keys"] + keys).finish()
     }
 
-    /// Whether the terminal passes single keys without an echo, and is not that of a shell that edits a line: Enter is a
-    /// line feed.
+    /// Whether the terminal passes single keys without an echo, and is not that of a shell that edits a line: Enter is
+    /// a line feed.
     var hasSingleKeys: Bool {
         guard
             let device = try? Program("tmux", ["-S", socket, "display-message", "-p", "#{pane_tty}"]).finish()

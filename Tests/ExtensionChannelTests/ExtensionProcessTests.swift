@@ -155,8 +155,8 @@ struct ExtensionProcessTests {
         try host.start()
         _ = await host.waitForEnd()
         let child = try #require(host.number("child"))
-        // Until the process that adopts orphans has reaped it, it is a zombie. Nothing tells of the end of a process that
-        // is not one's own child, so it is looked at.
+        // Until the process that adopts orphans has reaped it, it is a zombie. Nothing tells of the end of a process
+        // that is not one's own child, so it is looked at.
         let isOver = await onThread {
             let deadline = MonotonicClock.now + .seconds(20)
             while MonotonicClock.now < deadline {

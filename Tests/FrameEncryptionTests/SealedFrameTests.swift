@@ -222,7 +222,8 @@ import Testing
         #expect(open(frame, &early) == .failure(.forged))
     }
 
-    /// A relay passes on once more what it has passed on before: neither keys nor the windows of their counters go back.
+    /// A relay passes on once more what it has passed on before: neither keys nor the windows of their counters go
+    /// back.
     @Test mutating func aWrapThatIsRepeatedTakesNothingBack() throws {
         let broadcast = "0000000000000"
         let first = sealer.keys(now: .zero)

@@ -40,8 +40,8 @@ extension InteropTests {
         @Test(arguments: Browser.Kind.allCases)
         func theKeyboardReachesEachControl(kind: Browser.Kind) async throws {
             try await PageStates.visit(kind, scheme: nil) { browser, state in
-                // Firefox's own controls take the focus after the last one of the page, and the driver cannot take it back
-                // for certain: the later states are looked at in Chromium alone.
+                // Firefox's own controls take the focus after the last one of the page, and the driver cannot take it
+                // back for certain: the later states are looked at in Chromium alone.
                 if kind == .firefox, ![.asking, .words].contains(state) { return }
                 // The keyboard is the host's until then.
                 if state == .controlling {

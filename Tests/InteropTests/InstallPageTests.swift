@@ -6,8 +6,8 @@ import Testing
 extension InteropTests {
     /// The page as an application of the browser.
     @Suite struct InstallPageTests {
-        /// In a window without a profile, as those of tests, nothing can be installed at all; Chromium tells of no other
-        /// reason.
+        /// In a window without a profile, as those of tests, nothing can be installed at all; Chromium tells of no
+        /// other reason.
         @Test func chromiumCouldInstallThePage() async throws {
             try await PageStage.with { stage in
                 try await Browser.with(.chromium) { browser in

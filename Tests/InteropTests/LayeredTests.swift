@@ -59,9 +59,9 @@ extension InteropTests {
                 let statistics = try #require(await host.statistics())
                 #expect(statistics.video.upperLayerFrames >= 40)
                 #expect(statistics.baseViewers >= 1)
-                // The browser decodes about as many frames as are made, of both layers, and requests no key frames. On a
-                // busy machine it may not keep up all the time, and its rate may fall so near to the slow viewer's that
-                // both get all frames.
+                // The browser decodes about as many frames as are made, of both layers, and requests no key frames. On
+                // a busy machine it may not keep up all the time, and its rate may fall so near to the slow viewer's
+                // that both get all frames.
                 var (video, later, made) = (JSON.null, statistics, Int.max)
                 for _ in 0..<10
                 where made >= 120 || later.video.upperLayerFrames == statistics.video.upperLayerFrames {
@@ -84,12 +84,14 @@ extension InteropTests {
             }
         }
 
-        /// WHEP's extension for layers, in a page of another origin: it reads which layers there are, and takes the base alone.
+        /// WHEP's extension for layers, in a page of another origin: it reads which layers there are, and takes the
+        /// base alone.
         @Test(arguments: Browser.Kind.allCases)
         func aPlayerOfAnotherOriginSelectsLayers(kind: Browser.Kind) async throws {
             let token = "a-token-for-foreign-players"
             try await with(kind, token: token) { host, link, browser in
-                /// Frames of the base layer and of layer 1 that the host has made, and those that the browser has decoded.
+                /// Frames of the base layer and of layer 1 that the host has made, and those that the browser has
+                /// decoded.
                 func counts() async throws -> (base: Int, upper: Int, decoded: Int) {
                     let video = try #require(await host.statistics()).video
                     let decoded = try await browser.inbound("video", until: "true")["framesDecoded"].number ?? 0

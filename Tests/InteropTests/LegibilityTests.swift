@@ -5,8 +5,9 @@ import TestSupport
 import Testing
 
 extension InteropTests {
-    /// A screen of 1920 x 1080 with small antialiased text in its upper quarter can be read where it is shown at two thirds
-    /// of its size. tesseract reads the viewer's picture, and what it reads of the screen itself is what could be read.
+    /// A screen of 1920 x 1080 with small antialiased text in its upper quarter can be read where it is shown at two
+    /// thirds of its size. tesseract reads the viewer's picture, and what it reads of the screen itself is what could
+    /// be read.
     @Suite struct LegibilityTests {
         private let folder: TemporaryFolder
         private let screen: VirtualDisplay

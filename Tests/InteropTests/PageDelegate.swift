@@ -117,8 +117,8 @@ struct PageStage: Sendable {
     let server: SignalingServer
     let broadcast: BroadcastResource
     let link: Link
-    /// A page of the same server: a browser that goes there runs `pagehide`. Firefox at times does not if the next page,
-    /// `about:blank` for example, has another process.
+    /// A page of the same server: a browser that goes there runs `pagehide`. Firefox at times does not if the next
+    /// page, `about:blank` for example, has another process.
     var frontPage: String { "https://\(link.host):\(link.port)/" }
 
     static func with(

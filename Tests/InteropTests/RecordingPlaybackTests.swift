@@ -18,7 +18,8 @@ extension InteropTests {
             }
         }
 
-        /// Recorders that were killed at random moments; SHARE_KILLS says how many (Benchmarks/Results/recording.md has 200).
+        /// Recorders that were killed at random moments; SHARE_KILLS says how many (Benchmarks/Results/recording.md has
+        /// 200).
         @Test func theRecordingsOfKilledRecordersPlayAndSeek() async throws {
             let count = ProcessInfo.processInfo.environment["SHARE_KILLS"].flatMap { Int($0) } ?? 4
             let folder = try TemporaryFolder()

@@ -107,8 +107,8 @@ extension InteropTests {
                         #expect(bright["filter"] == "none")
                         try await browser.expectMovingPattern()
 
-                        // The connection lasts, so both sides agree on the pair: a side that did not would be silent again
-                        // after 3 s.
+                        // The connection lasts, so both sides agree on the pair: a side that did not would be silent
+                        // again after 3 s.
                         let later = try await browser.look(until: "look.isMarked", limitSeconds: 6)
                         #expect(later["isThere"] == false, "\(later.text)")
                         #expect(later["state"] == "playing")

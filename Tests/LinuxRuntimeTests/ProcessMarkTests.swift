@@ -8,7 +8,8 @@ import Testing
     private static let terminated: Int32 = 128 + 15
 
     /// A program and its child, which run until they are ended. The child has written a line, as /proc shows the
-    /// environment only some time after `posix_spawn` has returned, and one pass finds no process that begins meanwhile.
+    /// environment only some time after `posix_spawn` has returned, and one pass finds no process that begins
+    /// meanwhile.
     private func sleeper(_ mark: String) throws -> Program {
         let parts = mark.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         let sleeper = try Program(

@@ -17,7 +17,8 @@ import VPXCodec
 @testable import Relay
 @testable import Viewer
 
-/// Hosts and viewers get the TURN credentials of their relay anew before they expire. They are valid for some seconds here.
+/// Hosts and viewers get the TURN credentials of their relay anew before they expire. They are valid for some seconds
+/// here.
 @Suite(.serialized, .timeLimit(.minutes(1)))
 struct CredentialRenewalTests {
     typealias Relay = RelaySessionTests.Relay

@@ -156,8 +156,8 @@ struct EncryptedClusterTests {
         }
     }
 
-    /// It has a copy of the broadcast, and tells of viewers whom it has made up: the publisher's relay stores few of them, and
-    /// those of the honest relay stay members.
+    /// It has a copy of the broadcast, and tells of viewers whom it has made up: the publisher's relay stores few of
+    /// them, and those of the honest relay stay members.
     @Test func aRelayThatMakesUpViewersIsLimited() async throws {
         let scene = try await Scene(["Ann"])
         #expect(try await scene.knows(1))

@@ -81,8 +81,8 @@ struct ForgedSessionTests {
         try await body(host, viewer, seen, events, watching)
     }
 
-    /// All content types, epochs 0 to 2 and the last, 0 to 40 bytes, alone and behind another record; hellos and alerts in
-    /// plaintext; the 21 bytes of CVE-2026-75806.
+    /// All content types, epochs 0 to 2 and the last, 0 to 40 bytes, alone and behind another record; hellos and alerts
+    /// in plaintext; the 21 bytes of CVE-2026-75806.
     private static func forge(_ round: Int, _ send: ([UInt8]) -> Void) {
         let number: [UInt8] = round == 0 ? [0, 0, 0, 0, 0, 1] : [255, 255, 255, 255, 255, 255]
         var shapes: [[UInt8]] = [[23, 254, 253, 0, 1, 255, 255, 255, 255, 255, 255, 0, 8, 1, 2, 3, 4, 5, 6, 7, 8]]

@@ -11,8 +11,8 @@ import Testing
 @testable import Signaling
 @testable import Viewer
 
-/// Where a session goes on, as relays and hosts name it: this machine, only if it was named here. `127.1` is resolved as a
-/// name is, so that it stands for a host elsewhere that can be reached in a test.
+/// Where a session goes on, as relays and hosts name it: this machine, only if it was named here. `127.1` is resolved
+/// as a name is, so that it stands for a host elsewhere that can be reached in a test.
 @Suite(.serialized, .timeLimit(.minutes(1)))
 struct NamedPlaceTests {
     typealias Relay = RelaySessionTests.Relay

@@ -34,8 +34,8 @@ struct ReleasedAssociationTests {
         }
     }
 
-    /// Every shape that has ended an association somewhere (CVE-2026-75806), at a side that has been heard and at one that
-    /// has not. Both are there when the next packet comes.
+    /// Every shape that has ended an association somewhere (CVE-2026-75806), at a side that has been heard and at one
+    /// that has not. Both are there when the next packet comes.
     @Test func noForgedDatagramEndsASession() async throws {
         try await connected { pair, relay, viewer in
             pair.perform { pair in

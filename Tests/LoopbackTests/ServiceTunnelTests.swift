@@ -261,7 +261,8 @@ struct MetServiceTests {
         await relay.session.stop()
     }
 
-    /// The credentials of the relay's TURN server are valid for some seconds here: hosts that come later get other ones.
+    /// The credentials of the relay's TURN server are valid for some seconds here: hosts that come later get other
+    /// ones.
     @Test func theRelaysCredentialsAreRenewedBeforeTheyExpire() async throws {
         let relay = try TunnelRelay(.ephemeral(), secret: TURNSecret("north", lifetime: 6))
         let service = try MetService(try await relay.session.start(), identity: .ephemeral())
@@ -483,7 +484,8 @@ struct LyingRelayMediaTests {
         }
     }
 
-    /// The relay answers the offer with a peer of its own, under the fingerprint of the service, so that ICE leads to it.
+    /// The relay answers the offer with a peer of its own, under the fingerprint of the service, so that ICE leads to
+    /// it.
     @Test func aPeerOfTheRelayGetsNoMedia() async throws {
         let stolen = RecordingSink()
         let thief = try MetService(nil, identity: .ephemeral(), sink: stolen)

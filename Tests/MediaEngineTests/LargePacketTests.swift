@@ -4,7 +4,8 @@ import Testing
 
 @testable import MediaEngine
 
-/// Packets as large as Ethernet's, larger ones, and ones that cannot be read, from a publisher through a relay, or to a viewer.
+/// Packets as large as Ethernet's, larger ones, and ones that cannot be read, from a publisher through a relay, or to a
+/// viewer.
 @Suite struct LargePacketTests {
     private static let ids: HeaderExtensionMap = [
         .transportSequence: 1, .playoutDelay: 2, .absSendTime: 3, .mid: 4, .colorSpace: 5,
@@ -81,8 +82,8 @@ import Testing
         return result
     }
 
-    /// A datagram of 1,500 bytes with IPv4 has 1,450 bytes of payload at most, whatever protects it; with a MID as long as they
-    /// come, the viewers' packets fit into their slots, with RTX.
+    /// A datagram of 1,500 bytes with IPv4 has 1,450 bytes of payload at most, whatever protects it; with a MID as long
+    /// as they come, the viewers' packets fit into their slots, with RTX.
     @Test(arguments: ["0", String(repeating: "m", count: 64)])
     func whatEthernetBringsIsPassedOnWhole(mid: String) throws {
         let receiver = Self.receiver(source)

@@ -53,8 +53,8 @@ import Testing
         #expect(history.count <= 128)
     }
 
-    /// What counts are the packets that could be sent again: sent, not acknowledged, not overwritten, of the last 10 s, and not
-    /// before a key frame.
+    /// What counts are the packets that could be sent again: sent, not acknowledged, not overwritten, of the last 10 s,
+    /// and not before a key frame.
     @Test(arguments: wrapPoints) func unacknowledgedBytesAreThoseThatCouldBeSentAgain(first: UInt16) {
         var history = PacketHistory(capacity: 8, slotBytes: 200, first: Int64(first))
         expect(history.unacknowledgedBytes(now: .at(0)) == 0)

@@ -5,8 +5,8 @@ import Testing
 
 /// The network is interrupted or changes. The session recovers without a new prompt. These tests run the real programs;
 /// `cut` drops everything silently, as a dead Wi-Fi does.
-/// OutageRecoveryTests, ConnectionLivenessTests and ViewerSessionSimulationTests test each decision and its time in virtual
-/// time; RelayLossTests test the viewer's end after 30 s.
+/// OutageRecoveryTests, ConnectionLivenessTests and ViewerSessionSimulationTests test each decision and its time in
+/// virtual time; RelayLossTests test the viewer's end after 30 s.
 @Suite(.serialized, .timeLimit(.minutes(5)))
 struct OutageTests {
     /// A viewer and a host with a router between them.

@@ -5,7 +5,8 @@ import Testing
 
 @testable import PeerConnection
 
-/// STUN and TURN servers that a peer names: the addresses that its place allows, in every form, and no connection to others.
+/// STUN and TURN servers that a peer names: the addresses that its place allows, in every form, and no connection to
+/// others.
 @Suite(.timeLimit(.minutes(1)))
 struct GrantedServersTests {
     private static let schemes = ["stun:%", "turn:%", "turn:%?transport=tcp", "turns:%"]

@@ -4,7 +4,8 @@ import PeerEngine
 import TestSupport
 import Testing
 
-/// Sessions with servers that answer, refuse, are busy, send the viewer elsewhere and end, in random order and virtual time.
+/// Sessions with servers that answer, refuse, are busy, send the viewer elsewhere and end, in random order and virtual
+/// time.
 @Suite struct ViewerSessionSimulationTests {
     private typealias Session = SimulatedViewerSession
     private typealias State = Session.State

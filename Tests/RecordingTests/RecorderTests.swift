@@ -141,8 +141,8 @@ import WebMContainer
         #expect(try read().payloads(1) == feed.packets[0])
     }
 
-    /// A sender may have negotiated video and send none: after 10 s its audio is recorded alone. Video that comes later begins
-    /// another file.
+    /// A sender may have negotiated video and send none: after 10 s its audio is recorded alone. Video that comes later
+    /// begins another file.
     @Test func soundIsRecordedWhereNoVideoComes() throws {
         let queue = RecordingQueue()
         var writer = RecordingWriter(

@@ -177,8 +177,8 @@ import Testing
         #expect(found == [700, nil])
     }
 
-    /// Keys, removals and questions come from relays alone that say that it is published to them, and viewers from those
-    /// that have the broadcast.
+    /// Keys, removals and questions come from relays alone that say that it is published to them, and viewers from
+    /// those that have the broadcast.
     @Test func relaysTellEachOtherOfViewers() async throws {
         let (told, tell) = AsyncStream.makeStream(of: (relay: String, notice: ClusterMember.ViewerNotice).self)
         func make(_ name: String) -> Relay {
@@ -336,7 +336,8 @@ import Testing
             let others = count * 2
             await relay.until { relay.directory.with { $0.count } == others }
         }
-        // 5 ms in a release build (`share-lab bench directory`); this one is not optimized. A busy machine may hold one up.
+        // 5 ms in a release build (`share-lab bench directory`); this one is not optimized. A busy machine may hold one
+        // up.
         let times = (0..<5).map { number in
             ContinuousClock().measure {
                 let sources = relays[0].member.sources(of: BroadcastID(UInt64(count * 2 + number)))

@@ -56,7 +56,8 @@ import Testing
         #expect(state.receive(message(3, .alive(node)), now: start + .seconds(8)) == [.fetch(node: "b")])
     }
 
-    /// Where the first attempt is late, a second one begins: what only the first one had brought would be taken for removed.
+    /// Where the first attempt is late, a second one begins: what only the first one had brought would be taken for
+    /// removed.
     @Test func partsOfTwoAttemptsAreNotOneSnapshot() {
         var state = acquainted()
         let ids = [BroadcastID(1), BroadcastID(2)].sorted { $0.text < $1.text }

@@ -115,8 +115,8 @@ import Testing
         #expect(world.handle(.left(ann, at: "b")) == [])
     }
 
-    /// A relay that announces its copy again and again, and never names its viewers, keeps none of them for longer, and is
-    /// asked no more often.
+    /// A relay that announces its copy again and again, and never names its viewers, keeps none of them for longer, and
+    /// is asked no more often.
     @Test func repeatedAnnouncementsGainNothing() {
         var world = World()
         world.begin(["b": [ann]])

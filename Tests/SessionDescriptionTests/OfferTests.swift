@@ -120,8 +120,8 @@ import Testing
         #expect(throws: OfferError.ambiguousPayloadType(type, encodings)) { try Offer(text, for: .sending) }
     }
 
-    /// The same codec may have one payload type in several sections, and a line may stand there twice. What this side does not
-    /// use is the offerer's affair.
+    /// The same codec may have one payload type in several sections, and a line may stand there twice. What this side
+    /// does not use is the offerer's affair.
     @Test func whatIsLegalOfEqualPayloadTypesIsAccepted() throws {
         let twice = Fixture.offer().replacing(
             "a=rtpmap:96 VP8/90000", with: "a=rtpmap:96 VP8/90000\r\na=rtpmap:96 vp8/90000")

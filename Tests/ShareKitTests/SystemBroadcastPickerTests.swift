@@ -6,8 +6,8 @@ import Testing
 
 @testable import ShareKit
 
-/// Starting and stopping the system broadcast, with a program in the place of `share` and the broadcast's object on a bus of
-/// the test's own.
+/// Starting and stopping the system broadcast, with a program in the place of `share` and the broadcast's object on a
+/// bus of the test's own.
 @Suite(.timeLimit(.minutes(2)))
 struct SystemBroadcastPickerTests {
     private let folder: TemporaryFolder

@@ -77,7 +77,8 @@ struct BroadcastDirectoryTests {
         #expect(directory.count == 1)
     }
 
-    /// What a host tells of the application in front (`broadcastAnnotated`): the entry is found by it, and not by the former.
+    /// What a host tells of the application in front (`broadcastAnnotated`): the entry is found by it, and not by the
+    /// former.
     @Test func theApplicationInFrontReplacesTheFormer() throws {
         var directory = BroadcastDirectory()
         let (own, far) = (record("own"), record("far", owner: "b"))
@@ -94,7 +95,8 @@ struct BroadcastDirectoryTests {
         #expect(directory[own.entry.id]?.icon == icon && directory.version != version)
         #expect(directory.find(.init(application: "com.example.editor")).entries == [entry])
         #expect(directory.find(.init(application: "com.example.budget")).entries.map(\.title) == ["far"])
-        // One without an icon takes that of the former away. Another relay's broadcast, and one that is not listed, stay.
+        // One without an icon takes that of the former away. Another relay's broadcast, and one that is not listed,
+        // stay.
         let plain = directory.setApplication(ApplicationInfo(id: "a", name: "A"), of: own.entry.id)
         #expect(plain?.application.hasIcon == false && directory[own.entry.id]?.icon == nil)
         for id in [far.entry.id, "none"] {

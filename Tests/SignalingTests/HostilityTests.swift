@@ -15,7 +15,8 @@ import Testing
 
 let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
-/// Clients without permission, and clients that try to break the server. The file is long, as each limit has its attacker.
+/// Clients without permission, and clients that try to break the server. The file is long, as each limit has its
+/// attacker.
 @Suite(.timeLimit(.minutes(2))) struct HostilityTests {
     private func altered(_ link: Link, secret: [UInt8]? = nil, fingerprint: [UInt8]? = nil) -> Link {
         Link(

@@ -57,8 +57,8 @@ import Testing
         }
     }
 
-    /// A relay lists a host of its own in the place of another's, and knocks there as the viewer that has chosen it. The
-    /// secret of a listed broadcast is public, so the words are what tells.
+    /// A relay lists a host of its own in the place of another's, and knocks there as the viewer that has chosen it.
+    /// The secret of a listed broadcast is public, so the words are what tells.
     @Test func anEntryThatTheDirectorySwapsGivesOtherWords() async throws {
         try await with(isSealed: true) { host in
             try await with(isSealed: true) { attacker in

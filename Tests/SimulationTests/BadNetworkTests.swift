@@ -2,7 +2,8 @@ import MediaCore
 import MediaEngine
 import Testing
 
-/// Video and audio over lossy paths, between our own host and viewer. Prints the table in Benchmarks/Results/simulated-networks.md.
+/// Video and audio over lossy paths, between our own host and viewer. Prints the table in
+/// Benchmarks/Results/simulated-networks.md.
 @Suite struct BadNetworkTests {
     struct Case: CustomTestStringConvertible {
         var percent: Double

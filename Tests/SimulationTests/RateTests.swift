@@ -34,7 +34,8 @@ import Testing
         #expect(call.longestFreeze <= .milliseconds(1_500))
     }
 
-    /// Packet trains show that the path is wide again; the estimate does not wait for what growth and a probe would bring.
+    /// Packet trains show that the path is wide again; the estimate does not wait for what growth and a probe would
+    /// bring.
     @Test(arguments: [1, 2, 3, 4] as [UInt64], [8, 30])
     func aDropOfSecondsIsOverSoon(seed: UInt64, framesPerSecond: Int) {
         let estimate = recovery(seed, framesPerSecond, seconds: 4)

@@ -3,7 +3,8 @@ import MediaEngine
 import Testing
 
 /// RFC 8867 section 5: flows that share a bottleneck. One-way delay 50 ms, a drop-tail queue of 300 ms, frames of
-/// varying size; each case with three seeds, of which the worst counts. Each prints a row of Benchmarks/Results/simulated-networks.md.
+/// varying size; each case with three seeds, of which the worst counts. Each prints a row of
+/// Benchmarks/Results/simulated-networks.md.
 @Suite struct SharedPathTests {
     static let seeds: [UInt64] = [1, 2, 3]
 

@@ -52,7 +52,8 @@ final class TextBesideVideo {
         changed.insert(Self.video)
     }
 
-    /// Two layers that move in different directions, and grain: eight pixels at once, as a debug build takes long for each.
+    /// Two layers that move in different directions, and grain: eight pixels at once, as a debug build takes long for
+    /// each.
     private func drawVideo() {
         let (side, clouds) = (Self.textureSide, Self.clouds)
         var grain = [UInt64](repeating: 0, count: 8)
@@ -178,8 +179,8 @@ final class TextBesideVideo {
         }
     }
 
-    /// The mean structural similarity (Wang et al. 2004) of the luma of all windows of 8 x 8 pixels that the video does not
-    /// touch, four pixels apart: 1 for equal pictures.
+    /// The mean structural similarity (Wang et al. 2004) of the luma of all windows of 8 x 8 pixels that the video does
+    /// not touch, four pixels apart: 1 for equal pictures.
     static func textSimilarity(_ a: I420Frame, _ b: I420Frame) -> Double {
         var (sum, count) = (0.0, 0)
         for top in stride(from: 0, through: size.height - 8, by: 4) {

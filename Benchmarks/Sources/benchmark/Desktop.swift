@@ -1,8 +1,8 @@
 import Foundation
 import NetworkBed
 
-/// What a person has in front of them while the screen is shared: antialiased text that is typed or scrolls, light and dark, in three
-/// programs and sizes; a window that is dragged; a video. A stamp is drawn 30 times a second beside it.
+/// What a person has in front of them while the screen is shared: antialiased text that is typed or scrolls, light and
+/// dark, in three programs and sizes; a window that is dragged; a video. A stamp is drawn 30 times a second beside it.
 enum DesktopScene: String, CaseIterable {
     /// Random characters, a line 20 times a second.
     case noise
@@ -168,8 +168,8 @@ struct SourceText {
     }
 }
 
-/// Measures scenes of a desktop over loopback and over a slow link with losses: share, in turns with another build, the floor (on
-/// loopback) and Chromium.
+/// Measures scenes of a desktop over loopback and over a slow link with losses: share, in turns with another build, the
+/// floor (on loopback) and Chromium.
 struct Desktop {
     let binaries: [String]
     /// Chromium's path; nil: without it.

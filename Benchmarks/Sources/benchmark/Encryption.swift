@@ -1,7 +1,7 @@
 import Foundation
 
-/// What end-to-end encryption costs a broadcast over a relay: latency and CPU, encrypted and with `--relay-may-watch` in
-/// turns, for `share join` and the page in browsers.
+/// What end-to-end encryption costs a broadcast over a relay: latency and CPU, encrypted and with `--relay-may-watch`
+/// in turns, for `share join` and the page in browsers.
 struct Encryption {
     let binary: String
     let rounds: Int

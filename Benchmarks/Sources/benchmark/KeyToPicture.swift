@@ -31,7 +31,8 @@ struct KeyToPicture: Decodable {
     }
 }
 
-/// Click to picture: a viewer's key, a program on the host's display that changes it altogether, and the viewer's display.
+/// Click to picture: a viewer's key, a program on the host's display that changes it altogether, and the viewer's
+/// display.
 func measureControl(binary: String, chromium: String?, keys: Int) throws {
     Table.title("Click to picture, \(keys) keys each")
     Table.header(["viewer", "link", "p50 ms", "p95 ms", "longest ms", "note"])

@@ -2,9 +2,9 @@ import Foundation
 import NetworkBed
 import Synchronization
 
-/// Measures when a viewer can read what has changed on the screen: each recorded picture of the viewer's display is read by
-/// tesseract, and compared with what it reads on the sender's display. Only words that the change has brought count, each at its
-/// place.
+/// Measures when a viewer can read what has changed on the screen: each recorded picture of the viewer's display is
+/// read by tesseract, and compared with what it reads on the sender's display. Only words that the change has brought
+/// count, each at its place.
 struct Legibility {
     static let links: [Double] = [500, 1_000, 2_000, 10_000]
 
@@ -130,8 +130,8 @@ struct Legibility {
         }
     }
 
-    /// Words that only the picture after the change has, and that tesseract reads whatever small errors the picture has: what it
-    /// only reads by chance says nothing of a viewer's picture.
+    /// Words that only the picture after the change has, and that tesseract reads whatever small errors the picture
+    /// has: what it only reads by chance says nothing of a viewer's picture.
     private static func wantedWords(after: String, before: String, folder: String) throws -> [ReadWord] {
         let known = try ReadPage(before, folder: folder)
         let copies = try [1, 2].map { try ReadPage(after, folder: folder, noise: $0) }

@@ -3,7 +3,8 @@ enum Scene: String, CaseIterable {
     case still, stamp, typing, scrolling, video
     /// The stamp alone, 60 times a second.
     case stamp60
-    /// A film of 1920 x 1080 at 60 pictures a second; only measured if it is asked for, as it takes more than two cores can do.
+    /// A film of 1920 x 1080 at 60 pictures a second; only measured if it is asked for, as it takes more than two cores
+    /// can do.
     case film
 
     var hasStamp: Bool { self != .still }

@@ -4,8 +4,8 @@ import LinuxRuntime
 import MediaCore
 import PixelConversion
 
-// Measures what an app pays for handing in a frame of 1920 x 1080, while a reader on another thread takes each: the time
-// of the call, and the time until the frame is on the canvas, in microseconds.
+// Measures what an app pays for handing in a frame of 1920 x 1080, while a reader on another thread takes each: the
+// time of the call, and the time until the frame is on the canvas, in microseconds.
 //
 //     capture-bench [CONSUMERS]
 

@@ -4,8 +4,9 @@ import Glibc
 import LinuxRuntime
 import MediaCore
 
-// Measures what 60 frames a second of 1920 x 1080 cost that go to the program of an extension, which is this program with
-// the argument `program`: the time from the call until the program has the frame, and the CPU time of both processes.
+// Measures what 60 frames a second of 1920 x 1080 cost that go to the program of an extension, which is this program
+// with the argument `program`: the time from the call until the program has the frame, and the CPU time of both
+// processes.
 
 let size = PixelSize(width: 1_920, height: 1_080)
 let frames = 600

@@ -2,8 +2,8 @@ import MediaCore
 import MediaEngine
 import RTPWire
 
-/// Runs a receiver on a script of packets and time, and a sender that forwards its media. Polling ends, wait deadlines are in the future, and returned bytes
-/// are in the receiver's memory.
+/// Runs a receiver on a script of packets and time, and a sender that forwards its media. Polling ends, wait deadlines
+/// are in the future, and returned bytes are in the receiver's memory.
 func fuzzReceiver(_ bytes: UnsafeRawBufferPointer) {
     var script = Script(bytes)
     let kind = script.byte()

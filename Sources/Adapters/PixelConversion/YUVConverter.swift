@@ -38,8 +38,8 @@ public struct YUVConverter: PixelConverter {
             Int32(canvas.size.width), Int32(canvas.size.height), kFilterBox)
     }
 
-    /// Luma by ``BicubicScaler``, as text is read by it. Below half of the size, libyuv averages over areas; what is not
-    /// smaller is interpolated.
+    /// Luma by ``BicubicScaler``, as text is read by it. Below half of the size, libyuv averages over areas; what is
+    /// not smaller is interpolated.
     public func reduce(_ frame: I420Frame, to canvas: I420Buffer, rows: Range<Int>) {
         let (from, to) = (frame.size, canvas.size)
         guard from.width >= to.width, from.height >= to.height, from.width <= 2 * to.width,

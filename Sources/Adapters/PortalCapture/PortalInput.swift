@@ -3,9 +3,9 @@ package import MediaCore
 
 /// Puts the input of a viewer that controls into a Wayland desktop, which has granted that with a monitor's picture.
 ///
-/// The desktop does not tell of input of its own devices. What is known of them is the pointer: if it is where no viewer
-/// has put it, somebody moved it here, which releases what the viewer holds and drops its input for a second. Safe from
-/// any thread.
+/// The desktop does not tell of input of its own devices. What is known of them is the pointer: if it is where no
+/// viewer has put it, somebody moved it here, which releases what the viewer holds and drops its input for a second.
+/// Safe from any thread.
 package final class PortalInput: Sendable {
     package enum Event: Sendable, Equatable {
         /// Somebody moved the pointer of this machine.
@@ -31,8 +31,9 @@ package final class PortalInput: Sendable {
     // MARK: The viewer that controls
 
     /// Whether viewers can control what is granted.
-    /// - Throws: `.notPermitted` if the grant is without input; `.unsupported` if the portal has none, and for a window, as
-    ///   the desktop does not say whether the input would reach it; `.displayGone` if there is no grant any more.
+    /// - Throws: `.notPermitted` if the grant is without input; `.unsupported` if the portal has none, and for a
+    ///   window, as the desktop does not say whether the input would reach it; `.displayGone` if there is no grant any
+    ///   more.
     package func check() throws(SourceFailure) { try check(state.with { $0.grant }) }
 
     /// The devices that are granted.

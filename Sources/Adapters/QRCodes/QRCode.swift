@@ -1,6 +1,7 @@
 import CQREncode
 
-/// A QR code (ISO/IEC 18004) of a text, made by libqrencode: byte mode, error correction L, the smallest version that has room.
+/// A QR code (ISO/IEC 18004) of a text, made by libqrencode: byte mode, error correction L, the smallest version that
+/// has room.
 public struct QRCode: Sendable {
     /// The number of modules of a side, without the quiet zone.
     public let size: Int

@@ -7,9 +7,9 @@ package struct LocalNetworkFailure: Error, Equatable, Sendable {
     package let message: String
 }
 
-/// A connection to the multicast DNS responder of this machine: Avahi, over the system bus. The services are of the type
-/// `_share-screen._tcp` (RFC 6763). Messages of anybody but the responder are ignored, as each user of the machine can
-/// send them.
+/// A connection to the multicast DNS responder of this machine: Avahi, over the system bus. The services are of the
+/// type `_share-screen._tcp` (RFC 6763). Messages of anybody but the responder are ignored, as each user of the machine
+/// can send them.
 final class Avahi: Sendable {
     static let name = "org.freedesktop.Avahi"
     static let server = name + ".Server"

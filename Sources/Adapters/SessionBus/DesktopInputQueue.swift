@@ -11,7 +11,8 @@ struct DesktopInputQueue: Sendable {
 
     var isIdle: Bool { inputs.isEmpty && !isWaiting }
 
-    /// A move replaces the move before it. Of a full queue the releases alone stay, as what they release may be pressed.
+    /// A move replaces the move before it. Of a full queue the releases alone stay, as what they release may be
+    /// pressed.
     mutating func append(_ input: DesktopInput) {
         if case .move = input, case .move? = inputs.last { inputs.removeLast() }
         if inputs.count >= Self.capacity {

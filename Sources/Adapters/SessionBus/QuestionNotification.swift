@@ -2,8 +2,8 @@ import CGIO
 import LinuxRuntime
 import MediaCore
 
-/// A desktop notification with buttons (Desktop Notifications Specification 1.2). Its button is told only if the program
-/// that shows it says so, as the bus vouches for the sender of a signal.
+/// A desktop notification with buttons (Desktop Notifications Specification 1.2). Its button is told only if the
+/// program that shows it says so, as the bus vouches for the sender of a signal.
 ///
 /// `init`, `show` and `close` block until the desktop answers, at most 2 s for each call; use one thread for them.
 public final class QuestionNotification: Sendable {

@@ -114,8 +114,8 @@ package final class ServicePublisher: Sendable {
         }
     }
 
-    /// Returns the name, and for a further attempt one with a random number: two hosts that begin at once and count would
-    /// have each next name in common, too.
+    /// Returns the name, and for a further attempt one with a random number: two hosts that begin at once and count
+    /// would have each next name in common, too.
     private func instance(_ attempt: Int) -> String {
         let suffix = attempt == 1 ? "" : " \(Int.random(in: 2...(attempt == 2 ? 9 : 999)))"
         var text = name

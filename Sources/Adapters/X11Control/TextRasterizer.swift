@@ -8,8 +8,8 @@ struct RenderedText {
     var coverage: [UInt8]
 }
 
-/// Renders a line of text from left to right with the desktop's fonts, which fontconfig selects. Letters are not joined,
-/// as FreeType alone does not shape. Used by one thread at a time; each value has a FreeType of its own.
+/// Renders a line of text from left to right with the desktop's fonts, which fontconfig selects. Letters are not
+/// joined, as FreeType alone does not shape. Used by one thread at a time; each value has a FreeType of its own.
 final class TextRasterizer {
     private struct Face: Hashable {
         var file: String

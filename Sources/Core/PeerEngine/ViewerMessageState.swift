@@ -1,7 +1,7 @@
 public import MediaCore
 
-/// Decides about the messages of viewers: who may do what, how often, and what the host's user is asked. A value without
-/// a clock.
+/// Decides about the messages of viewers: who may do what, how often, and what the host's user is asked. A value
+/// without a clock.
 ///
 /// Each viewer has its rights from the first message on until it has left. Nothing of them is remembered.
 public struct ViewerMessageState: Sendable {

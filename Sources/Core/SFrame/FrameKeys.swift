@@ -1,7 +1,7 @@
 /// What a viewer needs to open a broadcast's frames from now on: base keys of each track, with their epochs and steps.
 ///
-/// As bytes: `0x02 | run (16) | count (1)`, then for each key `epoch (4) | track (1) | step (4) | base key (32)`, integers
-/// in big-endian order.
+/// As bytes: `0x02 | run (16) | count (1)`, then for each key `epoch (4) | track (1) | step (4) | base key (32)`,
+/// integers in big-endian order.
 public struct FrameKeys: Equatable, Sendable {
     public struct Key: Equatable, Sendable {
         public var epoch: UInt32

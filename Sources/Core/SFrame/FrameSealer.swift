@@ -95,8 +95,8 @@ public struct FrameSealer<Cipher: SFrameCipher>: Sendable {
         return FrameKeys(run: run, keys: keys + prepared)
     }
 
-    /// Chooses the secret of the next epoch, which members get before `beginEpoch`. One that was prepared before and has
-    /// not begun never does.
+    /// Chooses the secret of the next epoch, which members get before `beginEpoch`. One that was prepared before and
+    /// has not begun never does.
     /// - Parameter secret: 32 random bytes.
     public mutating func prepareEpoch(secret: [UInt8]) -> EpochSecret {
         lastEpoch += 1

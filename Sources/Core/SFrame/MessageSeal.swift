@@ -36,7 +36,8 @@ public enum MessageSeal<Cipher: SFrameCipher> {
     }
 }
 
-/// The counters of messages that a viewer has got. They come over its host and over relays, so in another order perhaps.
+/// The counters of messages that a viewer has got. They come over its host and over relays, so in another order
+/// perhaps.
 public struct MessageWindow: Sendable {
     private var window = ReplayWindow()
 

@@ -19,11 +19,11 @@ public struct SignedRedirect: Codable, Sendable, Equatable {
     public var certificate: String
     /// base64url of 64 bytes, r | s.
     public var signature: String
-    /// base64url of what a ``KeyWrap`` has encrypted for the viewer: the keys of the broadcast's frames as of now. It is
-    /// not signed, as the viewer reads what its host has encrypted alone.
+    /// base64url of what a ``KeyWrap`` has encrypted for the viewer: the keys of the broadcast's frames as of now. It
+    /// is not signed, as the viewer reads what its host has encrypted alone.
     package var keys: String?
-    /// The host itself sends to no viewer. It is not signed: a server in between that changes it can keep the viewer out
-    /// without that, too.
+    /// The host itself sends to no viewer. It is not signed: a server in between that changes it can keep the viewer
+    /// out without that, too.
     package var only: Bool?
 
     /// The most characters that a link may have.

@@ -59,7 +59,8 @@ public struct BroadcastStatus: Codable, Sendable, Equatable {
     public var source: String
     /// The name of the service that receives it alone; nil for viewers with the link. Not verified.
     public var service: String?
-    /// The link for viewers, which is the key to the broadcast; nil if it has none of its own, and from a host of before.
+    /// The link for viewers, which is the key to the broadcast; nil if it has none of its own, and from a host of
+    /// before.
     public var link: String?
     public var paused: Bool
     /// The holds of the host's user; nil from a host of before.

@@ -10,8 +10,8 @@ enum ViewerSelection {
         case none
     }
 
-    /// - Parameter text: a name counts before a fingerprint, of which 4 digits are needed. Digits alone are never a name:
-    ///   the number of a viewer that has left just now would mean one that calls itself so.
+    /// - Parameter text: a name counts before a fingerprint, of which 4 digits are needed. Digits alone are never a
+    ///   name: the number of a viewer that has left just now would mean one that calls itself so.
     static func find(_ text: String, in viewers: [ViewerSessionInfo]) -> Found {
         let digits = text.lowercased().filter { $0 != ":" }
         let isPrefix = digits.count >= 4 && digits.allSatisfy { $0.isASCII && $0.isHexDigit }

@@ -88,8 +88,8 @@ public final class CommentTrack: Sendable {
         return recording.dropLast(name.distance(from: dot, to: name.endIndex)) + ".vtt"
     }
 
-    /// One cue, with the empty line after it. Cleaned text has no line breaks, which end a cue, and escaped text no arrow
-    /// (-->).
+    /// One cue, with the empty line after it. Cleaned text has no line breaks, which end a cue, and escaped text no
+    /// arrow (-->).
     static func cue(_ comment: BroadcastComment, at time: MediaDuration) -> String {
         let voice = comment.from.map(UntrustedText.escapedMarkup) ?? "Host"
         return """

@@ -16,7 +16,8 @@ extension RelayedBroadcast {
         guard let served = state.withLock({ $0.served }) else { return }
         served.handle.pass(frames: messages.frames, droppable: messages.droppable)
         guard !messages.boxes.isEmpty else { return }
-        // The publisher may know of a viewer before the server has answered its offer: the broadcast has its session then.
+        // The publisher may know of a viewer before the server has answered its offer: the broadcast has its session
+        // then.
         served.core.perform { broadcast in
             for session in broadcast.watching {
                 if let box = messages.boxes[session.viewer.fingerprint] {
@@ -26,8 +27,8 @@ extension RelayedBroadcast {
         }
     }
 
-    /// Calls back with the viewers here, as SHA-256 of their certificates: on the network loop, so that what `RelayStreams`
-    /// is told of them before and afterwards keeps its order.
+    /// Calls back with the viewers here, as SHA-256 of their certificates: on the network loop, so that what
+    /// `RelayStreams` is told of them before and afterwards keeps its order.
     func withViewers(_ body: @escaping @Sendable ([[UInt8]]) -> Void) {
         guard let served = state.withLock({ $0.served }) else { return body([]) }
         served.core.perform { body(Array(Set($0.watching.map(\.viewer.fingerprint)))) }

@@ -5,12 +5,13 @@ import Signaling
 /// At which relays of a cluster each viewer of an encrypted broadcast watches, as these tell the one that it is
 /// published to. A value without a clock. Viewers are SHA-256 of their certificates, 32 bytes.
 ///
-/// A relay tells of each viewer that comes or leaves, and names all of them when it is asked: as soon as its copy of the
-/// broadcast is known, and when messages of it may have been lost. A viewer that it does not name again within
+/// A relay tells of each viewer that comes or leaves, and names all of them when it is asked: as soon as its copy of
+/// the broadcast is known, and when messages of it may have been lost. A viewer that it does not name again within
 /// `graceTime` has left.
 ///
 /// Another relay may invent viewers, so each has an allowance of them, and all others together have one. It is charged
-/// before a viewer is stored and the publisher is told. A departure of a stored viewer is free, as each follows an arrival.
+/// before a viewer is stored and the publisher is told. A departure of a stored viewer is free, as each follows an
+/// arrival.
 struct ViewerRelays: StateMachine {
     /// Other relays are meant by their names.
     enum Input: Sendable {

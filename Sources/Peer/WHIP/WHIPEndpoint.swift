@@ -192,7 +192,8 @@ public final class WHIPEndpoint: PublishingEndpoint {
         throw SignalingError(.offerRefused, "it redirects again and again")
     }
 
-    /// The address to connect to. Another place than that of the user is connected to at the address that was looked at.
+    /// The address to connect to. Another place than that of the user is connected to at the address that was looked
+    /// at.
     private func address(of url: URL) async throws(SignalingError) -> String? {
         guard !origin.has(url) else { return nil }
         guard let address = await origin.address(of: url) else {

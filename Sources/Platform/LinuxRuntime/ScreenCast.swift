@@ -21,7 +21,8 @@ package struct ScreenCastGrant: Sendable, Equatable {
     package var kind: Kind
     /// The size in the desktop's own units, in which its pointer moves; nil: not told.
     package var logicalSize: PixelSize?
-    /// What is granted of the keyboard and the pointer; nil: the desktop was not asked, or its portal has no such thing.
+    /// What is granted of the keyboard and the pointer; nil: the desktop was not asked, or its portal has no such
+    /// thing.
     package var devices: DesktopDevices?
 
     package init(

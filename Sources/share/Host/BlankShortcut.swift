@@ -12,8 +12,8 @@ final class BlankShortcut: Sendable {
     private let shortcut: GlobalShortcut
     private let feed: AsyncStream<Void>.Continuation
 
-    /// Asks for the key, on a thread of its own, as the desktop may ask its user. Without one nothing is said: the verbs
-    /// and the keys of the terminal do the same.
+    /// Asks for the key, on a thread of its own, as the desktop may ask its user. Without one nothing is said: the
+    /// verbs and the keys of the terminal do the same.
     /// - Parameters:
     ///   - address: of the session bus.
     ///   - say: gets a sentence about the key, on that thread, when there is one and when another one takes its place.

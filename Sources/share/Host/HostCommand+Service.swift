@@ -97,8 +97,8 @@ extension HostCommand {
         try broadcastToViewers(configuration, identity, run)
     }
 
-    /// Shows the alert of a service, unless its link is that of `--relay`, and asks for what its setup needs. A countdown
-    /// follows.
+    /// Shows the alert of a service, unless its link is that of `--relay`, and asks for what its setup needs. A
+    /// countdown follows.
     private func pair(
         with manifest: ExtensionManifest, _ purpose: ServicePrompt.Purpose, _ identity: Identity,
         _ run: HostRun

@@ -13,8 +13,8 @@ struct LinkCode {
         lines = style.hasColours ? Self.coloured(code) : code.lines
     }
 
-    /// Black on white, whatever the terminal's own colours are, and without the gaps that fonts leave between full blocks:
-    /// the upper half of a character is in the foreground's colour, and the lower half in the background's.
+    /// Black on white, whatever the terminal's own colours are, and without the gaps that fonts leave between full
+    /// blocks: the upper half of a character is in the foreground's colour, and the lower half in the background's.
     private static func coloured(_ code: QRCode) -> [String] {
         code.lines { upper, lower in
             let background = "\u{1B}[\(lower ? "40" : "107")m"

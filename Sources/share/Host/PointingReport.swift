@@ -30,8 +30,8 @@ struct PointingReport {
     private var viewers: [Int: Viewer] = [:]
     private var lastLine: MediaInstant?
 
-    /// - Returns: what the user is told: that a viewer begins to point, points at another part of the picture, clicks or
-    ///   draws.
+    /// - Returns: what the user is told: that a viewer begins to point, points at another part of the picture, clicks
+    ///   or draws.
     mutating func handle(_ events: PointerEvents, now: MediaInstant) -> [Line] {
         events.pointers.compactMap { handle($0, now: now) }
     }

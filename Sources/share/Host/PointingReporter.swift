@@ -9,8 +9,8 @@ final class PointingReporter: Sendable {
     private let report = Mutex(PointingReport())
     private let feed: AsyncStream<PointingReport.Line>.Continuation
 
-    /// - Parameter tell: may block; it is called on a thread of its own, with one line after another. The oldest of more
-    ///   than 8 lines are dropped.
+    /// - Parameter tell: may block; it is called on a thread of its own, with one line after another. The oldest of
+    ///   more than 8 lines are dropped.
     init(_ tell: @escaping @Sendable (PointingReport.Line) -> Void) {
         let (lines, feed) = AsyncStream.makeStream(of: PointingReport.Line.self, bufferingPolicy: .bufferingNewest(8))
         self.feed = feed

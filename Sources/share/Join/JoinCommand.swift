@@ -177,7 +177,8 @@ struct JoinCommand: ParsableCommand {
 
     private static let withoutWindow = "Watch with --headless --snapshot FILE.png, or open the link in a browser."
 
-    /// - Returns: whether the display is the one that is shared, and whether it answers, so that a window can be opened.
+    /// - Returns: whether the display is the one that is shared, and whether it answers, so that a window can be
+    ///   opened.
     /// - Throws: no display is named.
     private func checkDisplay(_ link: Link) throws -> (isMirror: Bool, answers: Bool) {
         let environment = ProcessInfo.processInfo.environment
@@ -186,7 +187,8 @@ struct JoinCommand: ParsableCommand {
                 sentence: "there is no display for a window: DISPLAY is not set", remedy: Self.withoutWindow,
                 status: .noDisplay)
         }
-        // Without this, SDL tries Wayland first and prints an error. No other thread may read the environment meanwhile.
+        // Without this, SDL tries Wayland first and prints an error. No other thread may read the environment
+        // meanwhile.
         if environment["WAYLAND_DISPLAY"]?.isEmpty != false { setenv("SDL_VIDEODRIVER", "x11", 0) }
         let isMarked = DisplayCaptureMarker.isPresent(link.id.text, display: nil)
         return (isMarked == true, isMarked != nil && ["x11", nil].contains(environment["SDL_VIDEODRIVER"]))

@@ -3,7 +3,8 @@ import MediaCore
 package import SessionBus
 import TestSupport
 
-/// A program on a ``TestBus``: a service that answers calls, or a client that makes some. Leaves the bus with the value.
+/// A program on a ``TestBus``: a service that answers calls, or a client that makes some. Leaves the bus with the
+/// value.
 package final class BusService: Sendable {
     /// Answers a call; nil refuses it. Called on GIO's thread.
     package typealias Answer = @Sendable (BusMessage) -> [BusValue]?
@@ -54,7 +55,8 @@ package final class BusService: Sendable {
         return message { $0.replySerial == serial && ($0.kind == .reply || $0.kind == .error) }
     }
 
-    /// Asks the bus for something and waits for its answer, so that all that was sent before has been handled by the bus.
+    /// Asks the bus for something and waits for its answer, so that all that was sent before has been handled by the
+    /// bus.
     package func settle() {
         _ = ask("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "GetId")
     }

@@ -4,8 +4,9 @@ import LinuxRuntime
 import SessionBus
 import TestSupport
 
-/// The Wayland desktop of a test: xdg-desktop-portal, PipeWire and WirePlumber as Debian ships them, on a bus of its own, in
-/// front of `portal-backend`, which stands for the compositor and its user. All of it runs as any user, and ends with the value.
+/// The Wayland desktop of a test: xdg-desktop-portal, PipeWire and WirePlumber as Debian ships them, on a bus of its
+/// own, in front of `portal-backend`, which stands for the compositor and its user. All of it runs as any user, and
+/// ends with the value.
 package final class PortalBed: Sendable {
     package let bus: TestBus
     /// The environment of a program in this desktop.

@@ -170,8 +170,8 @@ public final class Program: @unchecked Sendable {
         }
     }
 
-    /// Waits for one step of 0.1 s at most, so that a suspension of the machine uses up at most one step of the remaining
-    /// time. The caller looks again after each step, as a change that comes while a step ends wakes nobody.
+    /// Waits for one step of 0.1 s at most, so that a suspension of the machine uses up at most one step of the
+    /// remaining time. The caller looks again after each step, as a change that comes while a step ends wakes nobody.
     /// - Returns: false when no time is left.
     private func waitForNews(_ left: inout Double) -> Bool {
         guard left > 0 else { return false }

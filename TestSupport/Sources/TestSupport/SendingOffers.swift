@@ -515,8 +515,8 @@ public enum SendingOffers {
 
         """
 
-    /// In the order and with the values of FFmpeg 8's WHIP muxer: it is the DTLS server, and has neither feedback nor header
-    /// extensions.
+    /// In the order and with the values of FFmpeg 8's WHIP muxer: it is the DTLS server, and has neither feedback nor
+    /// header extensions.
     public static let ffmpeg = """
         v=0
         o=FFmpeg 4489045141692799359 2 IN IP4 127.0.0.1

@@ -28,7 +28,8 @@ extension InteropTests {
             greys.count == 2 && abs(greys[0] - 64) <= 3 && abs(greys[1] - 200) <= 3
         }
 
-        /// A browser, `share join` and `share record` see it with its contrast. In limited range it would be 56 and 214.
+        /// A browser, `share join` and `share record` see it with its contrast. In limited range it would be 56 and
+        /// 214.
         @Test(arguments: ["vp8", "vp9", "av1"]) func fullRangeKeepsItsContrast(codec: String) async throws {
             let folder = try TemporaryFolder()
             let own = ["XDG_DATA_HOME": folder.path, "TMPDIR": folder.path]

@@ -215,8 +215,8 @@ extension InteropTests {
             }
         }
 
-        /// The relay alone sends, and it passes on what the browser does without reading it. An input says at which frame
-        /// it aims, by the number that the host has given that (in browsers that tell which frame is shown).
+        /// The relay alone sends, and it passes on what the browser does without reading it. An input says at which
+        /// frame it aims, by the number that the host has given that (in browsers that tell which frame is shown).
         /// - Parameter isLocal: the page is that of `share join --browser`.
         @Test(arguments: Browser.Kind.allCases, [false, true])
         func aBrowserPointsAndControlsOverTheRelay(kind: Browser.Kind, isLocal: Bool) async throws {
@@ -324,8 +324,8 @@ extension InteropTests {
             }
         }
 
-        /// A browser that comes while the relay sends goes there at once, and comes back when the relay does not send any
-        /// more. Nobody is asked again.
+        /// A browser that comes while the relay sends goes there at once, and comes back when the relay does not send
+        /// any more. Nobody is asked again.
         @Test(arguments: Browser.Kind.allCases)
         func aBrowserComesBackToTheHost(kind: Browser.Kind) async throws {
             let folder = try TemporaryFolder()
@@ -351,8 +351,8 @@ extension InteropTests {
             }
         }
 
-        /// The relay alone sends (`--route relay`): a browser goes there at once, also after a reload, and again when the
-        /// publication has ended. The host has been asked once.
+        /// The relay alone sends (`--route relay`): a browser goes there at once, also after a reload, and again when
+        /// the publication has ended. The host has been asked once.
         @Test(arguments: Browser.Kind.allCases)
         func aBrowserWatchesWhereTheRelayAloneSends(kind: Browser.Kind) async throws {
             let folder = try TemporaryFolder()

@@ -1,7 +1,8 @@
 import CSDL
 
 /// Reads keysyms where only SDL's events are known: of the character that follows a press, and of SDL's name for keys
-/// that have none. A printable key without a character, as a dead one, is not told of, and neither is the right Alt key.
+/// that have none. A printable key without a character, as a dead one, is not told of, and neither is the right Alt
+/// key.
 struct SDLKeysyms {
     /// The key whose character has not come yet.
     private var pending: UInt32?

@@ -20,8 +20,8 @@ public struct ServiceDescription: Hashable, Sendable {
     /// The terms that the host's user has to agree to: lines of cleaned text, at most 16 KiB.
     public let terms: String?
     public let icon: PNGIcon?
-    /// The service is a relay: it decodes nothing, and sends what hosts publish on to viewers. Not verified, as all that
-    /// a service says of itself.
+    /// The service is a relay: it decodes nothing, and sends what hosts publish on to viewers. Not verified, as all
+    /// that a service says of itself.
     public var isRelay = false
 
     /// Cleans the name and the terms.

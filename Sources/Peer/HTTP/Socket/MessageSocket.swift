@@ -3,8 +3,9 @@ import Synchronization
 
 /// One side of a WebSocket (RFC 6455) whose messages are small: texts and bytes in both directions.
 ///
-/// Safe from any thread. ``MessageSocketHandler`` is its side on the event loop, or a relay has the connection and passes
-/// the messages on. Nothing waits: a peer that does not read, sends too fast or sends what is no message is closed.
+/// Safe from any thread. ``MessageSocketHandler`` is its side on the event loop, or a relay has the connection and
+/// passes the messages on. Nothing waits: a peer that does not read, sends too fast or sends what is no message is
+/// closed.
 package final class MessageSocket: Sendable {
     package enum Message: Sendable, Equatable {
         case text(String)

@@ -4,8 +4,8 @@ import NIOWebSocket
 
 /// The last handler of a WebSocket's pipeline: reads and writes the frames of a ``MessageSocket``.
 ///
-/// Event-loop confined. Handlers above it, which HTTP has left, get nothing but the end of the connection, and what they
-/// write is dropped.
+/// Event-loop confined. Handlers above it, which HTTP has left, get nothing but the end of the connection, and what
+/// they write is dropped.
 final class MessageSocketHandler: ChannelDuplexHandler {
     typealias InboundIn = WebSocketFrame
     typealias OutboundIn = Any

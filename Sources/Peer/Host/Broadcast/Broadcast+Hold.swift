@@ -6,7 +6,8 @@ import MediaEngine
 extension Broadcast {
     package var holds: Set<BroadcastHold> { isEnded ? [] : holding.holds }
 
-    /// Begins a hold, or ends it. While the broadcast is paused or blanked, nothing that is captured from now on is sent.
+    /// Begins a hold, or ends it. While the broadcast is paused or blanked, nothing that is captured from now on is
+    /// sent.
     /// - Returns: false if that is so already, or the broadcast has ended.
     package func set(_ hold: BroadcastHold, _ isOn: Bool) -> Bool {
         let (now, former) = (MonotonicClock.now, holding.effective)

@@ -35,7 +35,11 @@ extension CaptureLoop {
     /// Passes on the frame that was made for a viewer that is connected now. What has changed since follows it.
     /// - Returns: false if there is none.
     func passFirstFrame(_ control: EncoderControl, _ now: MediaInstant) -> Bool {
-        guard let frame = preparation.frame, control.isWanted else { return false }
+        guard let frame = preparation.frame else { return false }
+        guard control.isWanted else {
+            dropFirstFrame()
+            return false
+        }
         preparation.frame = nil
         main.schedule.note(frameAt: now)
         _ = stage.pass(frame, main, now)

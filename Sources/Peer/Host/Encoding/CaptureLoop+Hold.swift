@@ -4,7 +4,8 @@ import MediaEngine
 
 /// What the video thread does while the screen is not captured.
 extension CaptureLoop {
-    /// Encodes the frame that stands, if there is one, for viewers that lack it, and waits for a change of the requests.
+    /// Encodes the frame that stands, if there is one, for viewers that lack it, and waits for a change of the
+    /// requests.
     /// - Throws: the screen is gone.
     func hold(_ control: EncoderControls) throws(SourceFailure) {
         show(control.hold)

@@ -8,8 +8,8 @@ import PeerConnection
 import Signaling
 import Synchronization
 
-/// The viewers whom a host has sent to its relay with the keys of the broadcast. Changes these keys when one of them does
-/// not watch any more (`KeyRotationState`). Safe from any thread.
+/// The viewers whom a host has sent to its relay with the keys of the broadcast. Changes these keys when one of them
+/// does not watch any more (`KeyRotationState`). Safe from any thread.
 final class RelayMembers: Sendable {
     private struct Member {
         let id = SessionID.random()

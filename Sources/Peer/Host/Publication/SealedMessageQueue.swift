@@ -1,7 +1,8 @@
 import Signaling
 import Synchronization
 
-/// Has a relay pass on what is encrypted for its viewers: in its order, with one request at a time. Safe from any thread.
+/// Has a relay pass on what is encrypted for its viewers: in its order, with one request at a time. Safe from any
+/// thread.
 ///
 /// Of what waits the oldest frames are left out, and of the boxes for one viewer all but the newest.
 final class SealedMessageQueue: Sendable {

@@ -41,8 +41,8 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
     ///   - shown: the application that is shown; nil: nothing is told of it.
     ///   - isOnly: the broadcast has no viewers of its own, and reports to this publication.
     ///   - report: called with the service's events.
-    ///   - openTunnel: called with a pairing with another relay, before the publication goes there. Returns whether a tunnel
-    ///     has the pairing, too, which then keeps the client open.
+    ///   - openTunnel: called with a pairing with another relay, before the publication goes there. Returns whether a
+    ///     tunnel has the pairing, too, which then keeps the client open.
     ///   - moved: called when the publication goes on at another relay.
     init(
         core: LoopBound<Broadcast>, service: any PublishingEndpoint, paired: PairedService? = nil,

@@ -15,8 +15,8 @@ package final class KnockHandler: Sendable {
     /// The viewers that the host's user has removed and not accepted since; the oldest is first.
     private let removed = Mutex<[ViewerIdentity]>([])
     private static let removedLimit = 1_024
-    /// The viewers that this host has sent elsewhere, which knock there again, or has accepted without a place for them,
-    /// and whether they record; the oldest is first.
+    /// The viewers that this host has sent elsewhere, which knock there again, or has accepted without a place for
+    /// them, and whether they record; the oldest is first.
     private let redirected = Mutex<[(identity: ViewerIdentity, records: Bool, isAdmittedByRule: Bool)]>([])
     private static let redirectedLimit = 8_192
 

@@ -16,8 +16,8 @@ public struct MessagePolicy: Sendable {
     /// The rights that each viewer begins with. With `yes`, who asks to control does so without a question, as long as
     /// no other viewer does.
     public var rights: ViewerRights
-    /// Asks the host's user about a right; nil: nobody answered. The task is cancelled when the answer is not needed any
-    /// more. Called for several at a time.
+    /// Asks the host's user about a right; nil: nobody answered. The task is cancelled when the answer is not needed
+    /// any more. Called for several at a time.
     public var decide: @Sendable (RightRequest) async -> Bool?
     /// What viewers control; nil: nothing, whatever their rights are.
     public var control: ControlTarget?

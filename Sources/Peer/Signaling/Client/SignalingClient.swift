@@ -26,7 +26,8 @@ public actor SignalingClient: EndpointClient {
     public internal(set) var pass: String?
     /// The last knock; nil before the first one.
     package internal(set) var origin: KnockOrigin?
-    /// How the host encrypts what it publishes to a relay, by the last knock; nil: the server's knocks are of version 1.
+    /// How the host encrypts what it publishes to a relay, by the last knock; nil: the server's knocks are of version
+    /// 1.
     package internal(set) var encryption: HostEncryption?
     /// What opens the host's frames that come over a relay, after an accepted knock; nil: nothing is needed.
     package internal(set) var frameKeys: [UInt8]?

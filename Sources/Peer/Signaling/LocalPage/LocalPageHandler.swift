@@ -12,7 +12,8 @@ final class LocalPageHandler: ChannelInboundHandler, RemovableChannelHandler, @u
     private var head: HTTPRequestHead?
     private var decision = LocalPageRules.Decision.refuse(.notFound)
     private var body = ByteBuffer()
-    /// Of the request that is being answered, if that is nothing when nobody waits for it: a poll, or a stream of events.
+    /// Of the request that is being answered, if that is nothing when nobody waits for it: a poll, or a stream of
+    /// events.
     private var task: Task<Void, Never>?
     private var strangerLimit: Scheduled<Void>?
     /// The page's presence, which ends with the connection.

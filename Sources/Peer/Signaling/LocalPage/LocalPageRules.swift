@@ -110,8 +110,8 @@ struct LocalPageRules: Sendable {
         }
     }
 
-    /// Whether the browser says that the request is the page's own (RFC 6454 section 7, Fetch Metadata). The page itself
-    /// is opened from elsewhere.
+    /// Whether the browser says that the request is the page's own (RFC 6454 section 7, Fetch Metadata). The page
+    /// itself is opened from elsewhere.
     private func comesFromPage(_ headers: HTTPHeaders, _ decision: Decision) -> Bool {
         guard headers["Origin"].allSatisfy({ $0 == "http://\(authority)" }) else { return false }
         if case .page = decision { return headers["Sec-Fetch-Dest"].allSatisfy { $0 == "document" } }

@@ -4,8 +4,8 @@ public import Identifiers
 import Identity
 import MediaCore
 
-/// A broadcast that was added to a ``SignalingServer``, which keeps it: its secret, its delegate, its knocks, admissions
-/// and event streams. Sends events to its viewers, ends it, and removes it. Safe from any thread.
+/// A broadcast that was added to a ``SignalingServer``, which keeps it: its secret, its delegate, its knocks,
+/// admissions and event streams. Sends events to its viewers, ends it, and removes it. Safe from any thread.
 ///
 /// Broadcasts share nothing but the server's counters: a token, ticket or session of one is unknown to all others.
 public final class BroadcastResource: Sendable {

@@ -23,8 +23,8 @@ public struct ServedBroadcastConfiguration: Sendable {
         get { if case .own(let encryption) = protection { encryption } else { nil } }
         set { protection = newValue.map { .own($0) } ?? .none }
     }
-    /// At a relay: what it sends is encrypted for viewers whom the host sends here. Players without an admission are told
-    /// so.
+    /// At a relay: what it sends is encrypted for viewers whom the host sends here. Players without an admission are
+    /// told so.
     public var isEncryptedByHost: Bool {
         get { if case .ofPublisher = protection { true } else { false } }
         set { protection = newValue ? .ofPublisher : .none }

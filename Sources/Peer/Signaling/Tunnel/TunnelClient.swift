@@ -14,8 +14,8 @@ public actor TunnelClient {
         /// Viewers cannot knock until `connected`. Those who watch go on.
         case interrupted
         case connected
-        /// Nobody can knock there any more. With `.replaced`, another program with the same certificate may have taken its
-        /// place.
+        /// Nobody can knock there any more. With `.replaced`, another program with the same certificate may have taken
+        /// its place.
         case ended(String, TunnelEnd)
         /// The directory does not list the broadcast.
         case notListed(String)

@@ -103,8 +103,8 @@ final class BroadcastKeys: Sendable {
     }
 }
 
-/// Decrypts the media of one session at a relay. Nothing that is not authenticated is passed on. Confined to the network
-/// loop.
+/// Decrypts the media of one session at a relay. Nothing that is not authenticated is passed on. Confined to the
+/// network loop.
 struct FrameDecryption {
     enum Outcome {
         case opened([UInt8])

@@ -5,8 +5,8 @@ import MediaCore
 import Signaling
 import Synchronization
 
-/// Sends what a viewer does with its pointer and its keys, on a WebSocket that is open as long as the host allows one of
-/// both. Safe from any thread.
+/// Sends what a viewer does with its pointer and its keys, on a WebSocket that is open as long as the host allows one
+/// of both. Safe from any thread.
 ///
 /// Nothing waits for the socket: what is done while it is closed is lost, as it would come too late.
 final class ViewerMessageChannel: Sendable {

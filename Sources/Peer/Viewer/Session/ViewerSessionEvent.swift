@@ -19,7 +19,8 @@ public enum ViewerSessionEvent: Sendable {
     case publisherInterrupted
     /// The publisher sends to the relay again.
     case publisherResumed
-    /// The host holds the broadcast back: no frame of the screen comes until `broadcastResumed`. Another hold may follow.
+    /// The host holds the broadcast back: no frame of the screen comes until `broadcastResumed`. Another hold may
+    /// follow.
     case broadcastHeld(BroadcastHold)
     case broadcastResumed
     /// An event of the host that changes nothing in the session, such as a count.
