@@ -2,6 +2,7 @@ import EventLoop
 import ICETransport
 import LinuxRuntime
 import MediaCore
+import MediaEngine
 import SessionDescription
 import TestSource
 import Testing
@@ -22,6 +23,8 @@ struct PublicationTests {
     final class Publisher: Sendable {
         let identity: Identity
         let core: LoopBound<Broadcast>
+        /// Whether the encoders were told of viewers that are connecting.
+        let told: Monitor<[Bool]>
         private let loop = EventLoop(name: "net-0")
         private let video: VideoPipeline
         private let wakeup: LoopBound<MediaWakeups>
@@ -37,10 +40,11 @@ struct PublicationTests {
                 clock: { MonotonicClock.now })
             self.video = video
             let packets = FrameQueue<AudioPacketInfo>(capacity: 4, bytes: 1_500)
-            let pipelines = MediaPipelines(frames: frames, packets: packets, video: video, audio: [])
+            let media = NotedMedia(MediaPipelines(frames: frames, packets: packets, video: video, audio: []))
+            told = media.told
             let settings = Broadcast.Settings(
                 identity: identity, maximumBitrate: .kilobits(4_000), audio: [], viewers: ViewerPolicy(maximum: 1))
-            let core = LoopBound(loop, making: { Broadcast(loop: loop, settings: settings, source: pipelines) })
+            let core = LoopBound(loop, making: { Broadcast(loop: loop, settings: settings, source: media) })
             self.core = core
             wakeup = LoopBound(of: core)
             let ready = wakeup.read { $0.video }
@@ -184,6 +188,7 @@ struct PublicationTests {
         #expect(answer.contains("a=recvonly") && answer.contains("a=setup:passive"))
         #expect(await publisher.begin(offer.id, answer) == nil)
         #expect(await receiver.seen.wait { $0.counters.count >= 30 })
+        #expect(publisher.told.with { $0 } == [true, false])
         await publisher.close()
         #expect(await receiver.outcome.value.code == .hostEnded)
         await receiver.close()
@@ -211,5 +216,29 @@ struct PublicationTests {
         // An offer that is open at the end is closed with the broadcast.
         await publisher.close()
         await receiver.close()
+    }
+}
+
+/// Encoded media of this process, and whether viewers are expected.
+private struct NotedMedia: EncodedMediaSource {
+    let told = Monitor<[Bool]>([])
+    private let media: MediaPipelines
+
+    init(_ media: MediaPipelines) { self.media = media }
+
+    var frames: FrameQueues { media.frames }
+    var packets: FrameQueue<AudioPacketInfo> { media.packets }
+
+    func apply(_ decision: EncoderPolicy.Decision) { media.apply(decision) }
+    func requestKeyframe(_ encoding: EncodingID, isFirst: Bool) { media.requestKeyframe(encoding, isFirst: isFirst) }
+    func requestRecovery(_ encoding: EncodingID, from number: UInt32) {
+        media.requestRecovery(encoding, from: number)
+    }
+    func setReferences(_ policy: LongTermReferencePolicy, of encoding: EncodingID) {
+        media.setReferences(policy, of: encoding)
+    }
+    func expectViewers(_ target: EncodingTarget?) {
+        told.with { $0.append(target != nil) }
+        media.expectViewers(target)
     }
 }

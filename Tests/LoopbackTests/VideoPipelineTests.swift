@@ -137,22 +137,23 @@ struct VideoPipelineTests {
         #expect(stage.frames.with { $0.isEmpty })
     }
 
-    /// Nothing of what was captured before is shown, and what follows is a key frame.
-    @Test(arguments: [BroadcastHold.pause, .blank]) func aHoldDropsTheFirstFrame(hold: BroadcastHold) async throws {
+    /// Nothing of what was captured before is shown; in a freeze neither, as nobody has seen it.
+    @Test(arguments: [BroadcastHold.pause, .blank, .freeze])
+    func aHoldDropsTheFirstFrame(hold: BroadcastHold) async throws {
         let stage = StillStage()
         stage.pipeline.change { $0.expected = $0.main.target }
         stage.start()
         stage.encoder.requests.wait { $0.count > 0 ? () : nil }
         let begin = MonotonicClock.now
         stage.pipeline.set(hold)
+        stage.screen.suspensions.wait { $0 > 0 ? () : nil }
         stage.pipeline.change { $0.main.isWanted = true }
-        if hold == .blank {
+        if hold == .pause {
+            #expect(stage.frames.main.oldest == nil)
+        } else {
             stage.ready.wait { $0 > 0 ? () : nil }
             #expect(stage.frames.main.oldest?.isBlank == true)
             while stage.frames.main.pop({ _, _ in }) {}
-        } else {
-            stage.screen.suspensions.wait { $0 > 0 ? () : nil }
-            #expect(stage.frames.main.oldest == nil)
         }
         let held = stage.ready.with { $0 }
         stage.pipeline.set(nil)
@@ -162,6 +163,53 @@ struct VideoPipelineTests {
         #expect(!frame.isBlank && frame.captured > begin)
         // Viewers of the blank frame have got a key frame already.
         #expect(frame.isKeyframe == (hold == .pause))
+    }
+
+    /// A freeze of an earlier audience has ended.
+    @Test func aFreezeShowsNothingOfAnEarlierOne() async throws {
+        let stage = StillStage()
+        stage.pipeline.change { $0.main.isWanted = true }
+        stage.start()
+        stage.ready.wait { $0 > 0 ? () : nil }
+        stage.pipeline.set(.freeze)
+        stage.screen.suspensions.wait { $0 > 0 ? () : nil }
+        stage.pipeline.change {
+            $0.main.isWanted = false
+            $0.hold = nil
+        }
+        // It is still suspended, and has seen that the freeze is over.
+        let waits = stage.screen.waits.with { $0 }
+        while stage.screen.waits.with({ $0 }) < waits + 2 { stage.pipeline.change { _ in } }
+        while stage.frames.main.pop({ _, _ in }) {}
+        stage.pipeline.change {
+            $0.hold = .freeze
+            $0.main.isWanted = true
+            $0.main.isKeyframeWanted = true
+        }
+        let shown = stage.ready.with { $0 }
+        stage.ready.wait { $0 > shown ? () : nil }
+        await stage.pipeline.stop()
+        #expect(stage.frames.main.oldest?.isBlank == true)
+    }
+
+    /// Nobody has the frame that was made for a viewer that did not come, so the next one does not refer to it.
+    @Test func theFrameAfterOneThatWasDroppedIsAKeyFrame() async throws {
+        let stage = StillStage()
+        stage.pipeline.change { $0.main.isWanted = true }
+        stage.start()
+        stage.ready.wait { $0 > 0 ? () : nil }
+        while stage.frames.main.pop({ _, _ in }) {}
+        stage.pipeline.change { $0.main.isWanted = false }
+        stage.screen.suspensions.wait { $0 > 0 ? () : nil }
+        let made = stage.encoder.requests.with { $0.count }
+        stage.pipeline.change { $0.expected = $0.main.target }
+        stage.encoder.requests.wait { $0.count > made ? () : nil }
+        stage.pipeline.change { $0.expected = nil }
+        stage.screen.suspensions.wait { $0 > 1 ? () : nil }
+        stage.pipeline.change { $0.main.isWanted = true }
+        stage.ready.wait { $0 > 1 ? () : nil }
+        await stage.pipeline.stop()
+        #expect(stage.frames.main.oldest?.isKeyframe == true)
     }
 
     @Test func nothingIsReadForAViewerThatConnectsDuringAHold() async throws {
@@ -263,18 +311,20 @@ private final class ClockworkStage: @unchecked Sendable {
     }
 }
 
-/// A screen that does not change, in real time.
+/// A screen that does not change.
 private struct StillStage {
     let screen = StillScreen()
     let encoder = PlainEncoder()
     let frames = FrameQueues()
     let ready = Monitor(0)
     let pipeline: VideoPipeline
+    private let clock = ClockworkStage.makeClock()
 
     init() {
+        let clock = clock
         pipeline = VideoPipeline(
             source: screen, encoder: encoder, limits: .init(framesPerSecond: 60), bitrate: .kilobits(5_000),
-            frames: frames, clock: { MonotonicClock.now })
+            frames: frames, clock: { ClockworkStage.tick(clock) })
     }
 
     func start() { pipeline.start(framesReady: { [ready] in ready.change { $0 += 1 } }, failed: { _ in }) }
@@ -285,12 +335,16 @@ private final class StillScreen: ScreenSource, Sendable {
     let summary = "a still screen"
     let limitations: [String] = []
     let reads = Monitor(0)
-    /// Counted when the source is suspended.
     let suspensions = Monitor(0)
+    /// How often the source, suspended, was to wait.
+    let waits = Monitor(0)
     let onRead = Monitor<(@Sendable () -> Void)?>(nil)
+    /// As after `resume`.
+    private let isDamaged = Monitor(true)
     private let isWoken = Monitor(false)
 
     func wait(until deadline: MediaInstant?) -> ScreenEvent {
+        if isDamaged.with({ $0 }) { return .damaged }
         _ = isWoken.wait(until: deadline ?? .distantFuture) { isWoken in
             defer { isWoken = false }
             return isWoken ? () : nil
@@ -300,11 +354,21 @@ private final class StillScreen: ScreenSource, Sendable {
 
     func read(into canvas: I420Buffer, changed: inout BlockMap) -> MediaInstant {
         reads.change { $0 += 1 }
+        isDamaged.with { $0 = false }
         onRead.with { $0 }?()
         return MonotonicClock.now
     }
 
     func suspend() { suspensions.change { $0 += 1 } }
+    func resume() { isDamaged.with { $0 = true } }
+    func waitSuspended() -> Bool {
+        waits.change { $0 += 1 }
+        isWoken.wait { isWoken in
+            defer { isWoken = false }
+            return isWoken ? () : nil
+        }
+        return true
+    }
     func damageEverything() {}
     func wake() { isWoken.change { $0 = true } }
     func close() {}

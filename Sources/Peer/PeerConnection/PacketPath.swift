@@ -58,9 +58,10 @@ extension PacketPath {
     /// The local address that media is sent from, without port; nil until a pair is selected.
     package var localAddress: String? { selectedPair?.localAddress }
 
-    /// The other end of the pair is on this machine.
+    /// The other end of the pair is on this machine, by a candidate that the peer has named as its own. The address of
+    /// a TURN server or port forwarder on this machine is none of those.
     package var isOnThisMachine: Bool {
-        guard let pair = selectedPair, !pair.isRelayed else { return false }
+        guard let pair = selectedPair, pair.localKind == "host", pair.remoteKind == "host" else { return false }
         return pair.localAddress == pair.remoteAddress || IPAddress(pair.remoteAddress)?.isLoopback == true
     }
 

@@ -240,7 +240,7 @@ final class ViewerReporter: Sendable {
     }
 }
 
-/// Keeps a copy of the last frame for `--snapshot`.
+/// Keeps a copy of the last frame. A side with an odd number of pixels is cut by one.
 // SAFETY: the canvas is touched only while the Monitor is held.
 final class LatestFrameStore: @unchecked Sendable {
     private let isNeeded: Bool
@@ -250,11 +250,22 @@ final class LatestFrameStore: @unchecked Sendable {
     init(isNeeded: Bool) { self.isNeeded = isNeeded }
 
     func keep(_ frame: I420Frame) {
-        guard isNeeded, frame.size == frame.size.even, frame.size.width > 0 else { return }
+        let size = frame.size.even
+        guard isNeeded, size.width > 0, size.height > 0 else { return }
+        let whole = I420Frame(
+            size: size, y: frame.y, u: frame.u, v: frame.v, strideY: frame.strideY, strideC: frame.strideC)
         last.with { canvas in
-            let target = canvas?.size == frame.size ? canvas ?? I420Buffer(frame.size) : I420Buffer(frame.size)
-            converter.copy(PixelRect(frame.size), of: frame, to: target)
+            let target = canvas?.size == size ? canvas ?? I420Buffer(size) : I420Buffer(size)
+            converter.copy(PixelRect(size), of: whole, to: target)
             canvas = target
+        }
+    }
+
+    /// Shows the last frame, and forgets it.
+    func show(in window: VideoWindow) {
+        last.with { canvas in
+            if let canvas { window.show(canvas.frame) }
+            canvas = nil
         }
     }
 

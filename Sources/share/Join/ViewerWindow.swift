@@ -11,6 +11,7 @@ final class ViewerWindow: Sendable {
     }
 
     private let state: Monitor<State>
+    private let newest = LatestFrameStore(isNeeded: true)
 
     /// - Parameter isExpected: false: there will be none.
     init(isExpected: Bool) { state = Monitor(isExpected ? .expected([]) : .none) }
@@ -36,13 +37,14 @@ final class ViewerWindow: Sendable {
         }
         do {
             let window = try make()
-            state.change { state in
+            state.with { state in
                 if case .expected(let actions) = state { for action in actions { action(window) } }
+                newest.show(in: window)
                 state = .open(window)
             }
             return window
         } catch {
-            state.change { $0 = .none }
+            state.with { $0 = .none }
             throw error
         }
     }
@@ -59,16 +61,17 @@ final class ViewerWindow: Sendable {
         }
     }
 
-    private var settled: VideoWindow? {
-        state.wait { state in
+    /// The newest frame is shown when the window is open.
+    /// - Isolation: any one thread at a time.
+    func show(_ frame: I420Frame, at time: MediaInstant?) {
+        let window: VideoWindow? = state.with { state in
             switch state {
-            case .expected: nil
-            case .open(let window): .some(window)
-            case .none: .some(nil)
+            case .expected: newest.keep(frame)
+            case .open(let window): return window
+            case .none: break
             }
+            return nil
         }
+        window?.show(frame, at: time)
     }
-
-    /// Waits until the window is open.
-    func show(_ frame: I420Frame, at time: MediaInstant?) { settled?.show(frame, at: time) }
 }

@@ -5,11 +5,19 @@ import MediaEngine
 struct FirstFramePreparation {
     /// A key frame that nobody has got yet. The encoder has encoded nothing since.
     var frame: EncodingStage.Result?
-    /// When one was last made.
-    var last: MediaInstant?
+    /// The source has shown its picture of the time since it was resumed, and not one from before.
+    var isCurrent = false
+    /// The canvas was read for nobody who has got it.
+    var isUnseen = false
+    /// When a frame may be made again: viewers that come and go, or a screen that changes, cost one in a second, and
+    /// half of their bitrate.
+    private(set) var due = MediaInstant(nanoseconds: 0)
 
-    /// Viewers that come and go, or a screen that changes, cost one key frame in this time.
     static let interval = MediaDuration.seconds(1)
+
+    mutating func noteMade(bytes: Int, _ target: EncodingTarget, at now: MediaInstant) {
+        due = now + max(Self.interval, target.bitrate.duration(ofBytes: 2 * bytes))
+    }
 }
 
 /// Makes the first frame while a viewer is connecting and nobody watches, so that it is ready when the connection is.
@@ -18,23 +26,35 @@ extension CaptureLoop {
     func prepareFirstFrame(_ control: EncoderControls, _ now: MediaInstant) throws(SourceFailure) {
         guard let target = control.expected else { return }
         if source.size != canvas.size { return adoptSize() }
-        let due = preparation.last.map { $0 + FirstFramePreparation.interval } ?? now
+        guard preparation.isCurrent else {
+            switch try source.wait(until: nil) {
+            case .damaged: preparation.isCurrent = true
+            case .resized: adoptSize()
+            case .woken: break
+            }
+            return
+        }
+        let due = preparation.due
         guard needsRead, due <= now else { return try sleep(until: needsRead ? due : .distantFuture, control) }
-        preparation.last = now
         needsRead = false
+        preparation.isUnseen = true
         if try read() { lastChange = captured }
         // Nobody has waited for it.
         main.changedSince = nil
         if source.size != canvas.size { return adoptSize() }
+        dropFirstFrame()
         var request = control.main
         request.target = target
-        preparation.frame = stage.make(
+        let frame = stage.make(
             canvas, main, request, .init(isKeyframe: true, captured: captured), clock())
+        preparation.frame = frame
+        preparation.noteMade(bytes: frame?.frame.bytes.count ?? 0, target, at: now)
     }
 
     /// Passes on the frame that was made for a viewer that is connected now. What has changed since follows it.
     /// - Returns: false if there is none.
     func passFirstFrame(_ control: EncoderControl, _ now: MediaInstant) -> Bool {
+        preparation.isUnseen = false
         guard let frame = preparation.frame else { return false }
         guard control.isWanted else {
             dropFirstFrame()

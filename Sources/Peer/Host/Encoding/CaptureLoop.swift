@@ -51,6 +51,8 @@ final class CaptureLoop {
                 if control.isStopped { break }
                 if !control.isCapturing {
                     if !isSuspended { suspend(control.hold) }
+                    // A later freeze is not to show what stands from an earlier one.
+                    if control.hold == nil { captured = MediaInstant(nanoseconds: 0) }
                     isSuspended = true
                     try hold(control)
                     continue
@@ -72,9 +74,10 @@ final class CaptureLoop {
     private func suspend(_ hold: BroadcastHold?) {
         source.suspend()
         needsRead = false
+        // By the time of a later freeze the screen may show something else. Nobody is shown what nobody has seen.
+        if hold != .freeze || preparation.isUnseen { captured = MediaInstant(nanoseconds: 0) }
         dropFirstFrame()
-        // By the time of a later freeze the screen may show something else.
-        if hold != .freeze { captured = MediaInstant(nanoseconds: 0) }
+        (preparation.isCurrent, preparation.isUnseen) = (false, false)
         // Nobody waited for the changes from before a pause, so they count as no freeze.
         damagedSince = nil
         main.changedSince = nil

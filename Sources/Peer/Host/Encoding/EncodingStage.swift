@@ -53,24 +53,14 @@ final class EncodingStage {
     func encode(
         _ canvas: I420Buffer, _ encoding: VideoEncoding, _ control: EncoderControl, _ work: Work, _ now: MediaInstant
     ) {
-        if !work.isRefinement {
-            encoding.activity.note(blocks: encoding.changed.count, of: encoding.changed.blocks.count, at: now)
-        }
-        encoding.encoder.contentHint = contentHint ?? encoding.activity.contentHint
         encoding.schedule.note(frameAt: now)
-        guard encodeOne(canvas, encoding, control, work, now), encoding.encoder.continuesAtOnce else { return }
+        guard let result = make(canvas, encoding, control, work, now), pass(result, encoding, now),
+            encoding.encoder.continuesAtOnce
+        else { return }
         // Files count milliseconds.
         let next = max(clock(), now + .milliseconds(1))
         let rest = Work(isRefinement: true, captured: next, isBlank: work.isBlank)
-        _ = encodeOne(canvas, encoding, control, rest, next)
-    }
-
-    /// - Returns: whether there is a frame, and the viewers get it.
-    private func encodeOne(
-        _ canvas: I420Buffer, _ encoding: VideoEncoding, _ control: EncoderControl, _ work: Work, _ now: MediaInstant
-    ) -> Bool {
-        guard let result = make(canvas, encoding, control, work, now) else { return false }
-        return pass(result, encoding, now)
+        if let result = make(canvas, encoding, control, rest, next) { _ = pass(result, encoding, next) }
     }
 
     /// Encodes a frame without passing it on.
@@ -78,6 +68,10 @@ final class EncodingStage {
     func make(
         _ canvas: I420Buffer, _ encoding: VideoEncoding, _ control: EncoderControl, _ work: Work, _ now: MediaInstant
     ) -> Result? {
+        if !work.isRefinement {
+            encoding.activity.note(blocks: encoding.changed.count, of: encoding.changed.blocks.count, at: now)
+        }
+        encoding.encoder.contentHint = contentHint ?? encoding.activity.contentHint
         let isRest = encoding.encoder.hasUncodedChanges
         let frame: EncodedFrame?
         do throws(CodecFailure) {
