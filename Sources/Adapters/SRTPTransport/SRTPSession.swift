@@ -55,6 +55,7 @@ public final class SRTPSession {
     }
 
     private static let libraryStatus = {
+        NSSLibrary.keepOpen()
         let status = srtp_init()
         return status == srtp_err_status_ok ? GCMCipher.install() : status
     }()
