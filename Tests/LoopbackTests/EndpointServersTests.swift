@@ -28,6 +28,8 @@ struct EndpointServersTests {
         /// The offers and restarts that came.
         let offers = Monitor<[String]>([])
         let restarts = Monitor<[String]>([])
+        /// A restart that is refused is answered when this is fulfilled.
+        let refusal = OneShot<Void>()
 
         init(_ link: ServiceLink, token: String, servers: [ICEServer], takesRestart: Bool, isReachable: Bool) throws {
             (self.link, self.token) = (link, token)
@@ -68,7 +70,10 @@ struct EndpointServersTests {
 
         func restart(_ fragment: String, timeout: Duration) async throws(SignalingError) -> RestartAnswer {
             restarts.change { $0.append(fragment) }
-            guard takesRestart else { throw SignalingError(.offerRefused, "it cannot restart ICE") }
+            guard takesRestart else {
+                await refusal.value
+                throw SignalingError(.offerRefused, "it cannot restart ICE")
+            }
             return try await session.with { $0 }.restart(relayed(fragment), timeout: timeout)
         }
 
@@ -77,10 +82,12 @@ struct EndpointServersTests {
     }
 
     /// A service behind an endpoint that names coturn, and a publication to it.
+    /// - Parameter holdsRefusal: the body answers a restart that is refused.
+    @discardableResult
     private func with(
-        takesRestart: Bool = false, isReachable: Bool = false,
+        takesRestart: Bool = false, isReachable: Bool = false, holdsRefusal: Bool = false,
         _ body: (Endpoint, ServicePublication, RecordedOutput) async throws -> Void
-    ) async throws {
+    ) async throws -> Endpoint {
         let relay = try LoopbackTURNServer(password: "secret")
         let server = ICEServer(
             urls: ["turn:127.0.0.1:\(relay.port)"], username: LoopbackTURNServer.user, credential: "secret")
@@ -97,6 +104,7 @@ struct EndpointServersTests {
         let endpoint = try Endpoint(
             try await service.start(), token: token, servers: [server], takesRestart: takesRestart,
             isReachable: isReachable)
+        if !holdsRefusal { endpoint.refusal.fulfil(()) }
         let publisher = try PublicationTests.Publisher()
         let publication = ServicePublication(
             core: publisher.core, service: endpoint, onEvent: { _ in }, report: { _ in })
@@ -107,6 +115,7 @@ struct EndpointServersTests {
         #expect(await end.value.code == .stopped)
         await publisher.close()
         await service.stop()
+        return endpoint
     }
 
     @Test(arguments: [true, false])
@@ -131,11 +140,12 @@ struct EndpointServersTests {
 
     /// The end comes while the endpoint refuses to restart ICE: no session is opened after it.
     @Test func nothingIsOpenedAfterTheEnd() async throws {
-        try await with { endpoint, publication, _ in
+        let endpoint = try await with(holdsRefusal: true) { endpoint, publication, _ in
             let isRestarting = await waiting(endpoint.restarts) { $0.isEmpty ? nil : true }
             #expect(isRestarting == true)
             await publication.close(EndReason(.stopped, "done"))
-            #expect(endpoint.offers.with { $0.count } == 1)
+            endpoint.refusal.fulfil(())
         }
+        #expect(endpoint.offers.with { $0.count } == 1)
     }
 }

@@ -8,6 +8,7 @@ struct Benchmark {
                          [--only scenes|service|recordings|lipsync|viewers|packets|allocations|encryption|memory|leaks|owners|networks|pages|links|losses|endurance]
                          [--against SHARE] [--still SECONDS (60)] [--minutes N (10)] [--without-chromium] [--without-gstreamer]
                benchmark SHARE --only legibility [--against SHARE] [--kilobits N] [--with-video] [--save FOLDER]
+               benchmark SHARE --only joins [--against SHARE] [--rounds N (3)]
                benchmark SHARE --only control [--keys N (200)] [--without-chromium]
                benchmark SHARE --plot RESULTS
                benchmark SHARE --only desktop [--against SHARE] [--rounds N (3)] [--scene \(DesktopScene.allCases.map(\.rawValue).joined(separator: "|"))]
@@ -102,6 +103,9 @@ struct Benchmark {
                     contenders: contenders, kilobits: kilobits.map { [$0] } ?? Legibility.links, hasVideo: hasVideo,
                     seconds: seconds, output: pictures
                 ).measure()
+            }
+            if only == "joins" {
+                try FirstPicture(binaries: [binary] + (other.map { [$0] } ?? []), rounds: rounds).measure()
             }
             if only == "control" {
                 try measureControl(binary: binary, chromium: withoutChromium ? nil : Chromium.find(), keys: keys)
