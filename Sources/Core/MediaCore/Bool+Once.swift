@@ -1,7 +1,7 @@
 extension Bool {
     /// Sets it.
     /// - Returns: whether it was not set before.
-    package mutating func setOnce() -> Bool {
+    public mutating func setOnce() -> Bool {
         defer { self = true }
         return !self
     }
