@@ -42,7 +42,7 @@ let imports = """
     Cryptography: COpenSSL
     ICETransport: MediaCore SessionDescription LinuxRuntime EventLoop CNice
     DTLSTransport: MediaCore LinuxRuntime COpenSSL
-    SRTPTransport: MediaCore CIPSecMB COpenSSL CSRTP
+    SRTPTransport: MediaCore LinuxRuntime CIPSecMB COpenSSL CSRTP
     VPXCodec: MediaCore VideoBitstream CVPX
     FFmpegCodec: MediaCore VideoBitstream LinuxRuntime CAVCodec
     DAV1DCodec: MediaCore VideoBitstream LinuxRuntime CDAV1D

@@ -2,7 +2,6 @@ import EventLoop
 import ICETransport
 import LinuxRuntime
 import MediaCore
-import MediaEngine
 import OpusCodec
 import SessionDescription
 import TestSource
@@ -91,8 +90,7 @@ import VPXCodec
 
     /// So that the first frame is made. None is for a viewer that has gone without a connection.
     @Test func theEncodersAreToldOfAViewerThatIsConnecting() async throws {
-        let source = ExpectingSource()
-        let stage = try Stage(maximumViewers: 2, source: source)
+        let stage = try Stage(maximumViewers: 2)
         var second = stage.viewer
         second.clientInstance = .random()
         await stage.core.performAndWait { [servers, second] broadcast, done in
@@ -100,9 +98,9 @@ import VPXCodec
             for viewer in [stage.viewer, second] {
                 broadcast.open(offer: stage.offer, viewer: viewer, words: "") { _ in }
             }
-            #expect(source.told.with { $0.map { $0 != nil } } == [true])
+            #expect(stage.told.with { $0 } == [true])
             for (id, _, _) in broadcast.watching { broadcast.close(id) }
-            #expect(source.told.with { $0.map { $0 != nil } } == [true, false])
+            #expect(stage.told.with { $0 } == [true, false])
             broadcast.end(done)
         }
         await stage.loop.stop()
@@ -132,23 +130,26 @@ import VPXCodec
         let core: LoopBound<Broadcast>
         let offer: String
         let viewer: Viewer
+        /// Whether the encoders were told of viewers that are connecting.
+        let told: Monitor<[Bool]>
 
-        /// - Parameter source: nil: a test picture.
-        init(maximumViewers: Int = 1, source: (any EncodedMediaSource)? = nil) throws {
+        init(maximumViewers: Int = 1) throws {
             let identity = try Identity.ephemeral()
             let settings = Broadcast.Settings(
                 identity: identity, maximumBitrate: .kilobits(1_000), audio: [],
                 viewers: ViewerPolicy(maximum: maximumViewers))
             let loop = loop
             let frames = FrameQueues()
-            let pipelines = MediaPipelines(
-                frames: frames, packets: .init(capacity: 1, bytes: 1_500),
-                video: VideoPipeline(
-                    source: TestVideoSource(framesPerSecond: 30), encoder: VP8Encoder(),
-                    limits: .init(framesPerSecond: 30), bitrate: .kilobits(1_000), frames: frames,
-                    clock: { MonotonicClock.now }), audio: [])
+            let media = NotedMedia(
+                MediaPipelines(
+                    frames: frames, packets: .init(capacity: 1, bytes: 1_500),
+                    video: VideoPipeline(
+                        source: TestVideoSource(framesPerSecond: 30), encoder: VP8Encoder(),
+                        limits: .init(framesPerSecond: 30), bitrate: .kilobits(1_000), frames: frames,
+                        clock: { MonotonicClock.now }), audio: []))
+            told = media.told
             core = LoopBound(
-                loop, making: { Broadcast(loop: loop, settings: settings, source: source ?? pipelines) })
+                loop, making: { Broadcast(loop: loop, settings: settings, source: media) })
             let print = try #require(Fingerprint(sha256: identity.fingerprint))
             let credentials = try #require(
                 ICECredentials(usernameFragment: "abcd", password: String(repeating: "a", count: 22)))
@@ -158,17 +159,4 @@ import VPXCodec
                 fingerprint: identity.fingerprint, clientInstance: .random())
         }
     }
-}
-
-/// Notes whether viewers are expected.
-private struct ExpectingSource: EncodedMediaSource {
-    let told = Monitor<[Bitrate?]>([])
-    let frames = FrameQueues()
-    let packets = FrameQueue<AudioPacketInfo>(capacity: 1, bytes: 1_500)
-
-    func apply(_ decision: EncoderPolicy.Decision) {}
-    func requestKeyframe(_ encoding: EncodingID, isFirst: Bool) {}
-    func requestRecovery(_ encoding: EncodingID, from number: UInt32) {}
-    func setReferences(_ policy: LongTermReferencePolicy, of encoding: EncodingID) {}
-    func expectViewers(_ target: EncodingTarget?) { told.with { $0.append(target?.bitrate) } }
 }

@@ -220,7 +220,7 @@ struct PublicationTests {
 }
 
 /// Encoded media of this process, and whether viewers are expected.
-private struct NotedMedia: EncodedMediaSource {
+struct NotedMedia: EncodedMediaSource {
     let told = Monitor<[Bool]>([])
     private let media: MediaPipelines
 

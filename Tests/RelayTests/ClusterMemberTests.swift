@@ -264,8 +264,8 @@ import Testing
                 try await Task.sleep(for: .milliseconds(500))
             }
         }
-        for await node in caughtUp where a.sources(of: id).isEmpty {
-            #expect(node == "b")
+        for await node in caughtUp {
+            #expect(node == "b" && a.sources(of: id).isEmpty)
             break
         }
         ticking.cancel()

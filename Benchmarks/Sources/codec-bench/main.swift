@@ -1,6 +1,6 @@
 // Measures encoding and decoding of a 1920 x 1080 screen: CPU milliseconds a frame, bytes, and sharpness.
-// usage: codec-bench [FRAMES [KBIT [SCENE|all [PAGE.pgm]]]]     (a page is 1920 x 8192, such as a browser's screen shot
-// of a long text)
+// usage: codec-bench [FRAMES [KBIT [SCENE|all [PAGE.pgm]]]]
+// A page is 1920 x 8192, such as a browser's screen shot of a long text.
 //        codec-bench without-copies ...                               the same without copy frames
 //        codec-bench viewers [FRAMES [KBIT [SLOW-KBIT]]]             what two viewers of different speed cost
 import Glibc

@@ -1,4 +1,4 @@
-internal import Glibc
+internal import LinuxRuntime
 
 /// The library that Debian's libsrtp2 encrypts with.
 ///
@@ -19,8 +19,9 @@ enum NSSLibrary {
     /// - Returns: whether it is open.
     @discardableResult
     static func keepOpen() -> Bool {
-        guard let library = dlopen("libnss3.so", RTLD_NOW | RTLD_NOLOAD) else { return false }
-        guard let function = dlsym(library, "NSS_InitContext") else { return false }
-        return unsafeBitCast(function, to: InitContext.self)("", "", "", "", nil, flags) != nil
+        guard let library = DynamicLibrary(loaded: "libnss3.so"),
+            let open: InitContext = try? library.function("NSS_InitContext")
+        else { return false }
+        return open("", "", "", "", nil, flags) != nil
     }
 }

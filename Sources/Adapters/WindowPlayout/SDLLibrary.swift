@@ -1,5 +1,6 @@
 import CSDL
 import Glibc
+import LinuxRuntime
 import MediaCore
 import Synchronization
 
@@ -33,6 +34,9 @@ enum SDLLibrary {
         }
     }
 
+    /// The Xlib that SDL has loaded; nil with another display.
+    static var xlib: DynamicLibrary? { DynamicLibrary(loaded: "libX11.so.6") }
+
     /// Installs Xlib error handlers, as Xlib ends the process by default when its connection breaks.
     /// - Parameter display: the window's connection.
     static func surviveDisplayLoss(_ display: UnsafeMutableRawPointer) {
@@ -43,17 +47,14 @@ enum SDLLibrary {
             @convention(c) (UnsafeMutableRawPointer?, ExitHandler?, UnsafeMutableRawPointer?) -> Void
         // A write to a broken connection must be an error, not SIGPIPE; an existing handler stays.
         if let previous = signal(SIGPIPE, SIG_IGN) { signal(SIGPIPE, previous) }
-        guard let library = dlopen("libX11.so.6", RTLD_NOW | RTLD_NOLOAD) else { return }
-        defer { dlclose(library) }
-        guard let setHandler = dlsym(library, "XSetIOErrorHandler"),
-            let setExitHandler = dlsym(library, "XSetIOErrorExitHandler")
+        guard let library = xlib, let setHandler: SetHandler = try? library.function("XSetIOErrorHandler"),
+            let setExitHandler: SetExitHandler = try? library.function("XSetIOErrorExitHandler")
         else { return }
-        _ = unsafeBitCast(setHandler, to: SetHandler.self)({ _ in
+        _ = setHandler({ _ in
             SDLLibrary.isDisplayGone.store(true, ordering: .releasing)
             return 0
         })
         // The default handler calls exit(1). After this handler, calls on the connection do nothing.
-        unsafeBitCast(setExitHandler, to: SetExitHandler.self)(
-            display, { _, _ in SDLLibrary.isDisplayGone.store(true, ordering: .releasing) }, nil)
+        setExitHandler(display, { _, _ in SDLLibrary.isDisplayGone.store(true, ordering: .releasing) }, nil)
     }
 }

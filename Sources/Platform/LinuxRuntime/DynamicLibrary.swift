@@ -20,6 +20,12 @@ public struct DynamicLibrary: @unchecked Sendable {
         self.handle = handle
     }
 
+    /// The library if it is loaded already, as others are linked with it. Nil: it is not.
+    public init?(loaded name: String) {
+        guard let handle = dlopen(name, RTLD_NOW | RTLD_NOLOAD) else { return nil }
+        self.handle = handle
+    }
+
     /// - Returns: the function; its type, `@convention(c)`, has to be that of the library's header.
     public func function<Function>(_ name: String) throws(Failure) -> Function {
         precondition(

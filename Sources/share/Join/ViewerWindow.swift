@@ -1,5 +1,5 @@
-import LinuxRuntime
 import MediaCore
+import Synchronization
 import WindowPlayout
 
 /// The window of a viewer, which opens while the session begins. What it is to show before it is open waits for it.
@@ -10,17 +10,17 @@ final class ViewerWindow: Sendable {
         case none
     }
 
-    private let state: Monitor<State>
+    private let state: Mutex<State>
     private let newest = LatestFrameStore(isNeeded: true)
 
     /// - Parameter isExpected: false: there will be none.
-    init(isExpected: Bool) { state = Monitor(isExpected ? .expected([]) : .none) }
+    init(isExpected: Bool) { state = Mutex(isExpected ? .expected([]) : .none) }
 
-    init(_ window: VideoWindow) { state = Monitor(.open(window)) }
+    init(_ window: VideoWindow) { state = Mutex(.open(window)) }
 
     /// Whether the window is open, or will be.
     var isExpected: Bool {
-        state.with { state in
+        state.withLock { state in
             if case .none = state { false } else { true }
         }
     }
@@ -30,21 +30,21 @@ final class ViewerWindow: Sendable {
     /// - Returns: nil if none is expected.
     /// - Isolation: main thread.
     func open(_ make: () throws -> VideoWindow) throws -> VideoWindow? {
-        switch state.with({ $0 }) {
+        switch state.withLock({ $0 }) {
         case .none: return nil
         case .open(let window): return window
         case .expected: break
         }
         do {
             let window = try make()
-            state.with { state in
+            state.withLock { state in
                 if case .expected(let actions) = state { for action in actions { action(window) } }
                 newest.show(in: window)
                 state = .open(window)
             }
             return window
         } catch {
-            state.with { $0 = .none }
+            state.withLock { $0 = .none }
             throw error
         }
     }
@@ -52,7 +52,7 @@ final class ViewerWindow: Sendable {
     /// Runs the action now, or as soon as the window is open, in the order of the calls; never without a window.
     /// - Parameter action: must not call this object.
     func perform(_ action: @escaping @Sendable (VideoWindow) -> Void) {
-        state.with { state in
+        state.withLock { state in
             switch state {
             case .expected(let actions): state = .expected(actions + [action])
             case .open(let window): action(window)
@@ -64,7 +64,7 @@ final class ViewerWindow: Sendable {
     /// The newest frame is shown when the window is open.
     /// - Isolation: any one thread at a time.
     func show(_ frame: I420Frame, at time: MediaInstant?) {
-        let window: VideoWindow? = state.with { state in
+        let window: VideoWindow? = state.withLock { state in
             switch state {
             case .expected: newest.keep(frame)
             case .open(let window): return window

@@ -1,5 +1,5 @@
 import CSDL
-import Glibc
+import LinuxRuntime
 import MediaCore
 import Synchronization
 
@@ -21,17 +21,15 @@ final class KeyReader {
     private let window: OpaquePointer
     /// Nil with another display than X11.
     private let display: UnsafeMutableRawPointer?
-    private let library: UnsafeMutableRawPointer?
+    private let library: DynamicLibrary?
     private var isReading = false
     private var fallback = SDLKeysyms()
 
     init(window: OpaquePointer) {
         self.window = window
         display = csdl_x11_display(window)
-        library = display == nil ? nil : dlopen("libX11.so.6", RTLD_NOW | RTLD_NOLOAD)
+        library = display == nil ? nil : SDLLibrary.xlib
     }
-
-    deinit { if let library { dlclose(library) } }
 
     func start() {
         guard !isReading else { return }
@@ -69,19 +67,18 @@ final class KeyReader {
     func bypassInputMethod() {
         guard isReading, display != nil else { return }
         removeFilter()
-        changeFilter("_XRegisterFilterByType") { function in
-            typealias Register =
-                @convention(c) (UnsafeMutableRawPointer?, UInt, Int32, Int32, Filter, UnsafeMutableRawPointer?) -> Void
-            unsafeBitCast(function, to: Register.self)(
+        typealias Register =
+            @convention(c) (UnsafeMutableRawPointer?, UInt, Int32, Int32, Filter, UnsafeMutableRawPointer?) -> Void
+        changeFilter("_XRegisterFilterByType") { (register: Register) in
+            register(
                 display, csdl_x11_window(window), KeyPress, KeyRelease, Self.passing, nil)
         }
     }
 
     private func removeFilter() {
-        changeFilter("_XUnregisterFilter") { function in
-            typealias Unregister =
-                @convention(c) (UnsafeMutableRawPointer?, UInt, Filter, UnsafeMutableRawPointer?) -> Void
-            unsafeBitCast(function, to: Unregister.self)(display, csdl_x11_window(window), Self.passing, nil)
+        typealias Unregister = @convention(c) (UnsafeMutableRawPointer?, UInt, Filter, UnsafeMutableRawPointer?) -> Void
+        changeFilter("_XUnregisterFilter") { (unregister: Unregister) in
+            unregister(display, csdl_x11_window(window), Self.passing, nil)
         }
     }
 
@@ -94,19 +91,20 @@ final class KeyReader {
     private static let passing: Filter = { _, _, _, _ in 0 }
 
     /// Xlib has these functions for input methods, and no header declares them. Without them, dead keys are not read.
-    private func changeFilter(_ name: String, _ body: (UnsafeMutableRawPointer) -> Void) {
-        guard let library, !SDLLibrary.isDisplayGone.load(ordering: .acquiring), let function = dlsym(library, name)
+    private func changeFilter<Function>(_ name: String, _ body: (Function) -> Void) {
+        guard let library, !SDLLibrary.isDisplayGone.load(ordering: .acquiring),
+            let function: Function = try? library.function(name)
         else { return }
         body(function)
     }
 
     /// The keysym in the form that has the character's number in Unicode, if it is of an older character set.
     private func unicode(_ keysym: UInt32) -> UInt32 {
-        guard (0x100..<0x2100).contains(keysym), let library, let function = dlsym(library, "KeySymToUcs4") else {
-            return keysym
-        }
         typealias Convert = @convention(c) (UInt) -> UInt32
-        let scalar = unsafeBitCast(function, to: Convert.self)(UInt(keysym))
+        guard (0x100..<0x2100).contains(keysym), let library,
+            let convert: Convert = try? library.function("KeySymToUcs4")
+        else { return keysym }
+        let scalar = convert(UInt(keysym))
         return scalar == 0 ? keysym : SDLKeysyms.keysym(of: scalar)
     }
 }

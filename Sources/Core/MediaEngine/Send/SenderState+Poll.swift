@@ -74,14 +74,15 @@ extension SenderState {
     /// The pacing rate: 2.5 x the estimate before the first feedback, then 1.1 x, and at least the rate of an active
     /// probe.
     mutating func updatePace(_ now: MediaInstant) {
-        if egress.startsUnpaced {
-            guard bandwidth.hasFeedback else { return egress.pacer.setRate(Self.unpacedRate, now: now) }
+        if egress.startsUnpaced, bandwidth.hasFeedback {
             // What has arrived already does not delay what follows.
             egress.startsUnpaced = false
             egress.pacer.forgive(now: now)
         }
         var rate = bandwidth.pathRate.bitsPerSecond
-        rate = bandwidth.hasFeedback ? rate / 10 &* 11 : rate / 2 &* 5
+        rate =
+            bandwidth.hasFeedback
+            ? rate / 10 &* 11 : egress.startsUnpaced ? Self.unpacedRate.bitsPerSecond : rate / 2 &* 5
         if let active = probe.active { rate = max(rate, active.rate.bitsPerSecond) }
         if rate != egress.pacer.rate.bitsPerSecond {
             egress.pacer.setRate(Bitrate(bitsPerSecond: rate), now: now)

@@ -36,17 +36,14 @@ extension CaptureLoop {
         }
         let due = preparation.due
         guard needsRead, due <= now else { return try sleep(until: needsRead ? due : .distantFuture, control) }
-        needsRead = false
         preparation.isUnseen = true
-        if try read() { lastChange = captured }
-        // Nobody has waited for it.
-        main.changedSince = nil
-        if source.size != canvas.size { return adoptSize() }
+        // Nobody waits for it.
+        defer { main.changedSince = nil }
+        guard let after = try updateCanvas(since: now) else { return }
         dropFirstFrame()
         var request = control.main
         request.target = target
-        let frame = stage.make(
-            canvas, main, request, .init(isKeyframe: true, captured: captured), clock())
+        let frame = stage.make(canvas, main, request, .init(isKeyframe: true, captured: captured), after)
         preparation.frame = frame
         preparation.noteMade(bytes: frame?.frame.bytes.count ?? 0, target, at: now)
     }

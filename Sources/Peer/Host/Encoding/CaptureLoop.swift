@@ -18,12 +18,12 @@ final class CaptureLoop {
     var blank: I420Buffer?
     /// The blocks that one read changed; used while there are two encodings.
     private var fresh = BlockMap(PixelSize(width: 0, height: 0))
-    var needsRead = true
+    private(set) var needsRead = true
     /// The first damage that was not read yet.
     private var damagedSince: MediaInstant?
     /// Of the canvas; zero: nothing was read since capturing began.
     private(set) var captured = MediaInstant(nanoseconds: 0)
-    var lastChange = MediaInstant(nanoseconds: 0)
+    private(set) var lastChange = MediaInstant(nanoseconds: 0)
     var preparation = FirstFramePreparation()
 
     init(
@@ -99,13 +99,7 @@ final class CaptureLoop {
 
         if source.size != canvas.size { adoptSize() }
         if needsRead {
-            let hasNews = try read()
-            needsRead = false
-            if source.size != canvas.size { return adoptSize() }
-            if hasNews { lastChange = captured }
-            let after = clock()
-            let spent = after - now
-            counters.with { $0.readNanoseconds += spent.nanoseconds }
+            guard let after = try updateCanvas(since: now) else { return }
             now = after
         }
         // A request that came during the read belongs to this frame.
@@ -129,9 +123,25 @@ final class CaptureLoop {
         earlier(nextWork(main, control.main), low.flatMap { nextWork($0, control.low) })
     }
 
+    /// Reads what is damaged.
+    /// - Parameter begin: when the work on this frame began.
+    /// - Returns: the time afterwards; nil if the screen has another size now, which is adopted.
+    func updateCanvas(since begin: MediaInstant) throws(SourceFailure) -> MediaInstant? {
+        let hasNews = try read()
+        needsRead = false
+        guard source.size == canvas.size else {
+            adoptSize()
+            return nil
+        }
+        if hasNews { lastChange = captured }
+        let end = clock()
+        counters.with { $0.readNanoseconds += (end - begin).nanoseconds }
+        return end
+    }
+
     /// Brings the canvas up to date.
     /// - Returns: whether any block has changed.
-    func read() throws(SourceFailure) -> Bool {
+    private func read() throws(SourceFailure) -> Bool {
         let damage = damagedSince ?? clock()
         damagedSince = nil
         guard let low else {

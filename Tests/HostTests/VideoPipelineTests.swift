@@ -4,8 +4,6 @@ import MediaEngine
 import Testing
 
 @testable import Host
-@testable import PeerConnection
-@testable import Viewer
 
 /// The video thread in virtual time, which advances by a millisecond whenever the clock is read.
 @Suite(.timeLimit(.minutes(1)))
@@ -181,12 +179,12 @@ struct VideoPipelineTests {
         let waits = stage.screen.waits.with { $0 }
         while stage.screen.waits.with({ $0 }) < waits + 2 { stage.pipeline.change { _ in } }
         while stage.frames.main.pop({ _, _ in }) {}
+        let shown = stage.ready.with { $0 }
         stage.pipeline.change {
             $0.hold = .freeze
             $0.main.isWanted = true
             $0.main.isKeyframeWanted = true
         }
-        let shown = stage.ready.with { $0 }
         stage.ready.wait { $0 > shown ? () : nil }
         await stage.pipeline.stop()
         #expect(stage.frames.main.oldest?.isBlank == true)
@@ -311,7 +309,7 @@ private final class ClockworkStage: @unchecked Sendable {
     }
 }
 
-/// A screen that does not change.
+/// The video thread of a screen that does not change.
 private struct StillStage {
     let screen = StillScreen()
     let encoder = PlainEncoder()
@@ -328,50 +326,6 @@ private struct StillStage {
     }
 
     func start() { pipeline.start(framesReady: { [ready] in ready.change { $0 += 1 } }, failed: { _ in }) }
-}
-
-private final class StillScreen: ScreenSource, Sendable {
-    let size = PixelSize(width: 64, height: 64)
-    let summary = "a still screen"
-    let limitations: [String] = []
-    let reads = Monitor(0)
-    let suspensions = Monitor(0)
-    /// How often the source, suspended, was to wait.
-    let waits = Monitor(0)
-    let onRead = Monitor<(@Sendable () -> Void)?>(nil)
-    /// As after `resume`.
-    private let isDamaged = Monitor(true)
-    private let isWoken = Monitor(false)
-
-    func wait(until deadline: MediaInstant?) -> ScreenEvent {
-        if isDamaged.with({ $0 }) { return .damaged }
-        _ = isWoken.wait(until: deadline ?? .distantFuture) { isWoken in
-            defer { isWoken = false }
-            return isWoken ? () : nil
-        }
-        return .woken
-    }
-
-    func read(into canvas: I420Buffer, changed: inout BlockMap) -> MediaInstant {
-        reads.change { $0 += 1 }
-        isDamaged.with { $0 = false }
-        onRead.with { $0 }?()
-        return MonotonicClock.now
-    }
-
-    func suspend() { suspensions.change { $0 += 1 } }
-    func resume() { isDamaged.with { $0 = true } }
-    func waitSuspended() -> Bool {
-        waits.change { $0 += 1 }
-        isWoken.wait { isWoken in
-            defer { isWoken = false }
-            return isWoken ? () : nil
-        }
-        return true
-    }
-    func damageEverything() {}
-    func wake() { isWoken.change { $0 = true } }
-    func close() {}
 }
 
 /// A screen that changes all the time.
@@ -399,30 +353,6 @@ private final class RestlessScreen: ScreenSource, Sendable {
     func damageEverything() {}
     func wake() {}
     func close() {}
-}
-
-/// Makes frames of minimum size; a key frame only on request.
-private final class PlainEncoder: VideoEncoder {
-    var contentHint = ContentHint.text
-    var unrefined: BlockMap? { nil }
-    var hasUncodedChanges: Bool { false }
-    let requests = Monitor<[VideoEncodeRequest]>([])
-    let prepared = Monitor<[PixelSize]>([])
-    private let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: 16, alignment: 16)
-
-    deinit { bytes.deallocate() }
-
-    func prepare(_ size: PixelSize) { prepared.change { $0.append(size) } }
-
-    func encode(
-        _ canvas: I420Buffer, changed: BlockMap, at instant: MediaInstant, _ request: VideoEncodeRequest
-    ) throws(CodecFailure) -> EncodedFrame? {
-        requests.change { $0.append(request) }
-        return EncodedFrame(
-            bytes: UnsafeRawBufferPointer(bytes), isKeyframe: request.isKeyframeRequested, quantizer: 0)
-    }
-
-    func makeAnother() -> any VideoEncoder { PlainEncoder() }
 }
 
 /// Makes each change in two frames.
