@@ -42,6 +42,7 @@ let imports = """
     Cryptography: COpenSSL
     ICETransport: MediaCore SessionDescription LinuxRuntime EventLoop CNice
     DTLSTransport: MediaCore LinuxRuntime COpenSSL
+    TLSTransport: COpenSSL
     SRTPTransport: MediaCore LinuxRuntime CIPSecMB COpenSSL CSRTP
     VPXCodec: MediaCore VideoBitstream CVPX
     FFmpegCodec: MediaCore VideoBitstream LinuxRuntime CAVCodec
@@ -68,12 +69,12 @@ let imports = """
     # Peer
     FrameEncryption: SFrame Cryptography
     Identity: MediaCore Identifiers SessionDescription Cryptography
-    HTTP: MediaCore Identifiers SessionDescription LinuxRuntime Cryptography Identity Logging HummingbirdCore NIOSSL \
+    HTTP: MediaCore Identifiers SessionDescription LinuxRuntime Cryptography TLSTransport Identity Logging HummingbirdCore \
         NIOCore NIOPosix NIOTLS NIOHTTP1 NIOHTTPTypesHTTP1 NIOWebSocket HTTPTypes
     Admission: MediaCore Identifiers SessionDescription Cryptography Identity HTTP
-    Signaling: MediaCore Identifiers SessionDescription SFrame LinuxRuntime Cryptography ViewerPage FrameEncryption Identity \
-        HTTP Admission Logging HummingbirdCore NIOSSL NIOCore NIOPosix NIOHTTP1 HTTPTypes
-    WHIP: MediaCore SessionDescription LinuxRuntime HTTP Signaling NIOSSL NIOCore NIOPosix NIOHTTP1
+    Signaling: MediaCore Identifiers SessionDescription SFrame LinuxRuntime Cryptography TLSTransport ViewerPage FrameEncryption Identity \
+        HTTP Admission Logging HummingbirdCore NIOCore NIOPosix NIOHTTP1 HTTPTypes
+    WHIP: MediaCore SessionDescription LinuxRuntime TLSTransport HTTP Signaling NIOCore NIOPosix NIOHTTP1
     PeerConnection: MediaCore RTPWire SessionDescription MediaEngine PeerEngine LinuxRuntime EventLoop ICETransport \
         DTLSTransport SRTPTransport Identity HTTP Admission Signaling
     Host: MediaCore Identifiers RTPWire SessionDescription MediaEngine PeerEngine SFrame LinuxRuntime EventLoop \
@@ -85,7 +86,7 @@ let imports = """
     Relay: MediaCore Identifiers SessionDescription MediaEngine PeerEngine LinuxRuntime EventLoop ICETransport Identity \
         HTTP Admission Signaling PeerConnection Host Viewer Service
     Recording: MediaCore VideoBitstream Matroska LinuxRuntime WebMContainer SQLiteDatabase
-    RecordingPage: LinuxRuntime LibraryPage NIOSSL NIOCore NIOPosix NIOHTTP1
+    RecordingPage: LinuxRuntime TLSTransport LibraryPage HTTP NIOCore NIOPosix NIOHTTP1
     Extensions: MediaCore Identifiers MediaEngine LinuxRuntime EventLoop ICETransport ExtensionChannel Identity \
         Admission Signaling PeerConnection Host
     Control: MediaCore Identifiers ControlSocket PeerConnection Host
@@ -122,9 +123,9 @@ func tests(_ name: String, _ dependencies: [String]) -> Target {
 let products: [String: Target.Dependency] = [
     "Logging": .product(name: "Logging", package: "swift-log"),
     "HummingbirdCore": .product(name: "HummingbirdCore", package: "hummingbird"),
-    "NIOSSL": .product(name: "NIOSSL", package: "swift-nio-ssl"),
     "NIOCore": .product(name: "NIOCore", package: "swift-nio"),
     "NIOPosix": .product(name: "NIOPosix", package: "swift-nio"),
+    "NIOEmbedded": .product(name: "NIOEmbedded", package: "swift-nio"),
     "NIOTLS": .product(name: "NIOTLS", package: "swift-nio"),
     "NIOHTTP1": .product(name: "NIOHTTP1", package: "swift-nio"),
     "NIOHTTPTypesHTTP1": .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras"),
@@ -174,7 +175,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.2"),
-        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
         // Without its defaults, which read configuration files.
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
     ],
@@ -284,7 +284,12 @@ let package = Package(
                 "Identity", "Admission", "Signaling", "PeerConnection", "Host", "Extensions", "TestSupport",
             ]),
         tests("FrameEncryptionTests", ["MediaCore", "SFrame", "FrameEncryption"]),
-        tests("HTTPTests", ["MediaCore", "Identifiers", "Identity", "HTTP", "Signaling", "NIOCore"]),
+        tests(
+            "HTTPTests",
+            [
+                "MediaCore", "Identifiers", "TLSTransport", "Identity", "HTTP", "Signaling", "NIOCore", "NIOEmbedded",
+                "NIOTLS", "COpenSSL",
+            ]),
         tests(
             "HostTests",
             [
@@ -364,9 +369,10 @@ let package = Package(
             [
                 "MediaCore", "Identifiers", "SessionDescription", "SFrame", "LinuxRuntime", "FrameEncryption",
                 "Identity", "HTTP", "Admission", "Signaling", "TestSupport", "WaitSupport", "Cryptography", "Logging",
-                "HummingbirdCore", "NIOSSL", "NIOCore", "NIOPosix", "NIOHTTP1", "HTTPTypes",
+                "HummingbirdCore", "TLSTransport", "NIOCore", "NIOPosix", "NIOHTTP1", "HTTPTypes",
             ]),
         tests("SimulationTests", ["MediaCore", "RTPWire", "VideoBitstream", "MediaEngine", "TestSupport"]),
+        tests("TLSTransportTests", ["TLSTransport", "TestSupport"]),
         tests("TestSourceTests", ["MediaCore", "TestSource"]),
         tests("VPXCodecTests", ["MediaCore", "RTPWire", "VideoBitstream", "VPXCodec", "TestSupport"]),
         tests(
@@ -378,7 +384,7 @@ let package = Package(
             "WHIPTests",
             [
                 "SessionDescription", "LinuxRuntime", "HTTP", "Signaling", "WHIP", "NIOCore", "NIOPosix", "NIOHTTP1",
-                "NIOSSL", "TestSupport",
+                "TLSTransport", "TestSupport",
             ]),
         tests("WebMContainerTests", ["MediaCore", "Matroska", "WebMContainer", "TestSupport"]),
         tests("WindowPlayoutTests", ["MediaCore", "LinuxRuntime", "WindowPlayout", "CSDL", "TestSupport"]),

@@ -1,6 +1,6 @@
 import NIOCore
 import NIOHTTP1
-import NIOSSL
+import TLSTransport
 import Testing
 
 @testable import Admission
@@ -138,18 +138,13 @@ import Testing
     }
 
     @Test(arguments: [
-        (TLSVersion.tlsv13, NIOTLSCipher.TLS_AES_128_GCM_SHA256, true),
-        (.tlsv12, .TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, true),
-        (.tlsv12, .TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, true),
-        (.tlsv12, .TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA, false),
-        (.tlsv12, .TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA, false),
+        (TLSContext.Version.tls13, nil, true), (.tls12, "ECDHE-ECDSA-AES128-GCM-SHA256", true),
+        (.tls12, "ECDHE-ECDSA-CHACHA20-POLY1305", true), (.tls12, "ECDHE-ECDSA-AES128-SHA", false),
+        (.tls12, "ECDHE-ECDSA-AES256-SHA384", false),
     ])
-    func onlyAuthenticatedCiphersAreTaken(version: TLSVersion, cipher: NIOTLSCipher, isTaken: Bool) async throws {
+    func onlyAuthenticatedCiphersAreTaken(version: TLSContext.Version, cipher: String?, isTaken: Bool) async throws {
         try await SignalingFixture.with { stage in
-            var tls = RawConnection.trusting
-            tls.minimumTLSVersion = version
-            tls.maximumTLSVersion = version
-            if version == .tlsv12 { tls.cipherSuiteValues = [cipher] }
+            let tls = try TLSContext(client: .any, least: version, most: version, ciphers: cipher)
             let raw = try await RawConnection.open(stage.link, tls: tls)
             raw.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
             #expect(await raw.rest().hasPrefix("HTTP/1.1 200") == isTaken)

@@ -1,8 +1,9 @@
 import NIOCore
 import NIOPosix
-import NIOSSL
 import Synchronization
+import TLSTransport
 
+@testable import HTTP
 @testable import Identifiers
 @testable import Signaling
 
@@ -25,30 +26,22 @@ struct RawConnection: Sendable {
 
     /// - Parameters:
     ///   - source: the address to connect from, one of 127.0.0.0/8.
-    ///   - tls: nil for plain TCP.
+    ///   - tls: any certificate is accepted by default; nil for plain TCP.
     static func open(
-        _ link: Link, from source: String? = nil, tls: TLSConfiguration? = Self.trusting,
+        _ link: Link, from source: String? = nil, tls: TLSContext? = try? TLSContext(client: .any),
         group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
     ) async throws -> RawConnection {
         let (pieces, feed) = AsyncStream.makeStream(of: String.self)
-        let context = try tls.map { try NIOSSLContext(configuration: $0) }
         var bootstrap = ClientBootstrap(group: group).channelInitializer { channel in
             channel.eventLoop.makeCompletedFuture {
                 let pipeline = channel.pipeline.syncOperations
-                if let context { try pipeline.addHandler(NIOSSLClientHandler(context: context, serverHostname: nil)) }
+                if let tls { try pipeline.addHandler(TLSHandler(client: tls, host: link.host)) }
                 try pipeline.addHandler(Inbox(feed))
             }
         }
         if let source { bootstrap = bootstrap.bind(to: try SocketAddress(ipAddress: source, port: 0)) }
         let channel = try await bootstrap.connect(host: link.host, port: link.port).get()
         return RawConnection(channel: channel, pieces: pieces)
-    }
-
-    /// Accepts any certificate.
-    static var trusting: TLSConfiguration {
-        var tls = TLSConfiguration.makeClientConfiguration()
-        tls.certificateVerification = .none
-        return tls
     }
 
     func send(_ text: String) { channel.writeAndFlush(ByteBuffer(string: text), promise: nil) }

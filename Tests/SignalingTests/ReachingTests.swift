@@ -3,7 +3,7 @@ import Logging
 import NIOCore
 import NIOHTTP1
 import NIOPosix
-import NIOSSL
+import TLSTransport
 import Testing
 
 @testable import HTTP
@@ -83,12 +83,10 @@ import Testing
     /// An idle connection that the server has ended meanwhile is replaced, also where TLS was not closed.
     @Test func aRequestOnAConnectionThatWasCutIsRepeated() async throws {
         let identity = try Identity.ephemeral()
-        let context = try NIOSSLContext.server(
-            [NIOSSLCertificate(bytes: identity.certificateDER, format: .der)],
-            NIOSSLPrivateKey(bytes: identity.privateKeyDER, format: .der))
+        let context = try TLSContext(certificateDER: identity.certificateDER, keyDER: identity.privateKeyDER)
         try await withListener { channel in
             let pipeline = channel.pipeline.syncOperations
-            try pipeline.addHandler(NIOSSLServerHandler(context: context))
+            try pipeline.addHandler(TLSHandler(server: context))
             try pipeline.configureHTTPServerPipeline()
             try pipeline.addHandler(AnswerOnce())
         } _: { port in
@@ -110,7 +108,7 @@ import Testing
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
             guard case .end = unwrapInboundIn(data) else { return }
             guard !hasAnswered else {
-                let tls = try? context.pipeline.syncOperations.context(handlerType: NIOSSLServerHandler.self)
+                let tls = try? context.pipeline.syncOperations.context(handlerType: TLSHandler.self)
                 tls?.close(promise: nil)
                 return
             }

@@ -1,9 +1,12 @@
+import Foundation
+import HTTP
 import LinuxRuntime
 import NIOCore
 import NIOHTTP1
 import NIOPosix
-import NIOSSL
+import TLSTransport
 import TestSupport
+import Testing
 
 /// An HTTP server on loopback that answers as a test wants, and keeps what it was asked.
 final class ScriptedServer: Sendable {
@@ -71,7 +74,7 @@ final class ScriptedServer: Sendable {
     private let listener: any Channel
     private let received: Monitor<[Request]>
 
-    private let tls: NIOSSLContext?
+    private let tls: TLSContext?
 
     var url: String { "\(tls == nil ? "http" : "https")://127.0.0.1:\(port)" }
     var requests: [Request] { received.with { $0 } }
@@ -83,10 +86,9 @@ final class ScriptedServer: Sendable {
         certificate: CertificateAuthority.Certificate? = nil, _ answer: @escaping @Sendable (Request) -> Answer
     ) async throws {
         let tls = try certificate.map { certificate in
-            try NIOSSLContext(
-                configuration: .makeServerConfiguration(
-                    certificateChain: NIOSSLCertificate.fromPEMFile(certificate.chain).map { .certificate($0) },
-                    privateKey: .privateKey(NIOSSLPrivateKey(file: certificate.key, format: .pem))))
+            let key = try #require(TLSPrivateKey(pem: Array(Data(contentsOf: URL(fileURLWithPath: certificate.key)))))
+            let chain = try Data(contentsOf: URL(fileURLWithPath: certificate.chain))
+            return try TLSContext(server: TLSCertificate.chain(pem: Array(chain)), key)
         }
         self.tls = tls
         let received = Monitor<[Request]>([])
@@ -95,7 +97,7 @@ final class ScriptedServer: Sendable {
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     if let tls {
-                        try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: tls))
+                        try channel.pipeline.syncOperations.addHandler(TLSHandler(server: tls))
                     }
                     try channel.pipeline.syncOperations.configureHTTPServerPipeline()
                     try channel.pipeline.syncOperations.addHandler(

@@ -17,6 +17,7 @@
 #include <openssl/x509v3.h>
 #include <stdint.h>
 #include <sys/time.h>
+#include <time.h>
 
 // Functions for macros, which Swift does not see.
 
@@ -64,6 +65,60 @@ static int cssl_accept_certificate(X509_STORE_CTX *store, void *data) {
 static inline void cssl_require_certificate(SSL_CTX *context) {
     SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
     SSL_CTX_set_cert_verify_callback(context, cssl_accept_certificate, NULL);
+}
+
+// TLS over a stream. Sessions are not resumed, and give back the buffers that they do not need.
+static inline int cssl_configure_stream(SSL_CTX *context, int least, int most) {
+    SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_TICKET | SSL_OP_NO_COMPRESSION |
+                                     SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_PRIORITIZE_CHACHA);
+    SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+    SSL_CTX_set_num_tickets(context, 0);
+    SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE);
+    return SSL_CTX_set_min_proto_version(context, least) && SSL_CTX_set_max_proto_version(context, most);
+}
+static inline int cssl_add_chain_certificate(SSL_CTX *context, X509 *certificate) {
+    return (int)SSL_CTX_add1_chain_cert(context, certificate);
+}
+static inline int cssl_set_server_name(SSL *ssl, const char *name) { return (int)SSL_set_tlsext_host_name(ssl, name); }
+
+// HTTP/1.1 if the client offers it; none otherwise (RFC 7301).
+static int cssl_select_http1(SSL *ssl, const unsigned char **chosen, unsigned char *length, const unsigned char *offered,
+                             unsigned int count, void *data) {
+    static const unsigned char http1[] = "\x08http/1.1";
+    unsigned char *found = NULL;
+    (void)ssl;
+    (void)data;
+    if (SSL_select_next_proto(&found, length, http1, sizeof http1 - 1, offered, count) != OPENSSL_NPN_NEGOTIATED)
+        return SSL_TLSEXT_ERR_NOACK;
+    *chosen = found;
+    return SSL_TLSEXT_ERR_OK;
+}
+static inline void cssl_select_http1_by_alpn(SSL_CTX *context) {
+    SSL_CTX_set_alpn_select_cb(context, cssl_select_http1, NULL);
+}
+
+// The subjectAltName of a certificate; NULL if it has none.
+static inline GENERAL_NAMES *cssl_names(const X509 *certificate) {
+    return (GENERAL_NAMES *)X509_get_ext_d2i(certificate, NID_subject_alt_name, NULL, NULL);
+}
+static inline int cssl_names_count(const GENERAL_NAMES *names) { return sk_GENERAL_NAME_num(names); }
+// The bytes of a name of DNS (1) or of an address (2); 0 for others.
+static inline int cssl_name(const GENERAL_NAMES *names, int index, const uint8_t **bytes, int *length) {
+    const GENERAL_NAME *name = sk_GENERAL_NAME_value(names, index);
+    const ASN1_STRING *text = name->type == GEN_DNS      ? name->d.dNSName
+                              : name->type == GEN_IPADD ? name->d.iPAddress
+                                                         : NULL;
+    if (text == NULL) return 0;
+    *bytes = ASN1_STRING_get0_data(text);
+    *length = ASN1_STRING_length(text);
+    return name->type == GEN_DNS ? 1 : 2;
+}
+static inline void cssl_names_free(GENERAL_NAMES *names) { GENERAL_NAMES_free(names); }
+
+// When a certificate expires, in seconds since 1970; -1 if it does not say so.
+static inline int64_t cssl_expiry(const X509 *certificate) {
+    struct tm parts;
+    return ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &parts) == 1 ? (int64_t)timegm(&parts) : -1;
 }
 
 // Encrypts `length` bytes in place and writes the tag of 16 bytes behind them; `header` is authenticated only. The context

@@ -1,9 +1,10 @@
 import FoundationEssentials
+import HTTP
 import LinuxRuntime
 import NIOCore
 import NIOHTTP1
 import NIOPosix
-import NIOSSL
+import TLSTransport
 
 /// Offers one file to browsers that know a secret address and that its owner accepts: once, or until `stop`. Over HTTPS
 /// with the user's own certificate, which browsers warn of.
@@ -60,14 +61,8 @@ public final class OfferedFile: Sendable {
         let access = Monitor(OfferedFileAccess(path: "/" + LibraryAccess.randomToken() + "/", isOnce: settings.isOnce))
         self.access = access
         path = access.with { $0.path }
-        var tls = TLSConfiguration.makeServerConfiguration(
-            certificateChain: [
-                .certificate(try NIOSSLCertificate(bytes: Array(settings.certificate.utf8), format: .pem))
-            ],
-            privateKey: .privateKey(try NIOSSLPrivateKey(bytes: Array(settings.key.utf8), format: .pem)))
-        tls.minimumTLSVersion = .tlsv12
-        tls.applicationProtocols = ["http/1.1"]
-        let context = try NIOSSLContext(configuration: tls)
+        guard let key = TLSPrivateKey(pem: Array(settings.key.utf8)) else { throw TLSFailure.identity("no key in PEM") }
+        let context = try TLSContext(server: TLSCertificate.chain(pem: Array(settings.certificate.utf8)), key)
         let file = try OfferedFileHandler.File(settings.path)
         let connections = Monitor(0)
         listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
@@ -81,7 +76,7 @@ public final class OfferedFile: Sendable {
                 channel.closeFuture.whenComplete { _ in connections.with { $0 -= 1 } }
                 return channel.eventLoop.makeCompletedFuture {
                     let pipeline = channel.pipeline.syncOperations
-                    try pipeline.addHandler(NIOSSLServerHandler(context: context))
+                    try pipeline.addHandler(TLSHandler(server: context))
                     try pipeline.addHandler(IdleStateHandler(allTimeout: .seconds(60)))
                     try pipeline.configureHTTPServerPipeline()
                     try pipeline.addHandler(

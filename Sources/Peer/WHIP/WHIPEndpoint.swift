@@ -5,9 +5,9 @@ import MediaCore
 import NIOCore
 import NIOHTTP1
 import NIOPosix
-import NIOSSL
 public import Signaling
 import Synchronization
+import TLSTransport
 
 /// Any WHIP endpoint (RFC 9725) that is reached by `https` with a certificate that the system trusts, or by `http`, which
 /// protects nothing.
@@ -49,7 +49,7 @@ public final class WHIPEndpoint: PublishingEndpoint {
 
     private static let redirectLimit = 5
     private let timeout: Duration
-    private let trust: NIOSSLContext?
+    private let trust: TLSContext?
 
     /// - Parameters:
     ///   - text: the endpoint's URL.
@@ -64,7 +64,7 @@ public final class WHIPEndpoint: PublishingEndpoint {
     ///   - trust: which certificates are trusted; nil: those that the system trusts.
     ///   - lookup: of names.
     init(
-        _ text: String, token: String, timeout: Duration, trust: NIOSSLContext? = nil,
+        _ text: String, token: String, timeout: Duration, trust: TLSContext? = nil,
         lookup: @escaping WHIPOrigin.Lookup = { await ServerLookup.addresses(of: $0) }
     ) throws(SignalingError) {
         guard let url = URL(string: text), let host = url.host, !host.isEmpty, Self.isHTTP(url), url.user == nil,
@@ -215,8 +215,8 @@ public final class WHIPEndpoint: PublishingEndpoint {
         case is NIOConnectionError, is IOError:
             return SignalingError(
                 .unreachable, "\(place) cannot be reached", remedy: "Check the address, its port and your network.")
-        case NIOSSLError.uncleanShutdown: return lost
-        case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError:
+        case TLSFailure.truncated: return lost
+        case is TLSFailure:
             return SignalingError(
                 .certificateMismatch, "\(place) has no certificate for this name that this computer trusts",
                 remedy: "Check the address. A certificate of its own has to be made known to the system.")

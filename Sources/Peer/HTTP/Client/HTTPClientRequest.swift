@@ -2,7 +2,7 @@ package import FoundationEssentials
 import NIOCore
 package import NIOHTTP1
 import NIOPosix
-package import NIOSSL
+package import TLSTransport
 
 extension URL {
     /// The host, IPv6 without brackets; nil if there is none.
@@ -19,7 +19,7 @@ package struct HTTPClientRequest: Sendable {
     let headers: HTTPHeaders
     let body: String?
     let address: String?
-    let trust: NIOSSLContext?
+    let trust: TLSContext?
 
     /// - Parameters:
     ///   - headers: beside Host, User-Agent and Content-Length.
@@ -27,7 +27,7 @@ package struct HTTPClientRequest: Sendable {
     ///   - trust: which certificates are trusted; nil: those that the system trusts.
     package init(
         _ method: HTTPMethod, _ url: URL, headers: HTTPHeaders, body: String?, to address: String?,
-        trust: NIOSSLContext? = nil
+        trust: TLSContext? = nil
     ) {
         self.method = method
         self.url = url
@@ -38,7 +38,7 @@ package struct HTTPClientRequest: Sendable {
     }
 
     /// - Parameter timeout: for connection, handshake and response together.
-    /// - Throws: errors of NIO and of NIOSSL; `HTTPResponseTooLong`; `ChannelError.connectTimeout` when the time is
+    /// - Throws: errors of NIO; `TLSFailure`; `HTTPResponseTooLong`; `ChannelError.connectTimeout` when the time is
     ///   over.
     package func send(timeout: Duration) async throws -> HTTPAnswer {
         let end = NIODeadline.now() + TimeAmount(timeout)
@@ -59,20 +59,20 @@ package struct HTTPClientRequest: Sendable {
     private static let systemTrust = Result { try TLSTrust.clientContext() }
 
     private func connect(until end: NIODeadline) async throws -> any Channel {
-        let (name, context) = (TLSTrust.serverName(host), isSecure ? try trust ?? Self.systemTrust.get() : nil)
-        return try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+        let (host, context) = (host, isSecure ? try trust ?? Self.systemTrust.get() : nil)
+        let handshake = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
             .connectTimeout(min(end - .now(), .seconds(8)))
-            .channelInitializer { channel in
+            .connect(host: address ?? host, port: url.port ?? (isSecure ? 443 : 80)) { channel in
                 channel.eventLoop.makeCompletedFuture {
+                    let tls = try context.map { try TLSHandler(client: $0, host: host) }
+                    let handshake = try PendingHandshake.begin(on: channel, tls)
                     let pipeline = channel.pipeline.syncOperations
-                    if let context {
-                        try pipeline.addHandler(NIOSSLClientHandler(context: context, serverHostname: name))
-                    }
                     try pipeline.addHTTPClientHandlers()
                     try pipeline.addHandler(HTTPExchange())
+                    return handshake
                 }
             }
-            .connect(host: address ?? host, port: url.port ?? (isSecure ? 443 : 80)).get()
+        return try await handshake.finish(until: end)
     }
 
     private var head: HTTPRequestHead {

@@ -4,9 +4,8 @@ import Identifiers
 import NIOCore
 import NIOHTTP1
 import NIOPosix
-import NIOSSL
-import NIOTLS
 import Synchronization
+import TLSTransport
 
 /// Opens TLS 1.3 connections to a link's server and accepts only the certificate that the link names, or, with the flag
 /// `webPKI`, one for the link's name that the system trusts.
@@ -19,7 +18,7 @@ package struct PinnedConnector: Sendable {
     private let permits: (@Sendable (String) -> Bool)?
     /// The addresses of a name.
     private let lookup: @Sendable (_ host: String, _ limit: Duration) async -> [String]
-    private let context: NIOSSLContext
+    private let context: TLSContext
     private let seen = SeenCertificate()
 
     /// The server's certificate (DER), which has the pinned fingerprint; nil before the first connection, and with
@@ -41,22 +40,12 @@ package struct PinnedConnector: Sendable {
         self.group = group
         self.timeout = timeout
         do {
-            context = try server.flags.contains(.webPKI) ? TLSTrust.clientContext(minimum: .tlsv13) : Self.pinning()
+            context =
+                try server.flags.contains(.webPKI)
+                ? TLSTrust.clientContext(least: .tls13) : TLSContext(client: .any, least: .tls13)
         } catch {
             throw SignalingError(.unreachable, "TLS cannot be set up: \(error)")
         }
-    }
-
-    private static func pinning() throws -> NIOSSLContext {
-        var tls = TLSConfiguration.makeClientConfiguration()
-        tls.minimumTLSVersion = .tlsv13
-        // A server reads no close_notify while it sends an event stream; 5 s is NIO's default.
-        tls.shutdownTimeout = .milliseconds(500)
-        // The pinned certificate alone decides (see the verification callback in `tls`). Without roots, the system's
-        // are not read.
-        tls.trustRoots = .certificates([])
-        tls.certificateVerification = .noHostnameVerification
-        return try NIOSSLContext(configuration: tls)
     }
 
     private final class SeenCertificate: Sendable {
@@ -65,74 +54,20 @@ package struct PinnedConnector: Sendable {
         var bytes: [UInt8]? { state.withLock { $0 } }
     }
 
-    /// Records what is wrong with the certificate. Set on the event loop.
-    private final class Finding: Sendable {
-        private let state = Mutex<SignalingError?>(nil)
-        var error: SignalingError? {
-            get { state.withLock { $0 } }
-            set { state.withLock { $0 = newValue } }
-        }
-    }
-
-    /// Fails `promise` if the handshake ends before the certificate has arrived, and fulfils it after the handshake.
-    /// The TLS handler holds what is written before the handshake is complete.
-    private final class HandshakeWatch: ChannelInboundHandler, RemovableChannelHandler {
-        typealias InboundIn = ByteBuffer
-        private let promise: EventLoopPromise<Void>
-        private let onError: (any Error, ChannelHandlerContext) -> Void
-        init(_ promise: EventLoopPromise<Void>, onError: @escaping (any Error, ChannelHandlerContext) -> Void) {
-            self.promise = promise
-            self.onError = onError
-        }
-
-        func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-            if case TLSUserEvent.handshakeCompleted = event { promise.succeed(()) }
-            context.fireUserInboundEventTriggered(event)
-        }
-        func errorCaught(context: ChannelHandlerContext, error: any Error) {
-            onError(error, context)
-            promise.fail(error)
-            context.fireErrorCaught(error)
-        }
-        func channelInactive(context: ChannelHandlerContext) {
-            promise.fail(HTTPExchange.Closed())
-            context.fireChannelInactive()
-        }
-        func handlerRemoved(context: ChannelHandlerContext) { promise.fail(HTTPExchange.Closed()) }
-    }
-
-    /// A connection, and its handshake. Each attempt to connect has its own.
-    private struct Attempt: Sendable {
-        let channel: any Channel
-        let ready: EventLoopPromise<Void>
-    }
-
     /// - Parameter timeout: time limit for TCP and TLS together; nil: `timeout`.
     func connect(timeout: Duration? = nil) async throws(SignalingError) -> any Channel {
         let end = NIODeadline.now() + TimeAmount(timeout ?? self.timeout)
-        let finding = Finding()
         do {
-            let attempt = try await open(until: end, finding)
-            let deadline = attempt.channel.eventLoop.scheduleTask(deadline: end) {
-                attempt.ready.fail(ChannelError.connectTimeout(.zero))
-            }
-            defer { deadline.cancel() }
-            do {
-                try await attempt.ready.futureResult.get()
-                return attempt.channel
-            } catch {
-                attempt.channel.close(promise: nil)
-                throw error
-            }
+            return try await open(until: end).finish(until: end)
         } catch {
-            throw finding.error ?? explain(error)
+            throw explain(error)
         }
     }
 
-    private func open(until end: NIODeadline, _ finding: Finding) async throws -> Attempt {
+    private func open(until end: NIODeadline) async throws -> PendingHandshake {
         var bootstrap = ClientBootstrap(group: group.next()).connectTimeout(end - .now())
         if let local { bootstrap = bootstrap.bind(to: local) }
-        let start: @Sendable (any Channel) -> EventLoopFuture<Attempt> = { prepare($0, finding) }
+        let start: @Sendable (any Channel) -> EventLoopFuture<PendingHandshake> = { prepare($0) }
         guard let permits else {
             guard let address = try? SocketAddress(ipAddress: server.host, port: server.port) else {
                 return try await bootstrap.connect(host: server.host, port: server.port, channelInitializer: start)
@@ -158,61 +93,45 @@ package struct PinnedConnector: Sendable {
         throw failure
     }
 
-    private func prepare(_ channel: any Channel, _ finding: Finding) -> EventLoopFuture<Attempt> {
-        let ready = channel.eventLoop.makePromise(of: Void.self)
-        return channel.eventLoop.makeCompletedFuture {
-            do {
-                let pipeline = channel.pipeline.syncOperations
-                try pipeline.addHandler(tls(ready, finding))
-                try pipeline.addHandler(HandshakeWatch(ready) { finding.error = finding.error ?? flaw($0, $1) })
-                try pipeline.addHTTPClientHandlers(leftOverBytesStrategy: .forwardBytes)
-                try pipeline.addHandler(HTTPExchange())
-            } catch {
-                ready.fail(error)
-                throw error
-            }
-            return Attempt(channel: channel, ready: ready)
+    private func prepare(_ channel: any Channel) -> EventLoopFuture<PendingHandshake> {
+        channel.eventLoop.makeCompletedFuture {
+            let handshake = try PendingHandshake.begin(on: channel, tls())
+            let pipeline = channel.pipeline.syncOperations
+            try pipeline.addHTTPClientHandlers(leftOverBytesStrategy: .forwardBytes)
+            try pipeline.addHandler(HTTPExchange())
+            return handshake
         }
     }
 
-    /// - Parameter ready: fulfilled when the pinned certificate has arrived.
-    private func tls(_ ready: EventLoopPromise<Void>, _ finding: Finding) throws -> NIOSSLClientHandler {
-        let name = TLSTrust.serverName(server.host)
+    /// A server reads no close_notify while it sends an event stream.
+    private static let closeTimeout = TimeAmount.milliseconds(500)
+
+    private func tls() throws(TLSFailure) -> TLSHandler {
         guard !server.flags.contains(.webPKI) else {
-            return try NIOSSLClientHandler(context: context, serverHostname: name)
+            return try TLSHandler(client: context, host: server.host, closeTimeout: Self.closeTimeout)
         }
+        // The pinned certificate alone decides.
         let (server, seen) = (server, seen)
-        return try NIOSSLClientHandler(context: context, serverHostname: name) { chain, verdict in
-            let bytes = (try? chain.first?.toDERBytes()) ?? []
-            let isExpected = !bytes.isEmpty && SHA256Hash(of: bytes).bytes == server.fingerprint
-            if isExpected {
-                seen.note(bytes)
-                ready.succeed(())
-            } else {
-                finding.error = .certificateMismatch(server)
-                ready.fail(HTTPExchange.Closed())
-            }
-            verdict.succeed(isExpected ? .certificateVerified : .failed)
+        return try TLSHandler(client: context, host: server.host, closeTimeout: Self.closeTimeout) { certificate in
+            guard !certificate.isEmpty, SHA256Hash(of: certificate).bytes == server.fingerprint else { return false }
+            seen.note(certificate)
+            return true
         }
     }
 
-    /// Returns what is wrong with a certificate that the system does not trust for this name; nil: the error is
-    /// another.
-    private func flaw(_ error: any Error, _ context: ChannelHandlerContext) -> SignalingError? {
-        guard server.flags.contains(.webPKI) else { return nil }
-        switch error {
-        case let error as NIOSSLExtraError
-        where [.failedToValidateHostname, .serverHostnameImpossibleToMatch].contains(error):
-            return .certificateUntrusted(server, "is for another name")
-        case NIOSSLError.handshakeFailed(let failure)
-        where String(describing: failure).contains("CERTIFICATE_VERIFY_FAILED"):
-            let handler = try? context.pipeline.syncOperations.handler(type: NIOSSLClientHandler.self)
-            let hasExpired = handler?.peerCertificate.map { $0.notValidAfter < time(nil) } ?? false
-            return .certificateUntrusted(
-                server, hasExpired ? "has expired" : "is not from an authority that this computer trusts")
-        default: return nil
+    private func explain(_ failure: TLSFailure) -> SignalingError {
+        switch failure {
+        case .refusedCertificate: .certificateMismatch(server)
+        case .certificate(.otherName): .certificateUntrusted(server, "is for another name")
+        case .certificate(.expired): .certificateUntrusted(server, "has expired")
+        case .certificate(.untrusted):
+            .certificateUntrusted(server, "is not from an authority that this computer trusts")
+        case .truncated: .lost(server)
+        default: notHTTPS
         }
     }
+
+    private var notHTTPS: SignalingError { .notAShareHost(server, "it does not speak HTTPS as one does") }
 
     func explain(_ error: any Error) -> SignalingError {
         let place = server.authority
@@ -234,9 +153,8 @@ package struct PinnedConnector: Sendable {
             default: return .lost(server)
             }
         case ChannelError.connectTimeout: return timedOut
-        case NIOSSLError.uncleanShutdown: return .lost(server)
-        case is NIOSSLError, is BoringSSLError, is HTTPParserError, is HTTPResponseTooLong:
-            return .notAShareHost(server, "it does not speak HTTPS as one does")
+        case let error as TLSFailure: return explain(error)
+        case is HTTPParserError, is HTTPResponseTooLong: return notHTTPS
         default: return .lost(server)
         }
     }

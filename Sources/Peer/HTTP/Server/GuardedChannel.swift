@@ -5,7 +5,6 @@ package import Logging
 package import NIOCore
 import NIOHTTP1
 import NIOHTTPTypesHTTP1
-import NIOSSL
 
 /// hummingbird's HTTP/1.1 channel with three more handlers: ``ConnectionGuard``, TLS with the present certificate above
 /// it, and ``ExchangeGuard`` above the HTTP decoder. ``RequestDecoder`` can be stopped.
@@ -37,7 +36,7 @@ package struct GuardedChannel: ServerChildChannel {
             let decoder = RequestDecoder(limits: decoderLimits)
             guard let context = tls.context else { throw ChannelError.ioOnClosedChannel }
             try pipeline.addHandlers(
-                NIOSSLServerHandler(context: context), HTTPResponseEncoder(), ByteToMessageHandler(decoder),
+                TLSHandler(server: context), HTTPResponseEncoder(), ByteToMessageHandler(decoder),
                 ExchangeGuard(below, decoder), HTTP1ToHTTPServerCodec(secure: false),
                 HTTPConnectionStateHandler(
                     idleTimeout: inner.configuration.idleTimeout.map { Duration($0) }, logger: logger))

@@ -1,6 +1,6 @@
 import Glibc
-package import NIOSSL
 import Synchronization
+package import TLSTransport
 
 /// The certificate of an operator, with which the server is known by its name: a chain, the server's own certificate
 /// first, and its private key.
@@ -9,29 +9,28 @@ public struct ServerCertificate: Sendable {
     public let names: [String]
     /// In seconds since 1970.
     public let expiry: Int
-    package let context: NIOSSLContext
+    package let context: TLSContext
 
     /// - Parameters: the contents of two PEM files.
     public init(chain: [UInt8], key: [UInt8]) throws(ServerCertificateError) {
-        guard let chain = try? NIOSSLCertificate.fromPEMBytes(chain), let leaf = chain.first else {
-            throw .noCertificate
-        }
-        guard let privateKey = try? NIOSSLPrivateKey(bytes: key, format: .pem) else {
+        let chain = TLSCertificate.chain(pem: chain)
+        guard let leaf = chain.first else { throw .noCertificate }
+        guard let privateKey = TLSPrivateKey(pem: key) else {
             throw String(decoding: key, as: UTF8.self).contains("ENCRYPTED") ? .encryptedKey : .noKey
         }
         do {
-            context = try .server(chain, privateKey)
+            context = try TLSContext(server: chain, privateKey)
         } catch {
             throw .keyDoesNotMatch
         }
         names = Self.names(of: leaf)
-        expiry = Int(leaf.notValidAfter)
+        expiry = leaf.expiry
         guard !names.isEmpty else { throw .noName }
     }
 
-    private static func names(of certificate: NIOSSLCertificate) -> [String] {
-        let all = certificate._subjectAlternativeNames()
-        let texts = all.filter { $0.nameType == .dnsName }.map { String(decoding: $0.contents, as: UTF8.self) }
+    private static func names(of certificate: TLSCertificate) -> [String] {
+        let all = certificate.names
+        let texts = all.compactMap { if case .host(let text) = $0 { text } else { nil } }
         // Others cannot be in a link, and are no names of DNS.
         let isName = { (text: String) in
             !text.isEmpty
@@ -41,7 +40,7 @@ public struct ServerCertificate: Sendable {
                 }
         }
         return texts.filter(isName)
-            + all.filter { $0.nameType == .ipAddress }.compactMap { text(of: Array($0.contents)) }
+            + all.compactMap { if case .address(let bytes) = $0 { text(of: bytes) } else { nil } }
     }
 
     /// - Parameter address: 4 or 16 bytes.
@@ -88,31 +87,13 @@ public enum ServerCertificateError: Error, Equatable, CustomStringConvertible {
     public var isOfKey: Bool { [.noKey, .encryptedKey, .keyDoesNotMatch].contains(self) }
 }
 
-extension NIOSSLContext {
-    /// TLS of the server.
-    package static func server(_ chain: [NIOSSLCertificate], _ key: NIOSSLPrivateKey) throws -> NIOSSLContext {
-        var tls = TLSConfiguration.makeServerConfiguration(
-            certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key))
-        tls.minimumTLSVersion = .tlsv12
-        // TLS 1.2 is allowed with forward secrecy and AEAD only (RFC 9325 section 4.2). The server's own certificate
-        // has a key of P-256, that of an operator may have one of RSA.
-        tls.cipherSuiteValues = [
-            .TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, .TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,
-            .TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, .TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
-            .TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384, .TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
-        ]
-        tls.applicationProtocols = ["http/1.1"]
-        return try NIOSSLContext(configuration: tls)
-    }
-}
-
 /// The certificate that new connections get. Safe from any thread.
 package final class PresentedCertificate: Sendable {
-    private let state = Mutex<NIOSSLContext?>(nil)
+    private let state = Mutex<TLSContext?>(nil)
 
     package init() {}
 
-    package var context: NIOSSLContext? {
+    package var context: TLSContext? {
         get { state.withLock { $0 } }
         set { state.withLock { $0 = newValue } }
     }

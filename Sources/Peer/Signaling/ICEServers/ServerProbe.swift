@@ -2,7 +2,7 @@ import Glibc
 import HTTP
 import NIOCore
 import NIOPosix
-import NIOSSL
+import TLSTransport
 
 /// Checks a STUN server with a Binding request, or a TURN server with an Allocate request.
 public enum ServerProbe {
@@ -45,12 +45,11 @@ public enum ServerProbe {
                 }.connect(to: place).get()
         }
         let context = url.transport == .tls ? try TLSTrust.clientContext() : nil
-        let name = TLSTrust.serverName(url.host)
         return try await ClientBootstrap(group: group).connectTimeout(TimeAmount(limit))
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     if let context {
-                        let tls = try NIOSSLClientHandler(context: context, serverHostname: name)
+                        let tls = try TLSHandler(client: context, host: url.host)
                         try channel.pipeline.syncOperations.addHandler(tls)
                     }
                     try channel.pipeline.syncOperations.addHandler(exchange)
@@ -118,7 +117,7 @@ public enum ServerProbe {
         case let error as NIOConnectionError: error.connectionErrors.first.map { explain($0.error) } ?? .silent
         case let error as IOError: .unreachable(String(cString: strerror(error.errnoCode)))
         case is STUNExchange.MalformedResponse: .strange
-        case is NIOSSLError, is BoringSSLError, is NIOSSLExtraError:
+        case is TLSFailure:
             .untrusted("its certificate or its TLS does not fit")
         default: .silent
         }

@@ -2,7 +2,6 @@ import Glibc
 public import HTTP
 import NIOCore
 import NIOPosix
-import NIOSSL
 
 /// Forwards connections from a loopback port to a TURN server over TCP, with or without TLS. libnice connects to the
 /// loopback port with plain TCP.
@@ -37,7 +36,6 @@ public final class TURNTunnel: Sendable {
     ) async throws -> TURNTunnel {
         let context = url.transport == .tls ? try TLSTrust.clientContext() : nil
         let remote = try SocketAddress(ipAddress: address, port: Int(url.port))
-        let name = TLSTrust.serverName(url.host)
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let room = ConnectionLimit(Self.connectionLimit)
         let bootstrap = ServerBootstrap(group: group)
@@ -54,7 +52,7 @@ public final class TURNTunnel: Sendable {
                         outer.eventLoop.makeCompletedFuture {
                             guard let context else { return }
                             try outer.pipeline.syncOperations.addHandler(
-                                try NIOSSLClientHandler(context: context, serverHostname: name))
+                                TLSHandler(client: context, host: url.host))
                         }
                     }
                     .connect(to: remote).flatMapThrowing { outer in

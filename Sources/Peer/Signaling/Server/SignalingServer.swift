@@ -7,7 +7,7 @@ import LinuxRuntime
 public import Logging
 import NIOCore
 import NIOPosix
-import NIOSSL
+import TLSTransport
 
 /// Gets broadcasts from elsewhere when they are asked for.
 public protocol BroadcastFetcher: Sendable {
@@ -207,9 +207,7 @@ public actor SignalingServer {
         let identity = service.identity
         presented.context =
             try configuration.certificate?.context
-            ?? .server(
-                [NIOSSLCertificate(bytes: identity.certificateDER, format: .der)],
-                NIOSSLPrivateKey(bytes: identity.privateKeyDER, format: .der))
+            ?? TLSContext(certificateDER: identity.certificateDER, keyDER: identity.privateKeyDER)
         let service = service
         let http = HTTP1Channel(
             responder: { request, writer, channel in try await service.respond(to: request, writer, on: channel) },

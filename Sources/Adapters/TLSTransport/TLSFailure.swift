@@ -1,0 +1,38 @@
+/// Why TLS failed.
+public enum TLSFailure: Error, Hashable, Sendable, CustomStringConvertible {
+    /// What is wrong with a certificate for the host that is connected to.
+    public enum Flaw: Hashable, Sendable {
+        /// It is for another name or address.
+        case otherName
+        case expired
+        /// No authority that is trusted has issued it.
+        case untrusted
+    }
+
+    case certificate(Flaw)
+    /// The certificate is none that the caller accepts.
+    case refusedCertificate
+    /// The handshake failed, with OpenSSL's reason.
+    case handshake(String)
+    /// What came after the handshake was no TLS, with OpenSSL's reason.
+    case record(String)
+    /// The connection ended without close_notify (RFC 8446 section 6.1).
+    case truncated
+    /// The certificate does not have this key, or one of both cannot be used.
+    case identity(String)
+    case library(String)
+
+    public var description: String {
+        switch self {
+        case .certificate(.otherName): "The certificate is for another name."
+        case .certificate(.expired): "The certificate has expired."
+        case .certificate(.untrusted): "The certificate is not from an authority that this computer trusts."
+        case .refusedCertificate: "The certificate is not the expected one."
+        case .handshake(let reason): "The TLS handshake failed: \(reason)."
+        case .record(let reason): "What was received is no TLS: \(reason)."
+        case .truncated: "The connection ended in the middle."
+        case .identity(let reason): "The certificate and its key cannot be used: \(reason)."
+        case .library(let reason): "OpenSSL refused to work: \(reason)."
+        }
+    }
+}
