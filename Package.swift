@@ -9,8 +9,9 @@ let settings: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
-/// Of core, platform and adapters in Scripts/test, as two cores could not run several tests of media beside each other
-/// otherwise. Nothing else sets this variable: SwiftPM refuses flags like these in the dependencies of other packages.
+/// Of core, platform, adapters and simulations in Scripts/test, as two cores could not run several tests of media beside
+/// each other otherwise. Nothing else sets this variable: SwiftPM refuses flags like these in the dependencies of other
+/// packages.
 let optimized: [SwiftSetting] =
     Context.environment["SHARE_OPTIMIZED_TESTS"] == nil ? [] : [.unsafeFlags(["-O", "-assert-config", "Debug"])]
 
@@ -115,9 +116,11 @@ func support(_ name: String, _ dependencies: [String] = []) -> Target {
         name: name, dependencies: named(dependencies), path: "TestSupport/Sources/\(name)", swiftSettings: settings)
 }
 
-func tests(_ name: String, _ dependencies: [String]) -> Target {
+/// - Parameter compute: the tests compute for long.
+func tests(_ name: String, _ dependencies: [String], compute: Bool = false) -> Target {
     .testTarget(
-        name: name, dependencies: named(dependencies), path: "Tests/\(name)", swiftSettings: settings)
+        name: name, dependencies: named(dependencies), path: "Tests/\(name)",
+        swiftSettings: settings + (compute ? optimized : []))
 }
 
 let products: [String: Target.Dependency] = [
@@ -371,10 +374,13 @@ let package = Package(
                 "Identity", "HTTP", "Admission", "Signaling", "TestSupport", "WaitSupport", "Cryptography", "Logging",
                 "HummingbirdCore", "TLSTransport", "NIOCore", "NIOPosix", "NIOHTTP1", "HTTPTypes",
             ]),
-        tests("SimulationTests", ["MediaCore", "RTPWire", "VideoBitstream", "MediaEngine", "TestSupport"]),
-        tests("TLSTransportTests", ["TLSTransport", "TestSupport"]),
+        tests(
+            "SimulationTests", ["MediaCore", "RTPWire", "VideoBitstream", "MediaEngine", "TestSupport"],
+            compute: true),
+        tests("TLSTransportTests", ["TLSTransport", "COpenSSL", "TestSupport"]),
         tests("TestSourceTests", ["MediaCore", "TestSource"]),
-        tests("VPXCodecTests", ["MediaCore", "RTPWire", "VideoBitstream", "VPXCodec", "TestSupport"]),
+        tests(
+            "VPXCodecTests", ["MediaCore", "RTPWire", "VideoBitstream", "VPXCodec", "TestSupport"], compute: true),
         tests(
             "VideoDecoderTests",
             [

@@ -118,7 +118,7 @@ struct RelayCertificateTests {
         try "nothing".write(toFile: first.chain, atomically: true, encoding: .utf8)
         #expect(relay.process.waitForError("has no certificate in PEM"))
         #expect(try page(link) == (0, "200"))
-        try authority.issue("DNS:localhost,DNS:second.example", isRSA: true).replace(first)
+        try authority.issue("DNS:localhost,DNS:second.example", rsaBits: 2_048).replace(first)
         #expect(relay.process.event("certificate") { ($0["names"] as? [String])?.count == 2 } != nil)
         let port = try #require(URL(string: link)?.port)
         let second = link.replacing("localhost", with: "second.example")
@@ -135,6 +135,7 @@ struct RelayCertificateTests {
 
     @Test func badFilesAreToldWithoutACrash() throws {
         let (one, two) = (try authority.issue("DNS:localhost"), try authority.issue("DNS:*.relay.example"))
+        let weak = try authority.issue("DNS:localhost", rsaBits: 1_024)
         let nameless = try authority.issue("email:relay@example.com")
         for (arguments, words) in [
             (["--tls", one.chain], "--tls takes two files"),
@@ -144,6 +145,7 @@ struct RelayCertificateTests {
             (["--tls", one.chain, one.chain], "has no private key in PEM"),
             (["--tls", one.chain, two.key], "does not have the key of the certificate"),
             (["--tls", folder.path, one.key], "cannot be read"),
+            (weak.arguments, "has a certificate that OpenSSL refuses: ee key too small"),
             (nameless.arguments, "without a name"), (two.arguments, "a link needs one name"),
             (two.arguments + ["--link-host", "relay.example"], "the certificate is not for relay.example"),
             (two.arguments + ["--link-host", "a.b.relay.example"], "the certificate is not for a.b.relay.example"),

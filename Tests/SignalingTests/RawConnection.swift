@@ -35,7 +35,7 @@ struct RawConnection: Sendable {
         var bootstrap = ClientBootstrap(group: group).channelInitializer { channel in
             channel.eventLoop.makeCompletedFuture {
                 let pipeline = channel.pipeline.syncOperations
-                if let tls { try pipeline.addHandler(TLSHandler(client: tls, host: link.host)) }
+                if let tls { try pipeline.addHandler(TLSHandler(client: tls, host: link.host) { _ in true }) }
                 try pipeline.addHandler(Inbox(feed))
             }
         }

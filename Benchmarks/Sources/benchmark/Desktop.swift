@@ -191,8 +191,25 @@ struct Desktop {
     private struct Run {
         var probe: Probe
         var cpu: Double
+        var drop: Drop?
 
         var figures: [Double?] { [probe.p50, probe.p95, probe.stampsPerSecond, cpu] }
+    }
+
+    /// What a drop of the rate does.
+    private struct Drop {
+        /// The longest time without a new stamp, in ms.
+        var gap: Double
+        /// The longest wait in the queue from 2 s after the drop on, in ms.
+        var queue: Double
+        /// Stamps a second from 5 s after the rate's return on.
+        var later: Double
+
+        static func text(_ drops: [Drop]) -> String {
+            guard let gap = drops.map(\.gap).max(), let queue = drops.map(\.queue).max() else { return "" }
+            return "longest gap \(cell(gap, 0)) ms, queue after 2 s \(cell(queue, 0)) ms, "
+                + "\(cell(drops.map(\.later).min(), 1)) stamps/s 5 s after the return"
+        }
     }
 
     /// What runs on the sender's display, and is over `seconds` after the measurement at the earliest.
@@ -239,7 +256,10 @@ struct Desktop {
                     Table.row(
                         [scene.rawValue, link.rawValue, program.name]
                             + (0..<4).map { cell(medians[index].isEmpty ? nil : medians[index][$0], $0 == 3 ? 0 : 1) }
-                            + [ratios.map { cell($0, 2) }.joined(separator: ", "), notes[index]])
+                            + [
+                                ratios.map { cell($0, 2) }.joined(separator: ", "),
+                                notes[index] + Drop.text(runs[index].compactMap(\.drop)),
+                            ])
                 }
             }
         }
@@ -285,14 +305,24 @@ struct Desktop {
     }
 
     private func run(_ link: Link, _ path: EmulatedPath?, _ display: String, cpu: () -> Double) throws -> Run {
-        if link == .drop, let path {
-            var narrow = Link.conditions
-            narrow.kilobits = 600
-            try path.link.set(narrow)
-            try path.link.set(Link.conditions, afterMilliseconds: 4_000)
-        }
         let (spent, begin) = (cpu(), monotonicSeconds())
-        let probe = try Probe.run(display, seconds: seconds)
-        return Run(probe: probe, cpu: (cpu() - spent) / (monotonicSeconds() - begin))
+        func run(_ probe: Probe) -> Run { Run(probe: probe, cpu: (cpu() - spent) / (monotonicSeconds() - begin)) }
+        guard link == .drop, let path else { return run(try Probe.run(display, seconds: seconds)) }
+        var narrow = Link.conditions
+        narrow.kilobits = 600
+        try path.link.set(narrow)
+        try path.link.set(Link.conditions, afterMilliseconds: 4_000)
+        var queue = 0.0
+        var result = run(
+            try Probe.run(display, seconds: max(seconds, 5)) {
+                Thread.sleep(forTimeInterval: 2)
+                _ = try path.link.figures(.forward)
+                Thread.sleep(forTimeInterval: 2)
+                queue = try path.link.figures(.forward).longestQueueMilliseconds
+            })
+        Thread.sleep(forTimeInterval: max(0, begin + 9 - monotonicSeconds()))
+        let later = try Probe.run(display, seconds: 3)
+        result.drop = Drop(gap: result.probe.longestGap ?? 0, queue: queue, later: later.stampsPerSecond ?? 0)
+        return result
     }
 }

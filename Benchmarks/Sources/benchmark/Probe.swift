@@ -19,8 +19,10 @@ struct Probe: Decodable {
     }
 
     /// Watches the display for so many seconds.
-    static func run(_ display: String, seconds: Int) throws -> Probe {
+    /// - Parameter meanwhile: called while it watches.
+    static func run(_ display: String, seconds: Int, meanwhile: () throws -> Void = {}) throws -> Probe {
         let process = try Subprocess(tool("probe"), ["-d", display, "-s", "\(seconds)"])
+        try meanwhile()
         let text = try process.wait(for: "line", seconds: Double(seconds) + 30).text
         guard let probe = try? JSONDecoder().decode(Probe.self, from: Data(text.utf8)) else {
             throw BenchmarkFailure("probe said: \(text) \(process.errorText)")

@@ -7,6 +7,8 @@ final class StreamBIO {
     private var outgoing: [UInt8] = []
     /// What is left of the bytes to read; set only while OpenSSL runs, which takes all of them.
     private var incoming = UnsafeRawBufferPointer(start: nil, count: 0)
+    /// How many further messages of a handshake OpenSSL may read; nil: any number.
+    var messagesLeft: Int?
 
     var hasOutgoing: Bool { !outgoing.isEmpty }
 
@@ -29,6 +31,17 @@ final class StreamBIO {
         BIO_set_data(bio, Unmanaged.passUnretained(self).toOpaque())
         BIO_set_init(bio, 1)
         return bio
+    }
+
+    /// Counts the messages that OpenSSL reads for `ssl`, which must not outlive this object.
+    func watch(_ ssl: OpaquePointer) {
+        cssl_watch(
+            ssl,
+            { isWritten, _, content, _, _, _, data in
+                guard isWritten == 0, content == SSL3_RT_HANDSHAKE, let data else { return }
+                let wire = Unmanaged<StreamBIO>.fromOpaque(data).takeUnretainedValue()
+                if let left = wire.messagesLeft { wire.messagesLeft = left - 1 }
+            }, Unmanaged.passUnretained(self).toOpaque())
     }
 
     private func read(into bytes: UnsafeMutableRawBufferPointer) -> Int32? {
@@ -57,7 +70,7 @@ final class StreamBIO {
         }
         BIO_meth_set_read(method) { bio, bytes, count in
             cssl_bio_clear_retry(bio)
-            guard let wire = wire(of: bio), let bytes, count > 0 else { return -1 }
+            guard let wire = wire(of: bio), let bytes, count > 0, wire.messagesLeft ?? 0 >= 0 else { return -1 }
             if let read = wire.read(into: UnsafeMutableRawBufferPointer(start: bytes, count: Int(count))) {
                 return read
             }

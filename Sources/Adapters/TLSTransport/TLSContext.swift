@@ -20,7 +20,7 @@ public final class TLSContext: @unchecked Sendable {
         case system
         /// Those of the authorities in a PEM file, for the host.
         case authorities(file: String)
-        /// All that come with a proof of their key. The session's `accepts` decides.
+        /// All that come with a proof of their key and that the session's `accepts` takes.
         case any
     }
 
@@ -33,7 +33,7 @@ public final class TLSContext: @unchecked Sendable {
 
     /// A server for HTTP/1.1, by TLS 1.2 and 1.3.
     /// - Parameter chain: its own certificate first.
-    /// - Throws: `.identity` if the certificate does not have that key, `.library` if OpenSSL refuses.
+    /// - Throws: `.otherKey`; `.identity` if OpenSSL refuses a certificate, as one with a weak key; `.library`.
     public init(server chain: [TLSCertificate], _ key: TLSPrivateKey) throws(TLSFailure) {
         Self.keepAtExit()
         guard let context = SSL_CTX_new(TLS_server_method()) else { throw .library(Self.reason()) }
@@ -42,14 +42,13 @@ public final class TLSContext: @unchecked Sendable {
         checksHost = false
         ERR_clear_error()
         try configure(least: .tls12, most: .tls13, ciphers: Self.serverCiphers)
-        guard let leaf = chain.first, SSL_CTX_use_certificate(context, leaf.certificate) == 1 else {
-            throw .identity(Self.reason())
-        }
+        guard let leaf = chain.first else { throw .identity("there is none") }
+        guard SSL_CTX_use_certificate(context, leaf.certificate) == 1 else { throw .identity(Self.reason()) }
         for further in chain.dropFirst() {
             guard cssl_add_chain_certificate(context, further.certificate) == 1 else { throw .identity(Self.reason()) }
         }
         guard SSL_CTX_use_PrivateKey(context, key.key) == 1, SSL_CTX_check_private_key(context) == 1 else {
-            throw .identity(Self.reason())
+            throw .otherKey
         }
         cssl_select_http1_by_alpn(context)
     }
@@ -84,7 +83,9 @@ public final class TLSContext: @unchecked Sendable {
             guard SSL_CTX_set_default_verify_paths(context) == 1 else { throw .library(Self.reason()) }
         case .authorities(let file):
             SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nil)
-            guard SSL_CTX_load_verify_locations(context, file, nil) == 1 else { throw .library(Self.reason()) }
+            guard SSL_CTX_load_verify_locations(context, file, nil) == 1 else {
+                throw .library("\(file) has no certificates that can be read")
+            }
         }
     }
 

@@ -14,6 +14,11 @@ public final class TLSSession {
 
     /// The most plaintext of a record (RFC 8446 section 5.1).
     private static let longestRecord = 16_384
+    /// How many messages of a handshake a peer may send after it: tickets, which nobody needs here, and requests for new
+    /// keys, which OpenSSL does not limit. Each costs as much as a hundred records. Real peers send a few.
+    private static let furtherMessages = 32
+    /// So many bytes of plaintext allow another such message.
+    private static let bytesOfMessage = 65_536
 
     let ssl: OpaquePointer
     private let wire = StreamBIO()
@@ -21,6 +26,8 @@ public final class TLSSession {
     /// The handshake is complete, and the peer's certificate accepted.
     public private(set) var isEstablished = false
     private var hasFailed = false
+    /// Bytes of plaintext that count for no message yet.
+    private var received = 0
 
     /// The server's end of a connection.
     public convenience init(server context: TLSContext) throws(TLSFailure) {
@@ -32,13 +39,15 @@ public final class TLSSession {
     /// - Parameters:
     ///   - host: a name, which is sent to the server (SNI), or a numeric address.
     ///   - accepts: called with the server's certificate (DER) when the server has proved that it has its key; nil: the
-    ///     context alone decides.
+    ///     context alone decides, which then has authorities.
     public convenience init(
         client context: TLSContext, host: String, accepts: ((_ certificate: [UInt8]) -> Bool)? = nil
     ) throws(TLSFailure) {
+        precondition(context.checksHost || accepts != nil, "nothing decides about the certificate")
         try self.init(context, accepts)
         SSL_set_connect_state(ssl)
-        // An address may have a zone, which is no part of a certificate.
+        // Certificates and SNI have neither the dot at the end of a complete name nor the zone of an address.
+        let host = host.hasSuffix(".") ? String(host.dropLast()) : host
         let address = String(host.prefix { $0 != "%" })
         let parameters = X509_VERIFY_PARAM_new()
         defer { X509_VERIFY_PARAM_free(parameters) }
@@ -64,6 +73,7 @@ public final class TLSSession {
         }
         // The BIO is both reader and writer; OpenSSL takes one reference for both.
         SSL_set_bio(ssl, bio, bio)
+        wire.watch(ssl)
         self.ssl = ssl
         self.accepts = accepts
     }
@@ -93,9 +103,14 @@ public final class TLSSession {
             return .open
         }
         if let accepts {
-            guard accepts(peerCertificate) else { return .failed(.refusedCertificate) }
+            guard accepts(peerCertificate) else {
+                // The end of the handshake is not sent.
+                _ = wire.takeOutgoing()
+                return .failed(.refusedCertificate)
+            }
         }
         isEstablished = true
+        wire.messagesLeft = Self.furtherMessages
         return .open
     }
 
@@ -104,6 +119,8 @@ public final class TLSSession {
         case X509_V_OK: .handshake(TLSContext.reason())
         case X509_V_ERR_HOSTNAME_MISMATCH, X509_V_ERR_IP_ADDRESS_MISMATCH: .certificate(.otherName)
         case X509_V_ERR_CERT_HAS_EXPIRED: .certificate(.expired)
+        case X509_V_ERR_CERT_NOT_YET_VALID: .certificate(.notYetValid)
+        case X509_V_ERR_EE_KEY_TOO_SMALL, X509_V_ERR_CA_KEY_TOO_SMALL, X509_V_ERR_CA_MD_TOO_WEAK: .certificate(.weak)
         default: .certificate(.untrusted)
         }
     }
@@ -123,30 +140,41 @@ public final class TLSSession {
             while true {
                 let count = SSL_read(ssl, piece.baseAddress, Int32(piece.count))
                 if count > 0 {
+                    received += Int(count)
+                    if received >= Self.bytesOfMessage, let left = wire.messagesLeft {
+                        wire.messagesLeft = left + received / Self.bytesOfMessage
+                        received %= Self.bytesOfMessage
+                    }
                     take(UnsafeRawBufferPointer(rebasing: piece.prefix(Int(count))))
                     continue
                 }
                 switch SSL_get_error(ssl, count) {
                 case SSL_ERROR_WANT_READ: return .open
                 case SSL_ERROR_ZERO_RETURN: return .closed
-                default: return .failed(.record(TLSContext.reason()))
+                default:
+                    let asksTooOften = wire.messagesLeft.map { $0 < 0 } ?? false
+                    return .failed(.record(asksTooOften ? "new keys too often" : TLSContext.reason()))
                 }
             }
         }
     }
 
     /// Encrypts bytes, after the handshake.
-    public func send(_ bytes: UnsafeRawBufferPointer) throws(TLSFailure) {
+    /// - Returns: how many. The others can be sent when more has arrived: a message of the peer's is read in part.
+    public func send(_ bytes: UnsafeRawBufferPointer) throws(TLSFailure) -> Int {
+        guard !hasFailed, isEstablished else { throw .record("it has failed before") }
         var left = bytes
         ERR_clear_error()
         while !left.isEmpty {
-            let count = hasFailed ? -1 : SSL_write(ssl, left.baseAddress, Int32(clamping: left.count))
+            let count = SSL_write(ssl, left.baseAddress, Int32(clamping: left.count))
             guard count > 0 else {
+                if SSL_get_error(ssl, count) == SSL_ERROR_WANT_READ { break }
                 hasFailed = true
                 throw .record(TLSContext.reason())
             }
             left = UnsafeRawBufferPointer(rebasing: left.dropFirst(Int(count)))
         }
+        return bytes.count - left.count
     }
 
     /// Writes close_notify. What the peer still sends can be read.

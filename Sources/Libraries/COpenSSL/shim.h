@@ -73,13 +73,20 @@ static inline int cssl_configure_stream(SSL_CTX *context, int least, int most) {
                                      SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_PRIORITIZE_CHACHA);
     SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
     SSL_CTX_set_num_tickets(context, 0);
-    SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE);
+    SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
+                                  SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
     return SSL_CTX_set_min_proto_version(context, least) && SSL_CTX_set_max_proto_version(context, most);
 }
 static inline int cssl_add_chain_certificate(SSL_CTX *context, X509 *certificate) {
     return (int)SSL_CTX_add1_chain_cert(context, certificate);
 }
 static inline int cssl_set_server_name(SSL *ssl, const char *name) { return (int)SSL_set_tlsext_host_name(ssl, name); }
+
+// `note` is called with each message of TLS, of which it can see those of the handshake that have arrived.
+static inline void cssl_watch(SSL *ssl, void (*note)(int, int, int, const void *, size_t, SSL *, void *), void *data) {
+    SSL_set_msg_callback(ssl, note);
+    SSL_set_msg_callback_arg(ssl, data);
+}
 
 // HTTP/1.1 if the client offers it; none otherwise (RFC 7301).
 static int cssl_select_http1(SSL *ssl, const unsigned char **chosen, unsigned char *length, const unsigned char *offered,

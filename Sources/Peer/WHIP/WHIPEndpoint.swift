@@ -216,10 +216,16 @@ public final class WHIPEndpoint: PublishingEndpoint {
             return SignalingError(
                 .unreachable, "\(place) cannot be reached", remedy: "Check the address, its port and your network.")
         case TLSFailure.truncated: return lost
-        case is TLSFailure:
+        case TLSFailure.certificate:
             return SignalingError(
                 .certificateMismatch, "\(place) has no certificate for this name that this computer trusts",
                 remedy: "Check the address. A certificate of its own has to be made known to the system.")
+        case TLSFailure.library(let reason):
+            return SignalingError(.unreachable, "TLS cannot be set up: \(reason)", remedy: "Check SSL_CERT_FILE.")
+        case is TLSFailure:
+            return SignalingError(
+                .unreachable, "\(place) does not speak HTTPS",
+                remedy: "Check the port, and whether the address begins with http:// instead.")
         case is HTTPResponseTooLong: return SignalingError(.offerRefused, "its answer is too long")
         default: return lost
         }

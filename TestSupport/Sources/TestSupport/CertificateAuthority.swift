@@ -35,12 +35,12 @@ public final class CertificateAuthority: Sendable {
     /// - Parameters:
     ///   - names: "DNS:localhost,IP:127.0.0.1".
     ///   - days: of validity; negative: it has expired.
-    ///   - isRSA: the key is one of RSA, and of P-256 otherwise.
-    public func issue(_ names: String, days: Int = 2, isRSA: Bool = false) throws -> Certificate {
+    ///   - rsaBits: the length of a key of RSA; nil: it is one of P-256.
+    public func issue(_ names: String, days: Int = 2, rsaBits: Int? = nil) throws -> Certificate {
         let stem = folder.file(UUID().uuidString)
         let result = Certificate(chain: stem + ".pem", key: stem + ".key")
         try Self.run(
-            ["req"] + (isRSA ? ["-newkey", "rsa:2048", "-nodes"] : Self.newKey) + [
+            ["req"] + (rsaBits.map { ["-newkey", "rsa:\($0)", "-nodes"] } ?? Self.newKey) + [
                 "-keyout", result.key, "-out", stem + ".csr", "-subj", "/CN=share test",
             ])
         try "subjectAltName=\(names)\n".write(toFile: stem + ".ext", atomically: true, encoding: .utf8)

@@ -124,6 +124,8 @@ package struct PinnedConnector: Sendable {
         case .refusedCertificate: .certificateMismatch(server)
         case .certificate(.otherName): .certificateUntrusted(server, "is for another name")
         case .certificate(.expired): .certificateUntrusted(server, "has expired")
+        case .certificate(.notYetValid): .certificateUntrusted(server, "is not valid yet by this computer's clock")
+        case .certificate(.weak): .certificateUntrusted(server, "has a key or a signature that is too weak")
         case .certificate(.untrusted):
             .certificateUntrusted(server, "is not from an authority that this computer trusts")
         case .truncated: .lost(server)

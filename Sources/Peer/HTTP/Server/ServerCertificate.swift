@@ -20,8 +20,12 @@ public struct ServerCertificate: Sendable {
         }
         do {
             context = try TLSContext(server: chain, privateKey)
-        } catch {
+        } catch .otherKey {
             throw .keyDoesNotMatch
+        } catch .identity(let reason) {
+            throw .unusable(reason)
+        } catch {
+            throw .unusable("\(error)")
         }
         names = Self.names(of: leaf)
         expiry = leaf.expiry
@@ -72,6 +76,8 @@ public struct ServerCertificate: Sendable {
 /// The reason why two files are no certificate and its key. `description` says it: "has no certificate in PEM".
 public enum ServerCertificateError: Error, Equatable, CustomStringConvertible {
     case noCertificate, noKey, encryptedKey, keyDoesNotMatch, noName
+    /// With OpenSSL's reason.
+    case unusable(String)
 
     public var description: String {
         switch self {
@@ -79,6 +85,7 @@ public enum ServerCertificateError: Error, Equatable, CustomStringConvertible {
         case .noKey: "has no private key in PEM"
         case .encryptedKey: "has an encrypted key: remove its passphrase"
         case .keyDoesNotMatch: "does not have the key of the certificate"
+        case .unusable(let reason): "has a certificate that OpenSSL refuses: \(reason)"
         case .noName: "has a certificate without a name (subjectAltName)"
         }
     }

@@ -26,7 +26,11 @@ struct PendingHandshake: Sendable {
         let deadline = channel.eventLoop.scheduleTask(deadline: end) { ready.fail(ChannelError.connectTimeout(.zero)) }
         defer { deadline.cancel() }
         do {
-            try await ready.futureResult.get()
+            try await withTaskCancellationHandler {
+                try await ready.futureResult.get()
+            } onCancel: {
+                channel.close(promise: nil)
+            }
             return channel
         } catch {
             channel.close(promise: nil)

@@ -25,10 +25,16 @@ package final class TLSHandler: ChannelDuplexHandler {
     private var state = State.idle
     /// What is not encrypted yet; it is up to the mark.
     private var waiting = MarkedCircularBuffer<Write>(initialCapacity: 2)
-    /// The output is closed when the handshake is complete and `waiting` is sent.
+    /// What is left of a write before those.
+    private var rest: Write?
+    /// The output is closed when the handshake is complete and all of it is sent.
     private var outputClose: EventLoopPromise<Void>?
     private var closePromise: EventLoopPromise<Void>?
     private var closeDeadline: Scheduled<Void>?
+    /// Pieces are being written. Handlers above may learn of that at once, and write more.
+    private var isWriting = false
+    /// Of what is to be written next.
+    private var written: [EventLoopPromise<Void>] = []
     /// Plaintext was passed on since the last `channelReadComplete`.
     private var hasDelivered = false
 
@@ -55,7 +61,12 @@ package final class TLSHandler: ChannelDuplexHandler {
         if context.channel.isActive { begin(context) }
     }
 
-    package func handlerRemoved(context: ChannelHandlerContext) { closeDeadline?.cancel() }
+    package func handlerRemoved(context: ChannelHandlerContext) {
+        closeDeadline?.cancel()
+        discard(ChannelError.ioOnClosedChannel)
+        closePromise?.succeed()
+        closePromise = nil
+    }
 
     package func channelActive(context: ChannelHandlerContext) {
         // First, as the handshake may fail and close the channel.
@@ -82,11 +93,7 @@ package final class TLSHandler: ChannelDuplexHandler {
         let progress = bytes.withUnsafeReadableBytes { bytes in
             session.receive(bytes) { plaintext.writeBytes($0) }
         }
-        if wasEstablished, session.hasOutgoing, !context.channel.isWritable {
-            // Such a peer has asked for new keys again and again, and reads none of the answers.
-            return fail(.record("its answers are not read"), context)
-        }
-        writeOutgoing(context, nil)
+        if !wasEstablished { writeOutgoing(context, nil) }
         if !wasEstablished, session.isEstablished, state == .handshaking {
             state = .open
             context.fireUserInboundEventTriggered(TLSUserEvent.handshakeCompleted(negotiatedProtocol: nil))
@@ -95,8 +102,11 @@ package final class TLSHandler: ChannelDuplexHandler {
             hasDelivered = true
             context.fireChannelRead(wrapInboundOut(plaintext))
         }
+        // After the handshake only now: a write that fails ends the connection before what has arrived is passed on.
         switch progress {
-        case .open: encrypt(context)
+        case .open:
+            encrypt(context)
+            writeOutgoing(context, nil)
         case .closed: peerClosed(context)
         case .failed(let failure): fail(failure, context)
         }
@@ -125,13 +135,13 @@ package final class TLSHandler: ChannelDuplexHandler {
 
     package func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if case .inputClosed? = event as? ChannelEvent, ![.idle, .closing, .closed].contains(state) {
-            fail(missingEnd, context)
+            fail(.truncated, context)
         }
         context.fireUserInboundEventTriggered(event)
     }
 
     package func channelInactive(context: ChannelHandlerContext) {
-        let failure = [.idle, .closing, .closed].contains(state) ? nil : missingEnd
+        let failure = [.idle, .closing, .closed].contains(state) ? nil : TLSFailure.truncated
         state = .closed
         closeDeadline?.cancel()
         if let failure { context.fireErrorCaught(failure) }
@@ -139,11 +149,6 @@ package final class TLSHandler: ChannelDuplexHandler {
         closePromise?.succeed()
         closePromise = nil
         context.fireChannelInactive()
-    }
-
-    /// Why a connection that ends now has failed.
-    private var missingEnd: TLSFailure {
-        state == .handshaking ? .handshake("the connection ended") : .truncated
     }
 
     // MARK: What is sent
@@ -165,21 +170,29 @@ package final class TLSHandler: ChannelDuplexHandler {
     private func encrypt(_ context: ChannelHandlerContext) {
         guard state == .open else { return }
         var promises: [EventLoopPromise<Void>] = []
-        while waiting.hasMark, let next = waiting.popFirst() {
+        while var next = rest ?? (waiting.hasMark ? waiting.popFirst() : nil) {
+            rest = nil
+            do throws(TLSFailure) {
+                let count = try next.bytes.withUnsafeReadableBytes { bytes throws(TLSFailure) in try session.send(bytes)
+                }
+                next.bytes.moveReaderIndex(forwardBy: count)
+            } catch {
+                for promise in promises + [next.promise].compactMap(\.self) { promise.fail(error) }
+                return fail(error, context)
+            }
+            guard next.bytes.readableBytes == 0 else {
+                rest = next
+                break
+            }
             if let promise = next.promise { promises.append(promise) }
-            let failure = next.bytes.withUnsafeReadableBytes { bytes -> TLSFailure? in
-                do throws(TLSFailure) { try session.send(bytes) } catch { return error }
-                return nil
-            }
-            if let failure {
-                promises.forEach { $0.fail(failure) }
-                return fail(failure, context)
-            }
         }
-        if session.hasOutgoing || !promises.isEmpty { writeOutgoing(context, Self.joined(promises, context)) }
-        guard let promise = outputClose, state == .open else { return }
+        writeOutgoing(context, Self.joined(promises, context))
+        guard let promise = outputClose, state == .open, rest == nil, !isWriting else { return }
         outputClose = nil
-        closeOutput(context, promise)
+        session.close()
+        state = .outputClosed
+        writeOutgoing(context, nil)
+        context.close(mode: .output, promise: promise)
     }
 
     private static func joined(
@@ -194,11 +207,20 @@ package final class TLSHandler: ChannelDuplexHandler {
     /// - Parameter promise: fulfilled when all of it is written, also if it is nothing.
     private func writeOutgoing(_ context: ChannelHandlerContext, _ promise: EventLoopPromise<Void>?) {
         guard session.hasOutgoing || promise != nil else { return }
-        var bytes = context.channel.allocator.buffer(bytes: session.takeOutgoing())
-        while bytes.readableBytes > Self.longestPiece, let piece = bytes.readSlice(length: Self.longestPiece) {
-            context.write(wrapOutboundOut(piece), promise: nil)
-        }
-        context.writeAndFlush(wrapOutboundOut(bytes), promise: promise)
+        if let promise { written.append(promise) }
+        guard !isWriting else { return }
+        isWriting = true
+        repeat {
+            let promise = Self.joined(written, context)
+            written = []
+            var bytes = context.channel.allocator.buffer(bytes: session.takeOutgoing())
+            while bytes.readableBytes > Self.longestPiece, let piece = bytes.readSlice(length: Self.longestPiece) {
+                context.write(wrapOutboundOut(piece), promise: nil)
+            }
+            context.writeAndFlush(wrapOutboundOut(bytes), promise: promise)
+        } while session.hasOutgoing || !written.isEmpty
+        isWriting = false
+        if outputClose != nil { encrypt(context) }
     }
 
     // MARK: The end
@@ -206,13 +228,14 @@ package final class TLSHandler: ChannelDuplexHandler {
     package func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
         switch (mode, state) {
         case (.input, _): promise?.fail(ChannelError.operationUnsupported)
-        case (.output, .handshaking):
+        case (.output, .handshaking), (.output, .open):
             waiting.mark()
-            outputClose = promise ?? context.eventLoop.makePromise()
-        case (.output, .open):
-            waiting.mark()
+            if let promise, let outputClose {
+                outputClose.futureResult.cascade(to: promise)
+            } else if outputClose == nil {
+                outputClose = promise ?? context.eventLoop.makePromise()
+            }
             encrypt(context)
-            closeOutput(context, promise)
         case (.output, _): context.close(mode: .output, promise: promise)
         case (.all, .open), (.all, .outputClosed): closeAll(context, promise)
         case (.all, .closing): add(promise)
@@ -220,17 +243,6 @@ package final class TLSHandler: ChannelDuplexHandler {
             add(promise)
             finish(context)
         }
-    }
-
-    private func closeOutput(_ context: ChannelHandlerContext, _ promise: EventLoopPromise<Void>?) {
-        guard state == .open else {
-            promise?.fail(ChannelError.ioOnClosedChannel)
-            return
-        }
-        session.close()
-        state = .outputClosed
-        writeOutgoing(context, nil)
-        context.close(mode: .output, promise: promise)
     }
 
     private func closeAll(_ context: ChannelHandlerContext, _ promise: EventLoopPromise<Void>?) {
@@ -270,7 +282,10 @@ package final class TLSHandler: ChannelDuplexHandler {
     }
 
     private func discard(_ reason: any Error) {
-        while let next = waiting.popFirst() { next.promise?.fail(reason) }
+        while let next = rest ?? waiting.popFirst() {
+            rest = nil
+            next.promise?.fail(reason)
+        }
         outputClose?.fail(reason)
         outputClose = nil
     }

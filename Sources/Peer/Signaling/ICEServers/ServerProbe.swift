@@ -117,6 +117,7 @@ public enum ServerProbe {
         case let error as NIOConnectionError: error.connectionErrors.first.map { explain($0.error) } ?? .silent
         case let error as IOError: .unreachable(String(cString: strerror(error.errnoCode)))
         case is STUNExchange.MalformedResponse: .strange
+        case TLSFailure.truncated: .silent
         case is TLSFailure:
             .untrusted("its certificate or its TLS does not fit")
         default: .silent
