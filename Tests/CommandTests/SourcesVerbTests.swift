@@ -14,8 +14,8 @@ struct SourcesVerbTests {
             environment: ["DISPLAY": display.name])
         for _ in 0..<100 {
             let found = try sources(display, in: folder).first { $0["name"] as? String == title }
-            // It has its size a moment after its title.
-            if let found, let width = found["width"] as? Int, width > 1 { return (program, found) }
+            // It has its size of 40 characters a moment after its title.
+            if let found, let width = found["width"] as? Int, width > 200 { return (program, found) }
         }
         throw Program.Failure("no window \(title) is listed")
     }

@@ -109,7 +109,7 @@ struct EncryptedClusterTests {
             events.dropFirst(told).contains { if case .viewerCount(1) = $0 { true } else { false } } ? true : nil
         }
         #expect(isMissed == true)
-        #expect(await scene.names() == ["Bob"])
+        #expect(try await scene.lists(["Bob"]))
         await stage.host.stop(EndReason(.stopped, "done"))
         #expect(await stage.host.viewers().isEmpty)
         #expect(await stage.host.remove(viewer: bob.id) == nil)

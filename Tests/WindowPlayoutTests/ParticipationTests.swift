@@ -222,8 +222,14 @@ extension VideoWindowTests {
             #expect(try bed.comes(isShown))
             try bed.run("xdotool", "key", "p", "mousemove", "330", "130")
             #expect(try bed.waits { bed.heard.gestures.last?.kind == .move })
-            let mute = try #require(
-                (0..<640).first { bed.window.barButton(x: $0, y: 345) == .mute }, "no button to mute")
+            // The bar may have gone meanwhile.
+            try bed.run("xdotool", "mousemove", "331", "131")
+            var found: Int?
+            _ = try bed.waits {
+                found = (0..<640).first { bed.window.barButton(x: $0, y: 345) == .mute }
+                return found != nil
+            }
+            let mute = try #require(found, "no button to mute")
             try bed.run("xdotool", "mousemove", "\(mute + 5)", "345", "click", "1")
             #expect(try bed.waits { bed.heard.mutes == [true] })
             #expect(try bed.waits { bed.heard.gestures.last == PointerGesture(.leave) })

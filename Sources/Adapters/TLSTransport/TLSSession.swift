@@ -23,6 +23,8 @@ public final class TLSSession {
     let ssl: OpaquePointer
     private let wire = StreamBIO()
     private let accepts: ((_ certificate: [UInt8]) -> Bool)?
+    /// This end begins.
+    public let isClient: Bool
     /// The handshake is complete, and the peer's certificate accepted.
     public private(set) var isEstablished = false
     private var hasFailed = false
@@ -31,7 +33,7 @@ public final class TLSSession {
 
     /// The server's end of a connection.
     public convenience init(server context: TLSContext) throws(TLSFailure) {
-        try self.init(context, nil)
+        try self.init(context, isClient: false, nil)
         SSL_set_accept_state(ssl)
     }
 
@@ -44,7 +46,7 @@ public final class TLSSession {
         client context: TLSContext, host: String, accepts: ((_ certificate: [UInt8]) -> Bool)? = nil
     ) throws(TLSFailure) {
         precondition(context.checksHost || accepts != nil, "nothing decides about the certificate")
-        try self.init(context, accepts)
+        try self.init(context, isClient: true, accepts)
         SSL_set_connect_state(ssl)
         // Certificates and SNI have neither the dot at the end of a complete name nor the zone of an address.
         let host = host.hasSuffix(".") ? String(host.dropLast()) : host
@@ -63,7 +65,9 @@ public final class TLSSession {
         guard SSL_set1_host(ssl, host) == 1 else { throw .library(TLSContext.reason()) }
     }
 
-    private init(_ context: TLSContext, _ accepts: ((_ certificate: [UInt8]) -> Bool)?) throws(TLSFailure) {
+    private init(
+        _ context: TLSContext, isClient: Bool, _ accepts: ((_ certificate: [UInt8]) -> Bool)?
+    ) throws(TLSFailure) {
         ERR_clear_error()
         // The session holds the context, too.
         guard let ssl = SSL_new(context.context) else { throw .library(TLSContext.reason()) }
@@ -75,6 +79,7 @@ public final class TLSSession {
         SSL_set_bio(ssl, bio, bio)
         wire.watch(ssl)
         self.ssl = ssl
+        self.isClient = isClient
         self.accepts = accepts
     }
 

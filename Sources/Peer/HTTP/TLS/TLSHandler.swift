@@ -77,7 +77,8 @@ package final class TLSHandler: ChannelDuplexHandler {
     private func begin(_ context: ChannelHandlerContext) {
         guard state == .idle else { return }
         state = .handshaking
-        receive(ByteBuffer(), context)
+        // OpenSSL takes 50 KB for a handshake: who sends nothing gets none.
+        if session.isClient { receive(ByteBuffer(), context) }
     }
 
     // MARK: What arrives
