@@ -62,7 +62,7 @@ import Testing
             if end == .open { end = progress }
         }
 
-        func send(_ text: String) throws { _ = try Array(text.utf8).withUnsafeBytes { try client.send($0) } }
+        func send(_ text: String) throws { try Array(text.utf8).withUnsafeBytes { try client.send($0) } }
     }
 
     @Test func whatIsWrittenBeforeTheHandshakeIsSentAfterIt() throws {

@@ -57,7 +57,7 @@ extension TLSSession {
         return (progress, plaintext)
     }
 
-    func send(_ bytes: [UInt8]) throws { _ = try bytes.withUnsafeBytes { try send($0) } }
+    func send(_ bytes: [UInt8]) throws { try bytes.withUnsafeBytes { try send($0) } }
 }
 
 extension CertificateAuthority.Certificate {

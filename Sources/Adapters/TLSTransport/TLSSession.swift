@@ -164,22 +164,21 @@ public final class TLSSession {
         }
     }
 
-    /// Encrypts bytes, after the handshake.
-    /// - Returns: how many. The others can be sent when more has arrived: a message of the peer's is read in part.
-    public func send(_ bytes: UnsafeRawBufferPointer) throws(TLSFailure) -> Int {
+    /// Encrypts bytes, after the handshake. Fails while a message of the handshake has come in part: OpenSSL then waits for the
+    /// rest of it, for which a peer could have it wait for ever.
+    public func send(_ bytes: UnsafeRawBufferPointer) throws(TLSFailure) {
         guard !hasFailed, isEstablished else { throw .record("it has failed before") }
         var left = bytes
         ERR_clear_error()
         while !left.isEmpty {
             let count = SSL_write(ssl, left.baseAddress, Int32(clamping: left.count))
             guard count > 0 else {
-                if SSL_get_error(ssl, count) == SSL_ERROR_WANT_READ { break }
                 hasFailed = true
-                throw .record(TLSContext.reason())
+                let waits = SSL_get_error(ssl, count) == SSL_ERROR_WANT_READ
+                throw .record(waits ? "a message does not end" : TLSContext.reason())
             }
             left = UnsafeRawBufferPointer(rebasing: left.dropFirst(Int(count)))
         }
-        return bytes.count - left.count
     }
 
     /// Writes close_notify. What the peer still sends can be read.

@@ -215,7 +215,7 @@ public final class WHIPEndpoint: PublishingEndpoint {
         case is NIOConnectionError, is IOError:
             return SignalingError(
                 .unreachable, "\(place) cannot be reached", remedy: "Check the address, its port and your network.")
-        case TLSFailure.truncated: return lost
+        case TLSFailure.truncated, TLSFailure.record: return lost
         case TLSFailure.certificate:
             return SignalingError(
                 .certificateMismatch, "\(place) has no certificate for this name that this computer trusts",

@@ -44,7 +44,7 @@ package struct PinnedConnector: Sendable {
                 try server.flags.contains(.webPKI)
                 ? TLSTrust.clientContext(least: .tls13) : TLSContext(client: .any, least: .tls13)
         } catch {
-            throw SignalingError(.unreachable, "TLS cannot be set up: \(error)")
+            throw Self.unusable("\(error)")
         }
     }
 
@@ -128,9 +128,14 @@ package struct PinnedConnector: Sendable {
         case .certificate(.weak): .certificateUntrusted(server, "has a key or a signature that is too weak")
         case .certificate(.untrusted):
             .certificateUntrusted(server, "is not from an authority that this computer trusts")
-        case .truncated: .lost(server)
+        case .truncated, .record: .lost(server)
+        case .library(let reason): Self.unusable(reason)
         default: notHTTPS
         }
+    }
+
+    private static func unusable(_ reason: String) -> SignalingError {
+        SignalingError(.unreachable, "TLS cannot be set up: \(reason)", remedy: "Check SSL_CERT_FILE, if it is set.")
     }
 
     private var notHTTPS: SignalingError { .notAShareHost(server, "it does not speak HTTPS as one does") }

@@ -25,8 +25,6 @@ package final class TLSHandler: ChannelDuplexHandler {
     private var state = State.idle
     /// What is not encrypted yet; it is up to the mark.
     private var waiting = MarkedCircularBuffer<Write>(initialCapacity: 2)
-    /// What is left of a write before those.
-    private var rest: Write?
     /// The output is closed when the handshake is complete and all of it is sent.
     private var outputClose: EventLoopPromise<Void>?
     private var closePromise: EventLoopPromise<Void>?
@@ -94,7 +92,7 @@ package final class TLSHandler: ChannelDuplexHandler {
         let progress = bytes.withUnsafeReadableBytes { bytes in
             session.receive(bytes) { plaintext.writeBytes($0) }
         }
-        if !wasEstablished { writeOutgoing(context, nil) }
+        if case .failed = progress {} else if !wasEstablished { writeOutgoing(context, nil) }
         if !wasEstablished, session.isEstablished, state == .handshaking {
             state = .open
             context.fireUserInboundEventTriggered(TLSUserEvent.handshakeCompleted(negotiatedProtocol: nil))
@@ -171,24 +169,17 @@ package final class TLSHandler: ChannelDuplexHandler {
     private func encrypt(_ context: ChannelHandlerContext) {
         guard state == .open else { return }
         var promises: [EventLoopPromise<Void>] = []
-        while var next = rest ?? (waiting.hasMark ? waiting.popFirst() : nil) {
-            rest = nil
+        while waiting.hasMark, let next = waiting.popFirst() {
+            if let promise = next.promise { promises.append(promise) }
             do throws(TLSFailure) {
-                let count = try next.bytes.withUnsafeReadableBytes { bytes throws(TLSFailure) in try session.send(bytes)
-                }
-                next.bytes.moveReaderIndex(forwardBy: count)
+                try next.bytes.withUnsafeReadableBytes { bytes throws(TLSFailure) in try session.send(bytes) }
             } catch {
-                for promise in promises + [next.promise].compactMap(\.self) { promise.fail(error) }
+                for promise in promises { promise.fail(error) }
                 return fail(error, context)
             }
-            guard next.bytes.readableBytes == 0 else {
-                rest = next
-                break
-            }
-            if let promise = next.promise { promises.append(promise) }
         }
         writeOutgoing(context, Self.joined(promises, context))
-        guard let promise = outputClose, state == .open, rest == nil, !isWriting else { return }
+        guard let promise = outputClose, state == .open, !isWriting else { return }
         outputClose = nil
         session.close()
         state = .outputClosed
@@ -265,8 +256,9 @@ package final class TLSHandler: ChannelDuplexHandler {
 
     private func fail(_ failure: TLSFailure, _ context: ChannelHandlerContext) {
         guard state != .closed else { return }
-        writeOutgoing(context, nil)
+        // A write that fails ends the connection at once, for another reason.
         state = .closed
+        writeOutgoing(context, nil)
         context.fireErrorCaught(failure)
         discard(failure)
         finish(context)
@@ -283,10 +275,7 @@ package final class TLSHandler: ChannelDuplexHandler {
     }
 
     private func discard(_ reason: any Error) {
-        while let next = rest ?? waiting.popFirst() {
-            rest = nil
-            next.promise?.fail(reason)
-        }
+        while let next = waiting.popFirst() { next.promise?.fail(reason) }
         outputClose?.fail(reason)
         outputClose = nil
     }

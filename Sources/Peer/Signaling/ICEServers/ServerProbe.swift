@@ -118,6 +118,7 @@ public enum ServerProbe {
         case let error as IOError: .unreachable(String(cString: strerror(error.errnoCode)))
         case is STUNExchange.MalformedResponse: .strange
         case TLSFailure.truncated: .silent
+        case TLSFailure.library(let reason): .unreachable(reason)
         case is TLSFailure:
             .untrusted("its certificate or its TLS does not fit")
         default: .silent
