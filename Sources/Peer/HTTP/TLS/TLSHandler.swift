@@ -31,8 +31,8 @@ package final class TLSHandler: ChannelDuplexHandler {
     private var closeDeadline: Scheduled<Void>?
     /// Pieces are being written. Handlers above may learn of that at once, and write more.
     private var isWriting = false
-    /// Of what is to be written next.
-    private var written: [EventLoopPromise<Void>] = []
+    /// Of what is encrypted and not written yet. What is empty has one, too, and no ciphertext.
+    private var encrypted: [EventLoopPromise<Void>] = []
     /// Plaintext was passed on since the last `channelReadComplete`.
     private var hasDelivered = false
 
@@ -92,7 +92,6 @@ package final class TLSHandler: ChannelDuplexHandler {
         let progress = bytes.withUnsafeReadableBytes { bytes in
             session.receive(bytes) { plaintext.writeBytes($0) }
         }
-        if case .failed = progress {} else if !wasEstablished { writeOutgoing(context, nil) }
         if !wasEstablished, session.isEstablished, state == .handshaking {
             state = .open
             context.fireUserInboundEventTriggered(TLSUserEvent.handshakeCompleted(negotiatedProtocol: nil))
@@ -101,11 +100,11 @@ package final class TLSHandler: ChannelDuplexHandler {
             hasDelivered = true
             context.fireChannelRead(wrapInboundOut(plaintext))
         }
-        // After the handshake only now: a write that fails ends the connection before what has arrived is passed on.
+        // Written only now: a write that fails ends the connection before what has arrived is passed on.
         switch progress {
         case .open:
             encrypt(context)
-            writeOutgoing(context, nil)
+            writeOutgoing(context)
         case .closed: peerClosed(context)
         case .failed(let failure): fail(failure, context)
         }
@@ -128,7 +127,7 @@ package final class TLSHandler: ChannelDuplexHandler {
         }
         guard state != .closed else { return }
         if state == .open { session.close() }
-        writeOutgoing(context, nil)
+        writeOutgoing(context)
         finish(context)
     }
 
@@ -168,22 +167,21 @@ package final class TLSHandler: ChannelDuplexHandler {
     /// Encrypts and sends what is to be flushed, once that is possible.
     private func encrypt(_ context: ChannelHandlerContext) {
         guard state == .open else { return }
-        var promises: [EventLoopPromise<Void>] = []
         while waiting.hasMark, let next = waiting.popFirst() {
-            if let promise = next.promise { promises.append(promise) }
             do throws(TLSFailure) {
                 try next.bytes.withUnsafeReadableBytes { bytes throws(TLSFailure) in try session.send(bytes) }
             } catch {
-                for promise in promises { promise.fail(error) }
+                next.promise?.fail(error)
                 return fail(error, context)
             }
+            if let promise = next.promise { encrypted.append(promise) }
         }
-        writeOutgoing(context, Self.joined(promises, context))
+        writeOutgoing(context)
         guard let promise = outputClose, state == .open, !isWriting else { return }
         outputClose = nil
         session.close()
         state = .outputClosed
-        writeOutgoing(context, nil)
+        writeOutgoing(context)
         context.close(mode: .output, promise: promise)
     }
 
@@ -196,21 +194,18 @@ package final class TLSHandler: ChannelDuplexHandler {
         return all
     }
 
-    /// - Parameter promise: fulfilled when all of it is written, also if it is nothing.
-    private func writeOutgoing(_ context: ChannelHandlerContext, _ promise: EventLoopPromise<Void>?) {
-        guard session.hasOutgoing || promise != nil else { return }
-        if let promise { written.append(promise) }
-        guard !isWriting else { return }
+    private func writeOutgoing(_ context: ChannelHandlerContext) {
+        guard !isWriting, session.hasOutgoing || !encrypted.isEmpty else { return }
         isWriting = true
         repeat {
-            let promise = Self.joined(written, context)
-            written = []
+            let promise = Self.joined(encrypted, context)
+            encrypted = []
             var bytes = context.channel.allocator.buffer(bytes: session.takeOutgoing())
             while bytes.readableBytes > Self.longestPiece, let piece = bytes.readSlice(length: Self.longestPiece) {
                 context.write(wrapOutboundOut(piece), promise: nil)
             }
             context.writeAndFlush(wrapOutboundOut(bytes), promise: promise)
-        } while session.hasOutgoing || !written.isEmpty
+        } while session.hasOutgoing || !encrypted.isEmpty
         isWriting = false
         if outputClose != nil { encrypt(context) }
     }
@@ -242,7 +237,7 @@ package final class TLSHandler: ChannelDuplexHandler {
         state = .closing
         add(promise)
         closeDeadline = context.eventLoop.assumeIsolated().scheduleTask(in: closeTimeout) { self.finish(context) }
-        writeOutgoing(context, nil)
+        writeOutgoing(context)
     }
 
     private func add(_ promise: EventLoopPromise<Void>?) {
@@ -258,7 +253,7 @@ package final class TLSHandler: ChannelDuplexHandler {
         guard state != .closed else { return }
         // A write that fails ends the connection at once, for another reason.
         state = .closed
-        writeOutgoing(context, nil)
+        writeOutgoing(context)
         context.fireErrorCaught(failure)
         discard(failure)
         finish(context)
