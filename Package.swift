@@ -70,11 +70,11 @@ let imports = """
     # Peer
     FrameEncryption: SFrame Cryptography
     Identity: MediaCore Identifiers SessionDescription Cryptography
-    HTTP: MediaCore Identifiers SessionDescription LinuxRuntime Cryptography TLSTransport Identity Logging HummingbirdCore \
-        NIOCore NIOPosix NIOTLS NIOHTTP1 NIOHTTPTypesHTTP1 NIOWebSocket HTTPTypes
+    HTTP: MediaCore Identifiers SessionDescription LinuxRuntime Cryptography TLSTransport Identity \
+        NIOCore NIOPosix NIOTLS NIOHTTP1 NIOWebSocket HTTPTypes
     Admission: MediaCore Identifiers SessionDescription Cryptography Identity HTTP
     Signaling: MediaCore Identifiers SessionDescription SFrame LinuxRuntime Cryptography TLSTransport ViewerPage FrameEncryption Identity \
-        HTTP Admission Logging HummingbirdCore NIOCore NIOPosix NIOHTTP1 HTTPTypes
+        HTTP Admission Logging NIOCore NIOPosix NIOHTTP1 HTTPTypes
     WHIP: MediaCore SessionDescription LinuxRuntime TLSTransport HTTP Signaling NIOCore NIOPosix NIOHTTP1
     PeerConnection: MediaCore RTPWire SessionDescription MediaEngine PeerEngine LinuxRuntime EventLoop ICETransport \
         DTLSTransport SRTPTransport Identity HTTP Admission Signaling
@@ -125,13 +125,11 @@ func tests(_ name: String, _ dependencies: [String], compute: Bool = false) -> T
 
 let products: [String: Target.Dependency] = [
     "Logging": .product(name: "Logging", package: "swift-log"),
-    "HummingbirdCore": .product(name: "HummingbirdCore", package: "hummingbird"),
     "NIOCore": .product(name: "NIOCore", package: "swift-nio"),
     "NIOPosix": .product(name: "NIOPosix", package: "swift-nio"),
     "NIOEmbedded": .product(name: "NIOEmbedded", package: "swift-nio"),
     "NIOTLS": .product(name: "NIOTLS", package: "swift-nio"),
     "NIOHTTP1": .product(name: "NIOHTTP1", package: "swift-nio"),
-    "NIOHTTPTypesHTTP1": .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras"),
     "HTTPTypes": .product(name: "HTTPTypes", package: "swift-http-types"),
     "ArgumentParser": .product(name: "ArgumentParser", package: "swift-argument-parser"),
     "NIOWebSocket": .product(name: "NIOWebSocket", package: "swift-nio"),
@@ -177,9 +175,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0", traits: []),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
-        .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.2"),
-        // Without its defaults, which read configuration files.
-        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
     ],
     targets: layers + [
         // Libraries
@@ -290,8 +285,8 @@ let package = Package(
         tests(
             "HTTPTests",
             [
-                "MediaCore", "Identifiers", "TLSTransport", "Identity", "HTTP", "Signaling", "NIOCore", "NIOEmbedded",
-                "NIOTLS", "COpenSSL",
+                "MediaCore", "Identifiers", "TLSTransport", "Identity", "HTTP", "Signaling", "NIOCore", "NIOPosix",
+                "NIOEmbedded", "NIOTLS", "NIOHTTP1", "HTTPTypes", "COpenSSL",
             ]),
         tests(
             "HostTests",
@@ -323,7 +318,7 @@ let package = Package(
                 "FrameEncryption", "LinuxRuntime", "EventLoop", "ICETransport", "VPXCodec",
                 "OpusCodec", "TestSource", "Identity", "HTTP", "Admission", "Signaling", "PeerConnection", "Host",
                 "Viewer", "Service", "Relay", "Control", "Wording", "ClusterSupport", "TestSupport", "WaitSupport",
-                "Logging", "HummingbirdCore", "NIOCore", "HTTPTypes",
+                "Logging", "NIOCore", "HTTPTypes",
             ]),
         tests("MatroskaTests", ["MediaCore", "Matroska", "TestSupport"]),
         tests("MediaCoreTests", ["MediaCore"]),
@@ -372,7 +367,7 @@ let package = Package(
             [
                 "MediaCore", "Identifiers", "SessionDescription", "SFrame", "LinuxRuntime", "FrameEncryption",
                 "Identity", "HTTP", "Admission", "Signaling", "TestSupport", "WaitSupport", "Cryptography", "Logging",
-                "HummingbirdCore", "TLSTransport", "NIOCore", "NIOPosix", "NIOHTTP1", "HTTPTypes",
+                "TLSTransport", "NIOCore", "NIOPosix", "NIOHTTP1", "HTTPTypes",
             ]),
         tests(
             "SimulationTests", ["MediaCore", "RTPWire", "VideoBitstream", "MediaEngine", "TestSupport"],

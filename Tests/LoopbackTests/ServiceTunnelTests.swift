@@ -1,6 +1,5 @@
 import Foundation
 import HTTPTypes
-import HummingbirdCore
 import LinuxRuntime
 import MediaCore
 import NIOCore
@@ -565,5 +564,5 @@ private final class BodyCollector: ResponseBodyWriter, @unchecked Sendable {
     private(set) var text = ""
 
     func write(_ buffer: ByteBuffer) async throws { text += String(buffer: buffer) }
-    func finish(_ trailingHeaders: HTTPFields?) async throws {}
+    func finish() async throws {}
 }

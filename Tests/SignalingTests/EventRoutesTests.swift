@@ -1,5 +1,4 @@
 import HTTPTypes
-import HummingbirdCore
 import LinuxRuntime
 import MediaCore
 import NIOCore

@@ -1,6 +1,5 @@
 import Foundation
 import HTTPTypes
-import HummingbirdCore
 import LinuxRuntime
 import NIOCore
 import NIOHTTP1

@@ -1,6 +1,5 @@
 import Foundation
 import HTTPTypes
-import HummingbirdCore
 import LinuxRuntime
 import NIOCore
 import NIOHTTP1
@@ -609,5 +608,5 @@ final class PartCollector: ResponseBodyWriter, @unchecked Sendable {
     private(set) var text = ""
 
     func write(_ buffer: ByteBuffer) async throws { text += String(buffer: buffer) }
-    func finish(_ trailingHeaders: HTTPFields?) async throws {}
+    func finish() async throws {}
 }

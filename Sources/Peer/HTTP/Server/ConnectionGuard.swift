@@ -25,6 +25,7 @@ package final class ConnectionGuard: ChannelDuplexHandler {
 
     private let connections: ConnectionRegistry
     private let timeouts: Timeouts
+    private let isTLS: Bool
     private var handshake: Scheduled<Void>?
     private var isFirstRead = true
     private var isRefused = false
@@ -38,9 +39,9 @@ package final class ConnectionGuard: ChannelDuplexHandler {
     /// Their limit. A client sends nothing before it knows whether the other protocol is spoken.
     private static let unreadLimit = 16_384
 
-    init(_ connections: ConnectionRegistry, _ timeouts: Timeouts) {
-        self.connections = connections
-        self.timeouts = timeouts
+    /// - Parameter isTLS: plain HTTP is refused.
+    init(_ connections: ConnectionRegistry, _ timeouts: Timeouts, isTLS: Bool) {
+        (self.connections, self.timeouts, self.isTLS) = (connections, timeouts, isTLS)
     }
 
     package func handlerAdded(context: ChannelHandlerContext) {
@@ -80,7 +81,7 @@ package final class ConnectionGuard: ChannelDuplexHandler {
                 return
             }
         }
-        if isFirstRead {
+        if isTLS, isFirstRead {
             isFirstRead = false
             let buffer = unwrapInboundIn(data)
             let first = buffer.getInteger(at: buffer.readerIndex, as: UInt8.self) ?? 0

@@ -19,6 +19,7 @@ package final class ConnectionRegistry: Sendable {
     }
 
     private struct Connection {
+        let channel: any Channel
         let address: AddressKey
         /// Grows with each connection, so the oldest has the lowest.
         let number: Int
@@ -61,7 +62,8 @@ package final class ConnectionRegistry: Sendable {
             if case .acceptedInsteadOf(let loser) = entry { displaced = state.removeOldest(of: loser) }
             state.connectionsSeen += 1
             state.connections[ObjectIdentifier(channel)] = Connection(
-                address: address, number: state.connectionsSeen, hangUp: { channel.close(promise: nil) })
+                channel: channel, address: address, number: state.connectionsSeen,
+                hangUp: { channel.close(promise: nil) })
             return (true, displaced)
         }
         count(isAccepted ? .accepted : .refused)
@@ -85,6 +87,12 @@ package final class ConnectionRegistry: Sendable {
     }
 
     func note(_ event: Event) { count(event) }
+
+    /// Has each connection closed when no request waits for a response.
+    func finishAll() {
+        let channels = state.withLock { $0.connections.values.map(\.channel) }
+        for channel in channels { channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent()) }
+    }
 
     /// Closes all connections at once, without close_notify.
     package func hangUpAll() {

@@ -1,10 +1,10 @@
 import FoundationEssentials
 package import HTTPTypes
-package import HummingbirdCore
 import Identifiers
 import Identity
 import MediaCore
 import NIOCore
+import NIOHTTP1
 
 /// The response of a route.
 package struct RouteResponse: Sendable {
@@ -27,7 +27,7 @@ package struct RouteResponse: Sendable {
 
     package init(_ status: HTTPResponse.Status, type: String, _ text: String) {
         self.init(status, [.contentType: type])
-        body = ResponseBody(byteBuffer: ByteBuffer(string: text))
+        body = ResponseBody(ByteBuffer(string: text))
     }
 
     package init(_ status: HTTPResponse.Status, json value: some Encodable) {
@@ -81,15 +81,20 @@ package struct RouteResponse: Sendable {
     /// The response to HEAD: has the length of the body, but no body.
     package var withoutBody: RouteResponse {
         var copy = self
-        if let length = body.contentLength { copy.headers[.contentLength] = String(length) }
+        if let length = body.length { copy.headers[.contentLength] = String(length) }
         copy.body = ResponseBody()
         return copy
     }
 
-    package var response: Response {
-        var headers = headers
-        if !isConnectionKept { headers[.connection] = "close" }
-        return Response(status: status, headers: headers, body: body)
+    var head: HTTPResponseHead {
+        var head = HTTPResponseHead(
+            version: .http1_1, status: .init(statusCode: status.code, reasonPhrase: status.reasonPhrase))
+        head.headers = HTTPHeaders(headers.map { ($0.name.rawName, $0.value) })
+        if let length = body.length, !head.headers.contains(name: "Content-Length") {
+            head.headers.add(name: "Content-Length", value: String(length))
+        }
+        if !isConnectionKept { head.headers.replaceOrAdd(name: "Connection", value: "close") }
+        return head
     }
 }
 

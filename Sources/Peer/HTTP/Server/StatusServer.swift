@@ -1,7 +1,4 @@
 import HTTPTypes
-import HummingbirdCore
-import LinuxRuntime
-import Logging
 import NIOCore
 import NIOPosix
 
@@ -26,7 +23,7 @@ public actor StatusServer {
     private let host: String
     private let port: Int
     private let page: @Sendable (String) async -> Page?
-    private var running: (server: Server<HTTP1Channel>, task: Task<Void, Never>, group: MultiThreadedEventLoopGroup)?
+    private var running: (server: HTTPServer, task: Task<Void, Never>, group: MultiThreadedEventLoopGroup)?
 
     /// Enough for monitoring; all of them cost less than one viewer.
     private static let limits = {
@@ -36,6 +33,7 @@ public actor StatusServer {
         limits.reservedConnections = 0
         return limits
     }()
+    private static let patience = TimeAmount.seconds(10)
 
     /// - Parameters:
     ///   - port: 0 selects a free port.
@@ -50,31 +48,17 @@ public actor StatusServer {
     /// - Returns: the port.
     public func start() async throws(SignalingServerError) -> Int {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-        let bound = OneShot<Result<Int, any Error>>()
         let connections = ConnectionRegistry(limiter: RequestLimiter(limits: Self.limits, now: .now)) { _ in }
-        let page = page
-        let http = HTTP1Channel(
-            responder: { request, writer, _ in try await Self.respond(to: request, writer, page) },
-            configuration: .init(idleTimeout: .seconds(10)))
-        let server = Server(
-            childChannelSetup: http,
-            configuration: ServerConfiguration(address: .hostname(host, port: port), backlog: 16),
-            onServerRunning: { channel in
-                let added = channel.eventLoop.submit {
-                    try channel.pipeline.syncOperations.addHandler(
-                        ConnectionAdmissionHandler(connections), position: .first)
-                }
-                try? await added.get()
-                bound.fulfil(.success(channel.localAddress?.port ?? 0))
-            },
-            eventLoopGroup: group, logger: Logger(label: "status", factory: { _ in SwiftLogNoOpLogHandler() }))
-        let task = Task { do { try await server.run() } catch { bound.fulfil(.failure(error)) } }
-        switch await bound.value {
-        case .success(let port):
+        let pipeline = ConnectionPipeline(
+            tls: nil, connections: connections,
+            timeouts: .init(handshake: Self.patience, stall: Self.patience, write: Self.patience), idle: Self.patience)
+        do {
+            let server = try await HTTPServer(host: host, port: port, backlog: 16, group: group, pipeline: pipeline)
+            let page = page
+            let task = Task { await server.run { try await $1.write(await Self.response(to: $0, page)) } }
             running = (server, task, group)
-            return port
-        case .failure(let error):
-            await task.value
+            return server.port
+        } catch {
             try? await group.shutdownGracefully()
             throw SignalingServerError(error, host: host, port: port)
         }
@@ -83,28 +67,20 @@ public actor StatusServer {
     public func stop() async {
         guard let (server, task, group) = running else { return }
         running = nil
-        try? await server.shutdownGracefully()
+        await server.close()
         await task.value
         try? await group.shutdownGracefully()
     }
 
-    private static func respond(
-        to request: Request, _ writer: consuming ResponseWriter, _ page: @Sendable (String) async -> Page?
-    ) async throws {
-        var response: RouteResponse
-        let path = request.head.path.map { String($0.prefix { $0 != "?" }) } ?? "/"
-        switch request.head.method {
+    private static func response(
+        to request: ServerRequest, _ page: @Sendable (String) async -> Page?
+    ) async -> RouteResponse {
+        switch request.method {
         case .get, .head:
-            if let page = await page(path) {
-                response = RouteResponse(.init(code: page.status), type: page.type, page.text)
-            } else {
-                response = .notFound
-            }
-        default: response = .methodNotAllowed("GET")
+            guard let page = await page(String(request.path)) else { return .notFound }
+            let response = RouteResponse(.init(code: page.status), type: page.type, page.text)
+            return request.method == .head ? response.withoutBody : response
+        default: return .methodNotAllowed("GET")
         }
-        if request.head.method == .head { response.body = ResponseBody() }
-        response.headers[.connection] = "close"
-        try await writer.write(
-            response: HTTPResponse(status: response.status, headerFields: response.headers), body: response.body)
     }
 }

@@ -6,7 +6,7 @@ import NIOWebSocket
 extension MessageSocket {
     /// Answers the request of a connection with 101, and makes the connection this socket's.
     ///
-    /// hummingbird's handlers stay above it, with one request that is never answered, and end with the connection.
+    /// The server's handlers stay above it, with one request that is never answered, and end with the connection.
     /// - Returns: false if that is not possible: it is not the connection's only request. Nothing was written then.
     package func accept(_ fields: HTTPFields, on channel: any Channel) async -> Bool {
         let switched = channel.eventLoop.submit { [self] in

@@ -119,7 +119,7 @@ final class MessageSocketHandler: ChannelDuplexHandler {
 
     // MARK: Writing
 
-    /// hummingbird answers an error in what came behind the request, for example.
+    /// The handlers above answer an error in what came behind the request, for example.
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         promise?.fail(ChannelError.ioOnClosedChannel)
     }

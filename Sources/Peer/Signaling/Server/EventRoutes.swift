@@ -1,6 +1,5 @@
 import HTTP
 import HTTPTypes
-import HummingbirdCore
 import Identifiers
 import Identity
 import NIOCore
@@ -158,7 +157,6 @@ struct EventRoutes: Sendable {
             for await text in stream.events where selection.contains(text) {
                 try await writer.write(ByteBuffer(string: text))
             }
-            try await writer.finish(nil)
         }
     }
 }

@@ -1,7 +1,6 @@
 import Admission
 import HTTP
 import HTTPTypes
-import HummingbirdCore
 import Identifiers
 import Identity
 import MediaCore
@@ -118,7 +117,6 @@ extension ServiceRoutes {
                 guard let text = tunnel.take(event, on: number) else { continue }
                 try await writer.write(ByteBuffer(string: text))
             }
-            try await writer.finish(nil)
         }
         return reply
     }

@@ -1,6 +1,5 @@
 import FoundationEssentials
 public import HTTP
-import HummingbirdCore
 public import Identifiers
 public import Identity
 import LinuxRuntime
@@ -100,7 +99,7 @@ public actor SignalingServer {
 
     enum State {
         case idle
-        case running(Server<GuardedChannel>, Task<Void, Never>, MultiThreadedEventLoopGroup)
+        case running(HTTPServer, Task<Void, Never>, MultiThreadedEventLoopGroup)
         case stopped
     }
 
@@ -174,22 +173,29 @@ public actor SignalingServer {
     private func start(
         _ port: Int, _ group: MultiThreadedEventLoopGroup
     ) async throws(SignalingServerError) -> Int {
-        let server: Server<GuardedChannel>
-        let bound = OneShot<Result<Int, any Error>>()
+        let identity = service.identity
         do {
-            server = try makeServer(port, group) { bound.fulfil(.success($0)) }
+            presented.context =
+                try configuration.certificate?.context
+                ?? TLSContext(certificateDER: identity.certificateDER, keyDER: identity.privateKeyDER)
         } catch {
             throw SignalingServerError(.tls, "the certificate cannot be used for HTTPS: \(error)")
         }
-        let running = Task {
-            do { try await server.run() } catch { bound.fulfil(.failure(error)) }
-        }
-        switch await bound.value {
-        case .success(let port):
-            state = .running(server, running, group)
-            return port
-        case .failure(let error):
-            await running.value
+        let timeouts = configuration.timeouts
+        let pipeline = ConnectionPipeline(
+            tls: presented, connections: service.connections,
+            timeouts: .init(
+                handshake: TimeAmount(timeouts.handshake), stall: TimeAmount(timeouts.stall),
+                write: TimeAmount(timeouts.write)),
+            idle: TimeAmount(timeouts.idle))
+        do {
+            let server = try await HTTPServer(
+                host: configuration.host, port: port, backlog: Self.backlog, group: group, pipeline: pipeline)
+            let service = service
+            state = .running(
+                server, Task { await server.run { try await service.respond(to: $0, on: $1) } }, group)
+            return server.port
+        } catch {
             throw SignalingServerError(error, host: configuration.host, port: port)
         }
     }
@@ -199,42 +205,7 @@ public actor SignalingServer {
 
     /// Connections that the kernel holds until they are accepted; it holds at most net.core.somaxconn, 4,096 by
     /// default. When its queue is full it answers with SYN cookies, and resets the connections of all who come then.
-    private static let backlog = 4_096
-
-    private func makeServer(
-        _ port: Int, _ group: MultiThreadedEventLoopGroup, _ onBound: @escaping @Sendable (Int) -> Void
-    ) throws -> Server<GuardedChannel> {
-        let identity = service.identity
-        presented.context =
-            try configuration.certificate?.context
-            ?? TLSContext(certificateDER: identity.certificateDER, keyDER: identity.privateKeyDER)
-        let service = service
-        let http = HTTP1Channel(
-            responder: { request, writer, channel in try await service.respond(to: request, writer, on: channel) },
-            configuration: .init(
-                idleTimeout: TimeAmount(configuration.timeouts.idle),
-                httpDecoderConfiguration: .init(
-                    maxHeaderFieldSize: 8_192, maxHeaderListSize: 16_384, maxHeaderFieldCount: 100)))
-        var quiet = service.logger
-        quiet.logLevel = max(quiet.logLevel, .warning)
-        return Server(
-            childChannelSetup: GuardedChannel(
-                tls: presented, inner: http, connections: service.connections,
-                timeouts: .init(
-                    handshake: TimeAmount(configuration.timeouts.handshake),
-                    stall: TimeAmount(configuration.timeouts.stall), write: TimeAmount(configuration.timeouts.write))),
-            configuration: ServerConfiguration(
-                address: .hostname(configuration.host, port: port), backlog: Self.backlog),
-            onServerRunning: { channel in
-                let added = channel.eventLoop.submit {
-                    try channel.pipeline.syncOperations.addHandler(
-                        ConnectionAdmissionHandler(service.connections), position: .first)
-                }
-                try? await added.get()
-                onBound(channel.localAddress?.port ?? 0)
-            },
-            eventLoopGroup: group, logger: quiet)
-    }
+    private static let backlog: Int32 = 4_096
 
     /// Ends the broadcasts and services of a server that does not run, and refuses new ones.
     private func endBroadcasts() {
@@ -273,9 +244,9 @@ public actor SignalingServer {
             guard (try? await Task.sleep(for: .milliseconds(800))) != nil else { return }
             connections.hangUpAll()
         }
-        try? await server.shutdownGracefully()
-        forced.cancel()
+        await server.close()
         await running.value
+        forced.cancel()
         try? await group.shutdownGracefully()
         service.broadcasts.removeAll()
         service.services.removeAll()

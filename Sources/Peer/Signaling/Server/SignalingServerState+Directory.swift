@@ -1,7 +1,6 @@
 import Admission
 import HTTP
 import HTTPTypes
-import HummingbirdCore
 import NIOCore
 
 /// The directory: `GET /broadcasts` lists the broadcasts whose hosts want that, `GET /broadcasts/ID/icon` is the image
@@ -26,7 +25,7 @@ extension SignalingServerState {
         let name = String(broadcast)
         guard let icon = directory.with({ $0[name]?.icon }) else { return .notFound }
         var response = RouteResponse(.ok, [.contentType: "image/png"])
-        response.body = ResponseBody(byteBuffer: ByteBuffer(bytes: icon.bytes))
+        response.body = ResponseBody(ByteBuffer(bytes: icon.bytes))
         return response
     }
 }

@@ -1,6 +1,5 @@
 import HTTP
 import HTTPTypes
-import HummingbirdCore
 import NIOCore
 
 extension SignalingServerState {
@@ -32,7 +31,7 @@ extension SignalingServerState {
 
     private var touchIcon: RouteResponse {
         var response = RouteResponse(.ok, [.contentType: "image/png"])
-        response.body = ResponseBody(byteBuffer: ByteBuffer(bytes: PageFiles.touchIcon))
+        response.body = ResponseBody(ByteBuffer(bytes: PageFiles.touchIcon))
         return response
     }
 

@@ -1,50 +1,39 @@
 import HTTP
 import HTTPTypes
-import HummingbirdCore
 import Identifiers
 import Identity
 import NIOCore
 
 extension SignalingServerState {
-    /// hummingbird's responder: reads the body within limits of size and time, routes the request, and writes the
-    /// response.
-    func respond(to request: Request, _ writer: consuming ResponseWriter, on channel: any Channel) async throws {
+    /// Answers a request: reads its body within limits of size and time, routes it, and writes the response.
+    func respond(to request: ServerRequest, on connection: ServerConnection) async throws {
         count { $0.requests += 1 }
-        let address = PeerAddress(channel.remoteAddress?.ipAddress ?? "unknown")
+        let address = PeerAddress(connection.channel.remoteAddress?.ipAddress ?? "unknown")
         var reply: RouteResponse
         if let early = refusal(of: request, from: address) {
             reply = early
+        } else if let body = try await readBody(request, connection) {
+            let call = RouteRequest(
+                method: request.method, path: request.path.split(separator: "/"), query: request.query,
+                headers: request.headers, body: body, address: address, authority: request.hosts[0],
+                connection: RouteConnection(connection.channel))
+            reply = await routeInTask(call)
+            reply.isConnectionKept = mayKeepConnection(call, reply)
         } else {
-            if request.headers[.expect]?.lowercased() == "100-continue" {
-                try await writer.writeInformationalHead(HTTPResponse(status: .continue))
-            }
-            do {
-                let target = request.head.path ?? "/"
-                let path = target.prefix(while: { $0 != "?" })
-                let call = RouteRequest(
-                    method: request.method, path: path.split(separator: "/"),
-                    query: target[path.endIndex...].dropFirst(),
-                    headers: request.headers, body: try await readBody(request, channel),
-                    address: address, authority: request.head.authority ?? "", connection: RouteConnection(channel))
-                reply = await routeInTask(call)
-                reply.isConnectionKept = mayKeepConnection(call, reply)
-            } catch is NIOTooManyBytesError {
-                reply = tooLarge
-            }
+            reply = tooLarge
         }
         if let upgrade = reply.upgrade {
-            if await upgrade.socket.accept(reply.headers, on: channel) { return await upgrade.run() }
+            if await upgrade.socket.accept(reply.headers, on: connection.channel) { return await upgrade.run() }
             reply = malformed("a WebSocket is a connection's first request")
         }
         if Self.servesOtherOrigins(request) { reply = reply.crossOrigin }
         if request.method == .head { reply = reply.withoutBody }
-        let response = reply.response
-        try await writer.write(response: response.head, body: response.body)
+        try await connection.write(reply)
     }
 
     /// Whether players on pages of other origins may read the response: that of an endpoint, a session or events.
-    private static func servesOtherOrigins(_ request: Request) -> Bool {
-        let path = (request.head.path ?? "/").prefix { $0 != "?" }.split(separator: "/", maxSplits: 3)
+    private static func servesOtherOrigins(_ request: ServerRequest) -> Bool {
+        let path = request.path.split(separator: "/", maxSplits: 3)
         let item = path.first == "services" ? path.dropFirst(2).first : path.dropFirst().first
         return item.map { ["whep", "whip", "events"].contains($0) } ?? false
     }
@@ -61,14 +50,13 @@ extension SignalingServerState {
     }
 
     /// Returns a refusal that the request's head alone decides; else nil.
-    private func refusal(of request: Request, from address: PeerAddress) -> RouteResponse? {
+    private func refusal(of request: ServerRequest, from address: PeerAddress) -> RouteResponse? {
         if !isOfTunnel(request), let delay = connections.withLimiter({ $0.requestDelay(address.key, now: $1) }) {
             count { $0.requestsLimited += 1 }
             return .limited("too many requests", delay)
         }
-        // RFC 9112 section 3.2. hummingbird moves the first Host field to `authority`, so a second one is left in the
-        // headers.
-        guard let host = request.head.authority, request.headers[Header.host] == nil else {
+        // RFC 9112 section 3.2.
+        guard let host = request.hosts.first, request.hosts.count == 1 else {
             return malformed("a request has exactly one Host header")
         }
         guard !host.isEmpty, host.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "/") }) else {
@@ -82,8 +70,8 @@ extension SignalingServerState {
 
     /// Returns whether the request is a response of the host of a tunnel, which sends as many as its viewers send
     /// requests.
-    private func isOfTunnel(_ request: Request) -> Bool {
-        let path = (request.head.path ?? "/").split(separator: "/", maxSplits: 4)
+    private func isOfTunnel(_ request: ServerRequest) -> Bool {
+        let path = request.target.split(separator: "/", maxSplits: 4)
         guard request.method == .post, path.count == 5, path[0] == "services", path[2] == "meeting",
             let id = TunnelID(path[3]), let tunnel = tunnels[id], let number = Int(path[4]),
             tunnel.isPending(number), let token = RouteRequest.bearer(request.headers)
@@ -140,14 +128,17 @@ extension SignalingServerState {
             problem: .tooLarge, .contentTooLarge, "a request may have \(configuration.bodyLimit) bytes at most")
     }
 
-    private func readBody(_ request: Request, _ channel: any Channel) async throws -> ByteBuffer {
+    /// Returns nil if the body is too large.
+    private func readBody(_ request: ServerRequest, _ connection: ServerConnection) async throws -> ByteBuffer? {
+        if request.headers[.expect]?.lowercased() == "100-continue" { try await connection.askForBody() }
         let length = request.headers[.contentLength].flatMap { Int($0) }
         guard length ?? 0 > 0 || request.headers[.transferEncoding] != nil else { return ByteBuffer() }
+        let channel = connection.channel
         let deadline = channel.eventLoop.scheduleTask(in: TimeAmount(configuration.timeouts.body)) {
             channel.close(promise: nil)
         }
         defer { deadline.cancel() }
-        return try await request.body.collect(upTo: configuration.bodyLimit)
+        return try await connection.readBody(upTo: configuration.bodyLimit)
     }
 
     /// Routes a request. Answers OPTIONS for every resource, and adds OPTIONS to the Allow field of 405 responses.

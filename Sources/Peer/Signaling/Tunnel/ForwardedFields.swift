@@ -1,6 +1,5 @@
 import HTTP
 import HTTPTypes
-import HummingbirdCore
 import Identifiers
 import Identity
 import NIOCore
@@ -69,7 +68,7 @@ enum ForwardedFields {
         guard status != 204 else { return (reply, false) }
         let continues = part.continues == true
         guard reply.headers[.contentType] != nil || !continues && (part.body ?? "").isEmpty else { return (bad, false) }
-        if !continues, let text = part.body { reply.body = ResponseBody(byteBuffer: ByteBuffer(string: text)) }
+        if !continues, let text = part.body { reply.body = ResponseBody(ByteBuffer(string: text)) }
         return (reply, continues)
     }
 

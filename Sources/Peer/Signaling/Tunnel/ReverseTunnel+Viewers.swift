@@ -1,6 +1,5 @@
 import HTTP
 import HTTPTypes
-import HummingbirdCore
 import Identifiers
 import Identity
 import MediaCore

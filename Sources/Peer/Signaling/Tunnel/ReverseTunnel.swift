@@ -1,6 +1,5 @@
 import HTTP
 import HTTPTypes
-import HummingbirdCore
 import Identifiers
 import Identity
 import MediaCore
@@ -262,7 +261,6 @@ final class ReverseTunnel: Sendable {
                 read(text.utf8.count, of: number)
                 try await writer.write(ByteBuffer(string: text))
             }
-            try await writer.finish(nil)
         }
         return response
     }

@@ -1,6 +1,5 @@
 public import HTTP
 import HTTPTypes
-import HummingbirdCore
 public import Identifiers
 import NIOCore
 import SessionDescription
@@ -217,7 +216,7 @@ public actor TunnelClient {
         if let upgrade = response.upgrade { return await open(upgrade, request.number) }
         let head = ForwardedResponse(
             status: Int(response.status.code), headers: response.headers.map { [$0.name.canonicalName, $0.value] })
-        let isWhole = response.body.contentLength != nil
+        let isWhole = response.body.length != nil
         let writer = PartWriter(first: head, isWhole: isWhole) { [weak self] part in
             guard let self, try await send(part, to: request.number) else { throw CancellationError() }
         }
@@ -282,7 +281,5 @@ private struct PartWriter: ResponseBodyWriter {
         pending = ForwardedResponse()
     }
 
-    consuming func finish(_ trailingHeaders: HTTPFields?) async throws {
-        try await send(pending)
-    }
+    mutating func finish() async throws { try await send(pending) }
 }
