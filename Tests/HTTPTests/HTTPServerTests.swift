@@ -1,3 +1,4 @@
+import Glibc
 import HTTPTypes
 import NIOCore
 import NIOHTTP1
@@ -11,7 +12,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct HTTPServerTests {
     /// What the server answers with: the method, the path, the query, the hosts and the body, a line each. A path of
     /// "/kept..." keeps the connection, "/parts" has a body in parts, and the body of "/unread" is not read.
-    private static func respond(to request: ServerRequest, _ connection: ServerConnection) async throws {
+    static func respond(to request: ServerRequest, _ connection: ServerConnection) async throws {
         var text = "\(request.method.rawValue) \(request.path) \(request.query) \(request.hosts)"
         var response = RouteResponse(.ok, type: "text/plain", "")
         if request.path != "/unread" {
@@ -28,7 +29,7 @@ import Testing
         try await connection.write(response)
     }
 
-    private struct Stage: Sendable {
+    struct Stage: Sendable {
         let server: HTTPServer
         let connections: ConnectionRegistry
 
@@ -42,7 +43,7 @@ import Testing
         }
     }
 
-    private func with(
+    func with(
         idle: TimeAmount = .seconds(30), respond: @escaping HTTPServer.Respond = Self.respond,
         _ body: (Stage) async throws -> Void
     ) async throws {
@@ -229,10 +230,67 @@ import Testing
         }
     }
 
-    @Test func aConnectionThatCannotBeAcceptedEndsNothing() async throws {
-        try await with { stage in
-            stage.server.channel.pipeline.fireErrorCaught(IOError(errnoCode: 24, reason: "accept"))
-            #expect(await stage.answer("GET /a HTTP/1.1\r\nHost: x\r\n\r\n").contains(" 200 "))
+    /// Without descriptors the server waits for some, and computes nothing meanwhile.
+    @Test func aServerWithoutDescriptorsWaits() async {
+        await #expect(processExitsWith: .success) {
+            try await HTTPServerTests().with { stage in
+                let client = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+                var limits = rlimit()
+                getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limits)
+                let free = dup(client)
+                Glibc.close(free)
+                var none = limits
+                none.rlim_cur = rlim_t(free)
+                setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &none)
+                var address = sockaddr_in()
+                address.sin_family = sa_family_t(AF_INET)
+                address.sin_port = in_port_t(stage.server.port).bigEndian
+                address.sin_addr.s_addr = in_addr_t(INADDR_LOOPBACK).bigEndian
+                let connected = withUnsafePointer(to: &address) {
+                    $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                        connect(client, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+                    }
+                }
+                precondition(connected == 0)
+                let request = Array("GET /a HTTP/1.1\r\nHost: x\r\n\r\n".utf8)
+                precondition(write(client, request, request.count) == request.count)
+                let before = clock()
+                var waiting = pollfd(fd: client, events: Int16(POLLIN), revents: 0)
+                precondition(poll(&waiting, 1, 1_000) == 0)
+                precondition(clock() - before < 300_000)
+                setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limits)
+                var bytes = [UInt8](repeating: 0, count: 1_024)
+                let count = read(client, &bytes, bytes.count)
+                precondition(String(decoding: bytes.prefix(max(count, 0)), as: UTF8.self).hasPrefix("HTTP/1.1 200 "))
+            }
+        }
+    }
+
+    @Test func connectionsThatComeWhileTheServerIsClosedAreClosed() async throws {
+        for _ in 0..<20 {
+            try await with { stage in
+                await withTaskGroup(of: Void.self) { tasks in
+                    for _ in 0..<8 { tasks.addTask { _ = await stage.answer("GET /kept HTTP/1.1\r\nHost: x\r\n\r\n") } }
+                    tasks.addTask { await stage.server.close() }
+                }
+            }
+        }
+    }
+
+    @Test func tooManyRequestsThatWaitEndTheConnection() async throws {
+        let (goes, go) = AsyncStream.makeStream(of: Void.self)
+        let count = Mutex(0)
+        try await with(respond: { request, connection in
+            count.withLock { $0 += 1 }
+            for await _ in goes { break }
+            try await Self.respond(to: request, connection)
+        }) { stage in
+            let request = "GET /kept HTTP/1.1\r\nHost: x\r\n\r\n"
+            #expect(await stage.answer(String(repeating: request, count: 65)).isEmpty)
+            let patient = try await stage.connect()
+            patient.send(String(repeating: request, count: 63) + "GET /last HTTP/1.1\r\nHost: x\r\n\r\n")
+            go.finish()
+            #expect(await patient.rest().hasSuffix("GET /last  [\"x\"] \n"))
         }
     }
 
@@ -249,7 +307,7 @@ import Testing
 }
 
 /// A TCP connection on which the test writes and reads text.
-private struct PlainConnection: Sendable {
+struct PlainConnection: Sendable {
     private let channel: any Channel
     private let pieces: AsyncStream<String>
 

@@ -45,8 +45,8 @@ import Testing
         }
     }
 
-    /// An admitted viewer that has requested more than both kernels' buffers hold, and does not read.
-    private func reader(of stage: SignalingFixture) async throws -> RawConnection {
+    /// An admitted viewer that does not read, and its request.
+    private func reader(of stage: SignalingFixture) async throws -> (RawConnection, request: String) {
         var token = ""
         try await RawHTTPClient.with(stage.link) { wire in token = try await wire.token(randomFingerprint()) }
         let raw = try await RawConnection.open(stage.link)
@@ -57,8 +57,20 @@ import Testing
         // A read takes little, so that also a slow server fills the buffers.
         try await raw.channel.setOption(.maxMessagesPerRead, value: 1).get()
         try await raw.channel.setOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: 4_096)).get()
-        raw.send(String(repeating: request, count: 6_000))
-        return raw
+        return (raw, request)
+    }
+
+    /// Sends a request again and again, until the server gives up the connection: more than both kernels' buffers hold
+    /// responses. Half as many wait as may.
+    private func send(_ request: String, on raw: RawConnection, of stage: SignalingFixture) async throws {
+        var sent = stage.server.statistics.requests
+        while stage.server.statistics.connections.writesTimedOut == 0 {
+            raw.send(String(repeating: request, count: 32))
+            sent += 32
+            try await until {
+                stage.server.statistics.requests >= sent || stage.server.statistics.connections.writesTimedOut > 0
+            }
+        }
     }
 
     @Test func answersThatAreNotReadAreGivenUp() async throws {
@@ -66,8 +78,8 @@ import Testing
             $0.timeouts.stall = .milliseconds(200)
             $0.limits.requestRate.burst = 8_000
         }) { stage in
-            let raw = try await reader(of: stage)
-            try await until { stage.server.statistics.connections.writesTimedOut == 1 }
+            let (raw, request) = try await reader(of: stage)
+            try await send(request, on: raw, of: stage)
             try? await raw.channel.close()
         }
     }
@@ -77,12 +89,14 @@ import Testing
             $0.timeouts.write = .milliseconds(200)
             $0.limits.requestRate.burst = 8_000
         }) { stage in
-            let raw = try await reader(of: stage)
+            let (raw, request) = try await reader(of: stage)
+            async let sending: Void = send(request, on: raw, of: stage)
             // The peer reads a record now and then, so that `stall` alone would not end the connection.
             while stage.server.statistics.connections.writesTimedOut == 0 {
                 raw.channel.read()
                 try await Task.sleep(for: .milliseconds(200))
             }
+            try await sending
             try? await raw.channel.close()
         }
     }

@@ -3,7 +3,8 @@ package import NIOCore
 /// The first handler of a connection's pipeline, below TLS. Closes connections whose peer does not speak TLS, does not
 /// finish the handshake, or does not read.
 ///
-/// A connection that its peer half-closes is closed, so that long polls and event streams end. Event-loop confined.
+/// A connection with TLS that its peer half-closes is closed, so that long polls and event streams end. Event-loop
+/// confined.
 package final class ConnectionGuard: ChannelDuplexHandler {
     package typealias InboundIn = ByteBuffer
     package typealias InboundOut = ByteBuffer
@@ -95,7 +96,7 @@ package final class ConnectionGuard: ChannelDuplexHandler {
     }
 
     package func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        if case .inputClosed? = event as? ChannelEvent {
+        if isTLS, case .inputClosed? = event as? ChannelEvent {
             context.close(promise: nil)
         } else {
             context.fireUserInboundEventTriggered(event)

@@ -2,7 +2,8 @@ import NIOCore
 import NIOHTTP1
 
 /// The handler above the HTTP decoder: closes the connection after a response with `Connection: close`, or after the
-/// response to a request with it, or to one with an `Upgrade`, behind which the decoder reads nothing more.
+/// response to a request with it, or to one with an `Upgrade`, behind which the decoder reads nothing more. It also
+/// closes one on which too many requests wait.
 ///
 /// Event-loop confined.
 final class ExchangeGuard: ChannelDuplexHandler, RemovableChannelHandler {
@@ -22,21 +23,28 @@ final class ExchangeGuard: ChannelDuplexHandler, RemovableChannelHandler {
     private var hasEnded = false
     /// What came behind a request was none.
     private var hasFailed = false
+    /// More requests wait than may. The connection is being closed.
+    private var isOverrun = false
 
     /// Requests on one connection, after which it is closed: some leave a callback for its end.
     private static let requestLimit = 10_000
+    /// Requests that wait for a response. A request of 20 bytes takes 500 while it waits.
+    private static let waitingLimit = 64
 
     init(_ connection: ConnectionGuard, _ decoder: RequestDecoder) {
         (self.connection, self.decoder) = (connection, decoder)
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard !isOverrun else { return }
         switch unwrapInboundIn(data) {
         case .head(let head):
             connection.requestArrived()
             requests += 1
             (isUpgrade, hasEnded) = (head.stopsDecoder, false)
             isKept.append(head.isKeepAlive && !isUpgrade && requests < Self.requestLimit)
+            isOverrun = isKept.count > Self.waitingLimit
+            guard !isOverrun else { return context.close(promise: nil) }
         case .body: break
         case .end:
             hasEnded = true

@@ -1,3 +1,4 @@
+import Glibc
 import Identifiers
 import Identity
 package import NIOCore
@@ -10,46 +11,48 @@ package struct HTTPServer: Sendable {
     /// Answers a request. Throws if the connection has failed.
     package typealias Respond = @Sendable (ServerRequest, ServerConnection) async throws -> Void
 
-    private let listener: NIOAsyncChannel<Connection, Never>
+    /// The listening channel.
+    let channel: any Channel
     private let connections: ConnectionRegistry
+    private let accepted: AsyncStream<Connection>
 
-    /// Binds the port. Connections wait until `run` is called.
+    /// Binds the port. The connections that come wait until `run` is called, which has to follow.
     /// - Parameters:
     ///   - port: 0 selects a free port.
     ///   - backlog: connections that the kernel holds until they are accepted.
+    ///   - group: of one thread.
     package init(
         host: String, port: Int, backlog: Int32, group: MultiThreadedEventLoopGroup, pipeline: ConnectionPipeline
     ) async throws {
         let connections = pipeline.connections
-        self.connections = connections
-        listener = try await ServerBootstrap(group: group)
+        let (accepted, feed) = AsyncStream.makeStream(of: Connection.self)
+        (self.connections, self.accepted) = (connections, accepted)
+        // Not NIO's `bind` for async channels: of a connection that it accepts while the listening socket is closed it
+        // drops the channel, which ends the process (swift-nio issue 2813).
+        channel = try await ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: backlog)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .serverChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHandlers(
-                        AcceptBackoffHandler(), ConnectionAdmissionHandler(connections))
+                    try channel.pipeline.syncOperations.addHandler(ConnectionAdmissionHandler(connections))
                 }
             }
             .childChannelOption(.allowRemoteHalfClosure, value: true)
-            .bind(host: host, port: port) { channel in
-                channel.eventLoop.makeCompletedFuture { try pipeline.setUp(channel) }
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture { _ = feed.yield(try pipeline.setUp(channel)) }
             }
+            .bind(host: host, port: port).get()
+        channel.closeFuture.whenComplete { _ in feed.finish() }
     }
-
-    /// The listening channel.
-    var channel: any Channel { listener.channel }
 
     package var port: Int { channel.localAddress?.port ?? 0 }
 
-    /// Serves connections until the server is closed and all of them have ended.
+    /// Serves connections until the listening socket is closed and all of them have ended. Its task must not be
+    /// cancelled.
     package func run(_ respond: @escaping Respond) async {
         await withDiscardingTaskGroup { tasks in
-            // Fails only if the listening socket does.
-            try? await listener.executeThenClose { accepted in
-                for try await connection in accepted {
-                    tasks.addTask { await ServerConnection.serve(connection, respond) }
-                }
+            for await connection in accepted {
+                tasks.addTask { await ServerConnection.serve(connection, respond) }
             }
         }
     }
@@ -68,6 +71,8 @@ final class ConnectionAdmissionHandler: ChannelInboundHandler {
     typealias InboundOut = any Channel
 
     private let connections: ConnectionRegistry
+    /// How long no connection is accepted when there are no descriptors for one.
+    private static let pause = TimeAmount.milliseconds(200)
 
     init(_ connections: ConnectionRegistry) { self.connections = connections }
 
@@ -83,7 +88,15 @@ final class ConnectionAdmissionHandler: ChannelInboundHandler {
         context.fireChannelRead(data)
     }
 
-    /// A connection that cannot be accepted, as there is no descriptor for it, ends nothing: the next attempt follows a
-    /// second later (`AcceptBackoffHandler`).
-    func errorCaught(context: ChannelHandlerContext, error: any Error) {}
+    /// A connection could not be accepted. NIO tries again at once, for ever, and `AcceptBackoffHandler` does not
+    /// prevent that if no other connection was accepted before.
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        guard let code = (error as? IOError)?.errnoCode, [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(code),
+            let options = context.channel.syncOptions
+        else { return }
+        try? options.setOption(.autoRead, value: false)
+        context.eventLoop.assumeIsolated().scheduleTask(in: Self.pause) {
+            try? options.setOption(.autoRead, value: true)
+        }
+    }
 }

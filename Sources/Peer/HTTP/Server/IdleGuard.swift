@@ -14,7 +14,7 @@ final class IdleGuard: ChannelDuplexHandler {
     private let timeout: TimeAmount
     private var lastActive = NIODeadline.now()
     private var check: Scheduled<Void>?
-    /// Requests whose response has not ended.
+    /// Requests whose response has not been written to its end.
     private var unanswered = 0
     /// A request has begun, and not ended.
     private var isReading = false
@@ -40,14 +40,16 @@ final class IdleGuard: ChannelDuplexHandler {
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         guard case .end = unwrapOutboundIn(data) else { return context.write(data, promise: promise) }
-        unanswered -= 1
-        guard unanswered == 0, isFinishing else {
-            lastActive = .now()
-            watch(context)
-            return context.write(data, promise: promise)
-        }
-        context.writeAndFlush(data, promise: promise)
-        context.close(promise: nil)
+        let written = promise ?? context.eventLoop.makePromise()
+        written.futureResult.assumeIsolated().whenComplete { [self] _ in responseEnded(context) }
+        context.write(data, promise: written)
+    }
+
+    private func responseEnded(_ context: ChannelHandlerContext) {
+        lastActive = .now()
+        // What is no request is answered, too.
+        unanswered = max(unanswered - 1, 0)
+        if isFinishing, unanswered == 0 { context.close(promise: nil) } else { watch(context) }
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {

@@ -23,6 +23,7 @@ public actor StatusServer {
     private let host: String
     private let port: Int
     private let page: @Sendable (String) async -> Page?
+    private var isStopped = false
     private var running: (server: HTTPServer, task: Task<Void, Never>, group: MultiThreadedEventLoopGroup)?
 
     /// Enough for monitoring; all of them cost less than one viewer.
@@ -57,6 +58,7 @@ public actor StatusServer {
             let page = page
             let task = Task { await server.run { try await $1.write(await Self.response(to: $0, page)) } }
             running = (server, task, group)
+            if isStopped { await stop() }
             return server.port
         } catch {
             try? await group.shutdownGracefully()
@@ -65,6 +67,7 @@ public actor StatusServer {
     }
 
     public func stop() async {
+        isStopped = true
         guard let (server, task, group) = running else { return }
         running = nil
         await server.close()

@@ -99,6 +99,7 @@ public actor SignalingServer {
 
     enum State {
         case idle
+        case starting
         case running(HTTPServer, Task<Void, Never>, MultiThreadedEventLoopGroup)
         case stopped
     }
@@ -152,7 +153,7 @@ public actor SignalingServer {
         guard case .idle = state else {
             throw SignalingServerError(.alreadyStarted, "the server has been started before")
         }
-        state = .stopped
+        state = .starting
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         var port = configuration.port
         while true {
@@ -160,6 +161,7 @@ public actor SignalingServer {
                 return try await start(port, group)
             } catch {
                 guard error.code == .portInUse, port < configuration.port + configuration.furtherPorts else {
+                    state = .stopped
                     endBroadcasts()
                     try? await group.shutdownGracefully()
                     throw error
@@ -188,16 +190,29 @@ public actor SignalingServer {
                 handshake: TimeAmount(timeouts.handshake), stall: TimeAmount(timeouts.stall),
                 write: TimeAmount(timeouts.write)),
             idle: TimeAmount(timeouts.idle))
+        let server: HTTPServer
         do {
-            let server = try await HTTPServer(
+            server = try await HTTPServer(
                 host: configuration.host, port: port, backlog: Self.backlog, group: group, pipeline: pipeline)
-            let service = service
-            state = .running(
-                server, Task { await server.run { try await service.respond(to: $0, on: $1) } }, group)
-            return server.port
         } catch {
             throw SignalingServerError(error, host: configuration.host, port: port)
         }
+        let service = service
+        let running = Task {
+            await server.run { try await service.respond(to: $0, on: $1) }
+            if case .running = state {
+                service.logger.error("the server's socket has failed: nobody can join any more")
+            }
+        }
+        guard case .starting = state else {
+            // Stopped meanwhile.
+            await server.close()
+            service.connections.hangUpAll()
+            await running.value
+            throw .stopped
+        }
+        state = .running(server, running, group)
+        return server.port
     }
 
     /// Presents this certificate to connections that come from now on, after a renewal. Call after `start`.
@@ -224,10 +239,8 @@ public actor SignalingServer {
     /// connections. Nothing can be added any more.
     public func stop() async {
         guard case .running(let server, let running, let group) = state else {
-            if case .idle = state {
-                state = .stopped
-                endBroadcasts()
-            }
+            if case .idle = state { endBroadcasts() }
+            state = .stopped
             return
         }
         state = .stopped
