@@ -113,7 +113,8 @@ let imports = """
 /// What tests and benchmarks share; TestSupport is a package of its own too, for those outside of this one.
 func support(_ name: String, _ dependencies: [String] = []) -> Target {
     .target(
-        name: name, dependencies: named(dependencies), path: "TestSupport/Sources/\(name)", swiftSettings: settings)
+        name: name, dependencies: named(dependencies), path: "TestSupport/Sources/\(name)",
+        swiftSettings: settings + optimized)
 }
 
 /// - Parameter compute: the tests compute for long.
@@ -309,7 +310,7 @@ let package = Package(
                 "MediaCore", "Identifiers", "SessionDescription", "LinuxRuntime", "VPXCodec", "OpusCodec",
                 "TestSource", "Identity", "Admission", "Signaling", "PeerConnection", "Host", "Viewer",
                 "BrowserControl", "NetworkBed", "TestSupport", "WaitSupport", "share", "Logging",
-            ]),
+            ], compute: true),
         tests("LinuxRuntimeTests", ["MediaCore", "LinuxRuntime", "TestSupport"]),
         tests(
             "LoopbackTests",

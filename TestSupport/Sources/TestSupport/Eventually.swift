@@ -1,9 +1,9 @@
 import Glibc
 
-/// Looks again and again at what no event announces, for 30 s at most.
+/// Looks again and again at what no event announces, for a limited time.
 /// - Returns: whether the condition came true.
-public func eventually(_ isSo: () throws -> Bool) rethrows -> Bool {
-    let deadline = ContinuousClock.now + .seconds(30)
+public func eventually(for limit: Duration = .seconds(30), _ isSo: () throws -> Bool) rethrows -> Bool {
+    let deadline = ContinuousClock.now + limit
     while true {
         if try isSo() { return true }
         guard ContinuousClock.now < deadline else { return false }
