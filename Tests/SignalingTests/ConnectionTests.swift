@@ -1,11 +1,13 @@
 import NIOCore
 import NIOHTTP1
+import NIOPosix
 import TLSTransport
 import Testing
 
 @testable import Admission
 @testable import HTTP
 @testable import Identifiers
+@testable import Identity
 @testable import Signaling
 
 /// Time limits and numbers of connections, below HTTP.
@@ -98,6 +100,26 @@ import Testing
             }
             try await sending
             try? await raw.channel.close()
+        }
+    }
+
+    @Test func aServerThatIsStoppedWhileItStartsStaysStopped() async throws {
+        for _ in 0..<20 {
+            let server = SignalingServer(
+                identity: try Identity.ephemeral(), configuration: .init(host: "127.0.0.1"), logger: quiet)
+            async let starting = try? server.start()
+            await server.stop()
+            let port = await starting
+            // Where it had not begun to start, it may start no more.
+            await server.stop()
+            #expect(throws: SignalingServerError.self) {
+                _ = try server.add(ServedBroadcastConfiguration(), delegate: FakeDelegate { _ in "" })
+            }
+            guard let port else { continue }
+            await #expect(throws: (any Error).self) {
+                let client = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+                _ = try await client.connect(host: "127.0.0.1", port: port).get()
+            }
         }
     }
 

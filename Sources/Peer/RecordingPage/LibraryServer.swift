@@ -1,4 +1,5 @@
 import FoundationEssentials
+import HTTP
 import LibraryPage
 import LinuxRuntime
 import NIOCore
@@ -69,6 +70,7 @@ public final class LibraryServer: Sendable {
         let port = Monitor(0)
         self.access = access
         listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .pausingWithoutDescriptors()
             .serverChannelOption(.backlog, value: 16)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {

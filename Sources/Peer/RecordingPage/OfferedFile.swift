@@ -66,6 +66,7 @@ public final class OfferedFile: Sendable {
         let file = try OfferedFileHandler.File(settings.path)
         let connections = Monitor(0)
         listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .pausingWithoutDescriptors()
             .serverChannelOption(.backlog, value: 16)
             .childChannelInitializer { channel in
                 let isTaken = connections.with { count in

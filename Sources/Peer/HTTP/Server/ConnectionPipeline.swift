@@ -10,7 +10,7 @@ package struct ConnectionPipeline: Sendable {
     let tls: PresentedCertificate?
     let connections: ConnectionRegistry
     let timeouts: ConnectionGuard.Timeouts
-    /// The time for a request's head to arrive, and between requests.
+    /// The time for a request to arrive, and between requests.
     let idle: TimeAmount
 
     package init(

@@ -1,4 +1,3 @@
-import Glibc
 import Identifiers
 import Identity
 package import NIOCore
@@ -34,7 +33,8 @@ package struct HTTPServer: Sendable {
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .serverChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHandler(ConnectionAdmissionHandler(connections))
+                    try channel.pipeline.syncOperations.addHandlers(
+                        AcceptPause(), ConnectionAdmissionHandler(connections))
                 }
             }
             .childChannelOption(.allowRemoteHalfClosure, value: true)
@@ -64,15 +64,13 @@ package struct HTTPServer: Sendable {
     }
 }
 
-/// The first handler of the listening socket's pipeline. Closes connections over the limits before a pipeline, TLS or a
-/// task is created for them.
+/// A handler of the listening socket's pipeline: closes connections over the limits before a pipeline, TLS or a task is
+/// created for them.
 final class ConnectionAdmissionHandler: ChannelInboundHandler {
     typealias InboundIn = any Channel
     typealias InboundOut = any Channel
 
     private let connections: ConnectionRegistry
-    /// How long no connection is accepted when there are no descriptors for one.
-    private static let pause = TimeAmount.milliseconds(200)
 
     init(_ connections: ConnectionRegistry) { self.connections = connections }
 
@@ -86,17 +84,5 @@ final class ConnectionAdmissionHandler: ChannelInboundHandler {
         let (connections, id) = (connections, ObjectIdentifier(child))
         child.closeFuture.whenComplete { _ in connections.left(id) }
         context.fireChannelRead(data)
-    }
-
-    /// A connection could not be accepted. NIO tries again at once, for ever, and `AcceptBackoffHandler` does not
-    /// prevent that if no other connection was accepted before.
-    func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        guard let code = (error as? IOError)?.errnoCode, [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(code),
-            let options = context.channel.syncOptions
-        else { return }
-        try? options.setOption(.autoRead, value: false)
-        context.eventLoop.assumeIsolated().scheduleTask(in: Self.pause) {
-            try? options.setOption(.autoRead, value: true)
-        }
     }
 }

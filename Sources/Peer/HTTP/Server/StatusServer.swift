@@ -58,12 +58,13 @@ public actor StatusServer {
             let page = page
             let task = Task { await server.run { try await $1.write(await Self.response(to: $0, page)) } }
             running = (server, task, group)
-            if isStopped { await stop() }
-            return server.port
+            guard isStopped else { return server.port }
         } catch {
             try? await group.shutdownGracefully()
             throw SignalingServerError(error, host: host, port: port)
         }
+        await stop()
+        throw .stopped
     }
 
     public func stop() async {

@@ -39,6 +39,7 @@ public final class TURNTunnel: Sendable {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let room = ConnectionLimit(Self.connectionLimit)
         let bootstrap = ServerBootstrap(group: group)
+            .pausingWithoutDescriptors()
             .serverChannelOption(.backlog, value: 32)
             .childChannelOption(.autoRead, value: false)
             .childChannelInitializer { inner in

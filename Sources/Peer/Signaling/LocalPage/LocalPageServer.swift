@@ -55,6 +55,7 @@ public final class LocalPageServer: Sendable {
         let connections = LocalPageConnections(limit: Self.connectionLimit)
         self.connections = connections
         listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .pausingWithoutDescriptors()
             .serverChannelOption(.backlog, value: 16)
             .childChannelInitializer { channel in
                 guard connections.enter(channel) else {

@@ -158,6 +158,7 @@ public actor SignalingServer {
         var port = configuration.port
         while true {
             do throws(SignalingServerError) {
+                guard case .starting = state else { throw .stopped }
                 return try await start(port, group)
             } catch {
                 guard error.code == .portInUse, port < configuration.port + configuration.furtherPorts else {
@@ -239,9 +240,10 @@ public actor SignalingServer {
     /// connections. Nothing can be added any more.
     public func stop() async {
         guard case .running(let server, let running, let group) = state else {
-            if case .idle = state { endBroadcasts() }
+            if case .stopped = state { return }
+            // A start in progress fails.
             state = .stopped
-            return
+            return endBroadcasts()
         }
         state = .stopped
         await withTaskGroup(of: Void.self) { group in
