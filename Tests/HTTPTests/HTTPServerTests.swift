@@ -83,6 +83,21 @@ import Testing
         }
     }
 
+    @Test func aResponseToHEADHasNoBody() async throws {
+        try await with { stage in
+            for path in ["/a", "/parts"] {
+                let answer = await stage.answer("HEAD \(path) HTTP/1.1\r\nHost: x\r\n\r\n")
+                #expect(answer.hasPrefix("HTTP/1.1 200 OK\r\n") && answer.hasSuffix("\r\n\r\n"), "\(answer)")
+            }
+        }
+        let server = StatusServer(host: "127.0.0.1", port: 0) { _ in nil }
+        let missing = try await PlainConnection.open(port: server.start())
+        missing.send("HEAD /a HTTP/1.1\r\nHost: x\r\n\r\n")
+        let answer = await missing.rest()
+        #expect(answer.hasPrefix("HTTP/1.1 404 ") && answer.hasSuffix("\r\n\r\n"), "\(answer)")
+        await server.stop()
+    }
+
     @Test func requestsInOnePieceAreAnsweredInOrder() async throws {
         try await with { stage in
             let request = "POST /kept1 HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n"

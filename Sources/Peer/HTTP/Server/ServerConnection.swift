@@ -8,6 +8,8 @@ package final class ServerConnection {
     private let outbound: NIOAsyncChannelOutboundWriter<HTTPServerResponsePart>
     /// All of the present request has been read.
     private var hasEnded = true
+    /// The response to the present request has no body.
+    private var isHead = false
     /// No further request is answered.
     private var isLast = false
 
@@ -37,7 +39,7 @@ package final class ServerConnection {
         while !isLast, let part = try await parts.next() {
             // What was not read of the last request's body is skipped.
             guard case .head(let head) = part else { continue }
-            (hasEnded, isLast) = (false, !head.isKeepAlive)
+            (hasEnded, isHead, isLast) = (false, head.method == .HEAD, !head.isKeepAlive)
             return try ServerRequest(head)
         }
         return nil
@@ -68,6 +70,7 @@ package final class ServerConnection {
     /// Writes the response to the present request, until the end of its body.
     package func write(_ response: RouteResponse) async throws {
         if !response.isConnectionKept { isLast = true }
+        let response = isHead ? response.withoutBody : response
         let head = HTTPServerResponsePart.head(response.head)
         switch response.body.content {
         case .whole(let body) where body.readableBytes == 0: try await outbound.write(contentsOf: [head, .end(nil)])

@@ -82,8 +82,7 @@ public actor StatusServer {
         switch request.method {
         case .get, .head:
             guard let page = await page(String(request.path)) else { return .notFound }
-            let response = RouteResponse(.init(code: page.status), type: page.type, page.text)
-            return request.method == .head ? response.withoutBody : response
+            return RouteResponse(.init(code: page.status), type: page.type, page.text)
         default: return .methodNotAllowed("GET")
         }
     }

@@ -27,7 +27,6 @@ extension SignalingServerState {
             reply = malformed("a WebSocket is a connection's first request")
         }
         if Self.servesOtherOrigins(request) { reply = reply.crossOrigin }
-        if request.method == .head { reply = reply.withoutBody }
         try await connection.write(reply)
     }
 
