@@ -80,12 +80,12 @@ let imports = """
         NIOCore NIOPosix NIOTLS NIOHTTP1 NIOWebSocket HTTPTypes
     Admission: MediaCore Identifiers SessionDescription Cryptography Identity HTTP
     Signaling: MediaCore Identifiers SessionDescription SFrame LinuxRuntime Cryptography TLSTransport ViewerPage FrameEncryption Identity \
-        HTTP Admission Logging NIOCore NIOPosix NIOHTTP1 HTTPTypes
+        HTTP Admission NIOCore NIOPosix NIOHTTP1 HTTPTypes
     WHIP: MediaCore SessionDescription LinuxRuntime TLSTransport HTTP Signaling NIOCore NIOPosix NIOHTTP1
     PeerConnection: MediaCore RTPWire SessionDescription MediaEngine PeerEngine LinuxRuntime EventLoop ICETransport \
         DTLSTransport SRTPTransport Identity HTTP Admission Signaling
     Host: MediaCore Identifiers RTPWire SessionDescription MediaEngine PeerEngine SFrame LinuxRuntime EventLoop \
-        ICETransport FrameEncryption Identity HTTP Admission Signaling PeerConnection Logging
+        ICETransport FrameEncryption Identity HTTP Admission Signaling PeerConnection
     Viewer: MediaCore Identifiers RTPWire SessionDescription MediaEngine PeerEngine SFrame LinuxRuntime EventLoop \
         ICETransport FrameEncryption Identity HTTP Admission Signaling PeerConnection
     Service: MediaCore Identifiers SessionDescription PeerEngine LinuxRuntime EventLoop ICETransport Identity HTTP \
@@ -131,7 +131,6 @@ func tests(_ name: String, _ dependencies: [String], compute: Bool = false) -> T
 }
 
 let products: [String: Target.Dependency] = [
-    "Logging": .product(name: "Logging", package: "swift-log"),
     "NIOCore": .product(name: "NIOCore", package: "swift-nio"),
     "NIOPosix": .product(name: "NIOPosix", package: "swift-nio"),
     "NIOEmbedded": .product(name: "NIOEmbedded", package: "swift-nio"),
@@ -146,6 +145,9 @@ func named(_ names: some Sequence<String>) -> [Target.Dependency] {
     names.map { products[$0] ?? .byName(name: $0) }
 }
 
+/// What ShareKit imports only with a trait: apps that leave it out do not compile it.
+let optional = ["Recording": "Recordings", "RecordingPage": "Recordings", "WHIP": "WHIP"]
+
 /// The targets of the table.
 let layers: [Target] = {
     var targets: [Target] = []
@@ -158,13 +160,19 @@ let layers: [Target] = {
         let words = line.split(separator: " ").map(String.init)
         let name = String(words[0].dropLast())
         let dependencies = words.dropFirst().filter { $0 != "CIPSecMB" }
+        let modules = named(dependencies).map { module -> Target.Dependency in
+            guard name == "ShareKit", case .byNameItem(let name, _) = module, let trait = optional[name] else {
+                return module
+            }
+            return .target(name: name, condition: .when(traits: [trait]))
+        }
         let path = "Sources/\(layer)\(name)"
         targets.append(
             name.hasPrefix("share")
                 ? .executableTarget(
-                    name: name, dependencies: named(dependencies), path: path, swiftSettings: settings + wholeModules)
+                    name: name, dependencies: modules, path: path, swiftSettings: settings + wholeModules)
                 : .target(
-                    name: name, dependencies: named(dependencies), path: path,
+                    name: name, dependencies: modules, path: path,
                     swiftSettings: settings + wholeModules + (["", "Peer/"].contains(layer) ? [] : optimized)))
     }
     return targets
@@ -178,10 +186,15 @@ let package = Package(
         .executable(name: "share-lab", targets: ["share-lab"]),
         .library(name: "ShareKit", targets: ["ShareKit"]),
     ],
+    traits: [
+        .default(enabledTraits: ["Recordings", "WHIP"]),
+        .trait(
+            name: "Recordings", description: "ShareKit writes recordings and clips, and edits, shows and offers them."),
+        .trait(name: "WHIP", description: "ShareKit's upload programs publish to WHIP endpoints (RFC 9725)."),
+    ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0", traits: []),
-        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
     ],
     targets: layers + [
@@ -300,7 +313,7 @@ let package = Package(
             "HostTests",
             [
                 "MediaCore", "Identifiers", "SessionDescription", "MediaEngine", "LinuxRuntime", "OpusCodec",
-                "Identity", "Admission", "Signaling", "PeerConnection", "PeerEngine", "Host", "Logging", "TestSupport",
+                "Identity", "Admission", "Signaling", "PeerConnection", "PeerEngine", "Host", "TestSupport",
             ]),
         tests(
             "ICETransportTests",
@@ -316,7 +329,7 @@ let package = Package(
             [
                 "MediaCore", "Identifiers", "SessionDescription", "LinuxRuntime", "VPXCodec", "OpusCodec",
                 "TestSource", "Identity", "Admission", "Signaling", "PeerConnection", "Host", "Viewer",
-                "BrowserControl", "NetworkBed", "TestSupport", "WaitSupport", "share", "Logging",
+                "BrowserControl", "NetworkBed", "TestSupport", "WaitSupport", "share",
             ], compute: true),
         tests("LinuxRuntimeTests", ["MediaCore", "LinuxRuntime", "TestSupport"]),
         tests(
@@ -326,7 +339,7 @@ let package = Package(
                 "FrameEncryption", "LinuxRuntime", "EventLoop", "ICETransport", "VPXCodec",
                 "OpusCodec", "TestSource", "Identity", "HTTP", "Admission", "Signaling", "PeerConnection", "Host",
                 "Viewer", "Service", "Relay", "Control", "Wording", "ClusterSupport", "TestSupport", "WaitSupport",
-                "Logging", "NIOCore", "HTTPTypes",
+                "NIOCore", "HTTPTypes",
             ]),
         tests("MatroskaTests", ["MediaCore", "Matroska", "TestSupport"]),
         tests("MediaCoreTests", ["MediaCore"]),
@@ -374,7 +387,7 @@ let package = Package(
             "SignalingTests",
             [
                 "MediaCore", "Identifiers", "SessionDescription", "SFrame", "LinuxRuntime", "FrameEncryption",
-                "Identity", "HTTP", "Admission", "Signaling", "TestSupport", "WaitSupport", "Cryptography", "Logging",
+                "Identity", "HTTP", "Admission", "Signaling", "TestSupport", "WaitSupport", "Cryptography",
                 "TLSTransport", "NIOCore", "NIOPosix", "NIOHTTP1", "HTTPTypes",
             ]),
         tests(
@@ -412,7 +425,7 @@ let package = Package(
 
 // Intel's library for IPsec is only for x86-64. Elsewhere OpenSSL encrypts what is sent, too.
 #if arch(x86_64)
-    package.targets.append(
-        .systemLibrary(name: "CIPSecMB", path: "Sources/Libraries/CIPSecMB", providers: [.apt(["libipsec-mb-dev"])]))
-    package.targets.first { $0.name == "SRTPTransport" }?.dependencies.append("CIPSecMB")
+package.targets.append(
+    .systemLibrary(name: "CIPSecMB", path: "Sources/Libraries/CIPSecMB", providers: [.apt(["libipsec-mb-dev"])]))
+package.targets.first { $0.name == "SRTPTransport" }?.dependencies.append("CIPSecMB")
 #endif

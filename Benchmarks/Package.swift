@@ -79,6 +79,6 @@ let package = Package(
             name: "extension-bench", dependencies: [core("MediaCore"), "LinuxRuntime", "ExtensionChannel"],
             swiftSettings: settings),
         .executableTarget(
-            name: "codec-bench", dependencies: [core("MediaCore"), "VPXCodec"], swiftSettings: settings),
+            name: "codec-bench", dependencies: [core("MediaCore"), "VPXCodec", "CVPX"], swiftSettings: settings),
     ]
 )

@@ -1,11 +1,9 @@
 package import HTTP
 package import Identifiers
 package import Identity
-package import LinuxRuntime
 package import MediaCore
 package import PeerConnection
 internal import PixelConversion
-internal import Recording
 package import Signaling
 package import Viewer
 internal import Wording
@@ -91,42 +89,47 @@ public final class PeerViewer: Sendable {
     public let events: AsyncStream<Event>
     private let feed: AsyncStream<Event>.Continuation
     private let session: ViewerSession
-    private let recorded: Monitor<RecordedSession>
+    let recorder: (any SessionRecorder)?
 
     /// Makes a viewer with the identity of this user. It connects when ``run()`` is called.
     /// - Parameters:
     ///   - link: of the broadcast.
     ///   - name: as the host sees it.
-    ///   - recording: a file that does not exist yet, which gets all that is received, in WebM and as it was sent; nil:
-    ///     nothing is recorded. The host and its viewers are told that the session is recorded.
     ///   - onFrame: called on a thread of the session with each frame. Frames that come while it runs are dropped but
     ///     the newest.
     ///   - onAudio: called on a thread of the session with interleaved samples, 48 kHz, two channels.
-    /// - Throws: `.badLink`; `.badFile` if the file cannot be created; `.failed` without an identity.
+    /// - Throws: `.badLink`; `.failed` without an identity.
     public convenience init(
-        link: String, name: String, recordingTo recording: String? = nil,
-        onFrame: @escaping @Sendable (borrowing Frame) -> Void,
+        link: String, name: String, onFrame: @escaping @Sendable (borrowing Frame) -> Void,
         onAudio: (@Sendable (UnsafeBufferPointer<Int16>) -> Void)? = nil
     ) throws(ShareKitError) {
-        try self.init(
-            link: link, name: name, identity: try .ofUser(), recordingTo: recording, onFrame: onFrame, onAudio: onAudio)
+        try self.init(link: link, name: name, identity: try .ofUser(), onFrame: onFrame, onAudio: onAudio)
     }
 
     convenience init(
-        link: String, name: String, identity: Identity, recordingTo recording: String? = nil,
-        onFrame: @escaping @Sendable (borrowing Frame) -> Void,
+        link: String, name: String, identity: Identity, onFrame: @escaping @Sendable (borrowing Frame) -> Void,
         onAudio: (@Sendable (UnsafeBufferPointer<Int16>) -> Void)?
     ) throws(ShareKitError) {
-        let parsed: Link
+        self.init(
+            try Self.parse(link), name: name, identity: identity, recorder: nil, onFrame: onFrame, onAudio: onAudio)
+    }
+
+    static func parse(_ link: String) throws(ShareKitError) -> Link {
         do throws(LinkError) {
-            parsed = try Link(parsing: link)
+            return try Link(parsing: link)
         } catch {
             throw ShareKitError(.badLink, error.description)
         }
-        let recorded = Monitor(RecordedSession())
-        let recorder = try recording.map { path throws(ShareKitError) in try Self.recorder(to: path, recorded) }
+    }
+
+    /// - Parameter recorder: records the session beside its playback; nil: nothing does.
+    convenience init(
+        _ link: Link, name: String, identity: Identity, recorder: (any SessionRecorder)?,
+        onFrame: @escaping @Sendable (borrowing Frame) -> Void,
+        onAudio: (@Sendable (UnsafeBufferPointer<Int16>) -> Void)?
+    ) {
         self.init(
-            parsed, identity: identity, name: name, records: recorder != nil, recorded: recorded,
+            link, identity: identity, name: name, recorder: recorder,
             emit: { event in
                 if case .named(let title) = event { recorder?.setTitle(title) }
             },
@@ -137,7 +140,7 @@ public final class PeerViewer: Sendable {
                         if case .notice(let notice) = event { feed.yield(.warning(notice.words.sentence)) }
                     })
                 guard let recorder else { return player }
-                return EncodedMediaFork(player, [recorder]) { feed.yield(.warning($0.message)) }
+                return EncodedMediaFork(player, [recorder.sink]) { feed.yield(.warning($0.message)) }
             })
     }
 
@@ -146,40 +149,18 @@ public final class PeerViewer: Sendable {
         PlaybackSink(videoSink: FrameHandler(onFrame), makeSpeaker: { nil }, emit: { _ in })
     }
 
-    private static func recorder(
-        to path: String, _ recorded: Monitor<RecordedSession>
-    ) throws(ShareKitError) -> Recorder {
-        do throws(RecordingFailure) {
-            return try Recorder(to: .file(path)) { event in
-                switch event {
-                case .finished(let file): recorded.with { $0.recording = Recording(file) }
-                case .failed(let failure): recorded.with { $0.failure = ShareKitError(failure) }
-                case .started, .dropped: break
-                }
-            }
-        } catch {
-            throw ShareKitError(error)
-        }
-    }
-
-    /// What was recorded, when `run` has returned; nil without a file, and if nothing came.
-    public var recording: Recording? { recorded.with { $0.recording } }
-
-    /// Why the recording has ended before the session; nil if it has not. The session goes on.
-    public var recordingFailure: ShareKitError? { recorded.with { $0.failure } }
-
     /// - Parameters:
     ///   - name: as the host sees it.
     ///   - servers: STUN and TURN servers to use beside those that the host names.
     ///   - usesOnlyRelays: hides this machine's addresses from the host in the media path.
     ///   - records: whether the host and its viewers are told that the session is recorded.
-    ///   - recorded: gets what becomes of a recording.
+    ///   - recorder: what is in the sink, if it records.
     ///   - resources: of one of many sessions in this process; nil: the session has threads of its own.
     ///   - makeSink: makes the sink of the session; gets where events go.
     ///   - emit: called from any thread with each event of the session.
     package init(
         _ link: Link, identity: Identity, name: String, servers: [ICEServer] = [], usesOnlyRelays: Bool = false,
-        records: Bool = false, recorded: Monitor<RecordedSession> = Monitor(RecordedSession()),
+        records: Bool = false, recorder: (any SessionRecorder)? = nil,
         resources: ViewerSession.SharedResources? = nil,
         emit: @escaping @Sendable (ViewerSessionEvent) -> Void = { _ in },
         makeSink: (AsyncStream<Event>.Continuation) -> any EncodedMediaSink
@@ -187,10 +168,10 @@ public final class PeerViewer: Sendable {
         let (events, feed) = AsyncStream.makeStream(of: Event.self, bufferingPolicy: .bufferingNewest(256))
         self.events = events
         self.feed = feed
-        self.recorded = recorded
+        self.recorder = recorder
         session = ViewerSession(
             link: link, identity: identity, name: name, servers: servers, usesOnlyRelays: usesOnlyRelays,
-            records: records, sink: makeSink(feed), resources: resources,
+            records: records || recorder != nil, sink: makeSink(feed), resources: resources,
             emit: { event in
                 emit(event)
                 if let event = Event(event) { feed.yield(event) }
@@ -280,12 +261,10 @@ public final class PeerViewer: Sendable {
     public func leave() { session.leave() }
 }
 
-/// What has become of a recording of a session.
-package struct RecordedSession: Sendable {
-    var recording: Recording?
-    var failure: ShareKitError?
-
-    package init() {}
+/// Records a session beside its playback.
+package protocol SessionRecorder: Sendable {
+    var sink: any EncodedMediaSink { get }
+    func setTitle(_ title: String)
 }
 
 extension PeerViewer.Event {

@@ -9,7 +9,10 @@ internal import LinuxRuntime
 internal import MediaCore
 internal import PeerConnection
 internal import Signaling
+
+#if WHIP
 internal import WHIP
+#endif
 
 /// An upload program that publishes what its host has encoded, without encoding it again: to a service peer, or to any
 /// WHIP endpoint (RFC 9725). The receiver's bandwidth sets the bitrate of the host.
@@ -27,7 +30,8 @@ open class PublishingHandler: SampleHandler, @unchecked Sendable {
         /// - `setup`: a value for each field of the service.
         case service(link: String, setup: [String: String])
         /// A WHIP endpoint: `https` with a certificate that the system trusts, `http` without protection, or the link of a
-        /// service peer whose fixed token it is. Of several audio tracks it gets the app's.
+        /// service peer whose fixed token it is. Of several audio tracks it gets the app's. Without the package's trait
+        /// `WHIP` only the link of a service peer is one.
         case whip(url: String, token: String?)
     }
 
@@ -115,7 +119,13 @@ open class PublishingHandler: SampleHandler, @unchecked Sendable {
     private static func endpoint(_ url: String, token: String) throws(EndReason) -> any PublishingEndpoint {
         do throws(SignalingError) {
             if let link = try? ServiceLink(parsing: url) { return try TokenEndpoint(link, token: token) }
+            #if WHIP
             return try WHIPEndpoint(url, token: token)
+            #else
+            throw SignalingError(
+                .notAShareHost, "this program publishes to no WHIP endpoint",
+                remedy: "It has to be built with the trait WHIP of share's package.")
+            #endif
         } catch {
             throw EndReason(.failed, error.description, remedy: error.remedy)
         }

@@ -44,9 +44,7 @@ public final class ScreenRecorder: Sendable {
     private let confirm: Confirmation
     let framesPerSecond: Int
     let makeMicrophone: @Sendable () -> any AudioSource
-    let recordings = Monitor(StartedRecordings())
-    /// Where clips and recordings with a path are listed; nil: nowhere.
-    let list: UserRecordings?
+    let recordings: Monitor<StartedRecordings>
     let state: RecorderState
     /// Follows the system broadcast; nil: nothing tells about one.
     private let observation: Task<Void, Never>?
@@ -69,22 +67,23 @@ public final class ScreenRecorder: Sendable {
         }
         self.init(
             source, framesPerSecond: maximumFramesPerSecond, makeMicrophone: { Microphone(source: microphone) },
-            systemBroadcasts: SystemBroadcastMonitor.shared.broadcasting(), list: UserRecordings(), confirm: confirm)
+            systemBroadcasts: SystemBroadcastMonitor.shared.broadcasting(), recordings: .listed, confirm: confirm)
     }
 
     /// - Parameters:
     ///   - systemBroadcasts: whether the whole screen is being broadcast, and its changes.
-    ///   - list: where clips and recordings with a path are listed.
+    ///   - recordings: none, and where they will be listed.
     init(
         _ source: ApplicationSource, framesPerSecond: Int, makeMicrophone: @escaping @Sendable () -> any AudioSource,
-        systemBroadcasts: AsyncStream<Bool>? = nil, list: UserRecordings? = nil, confirm: @escaping Confirmation
+        systemBroadcasts: AsyncStream<Bool>? = nil, recordings: StartedRecordings = StartedRecordings(),
+        confirm: @escaping Confirmation
     ) {
         precondition((1...240).contains(framesPerSecond), "\(framesPerSecond) frames a second is not 1...240")
         self.source = source
         self.framesPerSecond = framesPerSecond
         self.makeMicrophone = makeMicrophone
         self.confirm = confirm
-        self.list = list
+        self.recordings = Monitor(recordings)
         let state = RecorderState()
         self.state = state
         observation = systemBroadcasts.map { broadcasts in
@@ -218,4 +217,20 @@ public final class ScreenRecorder: Sendable {
         capture.end(nil, isDiscarding: isDiscarding)
         await capture.ended()
     }
+}
+
+/// What a recorder has started that is no capture of samples.
+struct StartedRecordings: Sendable {
+    #if Recordings
+    /// Where clips and recordings with a path are listed; nil: nowhere.
+    var list: UserRecordings?
+    var capture: EncodedCapture?
+    var clips: EncodedCapture?
+    /// The file of the last recording without a path.
+    var temporary: String?
+
+    static var listed: Self { Self(list: UserRecordings()) }
+    #else
+    static var listed: Self { Self() }
+    #endif
 }

@@ -1,5 +1,4 @@
 import Identity
-import Logging
 import Signaling
 import Testing
 
@@ -8,8 +7,7 @@ import Testing
 @Suite struct HostSessionStateTests {
     private func makeServer() throws -> SignalingServer {
         SignalingServer(
-            identity: try .ephemeral(), configuration: .init(host: "127.0.0.1", port: 0),
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            identity: try .ephemeral(), configuration: .init(host: "127.0.0.1", port: 0))
     }
 
     @Test func whatWasOpenedIsClosedOnce() throws {

@@ -1,7 +1,6 @@
 import Admission
 import Identifiers
 import Identity
-import Logging
 import MediaCore
 import SessionDescription
 import Signaling
@@ -134,7 +133,7 @@ struct PageStage: Sendable {
         var configuration = SignalingServer.Configuration(host: "127.0.0.1")
         configureServer(&configuration)
         let server = SignalingServer(
-            identity: identity, configuration: configuration, logger: Logger(label: "interop"))
+            identity: identity, configuration: configuration)
         var settings = ServedBroadcastConfiguration()
         configure(&settings)
         let broadcast = try server.add(settings, delegate: delegate)

@@ -1,6 +1,5 @@
 import EventLoop
 import LinuxRuntime
-import Logging
 import MediaCore
 import MediaEngine
 import TestSource
@@ -112,7 +111,7 @@ struct EncodedMediaSourceTests {
             signaling = BroadcastSignaling(
                 core: core, knocks: KnockHandler(decideKnock: { _ in .accepted }, emit: { _ in }), onEvent: { _ in })
             server = SignalingServer(
-                identity: identity, configuration: .init(host: "127.0.0.1", port: 0), logger: .silent)
+                identity: identity, configuration: .init(host: "127.0.0.1", port: 0))
             let served = try server.add(ServedBroadcastConfiguration(fixedToken: nil), delegate: signaling)
             signaling.begin(served)
             link = Link(

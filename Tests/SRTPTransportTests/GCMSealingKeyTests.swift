@@ -34,8 +34,8 @@ import Testing
     /// Without it a relay takes a tenth more time for a packet.
     @Test func theFastLibraryIsUsed() throws {
         #if arch(x86_64)
-            guard case .openSSL = try GCMSealingKey([UInt8](repeating: 1, count: 16)) else { return }
-            Issue.record("OpenSSL encrypts on a processor for which there is a faster library")
+        guard case .openSSL = try GCMSealingKey([UInt8](repeating: 1, count: 16)) else { return }
+        Issue.record("OpenSSL encrypts on a processor for which there is a faster library")
         #endif
     }
 }

@@ -66,7 +66,8 @@ struct RecordingTests {
         let list = UserRecordings(folder: folder.file("data"))
         let source = try source()
         let recorder = ScreenRecorder(
-            source, framesPerSecond: 60, makeMicrophone: { FakeMicrophone() }, list: list, confirm: { _ in true })
+            source, framesPerSecond: 60, makeMicrophone: { FakeMicrophone() },
+            recordings: StartedRecordings(list: list), confirm: { _ in true })
         try source.fill(0)
         try await recorder.startClipBuffering()
         await perform(source, seconds: 0.5)

@@ -106,7 +106,7 @@ import Testing
     @Test func aServerThatIsStoppedWhileItStartsStaysStopped() async throws {
         for _ in 0..<20 {
             let server = SignalingServer(
-                identity: try Identity.ephemeral(), configuration: .init(host: "127.0.0.1"), logger: quiet)
+                identity: try Identity.ephemeral(), configuration: .init(host: "127.0.0.1"))
             async let starting = try? server.start()
             await server.stop()
             let port = await starting

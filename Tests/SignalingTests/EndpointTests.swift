@@ -254,7 +254,7 @@ import Testing
         }
         var configuration = SignalingServer.Configuration(host: "127.0.0.1")
         configuration.timeouts.answer = .milliseconds(20)
-        let server = SignalingServer(identity: identity, configuration: configuration, logger: quiet)
+        let server = SignalingServer(identity: identity, configuration: configuration)
         let broadcast = try server.add(
             ServedBroadcastConfiguration(fixedToken: "let-me-in-please"), delegate: delegate)
         let link = Link(

@@ -149,7 +149,7 @@ struct SignalingFixture {
         var settings = Settings()
         settings.failureDelay = .zero
         configure(&settings)
-        let server = SignalingServer(identity: identity, configuration: settings.server, logger: quiet)
+        let server = SignalingServer(identity: identity, configuration: settings.server)
         let broadcast = try server.add(settings.broadcast, delegate: delegate)
         let port = try await server.start()
         let link = Link(

@@ -1,5 +1,4 @@
 import LinuxRuntime
-import Logging
 import NIOCore
 import NIOHTTP1
 import NIOPosix
@@ -12,8 +11,6 @@ import Testing
 @testable import Identifiers
 @testable import Identity
 @testable import Signaling
-
-let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
 /// Clients without permission, and clients that try to break the server. The file is long, as each limit has its
 /// attacker.
@@ -240,8 +237,7 @@ let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
     func fixedTokensThatCannotHoldAreRefusedAtTheStart(token: String, flaw: FixedToken.Flaw) throws {
         #expect(FixedToken.flaw(of: token) == flaw)
         let server = SignalingServer(
-            identity: try Identity.ephemeral(), configuration: SignalingServer.Configuration(host: "127.0.0.1"),
-            logger: quiet)
+            identity: try Identity.ephemeral(), configuration: SignalingServer.Configuration(host: "127.0.0.1"))
         let error = #expect(throws: SignalingServerError.self) {
             _ = try server.add(
                 ServedBroadcastConfiguration(fixedToken: token), delegate: FakeDelegate { _ throws(OfferRefusal) in "" }
@@ -332,48 +328,4 @@ let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
             }
         }
     }
-
-    @Test func noSecretIsEverLogged() async throws {
-        let log = Mutex("")
-        let logger = Logger(label: "test") { _ in RecordingLog { line in log.withLock { $0 += line + "\n" } } }
-        var token = ""
-        let link: Link
-        do {
-            let identity = try Identity.ephemeral()
-            let delegate = FakeDelegate { _ throws(OfferRefusal) in description(identity.fingerprint) }
-            let server = SignalingServer(
-                identity: identity, configuration: SignalingServer.Configuration(host: "127.0.0.1"), logger: logger)
-            let broadcast = try server.add(
-                ServedBroadcastConfiguration(fixedToken: "let-me-in-if-you-please"), delegate: delegate)
-            link = Link(
-                host: "127.0.0.1", port: try await server.start(), id: broadcast.id, secret: broadcast.secret,
-                fingerprint: identity.fingerprint)
-            try await RawHTTPClient.with(link) { wire in
-                let fingerprint = randomFingerprint()
-                token = try await wire.token(fingerprint)
-                _ = try await wire.ask(
-                    .POST, "/\(link.id.text)/whep", [sdpType, bearer(token)], body: description(fingerprint))
-                _ = try await wire.ask(.POST, "/\(link.id.text)/whep", [sdpType, bearer("wrong")], body: "x")
-                _ = try await wire.ask(.POST, "/\(link.id.text)/knock", body: "{")
-            }
-            await server.stop()
-        }
-        let text = log.withLock { $0 }
-        let fragment = String(link.text.suffix(60))
-        for secret in [token, fragment, Base64URL.encode(link.secret), "let-me-in-if-you-please"] {
-            #expect(!text.contains(secret))
-        }
-    }
-}
-
-private struct RecordingLog: LogHandler {
-    let record: @Sendable (String) -> Void
-    var logLevel = Logger.Level.trace
-    var metadata = Logger.Metadata()
-    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-        get { metadata[key] }
-        set { metadata[key] = newValue }
-    }
-    init(_ record: @escaping @Sendable (String) -> Void) { self.record = record }
-    func log(event: LogEvent) { record("\(event.message) \(event.metadata ?? [:]) \(metadata)") }
 }

@@ -1,5 +1,4 @@
 import Glibc
-import Logging
 import NIOCore
 import NIOHTTP1
 import NIOPosix
@@ -133,7 +132,7 @@ import Testing
     @Test func unusablePortsAreExplained() async throws {
         func start(_ host: String, _ port: Int) async throws -> SignalingServerError.Code? {
             let server = SignalingServer(
-                identity: try Identity.ephemeral(), configuration: .init(host: host, port: port), logger: quiet)
+                identity: try Identity.ephemeral(), configuration: .init(host: host, port: port))
             do {
                 _ = try await server.start()
                 await server.stop()
@@ -156,11 +155,11 @@ import Testing
         // An address that no other test uses, so that none takes the port in between.
         let host = "127.0.0.77"
         let identity = try Identity.ephemeral()
-        let first = SignalingServer(identity: identity, configuration: .init(host: host), logger: quiet)
+        let first = SignalingServer(identity: identity, configuration: .init(host: host))
         let port = try await first.start()
         await first.stop()
         await first.stop()
-        let second = SignalingServer(identity: identity, configuration: .init(host: host, port: port), logger: quiet)
+        let second = SignalingServer(identity: identity, configuration: .init(host: host, port: port))
         #expect(try await second.start() == port)
         await second.stop()
     }

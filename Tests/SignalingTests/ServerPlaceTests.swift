@@ -1,5 +1,8 @@
 import Admission
+import LinuxRuntime
+import NIOCore
 import Testing
+import WaitSupport
 
 @testable import HTTP
 @testable import Identity
@@ -11,7 +14,7 @@ struct ServerPlaceTests {
     private func server(at port: Int, further: Int) throws -> SignalingServer {
         var configuration = SignalingServer.Configuration(host: "127.0.0.1", port: port)
         configuration.furtherPorts = further
-        return SignalingServer(identity: try .ephemeral(), configuration: configuration, logger: quiet)
+        return SignalingServer(identity: try .ephemeral(), configuration: configuration)
     }
 
     @Test func aPortThatIsTakenIsFollowedByTheNextFreeOne() async throws {
@@ -30,6 +33,50 @@ struct ServerPlaceTests {
         }
         let ports = try #require(result)
         #expect((ports.first + 1...ports.first + 9).contains(ports.second))
+    }
+
+    @Test func thePortIsFreeWhenAServerIsStoppedWhileItStarts() async throws {
+        let first = try server(at: 0, further: 0)
+        let port = try await first.start()
+        await first.stop()
+        for _ in 0..<50 {
+            let server = try server(at: port, further: 0)
+            async let starting = server.start()
+            await server.stop()
+            let next = try self.server(at: port, further: 0)
+            #expect(try await next.start() == port)
+            await next.stop()
+            _ = try? await starting
+            await server.stop()
+        }
+    }
+
+    @Test func aListeningSocketThatFailsIsToldOnce() async throws {
+        let told = Monitor(0)
+        let server = SignalingServer(identity: try .ephemeral(), configuration: .init(host: "127.0.0.1")) {
+            told.change { $0 += 1 }
+        }
+        _ = try await server.start()
+        guard case .running(let listening, _, _) = await server.state else {
+            Issue.record("it does not run")
+            return
+        }
+        try await listening.channel.close()
+        #expect(await waiting(told) { $0 == 1 ? true : nil } == true)
+        await server.stop()
+        #expect(told.with { $0 } == 1)
+    }
+
+    @Test func aServerThatIsStoppedHasNotFailed() async throws {
+        let told = Monitor(0)
+        let server = SignalingServer(identity: try .ephemeral(), configuration: .init(host: "127.0.0.1")) {
+            told.change { $0 += 1 }
+        }
+        _ = try await server.start()
+        await server.stop()
+        // The socket's end is noted by a task of its own, which an actor runs in its turn.
+        for _ in 0..<100 { await Task.yield() }
+        #expect(told.with { $0 } == 0)
     }
 
     @Test func thePageNamesTheBroadcastBeforeTheKnock() {

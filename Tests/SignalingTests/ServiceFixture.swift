@@ -177,7 +177,7 @@ struct ServiceFixture {
         var settings = Settings(service: ServiceConfiguration(try conference()))
         settings.failureDelay = .zero
         configure(&settings)
-        let server = SignalingServer(identity: identity, configuration: settings.server, logger: quiet)
+        let server = SignalingServer(identity: identity, configuration: settings.server)
         let service = try server.add(settings.service, delegate: delegate)
         let port = try await server.start()
         let link = ServiceLink(host: "127.0.0.1", port: port, id: service.id, fingerprint: identity.fingerprint)

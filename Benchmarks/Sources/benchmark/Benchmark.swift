@@ -57,6 +57,8 @@ struct Benchmark {
             if only == nil || only == "scenes" {
                 var rivals: [(name: String, measure: (Scene, Int) throws -> Measurement)] = []
                 if !withoutChromium, let chromium = Chromium.find() {
+                    rivals.append(
+                        ("share's page", { try measurePage(chromium, $0, binary: binary, seconds: $1) }))
                     rivals.append(("Chromium", { try measureChromium(chromium, $0, seconds: $1) }))
                 }
                 if !withoutGStreamer, try isGStreamerComplete() { rivals.append(("GStreamer", measureGStreamer)) }
@@ -85,7 +87,8 @@ struct Benchmark {
             if only == "desktop" {
                 let binaries = [binary] + (other.map { [$0] } ?? [])
                 try Desktop(
-                    binaries: binaries, chromium: withoutChromium ? nil : Chromium.find(), rounds: rounds, seconds: seconds,
+                    binaries: binaries, chromium: withoutChromium ? nil : Chromium.find(), rounds: rounds,
+                    seconds: seconds,
                     scenes: desktopScenes
                 ).measure()
             }

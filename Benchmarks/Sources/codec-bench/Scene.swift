@@ -32,6 +32,8 @@ final class Screen {
     private var random = UInt64(88_172_645_463_325_252)
     private var offset = 0
     private var frame = 0
+    /// The dragged one.
+    private var window: PixelRect?
 
     /// - Parameter picture: the page, 1,920 x 8,192 bytes of luma; nil makes one of random letters.
     init(page picture: [UInt8]? = nil) {
@@ -95,6 +97,44 @@ final class Screen {
             showFilm(rect)
             changed.insert(rect)
         }
+        return changed
+    }
+
+    /// Scrolls the whole page.
+    func scroll(pixels: Int) -> BlockMap {
+        scroll(by: pixels)
+        showPage(PixelRect(Self.size))
+        return BlockMap(Self.size, filled: true)
+    }
+
+    /// Shows other text in the last rows.
+    func renew(lastRows rows: Int) -> BlockMap {
+        offset = (offset + rows) % (Self.pageHeight - Self.size.height)
+        let rect = PixelRect(x: 0, y: Self.size.height - rows, width: Self.size.width, height: rows)
+        showPage(rect)
+        var changed = BlockMap(Self.size)
+        changed.insert(rect)
+        return changed
+    }
+
+    /// Moves a window of other text, with a frame, over the page.
+    func drag(to rect: PixelRect) -> BlockMap {
+        var changed = BlockMap(Self.size)
+        if let window {
+            showPage(window)
+            changed.insert(window)
+        }
+        window = rect
+        fill(rect, 90)
+        let inner = PixelRect(x: rect.x + 4, y: rect.y + 24, width: rect.width - 8, height: rect.height - 28)
+        page.withUnsafeBufferPointer { page in
+            guard let base = page.baseAddress else { return }
+            for row in 0..<inner.height {
+                (canvas.y + (inner.y + row) * canvas.strideY + inner.x)
+                    .update(from: base + (row + 4_000) * Self.size.width, count: inner.width)
+            }
+        }
+        changed.insert(rect)
         return changed
     }
 

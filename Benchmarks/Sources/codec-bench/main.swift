@@ -2,14 +2,16 @@
 // usage: codec-bench [FRAMES [KBIT [SCENE|all [PAGE.pgm]]]]
 // A page is 1920 x 8192, such as a browser's screen shot of a long text.
 //        codec-bench without-copies ...                               the same without copy frames
+//        codec-bench copies [FRAMES [KBIT]]                           copy frames beside libvpx alone, equally sharp
 //        codec-bench viewers [FRAMES [KBIT [SLOW-KBIT]]]             what two viewers of different speed cost
 import Glibc
 import MediaCore
 import VPXCodec
 
 let comparesViewers = CommandLine.arguments.count > 1 && CommandLine.arguments[1] == "viewers"
+let comparesCopies = CommandLine.arguments.count > 1 && CommandLine.arguments[1] == "copies"
 let usesCopyFrames = !CommandLine.arguments.contains("without-copies")
-let arguments = CommandLine.arguments.filter { $0 != "viewers" && $0 != "without-copies" }
+let arguments = CommandLine.arguments.filter { !["viewers", "copies", "without-copies"].contains($0) }
 let frames = arguments.count > 1 ? Int(arguments[1]) ?? 150 : 150
 let kilobits = arguments.count > 2 ? Int(arguments[2]) ?? 6_000 : 6_000
 let scenes =
@@ -80,6 +82,8 @@ struct Run {
         var bytes = 0
         var quantizer = 0
         var psnr: Double?
+        /// The bytes of what followed a copy frame at once.
+        var rest: Int?
     }
 
     /// Encodes a frame and what follows it at once, and advances by 1/30 s; returns nil if it was dropped.
@@ -97,6 +101,7 @@ struct Run {
         sample.bytes += rest.bytes
         sample.quantizer = rest.quantizer
         sample.psnr = rest.psnr
+        sample.rest = rest.bytes
         return sample
     }
 
@@ -161,6 +166,15 @@ if comparesViewers {
     let slow = arguments.count > 3 ? Int(arguments[3]) ?? 2_000 : 2_000
     do throws(CodecFailure) {
         try compareViewers(frames: frames, fast: .kilobits(kilobits), slow: .kilobits(slow))
+    } catch {
+        print("codec-bench: \(error.message)")
+        exit(1)
+    }
+    exit(0)
+}
+if comparesCopies {
+    do throws(CodecFailure) {
+        try compareCopies(frames: frames, bitrate: .kilobits(kilobits))
     } catch {
         print("codec-bench: \(error.message)")
         exit(1)

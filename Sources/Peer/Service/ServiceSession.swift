@@ -89,7 +89,9 @@ public final class ServiceSession: Sendable {
                 service.iceServers.append(server)
             }
         }
-        let server = SignalingServer(identity: identity, configuration: serverSettings(relay), logger: .silent)
+        let server = SignalingServer(identity: identity, configuration: serverSettings(relay)) { [emit] in
+            emit(.notice(.machine(.listeningFailed)))
+        }
         let port: Int
         do throws(SignalingServerError) {
             let handle = try server.add(service, delegate: relay?.delegate ?? self)

@@ -1,11 +1,9 @@
-internal import Cryptography
 import HTTP
 import Identifiers
 
 /// The grants of a service, each with at most one session, as a value without a clock.
 struct PairingLeases: Hashable, Sendable {
     typealias Instant = ContinuousClock.Instant
-    private typealias Key = TokenHash
 
     enum State: Hashable, Sendable {
         case unused
@@ -28,7 +26,7 @@ struct PairingLeases: Hashable, Sendable {
         var deadline: Instant
     }
 
-    private var leases: [Key: Lease] = [:]
+    private var leases: [TokenHash: Lease] = [:]
     private var added = 0
 
     var count: Int { leases.count }
@@ -46,7 +44,7 @@ struct PairingLeases: Hashable, Sendable {
 
     func expired(_ now: Instant) -> [KnockID] { leases.values.filter { now >= $0.deadline }.map(\.ticket) }
 
-    func lease(_ token: String) -> Lease? { leases[Self.key(token)] }
+    func lease(_ token: String) -> Lease? { leases[TokenHash(of: token)] }
 
     func ticket(of session: SessionID) -> KnockID? {
         leases.values.first { $0.state == .open(session) }?.ticket
@@ -57,14 +55,14 @@ struct PairingLeases: Hashable, Sendable {
         until deadline: Instant
     ) {
         added += 1
-        leases[Self.key(token)] = Lease(
+        leases[TokenHash(of: token)] = Lease(
             request: request, address: address, isAcceptedByPerson: isAcceptedByPerson, ticket: ticket, number: added,
             leaseEnd: deadline, deadline: deadline)
     }
 
     mutating func set(_ token: String, _ state: State, until deadline: Instant) {
-        leases[Self.key(token)]?.state = state
-        leases[Self.key(token)]?.deadline = deadline
+        leases[TokenHash(of: token)]?.state = state
+        leases[TokenHash(of: token)]?.deadline = deadline
     }
 
     mutating func extend(_ session: SessionID, until deadline: Instant) {
@@ -76,6 +74,4 @@ struct PairingLeases: Hashable, Sendable {
         guard let key = leases.first(where: { $0.value.ticket == ticket })?.key else { return nil }
         return leases.removeValue(forKey: key)
     }
-
-    private static func key(_ token: String) -> Key { TokenHash(of: token) }
 }

@@ -47,6 +47,11 @@ package struct HTTPServer: Sendable {
 
     package var port: Int { channel.localAddress?.port ?? 0 }
 
+    /// Calls `action` when the listening socket has been closed, or has failed.
+    package func whenClosed(_ action: @escaping @Sendable () -> Void) {
+        channel.closeFuture.whenComplete { _ in action() }
+    }
+
     /// Serves connections until the listening socket is closed and all of them have ended. Its task must not be
     /// cancelled.
     package func run(_ respond: @escaping Respond) async {

@@ -5,7 +5,6 @@ import ICETransport
 public import Identifiers
 public import Identity
 import LinuxRuntime
-package import Logging
 public import MediaCore
 import MediaEngine
 public import PeerConnection
@@ -109,7 +108,9 @@ public final class HostSession: Sendable {
             // The check runs in the background, so that the user learns early of a server that does not work.
             servers.check()
         }
-        let server = SignalingServer(identity: identity, configuration: settings, logger: .silent)
+        let server = SignalingServer(identity: identity, configuration: settings) { [emit] in
+            emit(.notice(.machine(.listeningFailed)))
+        }
         let served: BroadcastResource
         let port: Int
         do throws(SignalingServerError) {
@@ -275,9 +276,4 @@ public final class HostSession: Sendable {
         }
         return statistics
     }
-}
-
-extension Logger {
-    /// A logger without output; the events already report what matters.
-    package static let silent = Logger(label: "share") { _ in SwiftLogNoOpLogHandler() }
 }

@@ -3,7 +3,6 @@ public import HTTP
 public import Identifiers
 public import Identity
 import LinuxRuntime
-public import Logging
 import NIOCore
 import NIOPosix
 import TLSTransport
@@ -107,11 +106,17 @@ public actor SignalingServer {
     let service: SignalingServerState
     let configuration: Configuration
     private let presented = PresentedCertificate()
+    private let socketFailed: @Sendable () -> Void
     private(set) var state = State.idle
+    /// Calls of `stop` that wait until a start in progress has given up.
+    private var stopping: [CheckedContinuation<Void, Never>] = []
 
-    public init(identity: Identity, configuration: Configuration, logger: Logger) {
+    /// - Parameter socketFailed: called once if the listening socket closes by itself: nobody can join any more. Who is
+    ///   connected stays.
+    public init(identity: Identity, configuration: Configuration, socketFailed: @escaping @Sendable () -> Void = {}) {
         self.configuration = configuration
-        service = SignalingServerState(identity: identity, configuration: configuration, logger: logger)
+        self.socketFailed = socketFailed
+        service = SignalingServerState(identity: identity, configuration: configuration)
     }
 
     /// Serves another broadcast from now on. May be called before `start`, and while the server runs.
@@ -165,6 +170,8 @@ public actor SignalingServer {
                     state = .stopped
                     endBroadcasts()
                     try? await group.shutdownGracefully()
+                    for stop in stopping { stop.resume() }
+                    stopping = []
                     throw error
                 }
                 port += 1
@@ -199,12 +206,7 @@ public actor SignalingServer {
             throw SignalingServerError(error, host: configuration.host, port: port)
         }
         let service = service
-        let running = Task {
-            await server.run { try await service.respond(to: $0, on: $1) }
-            if case .running = state {
-                service.logger.error("the server's socket has failed: nobody can join any more")
-            }
-        }
+        let running = Task { await server.run { try await service.respond(to: $0, on: $1) } }
         guard case .starting = state else {
             // Stopped meanwhile.
             await server.close()
@@ -213,7 +215,14 @@ public actor SignalingServer {
             throw .stopped
         }
         state = .running(server, running, group)
+        server.whenClosed { [weak self] in
+            Task { await self?.noteClosedSocket() }
+        }
         return server.port
+    }
+
+    private func noteClosedSocket() {
+        if case .running = state { socketFailed() }
     }
 
     /// Presents this certificate to connections that come from now on, after a renewal. Call after `start`.
@@ -241,9 +250,12 @@ public actor SignalingServer {
     public func stop() async {
         guard case .running(let server, let running, let group) = state else {
             if case .stopped = state { return }
-            // A start in progress fails.
+            let isStarting = if case .starting = state { true } else { false }
             state = .stopped
-            return endBroadcasts()
+            endBroadcasts()
+            // A start in progress fails.
+            if isStarting { await withCheckedContinuation { stopping.append($0) } }
+            return
         }
         state = .stopped
         await withTaskGroup(of: Void.self) { group in

@@ -1,13 +1,11 @@
 import HTTP
 import Identity
-import Logging
 import Synchronization
 
 /// The state that all routes of a server share. Safe from any thread.
 final class SignalingServerState: Sendable {
     let configuration: SignalingServer.Configuration
     let identity: Identity
-    let logger: Logger
     let broadcasts: BroadcastTable
     let services: ServiceTable
     let tunnels = TunnelTable()
@@ -21,10 +19,9 @@ final class SignalingServerState: Sendable {
     /// The script of the page, which follows nothing that this server has not signed.
     let pageScript: String
 
-    init(identity: Identity, configuration: SignalingServer.Configuration, logger: Logger) {
+    init(identity: Identity, configuration: SignalingServer.Configuration) {
         self.configuration = configuration
         self.identity = identity
-        self.logger = logger
         pageScript = PageFiles.script(of: identity.fingerprint)
         directory = configuration.directory.map { DirectoryTable($0) }
         broadcasts = BroadcastTable(capacity: configuration.broadcastCapacity)

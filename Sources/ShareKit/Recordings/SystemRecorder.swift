@@ -1,3 +1,4 @@
+#if Recordings
 internal import FoundationEssentials
 internal import LinuxRuntime
 internal import Recording
@@ -104,3 +105,4 @@ public final class SystemRecorder: Sendable {
         recording.discard()
     }
 }
+#endif

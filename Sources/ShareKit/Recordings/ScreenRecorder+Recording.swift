@@ -1,9 +1,12 @@
+#if Recordings
 internal import LinuxRuntime
 internal import MediaCore
 internal import Recording
 
 /// Files and clips. One capture of a source runs at a time, whatever becomes of it.
 extension ScreenRecorder {
+    private var list: UserRecordings? { recordings.with { $0.list } }
+
     // MARK: Recordings
 
     /// Starts a recording: VP8 video with the app's audio and the microphone, in WebM. The file can be played at every
@@ -111,11 +114,4 @@ extension ScreenRecorder {
         await capture.ended()
     }
 }
-
-/// What a recorder has started that is no capture of samples.
-struct StartedRecordings {
-    var capture: EncodedCapture?
-    var clips: EncodedCapture?
-    /// The file of the last recording without a path.
-    var temporary: String?
-}
+#endif

@@ -1,3 +1,4 @@
+#if Recordings
 public import FoundationEssentials
 internal import Glibc
 internal import Identity
@@ -104,3 +105,4 @@ extension RecordingCatalogue {
         return try RecordingCatalogue(folder + "/recordings.sqlite")
     }
 }
+#endif

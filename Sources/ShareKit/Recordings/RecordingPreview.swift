@@ -1,3 +1,4 @@
+#if Recordings
 internal import FoundationEssentials
 internal import Glibc
 internal import LinuxRuntime
@@ -193,3 +194,4 @@ struct Desktop: Sendable {
         return (try? Subprocess(String(program), [path], environment: variables, group: .session)) != nil
     }
 }
+#endif

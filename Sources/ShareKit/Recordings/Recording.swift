@@ -1,3 +1,4 @@
+#if Recordings
 internal import FoundationEssentials
 internal import Glibc
 internal import LinuxRuntime
@@ -134,17 +135,4 @@ enum RecordingStorage {
 
     static func remove(_ path: String) { unlink(path) }
 }
-
-extension Duration {
-    init(_ duration: MediaDuration) { self = .nanoseconds(duration.nanoseconds) }
-}
-
-extension MediaDuration {
-    /// Limited to a hundred years, each way.
-    init(_ duration: Duration) {
-        let limit: Int64 = 3_153_600_000
-        let (seconds, attoseconds) = duration.components
-        let whole = min(max(seconds, -limit), limit)
-        self.init(nanoseconds: whole * 1_000_000_000 + attoseconds / 1_000_000_000)
-    }
-}
+#endif

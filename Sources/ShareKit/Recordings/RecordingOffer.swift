@@ -1,3 +1,4 @@
+#if Recordings
 internal import HTTP
 package import Identity
 internal import LinuxRuntime
@@ -107,3 +108,4 @@ extension Recording {
             identity: .ofUser(), accept: accept)
     }
 }
+#endif

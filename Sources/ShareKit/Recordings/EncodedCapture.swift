@@ -1,3 +1,4 @@
+#if Recordings
 internal import CameraCapture
 internal import Host
 internal import InAppCapture
@@ -5,21 +6,6 @@ internal import LinuxRuntime
 internal import MediaCore
 internal import Recording
 internal import VPXCodec
-
-/// A capture of one recorder, whatever becomes of its samples.
-protocol RunningCapture: AnyObject, Sendable {
-    var microphone: MicrophoneInput { get }
-    /// It takes no further samples.
-    var isEnded: Bool { get }
-    /// Why it has ended by itself.
-    var failure: ShareKitError? { get }
-    /// Takes no further samples. What was captured before stays, unless it is discarded.
-    func end(_ failure: ShareKitError?, isDiscarding: Bool)
-    /// Ends, as nobody has a reference to its recorder any more. A file stays.
-    func abandon()
-    /// Returns when all threads have ended.
-    func ended() async
-}
 
 /// A capture that is encoded, into a file or into a buffer for clips.
 final class EncodedCapture: RunningCapture {
@@ -198,3 +184,4 @@ final class SwitchedMicrophone: AudioSource {
 extension ShareKitError {
     init(_ failure: RecordingFailure) { self.init(.badFile, failure.message, remedy: failure.remedy) }
 }
+#endif
