@@ -145,8 +145,11 @@ func named(_ names: some Sequence<String>) -> [Target.Dependency] {
     names.map { products[$0] ?? .byName(name: $0) }
 }
 
-/// What ShareKit imports only with a trait: apps that leave it out do not compile it.
-let optional = ["Recording": "Recordings", "RecordingPage": "Recordings", "WHIP": "WHIP"]
+/// What ShareKit imports only with the trait: apps that leave it out do not compile it. There is one trait, as SwiftPM
+/// (6.3.1) passes several to the compiler in an order that changes from build to build, each of which then compiles
+/// everything anew.
+let optional = ["Recording", "RecordingPage", "WHIP"]
+let trait = "RecordingsAndWHIP"
 
 /// The targets of the table.
 let layers: [Target] = {
@@ -161,7 +164,7 @@ let layers: [Target] = {
         let name = String(words[0].dropLast())
         let dependencies = words.dropFirst().filter { $0 != "CIPSecMB" }
         let modules = named(dependencies).map { module -> Target.Dependency in
-            guard name == "ShareKit", case .byNameItem(let name, _) = module, let trait = optional[name] else {
+            guard name == "ShareKit", case .byNameItem(let name, _) = module, optional.contains(name) else {
                 return module
             }
             return .target(name: name, condition: .when(traits: [trait]))
@@ -187,10 +190,13 @@ let package = Package(
         .library(name: "ShareKit", targets: ["ShareKit"]),
     ],
     traits: [
-        .default(enabledTraits: ["Recordings", "WHIP"]),
+        .default(enabledTraits: [trait]),
         .trait(
-            name: "Recordings", description: "ShareKit writes recordings and clips, and edits, shows and offers them."),
-        .trait(name: "WHIP", description: "ShareKit's upload programs publish to WHIP endpoints (RFC 9725)."),
+            name: trait,
+            description: """
+                ShareKit writes recordings and clips, edits, shows and offers them, and its upload programs publish to \
+                WHIP endpoints (RFC 9725).
+                """),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),

@@ -10,7 +10,7 @@ internal import MediaCore
 internal import PeerConnection
 internal import Signaling
 
-#if WHIP
+#if RecordingsAndWHIP
 internal import WHIP
 #endif
 
@@ -31,7 +31,7 @@ open class PublishingHandler: SampleHandler, @unchecked Sendable {
         case service(link: String, setup: [String: String])
         /// A WHIP endpoint: `https` with a certificate that the system trusts, `http` without protection, or the link of a
         /// service peer whose fixed token it is. Of several audio tracks it gets the app's. Without the package's trait
-        /// `WHIP` only the link of a service peer is one.
+        /// `RecordingsAndWHIP` only the link of a service peer is one.
         case whip(url: String, token: String?)
     }
 
@@ -119,12 +119,12 @@ open class PublishingHandler: SampleHandler, @unchecked Sendable {
     private static func endpoint(_ url: String, token: String) throws(EndReason) -> any PublishingEndpoint {
         do throws(SignalingError) {
             if let link = try? ServiceLink(parsing: url) { return try TokenEndpoint(link, token: token) }
-            #if WHIP
+            #if RecordingsAndWHIP
             return try WHIPEndpoint(url, token: token)
             #else
             throw SignalingError(
                 .notAShareHost, "this program publishes to no WHIP endpoint",
-                remedy: "It has to be built with the trait WHIP of share's package.")
+                remedy: "It has to be built with the trait RecordingsAndWHIP of share's package.")
             #endif
         } catch {
             throw EndReason(.failed, error.description, remedy: error.remedy)

@@ -221,7 +221,7 @@ public final class ScreenRecorder: Sendable {
 
 /// What a recorder has started that is no capture of samples.
 struct StartedRecordings: Sendable {
-    #if Recordings
+    #if RecordingsAndWHIP
     /// Where clips and recordings with a path are listed; nil: nowhere.
     var list: UserRecordings?
     var capture: EncodedCapture?

@@ -99,8 +99,11 @@ extension Notice.Machine {
                 "loopback-only",
                 "this machine has no address but loopback, which Firefox and GStreamer do not use for media: "
                     + "watch with share join or Chromium")
-        case .listeningFailed:
-            .init("listening-failed", "the listening socket has failed, and nobody can join any more: start anew")
+        case .listeningFailed(let guest):
+            .init(
+                "listening-failed",
+                "the listening socket has failed, and "
+                    + (guest == .viewer ? "nobody can join" : "no host can pair") + " any more: start anew")
         case .serverUnused(let reason): .init("server-unused", reason, [("reason", .text(reason))])
         case .serverFailed(let url, let finding):
             .init(

@@ -21,7 +21,7 @@ import Wording
         .relay(.notListed(by: "R", reason: "full")), .relay(.publicationLost(reason)),
         .relay(.publicationMoved(relay: "r.example:443")), .relay(.lineLimit(viewers: 12)),
         .relay(.handoverFailed(relay: "R", reason)), .machine(.fewDescriptors(limit: 256)), .machine(.loopbackOnly),
-        .machine(.listeningFailed),
+        .machine(.listeningFailed(.viewer)),
         .machine(.serverUnused(reason: "stun:a has no address")), .machine(.serverFailed(url: "stun:a", .silent)),
         .media(.audioMissing(track: "microphone", failure)),
         .media(.audioInterrupted(track: "microphone", failure)), .media(.audioEnded(track: "microphone", failure)),

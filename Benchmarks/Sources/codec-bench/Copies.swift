@@ -134,25 +134,29 @@ func compareCopies(frames: Int, bitrate: Bitrate) throws(CodecFailure) {
             _ = try run.frame(BlockMap(Screen.size), isRefinement: true)
         }
         var own = Cost()
+        var taken = 0
         var (copies, copyBytes, restBytes, quantizers) = (0, 0, 0, 0)
         for index in 0..<frames {
             let changed = motion.step(run.screen, index)
-            guard let sample = try run.frame(changed, measures: true) else { continue }
-            own.bytes += Double(sample.bytes) / Double(frames)
-            own.decibels += (sample.psnr ?? 0) / Double(frames)
+            guard let sample = try run.frame(changed, measures: true), let sharpness = sample.psnr else { continue }
+            taken += 1
+            own.bytes += Double(sample.bytes)
+            own.decibels += sharpness
             guard let rest = sample.rest else { continue }
             (copies, copyBytes) = (copies + 1, copyBytes + sample.bytes - rest)
             (restBytes, quantizers) = (restBytes + rest, quantizers + sample.quantizer)
         }
+        own.bytes /= Double(max(taken, 1))
+        own.decibels /= Double(max(taken, 1))
         let count = max(copies, 1)
         let quantizer = quantizers / count
         var alone = ""
-        if case .scroll(let rows) = motion {
+        if copies > 0, case .scroll(let rows) = motion {
             alone = fixed(try strip(rows, quantizer: quantizer, frames: frames), 0)
         }
         let (bytes, isReached) = try plainBytes(motion, at: own.decibels, frames: frames)
         print(
-            "| \(motion.name) | \(fixed(own.bytes, 0)) | \(fixed(own.decibels, 1)) | \(copyBytes / count) (\(copies) of \(frames)) "
+            "| \(motion.name) | \(fixed(own.bytes, 0)) (\(taken) frames) | \(fixed(own.decibels, 1)) | \(copyBytes / count) (\(copies)) "
                 + "| \(restBytes / count) | \(quantizer) | \(alone) | \(isReached ? "" : "over ")\(fixed(bytes, 0)) "
                 + "| \(isReached ? "" : "over ")\(fixed(bytes / max(own.bytes, 1), 1)) |")
     }
@@ -173,5 +177,6 @@ private func plainBytes(
         }
         sharper = cost
     }
+    // Sharper even at the coarsest.
     return (sharper?.bytes ?? 0, true)
 }

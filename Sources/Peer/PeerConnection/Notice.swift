@@ -51,8 +51,8 @@ public enum Notice: Sendable {
         case fewDescriptors(limit: Int)
         /// There is no address but loopback.
         case loopbackOnly
-        /// The listening socket has failed: nobody can join any more.
-        case listeningFailed
+        /// The listening socket has failed: guests cannot come any more.
+        case listeningFailed(Guest)
         /// A STUN or TURN server is not used.
         /// - Parameter reason: a sentence.
         case serverUnused(reason: String)

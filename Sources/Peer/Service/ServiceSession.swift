@@ -89,8 +89,10 @@ public final class ServiceSession: Sendable {
                 service.iceServers.append(server)
             }
         }
+        // Hosts come by the tunnel, if there is one.
+        let (usesSocket, guest) = (registration == nil, relay == nil ? Notice.Guest.host : .viewer)
         let server = SignalingServer(identity: identity, configuration: serverSettings(relay)) { [emit] in
-            emit(.notice(.machine(.listeningFailed)))
+            if usesSocket { emit(.notice(.machine(.listeningFailed(guest)))) }
         }
         let port: Int
         do throws(SignalingServerError) {

@@ -1,4 +1,4 @@
-#if Recordings
+#if RecordingsAndWHIP
 internal import CameraCapture
 internal import Host
 internal import InAppCapture

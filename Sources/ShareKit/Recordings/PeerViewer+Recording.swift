@@ -1,4 +1,4 @@
-#if Recordings
+#if RecordingsAndWHIP
 internal import Identity
 internal import LinuxRuntime
 internal import MediaCore

@@ -1,4 +1,4 @@
-#if Recordings
+#if RecordingsAndWHIP
 internal import HTTP
 package import Identity
 internal import LinuxRuntime

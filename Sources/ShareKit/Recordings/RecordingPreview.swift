@@ -1,4 +1,4 @@
-#if Recordings
+#if RecordingsAndWHIP
 internal import FoundationEssentials
 internal import Glibc
 internal import LinuxRuntime

@@ -1,4 +1,4 @@
-#if Recordings
+#if RecordingsAndWHIP
 internal import LinuxRuntime
 internal import MediaCore
 internal import Recording

@@ -1,4 +1,4 @@
-#if Recordings
+#if RecordingsAndWHIP
 public import FoundationEssentials
 internal import Glibc
 internal import Identity

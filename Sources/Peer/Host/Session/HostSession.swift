@@ -108,8 +108,10 @@ public final class HostSession: Sendable {
             // The check runs in the background, so that the user learns early of a server that does not work.
             servers.check()
         }
+        // Viewers come by the tunnel, if there is one.
+        let usesSocket = configuration.tunnel == nil
         let server = SignalingServer(identity: identity, configuration: settings) { [emit] in
-            emit(.notice(.machine(.listeningFailed)))
+            if usesSocket { emit(.notice(.machine(.listeningFailed(.viewer)))) }
         }
         let served: BroadcastResource
         let port: Int

@@ -100,6 +100,8 @@ public actor SignalingServer {
         case idle
         case starting
         case running(HTTPServer, Task<Void, Never>, MultiThreadedEventLoopGroup)
+        /// Also a start in progress that is to fail.
+        case stopping
         case stopped
     }
 
@@ -108,8 +110,8 @@ public actor SignalingServer {
     private let presented = PresentedCertificate()
     private let socketFailed: @Sendable () -> Void
     private(set) var state = State.idle
-    /// Calls of `stop` that wait until a start in progress has given up.
-    private var stopping: [CheckedContinuation<Void, Never>] = []
+    /// Calls of `stop` that wait for the end.
+    private var waiting: [CheckedContinuation<Void, Never>] = []
 
     /// - Parameter socketFailed: called once if the listening socket closes by itself: nobody can join any more. Who is
     ///   connected stays.
@@ -167,11 +169,10 @@ public actor SignalingServer {
                 return try await start(port, group)
             } catch {
                 guard error.code == .portInUse, port < configuration.port + configuration.furtherPorts else {
-                    state = .stopped
+                    state = .stopping
                     endBroadcasts()
                     try? await group.shutdownGracefully()
-                    for stop in stopping { stop.resume() }
-                    stopping = []
+                    noteEnd()
                     throw error
                 }
                 port += 1
@@ -221,6 +222,12 @@ public actor SignalingServer {
         return server.port
     }
 
+    private func noteEnd() {
+        state = .stopped
+        for call in waiting { call.resume() }
+        waiting = []
+    }
+
     private func noteClosedSocket() {
         if case .running = state { socketFailed() }
     }
@@ -248,16 +255,21 @@ public actor SignalingServer {
     /// Ends all broadcasts and services, and finishes the requests in progress, for 1 s each at most; then closes all
     /// connections. Nothing can be added any more.
     public func stop() async {
-        guard case .running(let server, let running, let group) = state else {
-            if case .stopped = state { return }
-            let isStarting = if case .starting = state { true } else { false }
+        let server: HTTPServer
+        let running: Task<Void, Never>
+        let group: MultiThreadedEventLoopGroup
+        switch state {
+        case .running(let own, let task, let threads): (server, running, group) = (own, task, threads)
+        case .stopped: return
+        case .idle:
             state = .stopped
+            return endBroadcasts()
+        case .starting, .stopping:
+            state = .stopping
             endBroadcasts()
-            // A start in progress fails.
-            if isStarting { await withCheckedContinuation { stopping.append($0) } }
-            return
+            return await withCheckedContinuation { waiting.append($0) }
         }
-        state = .stopped
+        state = .stopping
         await withTaskGroup(of: Void.self) { group in
             for broadcast in service.broadcasts.close() {
                 group.addTask { await broadcast.end(reason: "the host has stopped") }
@@ -277,5 +289,6 @@ public actor SignalingServer {
         try? await group.shutdownGracefully()
         service.broadcasts.removeAll()
         service.services.removeAll()
+        noteEnd()
     }
 }
