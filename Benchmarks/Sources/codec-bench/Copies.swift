@@ -8,7 +8,11 @@ private enum Motion: Sendable {
     case scroll(Int)
     case drag(x: Int, y: Int)
 
-    static let all: [Motion] = [.scroll(1), .scroll(15), .scroll(30), .scroll(75), .scroll(255), .drag(x: 60, y: 40)]
+    /// One pixel, then lines of text: 1, 2, 5 and 17.
+    static var all: [Motion] {
+        let height = page == nil ? Screen.lineHeight : 19
+        return [.scroll(1)] + [1, 2, 5, 17].map { .scroll($0 * height) } + [.drag(x: 60, y: 40)]
+    }
 
     var name: String {
         switch self {
@@ -125,8 +129,12 @@ private func strip(_ rows: Int, quantizer: Int, frames: Int) throws(CodecFailure
 
 /// Compares copy frames with libvpx alone, at the sharpness that they have, and their rest with the new part alone.
 func compareCopies(frames: Int, bitrate: Bitrate) throws(CodecFailure) {
-    print("| motion | with copy frames: bytes | dB | copy frame | rest | its q | new rows alone at that q | libvpx alone at that dB | factor |")
-    print("|---|---|---|---|---|---|---|---|---|")
+    let columns = [
+        "motion", "with copy frames: bytes", "dB", "copy frame", "rest", "its q", "new rows alone at that q",
+        "libvpx alone at that dB", "factor",
+    ]
+    print("| " + columns.joined(separator: " | ") + " |")
+    print("|" + columns.map { _ in "---|" }.joined())
     for motion in Motion.all {
         var run = Run(bitrate: bitrate)
         _ = try run.frame(BlockMap(Screen.size, filled: true))

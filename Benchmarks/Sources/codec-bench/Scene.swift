@@ -25,7 +25,7 @@ enum Scene: String, CaseIterable {
 final class Screen {
     static let size = PixelSize(width: 1_920, height: 1_080)
     static let pageHeight = 8_192
-    private static let lineHeight = 15
+    static let lineHeight = 15
 
     let canvas = I420Buffer(size)
     private var page = [UInt8](repeating: 235, count: size.width * pageHeight)

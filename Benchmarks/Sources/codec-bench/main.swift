@@ -2,7 +2,8 @@
 // usage: codec-bench [FRAMES [KBIT [SCENE|all [PAGE.pgm]]]]
 // A page is 1920 x 8192, such as a browser's screen shot of a long text.
 //        codec-bench without-copies ...                               the same without copy frames
-//        codec-bench copies [FRAMES [KBIT]]                           copy frames beside libvpx alone, equally sharp
+//        codec-bench copies [FRAMES [KBIT [all [PAGE.pgm]]]]          copy frames beside libvpx alone, equally sharp; a page
+//                                                                     with lines of 19 pixels
 //        codec-bench viewers [FRAMES [KBIT [SLOW-KBIT]]]             what two viewers of different speed cost
 import Glibc
 import MediaCore
