@@ -38,14 +38,23 @@ extension Notice {
     }
 }
 
+extension Notice.Guest {
+    /// What cannot happen without a way for these peers.
+    fileprivate var missing: String {
+        switch self {
+        case .viewer: "nobody can join"
+        case .host: "no host can pair"
+        }
+    }
+}
+
 extension Notice.Relay {
     fileprivate var words: NoticeWords {
         switch self {
         case .interrupted(let relay, let guest):
             .init(
                 "relay-interrupted",
-                "the connection to \(relay) is interrupted: "
-                    + (guest == .viewer ? "nobody can join meanwhile" : "no host can pair meanwhile"),
+                "the connection to \(relay) is interrupted: \(guest.missing) meanwhile",
                 [("relay", .text(relay))])
         case .connected(let relay):
             .init("relay-connected", "connected to \(relay) again", [("relay", .text(relay))])
@@ -102,8 +111,7 @@ extension Notice.Machine {
         case .listeningFailed(let guest):
             .init(
                 "listening-failed",
-                "the listening socket has failed, and "
-                    + (guest == .viewer ? "nobody can join" : "no host can pair") + " any more: start anew")
+                "the listening socket has failed, and \(guest.missing) any more: start anew")
         case .serverUnused(let reason): .init("server-unused", reason, [("reason", .text(reason))])
         case .serverFailed(let url, let finding):
             .init(
