@@ -21,6 +21,10 @@ let wholeModules: [SwiftSetting] =
     optimized.isEmpty || Context.environment["CI"] == nil
     ? [] : [.unsafeFlags(["-whole-module-optimization", "-num-threads", "2"])]
 
+/// Of share: it reads options and prints, and what it does is in the targets below it. Optimized it takes twice the time,
+/// and is the last of a build, when nothing else is left to compile.
+let command: [SwiftSetting] = [.unsafeFlags(["-Onone"], .when(configuration: .release))]
+
 /// A C library of Debian's, found through pkg-config.
 func library(_ name: String, pkgConfig: String, debian: String) -> Target {
     .systemLibrary(
@@ -47,7 +51,7 @@ let imports = """
     EventLoop: MediaCore LinuxRuntime CGLib
     # Adapters
     Cryptography: COpenSSL
-    ICETransport: MediaCore SessionDescription LinuxRuntime EventLoop CNice
+    ICETransport: MediaCore SessionDescription LinuxRuntime EventLoop CNice NiceFunctions
     DTLSTransport: MediaCore LinuxRuntime COpenSSL
     TLSTransport: COpenSSL
     SRTPTransport: MediaCore LinuxRuntime CIPSecMB COpenSSL CSRTP
@@ -173,7 +177,8 @@ let layers: [Target] = {
         targets.append(
             name.hasPrefix("share")
                 ? .executableTarget(
-                    name: name, dependencies: modules, path: path, swiftSettings: settings + wholeModules)
+                    name: name, dependencies: modules, path: path,
+                    swiftSettings: settings + wholeModules + (name == "share" ? command : []))
                 : .target(
                     name: name, dependencies: modules, path: path,
                     swiftSettings: settings + wholeModules + (["", "Peer/"].contains(layer) ? [] : optimized)))
@@ -205,7 +210,9 @@ let package = Package(
     ],
     targets: layers + [
         // Libraries
-        library("CNice", pkgConfig: "nice", debian: "libnice-dev"),
+        // libnice is loaded at run time: declarations alone, and functions of their names that load it.
+        library("CNice", pkgConfig: "gio-2.0", debian: "libnice-dev"),
+        .target(name: "NiceFunctions", dependencies: ["CGIO"], path: "Sources/Libraries/NiceFunctions"),
         library("COpenSSL", pkgConfig: "openssl", debian: "libssl-dev"),
         library("CSRTP", pkgConfig: "libsrtp2", debian: "libsrtp2-dev"),
         library("CVPX", pkgConfig: "vpx", debian: "libvpx-dev"),

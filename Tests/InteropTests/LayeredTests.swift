@@ -20,11 +20,11 @@ extension InteropTests {
             _ kind: Browser.Kind, token: String? = nil, _ body: (HostSession, Link, Browser) async throws -> Void
         ) async throws {
             var configuration = HostSession.Configuration(
-                listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1", fixedToken: token, framesPerSecond: 60,
+                listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1", fixedToken: token, framesPerSecond: 30,
                 maximumBitrate: .kilobits(8_000), contentHint: nil)
             configuration.viewers.bitrateLimit = { .kilobits($0.name == "slow" ? 120 : 320) }
             let host = try HostSession(
-                configuration: configuration, identity: try .ephemeral(), source: TestVideoSource(framesPerSecond: 60),
+                configuration: configuration, identity: try .ephemeral(), source: TestVideoSource(framesPerSecond: 30),
                 encoder: VP8Encoder(),
                 audio: [], decide: { _ in .accepted }, emit: { _ in })
             let link = try await host.start()

@@ -6,8 +6,9 @@ func measurePage(_ chromium: String, _ scene: Scene, binary: String, seconds: In
         let host = try ShareHost(binary: binary, display: from)
         defer { host.stop() }
         let folder = try TemporaryDirectory()
+        let tools = try DevTools(chromium, in: folder.path)
         let viewer = try PageViewer.chromium.start(
-            chromium, binary: binary, link: host.link, display: to, folder: folder.path)
+            tools.launcher, binary: binary, link: host.link, display: to, folder: folder.path)
         defer { viewer.terminate() }
         // Until the rate has settled, and the page has hidden its bar.
         Thread.sleep(forTimeInterval: 8)
@@ -16,6 +17,45 @@ func measurePage(_ chromium: String, _ scene: Scene, binary: String, seconds: In
         var row = Measurement("share's page", scene, probe)
         row.hostCPU = figures.cpu
         row.kilobits = figures.kilobits
+        row.add(note: try PageLatency(of: tools).description)
         return row
     }
+}
+
+/// What the browser adds, by part: medians of three seconds, as `requestVideoFrameCallback` tells them.
+private struct PageLatency: CustomStringConvertible, Decodable {
+    /// How long decoding took, in ms.
+    var decoding: Double
+    /// From a frame's last packet until the frame was given to the compositor.
+    var composed: Double
+    /// From then until the time when the compositor expects it to be seen.
+    var expected: Double
+
+    init(of tools: DevTools) throws {
+        self = try JSONDecoder().decode(Self.self, from: Data(tools.evaluate(Self.script).utf8))
+    }
+
+    var description: String {
+        "in the browser: received to composed \(cell(composed, 1)) (decoding \(cell(decoding, 1))), "
+            + "until it is seen \(cell(expected, 1)) ms"
+    }
+
+    private static let script = """
+        (async () => {
+            const video = document.querySelector("video"), frames = [], end = performance.now() + 3000;
+            await new Promise(done => {
+                const note = (_, frame) => {
+                    frames.push(frame);
+                    if (performance.now() < end) video.requestVideoFrameCallback(note); else done();
+                };
+                video.requestVideoFrameCallback(note);
+            });
+            const median = of => frames.map(of).sort((a, b) => a - b)[frames.length >> 1] || 0;
+            return JSON.stringify({
+                decoding: median(frame => frame.processingDuration * 1000),
+                composed: median(frame => frame.presentationTime - frame.receiveTime),
+                expected: median(frame => frame.expectedDisplayTime - frame.presentationTime),
+            });
+        })()
+        """
 }

@@ -1,6 +1,7 @@
 internal import CNice
 public import EventLoop
 internal import Glibc
+internal import NiceFunctions
 public import SessionDescription
 
 /// One ICE agent with one stream of one component (RFC 8445), over libnice. Confined to its loop.
@@ -67,6 +68,9 @@ public final class ICEAgent {
         }
         connectSignals(box)
     }
+
+    /// Loads libnice, which the first call of it would do otherwise; from any thread. That takes some 20 ms.
+    public static func loadLibrary() { nice_functions_load() }
 
     /// Starts to gather candidates. They are passed to the handler, the first ones before this returns.
     /// - Throws: if no socket can be opened.

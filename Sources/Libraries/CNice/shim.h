@@ -6,7 +6,6 @@
 #include <netinet/in.h>
 #include <netinet/udp.h>
 #include <nice/agent.h>
-#include <nice/interfaces.h>
 #include <stdlib.h>
 #include <string.h>
 #include <stun/stunagent.h>
@@ -15,6 +14,9 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+
+// Of nice/interfaces.h, which includes a header that is not in the default path.
+GList *_Nullable nice_interfaces_get_local_ips(gboolean include_loopback);
 
 #ifndef UDP_SEGMENT
 #define UDP_SEGMENT 103

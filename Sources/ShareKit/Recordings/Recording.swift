@@ -79,20 +79,25 @@ public final class Recording: Sendable {
         }
     }
 
-    /// Runs what blocks on the disk on a thread of its own.
+    /// Runs what makes a file, on a thread of its own.
     static func onDisk(
         list: UserRecordings? = nil, title: String = "",
         _ body: @escaping @Sendable () throws(RecordingFailure) -> RecordedFile
     ) async throws(ShareKitError) -> Recording {
-        let result = await withCheckedContinuation {
-            (continuation: CheckedContinuation<Result<RecordedFile, RecordingFailure>, Never>) in
-            _ = NamedThread("disk") { continuation.resume(returning: Result(catching: body)) }
-        }
         do throws(RecordingFailure) {
-            return Recording(try result.get(), list: list, title: title)
+            return Recording(try await onDiskThread(body).get(), list: list, title: title)
         } catch {
             throw ShareKitError(error)
         }
+    }
+}
+
+/// Runs what blocks on the disk on a thread of its own.
+func onDiskThread<Value: Sendable, Failure: Error>(
+    _ body: @escaping @Sendable () throws(Failure) -> Value
+) async -> Result<Value, Failure> {
+    await withCheckedContinuation { continuation in
+        _ = NamedThread("disk") { continuation.resume(returning: Result(catching: body)) }
     }
 }
 

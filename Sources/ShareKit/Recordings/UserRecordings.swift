@@ -63,12 +63,8 @@ public struct UserRecordings: Sendable {
     private static func onDisk<Value: Sendable>(
         _ body: @escaping @Sendable () throws(CatalogueFailure) -> Value
     ) async throws(ShareKitError) -> Value {
-        let result = await withCheckedContinuation {
-            (continuation: CheckedContinuation<Result<Value, CatalogueFailure>, Never>) in
-            _ = NamedThread("disk") { continuation.resume(returning: Result(catching: body)) }
-        }
         do throws(CatalogueFailure) {
-            return try result.get()
+            return try await onDiskThread(body).get()
         } catch {
             throw ShareKitError(.badFile, error.description)
         }
