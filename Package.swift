@@ -10,8 +10,7 @@ let settings: [SwiftSetting] = [
 ]
 
 /// Of core, platform, adapters and simulations in Scripts/test, as two cores could not run several tests of media beside
-/// each other otherwise. Nothing else sets this variable: SwiftPM refuses flags like these in the dependencies of other
-/// packages.
+/// each other otherwise. Nothing else sets this variable: SwiftPM refuses flags like these in what other packages use.
 let optimized: [SwiftSetting] =
     Context.environment["SHARE_OPTIMIZED_TESTS"] == nil ? [] : [.unsafeFlags(["-O", "-assert-config", "Debug"])]
 
@@ -22,7 +21,7 @@ let wholeModules: [SwiftSetting] =
     ? [] : [.unsafeFlags(["-whole-module-optimization", "-num-threads", "2"])]
 
 /// Of share: it reads options and prints, and what it does is in the targets below it. Optimized it takes twice the time,
-/// and is the last of a build, when nothing else is left to compile.
+/// and is the last of a build, when nothing else is left to compile. No other package can use it, as they use ShareKit.
 let command: [SwiftSetting] = [.unsafeFlags(["-Onone"], .when(configuration: .release))]
 
 /// A C library of Debian's, found through pkg-config.

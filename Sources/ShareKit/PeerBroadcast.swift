@@ -24,7 +24,8 @@ public final class PeerBroadcast: Sendable {
         public var port = 0
         /// The name or address in the link; nil for this machine's address.
         public var linkHost: String?
-        /// Frames are captured when the app draws, at most as often as this. A value below 1 counts as 1.
+        /// Frames are captured when the app draws, on average at most as often as this, to 2 %. A value below
+        /// 1 counts as 1.
         public var maximumFramesPerSecond = 60
         /// In kbit/s.
         public var maximumBitrate = 20_000

@@ -52,7 +52,8 @@ public final class ScreenRecorder: Sendable {
     /// Makes a recorder. Nothing is captured yet, and nobody is asked.
     /// - Parameters:
     ///   - source: what is captured.
-    ///   - maximumFramesPerSecond: 1...240. Frames are captured when the app draws, at most as often as this.
+    ///   - maximumFramesPerSecond: 1...240. Frames are captured when the app draws, on average at most as often as this,
+    ///     to 2 %.
     ///   - microphone: the name of a source of the sound server; nil for the default one.
     ///   - cameras: parts of the names of the front and the back camera; the first and the second one if there are
     ///     none.

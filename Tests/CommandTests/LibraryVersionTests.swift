@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The oldest libssl3 that is taken.
+/// The oldest libssl3 that is taken, and a libnice that is missing.
 @Suite(.timeLimit(.minutes(2)))
 struct LibraryVersionTests {
     private static let required = "3.0.22-1~deb12u2"
@@ -68,5 +68,29 @@ struct LibraryVersionTests {
         #expect(doctor.exitCode(seconds: 60) != nil)
         let line = doctor.lines.first { $0.contains(" encryption ") }
         #expect(line?.contains("OpenSSL 3.") == true, "\(doctor.lines)")
+    }
+
+    /// No program is linked with libnice, so that each starts without it, in a mount namespace that has none.
+    @Test func withoutLibniceEachSaysSo() throws {
+        let found = try Program("ldconfig", ["-p"]).finish().split(separator: "\n").first {
+            $0.contains("libnice.so.10")
+        }
+        let library = try #require(found?.split(separator: " ").last)
+        let launcher = ["unshare", "-rm", "sh", "-c", "mount --bind /dev/null '\(library)' && exec \"$@\"", "sh"]
+        let doctor = try ShareProcess(["doctor"], launcher: launcher)
+        #expect(doctor.exitCode(seconds: 60) != 0)
+        let line = doctor.lines.first { $0.contains(" connections ") }
+        #expect(line?.hasPrefix("missing") == true && line?.contains("libnice") == true, "\(doctor.lines)")
+        let host = try HostedScreen(["--source", "test", "--audio", "none"])
+        let start = ["--listen", "127.0.0.1:0", "--accept", "any"]
+        for (arguments, environment) in [
+            (["join", "--headless"], ["SHARE_LINK": host.link]),
+            (["host", "--source", "test", "--audio", "none"] + start, [:]), (["relay"] + start, [:]),
+        ] {
+            let process = try ShareProcess(arguments, environment: environment, launcher: launcher)
+            let code = try #require(process.exitCode(), "\(arguments)")
+            #expect([69, 70].contains(code), "\(arguments)")
+            #expect(process.errorText.contains("libnice cannot be loaded: "), "\(process.errorText)")
+        }
     }
 }

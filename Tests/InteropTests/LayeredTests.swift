@@ -15,7 +15,8 @@ import VPXCodec
 extension InteropTests {
     /// Browsers that get two temporal layers, while a slower viewer gets only the base.
     @Suite struct LayeredTests {
-        /// A host with two layers: a slow viewer, which gets the base alone, watches beside the browser.
+        /// A host with two layers: a slow viewer, which gets the base alone, watches beside the browser. 30 frames a second
+        /// leave a busy machine enough time that the browser's rate stays above the slow viewer's.
         private func with(
             _ kind: Browser.Kind, token: String? = nil, _ body: (HostSession, Link, Browser) async throws -> Void
         ) async throws {

@@ -1,23 +1,46 @@
 import Foundation
 
-/// `share host` on one display and its page in Chromium on another.
-func measurePage(_ chromium: String, _ scene: Scene, binary: String, seconds: Int) throws -> Measurement {
-    try withDisplays(start: { try scene.start(on: $0, seconds: seconds + 60) }) { from, to in
-        let host = try ShareHost(binary: binary, display: from)
+/// A session of `share host` with its page in Chromium.
+struct PageSession {
+    let from: String
+    let to: String
+    let host: ShareHost
+    let tools: DevTools
+}
+
+/// Runs `body` while Chromium shows the page of a `share host` on another display.
+/// - Parameter start: starts the programs on the host's display.
+func withPage<Result>(
+    _ chromium: String, binary: String, over path: EmulatedPath? = nil, start: (String) throws -> [Subprocess],
+    _ body: (PageSession) throws -> Result
+) throws -> Result {
+    try withDisplays(start: start) { from, to in
+        let host = try ShareHost(binary: binary, display: from, over: path)
         defer { host.stop() }
         let folder = try TemporaryDirectory()
         let tools = try DevTools(chromium, in: folder.path)
         let viewer = try PageViewer.chromium.start(
-            tools.launcher, binary: binary, link: host.link, display: to, folder: folder.path)
+            tools.launcher, binary: binary, link: host.link, display: to, folder: folder.path, in: path?.viewer)
         defer { viewer.terminate() }
         // Until the rate has settled, and the page has hidden its bar.
         Thread.sleep(forTimeInterval: 8)
+        return try body(PageSession(from: from, to: to, host: host, tools: tools))
+    }
+}
+
+/// `share host` on one display and its page in Chromium on another.
+func measurePage(_ chromium: String, _ scene: Scene, binary: String, seconds: Int) throws -> Measurement {
+    try withPage(chromium, binary: binary, start: { try scene.start(on: $0, seconds: seconds + 60) }) { session in
         var probe: Probe?
-        let figures = try host.measure { probe = try Probe.run(to, seconds: seconds) }
+        let figures = try session.host.measure { probe = try Probe.run(session.to, seconds: seconds) }
         var row = Measurement("share's page", scene, probe)
         row.hostCPU = figures.cpu
         row.kilobits = figures.kilobits
-        row.add(note: try PageLatency(of: tools).description)
+        do {
+            row.add(note: try PageLatency(of: session.tools).description)
+        } catch {
+            row.add(note: "\(error)")
+        }
         return row
     }
 }

@@ -169,7 +169,7 @@ struct SourceText {
 }
 
 /// Measures scenes of a desktop over loopback and over a slow link with losses: share, in turns with another build, the
-/// floor (on loopback) and Chromium.
+/// floor (on loopback), share's page in Chromium, and Chromium.
 struct Desktop {
     let binaries: [String]
     /// Chromium's path; nil: without it.
@@ -219,7 +219,10 @@ struct Desktop {
     private var programs: [Program] {
         var all: [Program] = binaries.map { binary in (binary, { try share(binary, $0, $1) }) }
         all.append(("floor", { _, start in try floor(start) }))
-        if let chromium { all.append(("Chromium", { try other(chromium, $0, $1) })) }
+        if let chromium {
+            all.append(("share's page", { try page(chromium, $0, $1) }))
+            all.append(("Chromium", { try other(chromium, $0, $1) }))
+        }
         return all
     }
 
@@ -285,6 +288,16 @@ struct Desktop {
             defer { actors.forEach { $0.terminate() } }
             Thread.sleep(forTimeInterval: 4)
             return try run(link, path, to) { host.process.figures.cpuMilliseconds }
+        }
+    }
+
+    private func page(_ program: String, _ link: Link, _ start: @escaping Actors) throws -> Run {
+        let path = link == .loopback ? nil : try EmulatedPath(Link.conditions)
+        return try withPage(program, binary: binaries[0], over: path, start: { _ in [] }) { session in
+            let actors = try start(session.from)
+            defer { actors.forEach { $0.terminate() } }
+            Thread.sleep(forTimeInterval: 4)
+            return try run(link, path, session.to) { session.host.process.figures.cpuMilliseconds }
         }
     }
 

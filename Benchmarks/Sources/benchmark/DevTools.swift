@@ -16,6 +16,7 @@ final class DevTools {
         let (incoming, outgoing) = (folder + "/requests", folder + "/replies")
         guard mkfifo(incoming, 0o600) == 0, mkfifo(outgoing, 0o600) == 0 else { throw BenchmarkFailure("no pipe") }
         (requests, replies) = (open(incoming, O_RDWR | O_CLOEXEC), open(outgoing, O_RDWR | O_CLOEXEC))
+        guard requests >= 0, replies >= 0 else { throw BenchmarkFailure("no pipe") }
         launcher = folder + "/chromium"
         try "#!/bin/sh\nexec '\(chromium)' --remote-debugging-pipe \"$@\" 3<'\(incoming)' 4>'\(outgoing)'\n".write(
             toFile: launcher, atomically: true, encoding: .utf8)
@@ -58,8 +59,9 @@ final class DevTools {
         guard write(requests, bytes, bytes.count) == bytes.count else {
             throw BenchmarkFailure("Chromium takes nothing")
         }
+        let deadline = monotonicSeconds() + 20
         while true {
-            guard let reply = try JSONSerialization.jsonObject(with: message()) as? [String: Any],
+            guard let reply = try JSONSerialization.jsonObject(with: message(until: deadline)) as? [String: Any],
                 reply["id"] as? Int == number
             else { continue }
             guard let result = reply["result"] as? [String: Any] else {
@@ -69,13 +71,12 @@ final class DevTools {
         }
     }
 
-    private func message() throws -> Data {
+    private func message(until deadline: Double) throws -> Data {
         var (bytes, byte) = ([UInt8](), UInt8(0))
         while true {
             var waiting = pollfd(fd: replies, events: Int16(POLLIN), revents: 0)
-            guard poll(&waiting, 1, 20_000) == 1, read(replies, &byte, 1) == 1 else {
-                throw BenchmarkFailure("Chromium does not answer")
-            }
+            guard monotonicSeconds() < deadline else { throw BenchmarkFailure("Chromium does not answer") }
+            guard poll(&waiting, 1, 1_000) == 1, read(replies, &byte, 1) == 1 else { continue }
             if byte == 0 { return Data(bytes) }
             bytes.append(byte)
         }

@@ -21,6 +21,16 @@ struct Networks {
         if let chromium {
             all.append(
                 (
+                    "share's page",
+                    { [binary] path, start, body in
+                        try withPage(chromium, binary: binary, over: path, start: start) { session in
+                            try body(session.from, session.to)
+                        }
+                        return ""
+                    }
+                ))
+            all.append(
+                (
                     "Chromium",
                     { path, start, body in
                         var note = ""

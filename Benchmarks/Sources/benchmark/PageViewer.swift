@@ -1,4 +1,5 @@
 import Foundation
+import NetworkBed
 
 /// What shows a broadcast on a display: `share join`, or the page in a browser.
 enum PageViewer: String, CaseIterable {
@@ -17,7 +18,7 @@ enum PageViewer: String, CaseIterable {
 
     /// Returns when it shows a picture.
     func start(
-        _ program: String, binary: String, link: String, display: String, folder: String
+        _ program: String, binary: String, link: String, display: String, folder: String, in node: NetworkNode? = nil
     ) throws -> Subprocess {
         let profile = folder + "/profile"
         try FileManager.default.createDirectory(atPath: profile, withIntermediateDirectories: true)
@@ -25,7 +26,7 @@ enum PageViewer: String, CaseIterable {
         case .share:
             let viewer = try Subprocess(
                 binary, ["join", "--mute", "--json"],
-                environment: ["XDG_DATA_HOME": profile, "SHARE_LINK": link, "DISPLAY": display])
+                environment: ["XDG_DATA_HOME": profile, "SHARE_LINK": link, "DISPLAY": display], in: node)
             _ = try viewer.wait(for: "first-picture")
             return viewer
         case .chromium:
@@ -34,14 +35,14 @@ enum PageViewer: String, CaseIterable {
                 extra: [
                     "--kiosk", "--window-size=1920,1080", "--window-position=0,0", "--ignore-certificate-errors",
                     "--app=\(link)",
-                ], in: nil)
+                ], in: node)
             try askToWatch(display)
             return browser
         case .firefox:
             try acceptCertificate(of: link, profile)
             let browser = try Subprocess(
                 program, ["--no-remote", "--kiosk", "--profile", profile, link],
-                environment: ["DISPLAY": display, "HOME": profile, "MOZ_CRASHREPORTER_DISABLE": "1"])
+                environment: ["DISPLAY": display, "HOME": profile, "MOZ_CRASHREPORTER_DISABLE": "1"], in: node)
             try askToWatch(display)
             return browser
         }

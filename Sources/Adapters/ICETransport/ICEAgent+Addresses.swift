@@ -1,9 +1,12 @@
 internal import CNice
+internal import NiceFunctions
 import SessionDescription
 
 extension ICEAgent {
     /// Returns the present numeric addresses of this machine, without loopback and without link-local ones with a zone.
+    /// None without libnice.
     public static func localInterfaceAddresses() -> [String] {
+        guard nice_functions_load() == nil else { return [] }
         var addresses: [String] = []
         let list = nice_interfaces_get_local_ips(0)
         var item = list

@@ -69,8 +69,12 @@ public final class ICEAgent {
         connectSignals(box)
     }
 
-    /// Loads libnice, which the first call of it would do otherwise; from any thread. That takes some 20 ms.
-    public static func loadLibrary() { nice_functions_load() }
+    /// Loads libnice, which the first agent or socket would do otherwise; from any thread. That takes some 20 ms, once.
+    /// - Throws: if this machine does not have it.
+    public static func loadLibrary() throws(ICEFailure) {
+        guard let reason = nice_functions_load() else { return }
+        throw ICEFailure("libnice cannot be loaded: \(String(cString: reason))")
+    }
 
     /// Starts to gather candidates. They are passed to the handler, the first ones before this returns.
     /// - Throws: if no socket can be opened.

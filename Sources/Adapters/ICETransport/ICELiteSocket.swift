@@ -68,6 +68,7 @@ public final class ICELiteSocket {
         isOneOfMany: Bool = false, isSTUNServer: Bool = false
     ) throws(ICEFailure) {
         loop.preconditionOnLoop()
+        try ICEAgent.loadLibrary()
         guard let stun = cnice_stun_new() else { throw ICEFailure("there is no memory for a socket") }
         self.loop = loop
         self.publicAddress = publicAddress

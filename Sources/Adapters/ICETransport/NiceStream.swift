@@ -11,10 +11,11 @@ struct NiceStream {
     private let ports: ClosedRange<UInt16>?
 
     /// - Parameter context: the loop's context; libnice attaches its sources to it.
-    /// - Throws: if libnice creates no agent or no stream.
+    /// - Throws: if libnice is missing, or creates no agent or no stream.
     init(
         _ context: OpaquePointer, _ configuration: ICEAgent.Configuration, _ credentials: ICECredentials
     ) throws(ICEFailure) {
+        try ICEAgent.loadLibrary()
         // libnice's consent freshness is not used: it sends a request each 4...6 s, gives up permanently after 10 s,
         // and then refuses to send over a relay. Without it libnice sends the same requests and gives up after 50 s.
         // RFC 7675's 30 s are counted in `ICEAgent+Consent.swift`.

@@ -3,15 +3,21 @@
 #include "NiceFunctions.h"
 
 #include <dlfcn.h>
-#include <nice/agent.h>
+#include <gio/gio.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+// The definitions are this program's alone: libnice's own calls of these functions reach libnice's.
+#pragma GCC visibility push(hidden)
+#include <nice/agent.h>
 #include <stun/stunagent.h>
 #include <stun/usages/ice.h>
-#include <unistd.h>
-
 // Of nice/interfaces.h, which includes a header that is not in the default path.
 GList *nice_interfaces_get_local_ips(gboolean include_loopback);
+#pragma GCC visibility pop
 
 #define FUNCTIONS(each) \
     each(nice_address_copy_to_sockaddr) each(nice_address_get_port) each(nice_address_init) \
@@ -34,28 +40,31 @@ enum { FUNCTIONS(INDEX) count };
 static const char *const names[count] = {FUNCTIONS(NAME)};
 static void *functions[count];
 
-static void fail(void) {
-    const char *reason = dlerror();
-    fprintf(stderr, "%s\n", reason ? reason : "libnice.so.10 cannot be loaded");
-    _exit(127);
-}
+static char *failure;
 
 static void load(void) {
     void *library = dlopen("libnice.so.10", RTLD_LAZY | RTLD_LOCAL);
-    if (!library) fail();
-    for (int index = 0; index < count; index++) {
+    for (int index = 0; library && index < count; index++) {
         functions[index] = dlsym(library, names[index]);
-        if (!functions[index]) fail();
+        if (!functions[index]) library = NULL;
     }
+    if (library) return;
+    const char *reason = dlerror();
+    failure = strdup(reason ? reason : "libnice.so.10 cannot be loaded");
 }
 
-void nice_functions_load(void) {
+const char *nice_functions_load(void) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, load);
+    return failure;
 }
 
 static inline void *loaded(int index) {
-    nice_functions_load();
+    const char *reason = nice_functions_load();
+    if (reason) {
+        fprintf(stderr, "%s\n", reason);
+        abort();
+    }
     return functions[index];
 }
 

@@ -62,8 +62,8 @@ public final class NamedThread: Sendable {
         if !isJoined.load(ordering: .relaxed) { pthread_detach(handle) }
     }
 
-    /// Blocks until the thread has ended. Call it once, and not from the thread itself, the concurrency pool or an
-    /// event loop, which use `ended()`.
+    /// Blocks until the thread has ended. Call it once, and not from the thread itself or the concurrency pool, which uses
+    /// `ended()`; from an event loop only if that takes some milliseconds, once.
     public func join() {
         precondition(!isJoined.exchange(true, ordering: .relaxed), "a thread is joined once")
         let code = pthread_join(handle, nil)

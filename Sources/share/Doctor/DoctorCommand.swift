@@ -42,13 +42,14 @@ struct DoctorCommand: ParsableCommand {
         var findings: [Finding]
         if let link {
             findings =
-                [checkNetwork(), checkEncryption()] + checkWay(try Self.read(link == "-" ? readLine() ?? "" : link))
+                [checkNetwork(), checkConnections(), checkEncryption()]
+                + checkWay(try Self.read(link == "-" ? readLine() ?? "" : link))
         } else {
             let environment = ProcessInfo.processInfo.environment
             let isWayland = display == nil && PortalSource.isWayland(environment)
             findings = [
                 isWayland ? checkPortal(environment) : checkDisplay(), checkWindow(), checkSound(), checkMicrophone(),
-                checkCodecs(), checkNetwork(), checkEncryption(),
+                checkCodecs(), checkNetwork(), checkConnections(), checkEncryption(),
                 checkIdentity(), checkBus(environment),
             ]
         }
@@ -239,6 +240,13 @@ struct DoctorCommand: ParsableCommand {
             remedy:
                 "a firewall has to let in TCP \(DefaultPorts.signaling) (to \(DefaultPorts.signaling + DefaultPorts.further), "
                 + "for further hosts) and UDP \(DefaultPorts.media.lowerBound) to \(DefaultPorts.media.upperBound)")
+    }
+
+    private func checkConnections() -> Finding {
+        guard let failure = LoadedICE.failure else {
+            return Finding(subject: "connections", what: "libnice finds the ways to others (ICE)")
+        }
+        return Finding(subject: "connections", what: failure, isGood: false, remedy: LoadedICE.remedy)
     }
 
     private func checkEncryption() -> Finding {

@@ -24,7 +24,7 @@ struct ScreenOptions: ParsableArguments {
         transform: HostCommand.windowPattern)
     var hideWindow: [WindowPattern] = []
 
-    @Option(help: ArgumentHelp("Maximum frame rate, in frames per second.", valueName: "max"))
+    @Option(help: ArgumentHelp("Maximum frame rate on average, in frames per second, to 2 %.", valueName: "max"))
     var fps = 60
 
     @Option(help: ArgumentHelp("Maximum bitrate of the video, in kbit/s.", valueName: "kbit"))

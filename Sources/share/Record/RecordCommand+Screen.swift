@@ -33,7 +33,7 @@ struct ScreenRecordingOptions: ParsableArguments {
     @Option(help: "Show the cursor: yes, no, or only while it moves and for two seconds afterwards.")
     var cursor: CursorChoice?
 
-    @Option(help: ArgumentHelp("Maximum frame rate, in frames per second.", valueName: "max"))
+    @Option(help: ArgumentHelp("Maximum frame rate on average, in frames per second, to 2 %.", valueName: "max"))
     var fps: Int?
 
     @Option(help: ArgumentHelp("Count down this many seconds before anything is captured.", valueName: "seconds"))

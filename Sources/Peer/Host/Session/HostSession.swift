@@ -84,6 +84,7 @@ public final class HostSession: Sendable {
     /// Opens the server and starts capturing.
     public func start() async throws(EndReason) -> Link {
         let configuration = configuration
+        try checkLibraries()
         var settings = SignalingServer.Configuration(host: configuration.listenHost, port: configuration.listenPort)
         settings.furtherPorts = configuration.furtherPorts
         settings.broadcastCapacity = 1
@@ -211,6 +212,11 @@ public final class HostSession: Sendable {
             guard !Task.isCancelled else { return }
             core.perform { $0.servers = addresses ?? .init() }
         }
+    }
+
+    private func checkLibraries() throws(EndReason) {
+        guard let failure = LoadedICE.failure else { return }
+        throw EndReason(.failed, "nobody can be connected: \(failure)", remedy: LoadedICE.remedy)
     }
 
     func warnOfLimits() {
