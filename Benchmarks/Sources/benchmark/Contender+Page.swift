@@ -6,6 +6,18 @@ struct PageSession {
     let to: String
     let host: ShareHost
     let tools: DevTools
+
+    /// The page's state when it plays, or after 15 s. Asks to watch if the keys came before the page took them.
+    fileprivate static let playing = """
+        (async () => {
+            const state = () => document.documentElement.dataset.state;
+            for (let tenths = 0; tenths < 150 && state() !== "playing"; tenths++) {
+                if (tenths === 30 && !document.getElementById("watch").disabled) document.getElementById("watch").click();
+                await new Promise(done => setTimeout(done, 100));
+            }
+            return state();
+        })()
+        """
 }
 
 /// Runs `body` while Chromium shows the page of a `share host` on another display.
@@ -22,8 +34,11 @@ func withPage<Result>(
         let viewer = try PageViewer.chromium.start(
             tools.launcher, binary: binary, link: host.link, display: to, folder: folder.path, in: path?.viewer)
         defer { viewer.terminate() }
+        guard try tools.evaluate(PageSession.playing) == "playing" else {
+            throw BenchmarkFailure("the page in Chromium does not play")
+        }
         // Until the rate has settled, and the page has hidden its bar.
-        Thread.sleep(forTimeInterval: 8)
+        Thread.sleep(forTimeInterval: 6)
         return try body(PageSession(from: from, to: to, host: host, tools: tools))
     }
 }
