@@ -21,7 +21,7 @@ let wholeModules: [SwiftSetting] =
     ? [] : [.unsafeFlags(["-whole-module-optimization", "-num-threads", "2"])]
 
 /// Of share: it reads options and prints, and what it does is in the targets below it. Optimized it takes twice the time,
-/// and is the last of a build, when nothing else is left to compile. No other package can use it, as they use ShareKit.
+/// and is the last of a build, when nothing else is left to compile. Other packages use ShareKit, which does not need it.
 let command: [SwiftSetting] = [.unsafeFlags(["-Onone"], .when(configuration: .release))]
 
 /// A C library of Debian's, found through pkg-config.

@@ -1,7 +1,6 @@
 #if RecordingsAndWHIP
 internal import FoundationEssentials
 internal import Glibc
-internal import LinuxRuntime
 internal import MediaCore
 internal import Recording
 import Synchronization
@@ -84,21 +83,19 @@ public final class Recording: Sendable {
         list: UserRecordings? = nil, title: String = "",
         _ body: @escaping @Sendable () throws(RecordingFailure) -> RecordedFile
     ) async throws(ShareKitError) -> Recording {
-        do throws(RecordingFailure) {
-            return Recording(try await onDiskThread(body).get(), list: list, title: title)
-        } catch {
-            throw ShareKitError(error)
-        }
+        Recording(try await onDiskThread(body) { ShareKitError($0) }, list: list, title: title)
     }
 }
 
 /// Runs what blocks on the disk on a thread of its own.
+/// - Throws: what `convert` makes of the failure; `.failed` if no thread is left.
 func onDiskThread<Value: Sendable, Failure: Error>(
-    _ body: @escaping @Sendable () throws(Failure) -> Value
-) async -> Result<Value, Failure> {
-    await withCheckedContinuation { continuation in
-        _ = NamedThread("disk") { continuation.resume(returning: Result(catching: body)) }
+    _ body: @escaping @Sendable () throws(Failure) -> Value, _ convert: (Failure) -> ShareKitError
+) async throws(ShareKitError) -> Value {
+    guard let result = await onThread("disk", { Result(catching: body) }) else {
+        throw ShareKitError(.failed, "no thread is left to use the disk")
     }
+    return try result.mapError(convert).get()
 }
 
 /// Where recordings without a path are kept until they are saved.

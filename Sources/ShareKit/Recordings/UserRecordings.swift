@@ -2,7 +2,6 @@
 public import FoundationEssentials
 internal import Glibc
 internal import Identity
-internal import LinuxRuntime
 internal import MediaCore
 package import Recording
 
@@ -63,11 +62,7 @@ public struct UserRecordings: Sendable {
     private static func onDisk<Value: Sendable>(
         _ body: @escaping @Sendable () throws(CatalogueFailure) -> Value
     ) async throws(ShareKitError) -> Value {
-        do throws(CatalogueFailure) {
-            return try await onDiskThread(body).get()
-        } catch {
-            throw ShareKitError(.badFile, error.description)
-        }
+        try await onDiskThread(body) { ShareKitError(.badFile, $0.description) }
     }
 
     /// Enters a file that is complete. A list that cannot be used disturbs no recording. Blocks on the disk.
