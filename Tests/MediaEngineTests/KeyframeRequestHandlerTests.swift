@@ -4,7 +4,8 @@ import Testing
 @testable import MediaEngine
 
 @Suite struct KeyframeRequestHandlerTests {
-    private let nothing = KeyframeRequestHandler.Waiting(nextToSend: 100, hasRetransmissions: false)
+    private let nothing = KeyframeRequestHandler.Waiting(
+        isRepairOnItsWay: false, hasRetransmissions: false)
     private let roundTrip = MediaDuration.milliseconds(20)
 
     @Test func pictureLossAsksForOneKeyframe() {
@@ -16,10 +17,12 @@ import Testing
 
     @Test func requestsAreIgnoredWhileTheKeyframeIsOnItsWay() {
         var handler = KeyframeRequestHandler()
+        let waiting = KeyframeRequestHandler.Waiting(isRepairOnItsWay: true, hasRetransmissions: false)
         handler.noteEntryPoint(lastSequence: 100, now: .at(0))
-        handler.notePictureLoss(nothing, roundTrip: roundTrip, now: .at(1_000))
-        expect(handler.takeEvent() == nil, "its last packet waits")
-        handler.noteEntryPoint(lastSequence: 99, now: .at(1_000))
+        expect(handler.entryPointEnd == 100)
+        handler.notePictureLoss(waiting, roundTrip: roundTrip, now: .at(1_000))
+        expect(handler.takeEvent() == nil)
+        handler.noteEntryPoint(lastSequence: 199, now: .at(1_000))
         handler.notePictureLoss(nothing, roundTrip: roundTrip, now: .at(1_049))
         expect(handler.takeEvent() == nil)
         handler.notePictureLoss(nothing, roundTrip: roundTrip, now: .at(1_050))
@@ -28,11 +31,22 @@ import Testing
 
     @Test func retransmissionsArePreferredForSevenHundredMilliseconds() {
         var handler = KeyframeRequestHandler()
-        let waiting = KeyframeRequestHandler.Waiting(nextToSend: 100, hasRetransmissions: true)
+        let waiting = KeyframeRequestHandler.Waiting(isRepairOnItsWay: false, hasRetransmissions: true)
         handler.notePictureLoss(waiting, roundTrip: roundTrip, now: .at(0))
         handler.notePictureLoss(waiting, roundTrip: roundTrip, now: .at(699))
         expect(handler.takeEvent() == nil)
         handler.notePictureLoss(waiting, roundTrip: roundTrip, now: .at(700))
+        expect(handler.takeEvent() == .keyframeNeeded)
+    }
+
+    @Test func retransmissionsAreWaitedForAgainAfterSomeTime() {
+        var handler = KeyframeRequestHandler()
+        let waiting = KeyframeRequestHandler.Waiting(isRepairOnItsWay: false, hasRetransmissions: true)
+        handler.notePictureLoss(waiting, roundTrip: roundTrip, now: .at(0))
+        handler.notePictureLoss(waiting, roundTrip: roundTrip, now: .at(2_000))
+        handler.notePictureLoss(waiting, roundTrip: roundTrip, now: .at(2_699))
+        expect(handler.takeEvent() == nil)
+        handler.notePictureLoss(waiting, roundTrip: roundTrip, now: .at(2_700))
         expect(handler.takeEvent() == .keyframeNeeded)
     }
 

@@ -48,6 +48,28 @@ import Testing
         #expect(estimate(8) >= 1_500)
     }
 
+    /// Behind the queue of a drop retransmissions take longer than a viewer waits for them, and arrive nevertheless. A
+    /// recovery frame of a whole page takes a second.
+    @Test func whatIsSentAgainIsWaitedForAfterADrop() {
+        let wide = SimulatedLink.Conditions(delay: .milliseconds(25), rate: .kilobits(3_000), lossPercent: 2)
+        var narrow = wide
+        narrow.rate = .kilobits(600)
+        var options = SimulatedCall.Options()
+        options.hasReferences = true
+        let calls = (1...6 as ClosedRange<UInt64>).map { seed in
+            let call = SimulatedCall(
+                seed: seed, wide, changes: [(.seconds(8), narrow)],
+                plan: .adaptive(perSecond: 30, limit: .kilobits(900)), options: options)
+            call.recoveryBytes = 60_000
+            call.run(for: .seconds(12))
+            #expect(call.damaged == 0 && call.outOfOrder == 0 && call.keyframesMade == 1)
+            return call
+        }
+        let freezes = calls.map { $0.freeze(from: .seconds(8)).inMilliseconds }
+        #expect(freezes.reduce(0, +) / 6 < 750, "\(freezes)")
+        #expect(calls.count { $0.receiver.statistics.video.recoveries > 0 } <= 1)
+    }
+
     /// - Returns: the estimate in kbit/s so many seconds after a drop from 3 to 0.6 Mbit/s.
     private func recovery(
         _ seed: UInt64, _ framesPerSecond: Int, seconds: Int

@@ -11,7 +11,8 @@ struct Benchmark {
                benchmark SHARE --only joins [--against SHARE] [--rounds N (3)]
                benchmark SHARE --only control [--keys N (200)] [--without-chromium]
                benchmark SHARE --plot RESULTS
-               benchmark SHARE --only desktop [--against SHARE] [--rounds N (3)] [--scene \(DesktopScene.allCases.map(\.rawValue).joined(separator: "|"))]
+               benchmark SHARE --only desktop [--against SHARE] [--rounds N (3)] [--link \(DesktopLink.allCases.map(\.rawValue).joined(separator: "|"))]
+                         [--scene \(DesktopScene.allCases.map(\.rawValue).joined(separator: "|"))]
 
         """
 
@@ -24,6 +25,7 @@ struct Benchmark {
         }
         let seconds = option("--seconds").flatMap { Int($0) } ?? 10
         let scene = option("--scene")
+        let link = option("--link")
         let joins = option("--joins").flatMap { Int($0) } ?? 30
         let other = option("--against")
         let soak = option("--soak").flatMap { Int($0) }
@@ -44,7 +46,8 @@ struct Benchmark {
         let hasVideo = flag("--with-video")
         let scenes = scene.map { Scene(rawValue: $0).map { [$0] } ?? [] } ?? Scene.allCases.filter { $0 != .film }
         let desktopScenes = scene.map { DesktopScene(rawValue: $0).map { [$0] } ?? [] } ?? DesktopScene.allCases
-        let isKnown = only == "desktop" ? !desktopScenes.isEmpty : !scenes.isEmpty
+        let links = link.map { DesktopLink(rawValue: $0).map { [$0] } ?? [] } ?? DesktopLink.allCases
+        let isKnown = only == "desktop" ? !desktopScenes.isEmpty && !links.isEmpty : !scenes.isEmpty
         guard let binary = arguments.first, arguments.count == 1, isKnown, seconds > 0, rounds > 0, keys > 0 else {
             complain(usage)
             exit(64)
@@ -88,8 +91,7 @@ struct Benchmark {
                 let binaries = [binary] + (other.map { [$0] } ?? [])
                 try Desktop(
                     binaries: binaries, chromium: withoutChromium ? nil : Chromium.find(), rounds: rounds,
-                    seconds: seconds,
-                    scenes: desktopScenes
+                    seconds: seconds, scenes: desktopScenes, links: links
                 ).measure()
             }
             if only == "legibility" {

@@ -168,6 +168,24 @@ struct SourceText {
     }
 }
 
+/// Between the two displays.
+enum DesktopLink: String, CaseIterable {
+    case loopback, slow
+    /// Slower for four seconds, from the first of the measurement on.
+    case drop
+
+    static let conditions = LinkConditions(
+        kilobits: 3_000, queueMilliseconds: 300, delayMilliseconds: 25, lossPercent: 2)
+
+    var description: String {
+        switch self {
+        case .loopback: "loopback"
+        case .slow: "3 Mbit/s, 50 ms, 2 % lost"
+        case .drop: "the same, 0.6 Mbit/s for 4 s"
+        }
+    }
+}
+
 /// Measures scenes of a desktop over loopback and over a slow link with losses: share, in turns with another build, the
 /// floor (on loopback), share's page in Chromium, and Chromium.
 struct Desktop {
@@ -177,16 +195,7 @@ struct Desktop {
     let rounds: Int
     let seconds: Int
     let scenes: [DesktopScene]
-
-    private enum Link: String, CaseIterable {
-        case loopback
-        case slow = "3 Mbit/s, 50 ms, 2 % lost"
-        /// For four seconds, from the first of the measurement on.
-        case drop = "the same, 0.6 Mbit/s for 4 s"
-
-        static let conditions = LinkConditions(
-            kilobits: 3_000, queueMilliseconds: 300, delayMilliseconds: 25, lossPercent: 2)
-    }
+    let links: [DesktopLink]
 
     private struct Run {
         var probe: Probe
@@ -214,7 +223,7 @@ struct Desktop {
 
     /// What runs on the sender's display, and is over `seconds` after the measurement at the earliest.
     private typealias Actors = (_ display: String) throws -> [Subprocess]
-    private typealias Program = (name: String, run: (Link, @escaping Actors) throws -> Run)
+    private typealias Program = (name: String, run: (DesktopLink, @escaping Actors) throws -> Run)
 
     private var programs: [Program] {
         var all: [Program] = binaries.map { binary in (binary, { try share(binary, $0, $1) }) }
@@ -233,7 +242,7 @@ struct Desktop {
         ])
         let folder = try TemporaryDirectory()
         let text = try SourceText(in: folder.path)
-        for link in Link.allCases {
+        for link in links {
             let programs = programs.filter { link == .loopback || $0.name != "floor" }
             for scene in scenes where link != .drop || scene == .code || scene == .video {
                 var runs = [[Run]](repeating: [], count: programs.count)
@@ -257,7 +266,7 @@ struct Desktop {
                 for (index, program) in programs.enumerated() {
                     let ratios = zip(medians[0], medians[index]).map { $0 / max($1, 0.1) }
                     Table.row(
-                        [scene.rawValue, link.rawValue, program.name]
+                        [scene.rawValue, link.description, program.name]
                             + (0..<4).map { cell(medians[index].isEmpty ? nil : medians[index][$0], $0 == 3 ? 0 : 1) }
                             + [
                                 ratios.map { cell($0, 2) }.joined(separator: ", "),
@@ -275,8 +284,8 @@ struct Desktop {
         }
     }
 
-    private func share(_ binary: String, _ link: Link, _ start: @escaping Actors) throws -> Run {
-        let path = link == .loopback ? nil : try EmulatedPath(Link.conditions)
+    private func share(_ binary: String, _ link: DesktopLink, _ start: @escaping Actors) throws -> Run {
+        let path = link == .loopback ? nil : try EmulatedPath(DesktopLink.conditions)
         return try withDisplays(start: { _ in [] }) { from, to in
             let host = try ShareHost(binary: binary, display: from, over: path)
             defer { host.stop() }
@@ -291,8 +300,8 @@ struct Desktop {
         }
     }
 
-    private func page(_ program: String, _ link: Link, _ start: @escaping Actors) throws -> Run {
-        let path = link == .loopback ? nil : try EmulatedPath(Link.conditions)
+    private func page(_ program: String, _ link: DesktopLink, _ start: @escaping Actors) throws -> Run {
+        let path = link == .loopback ? nil : try EmulatedPath(DesktopLink.conditions)
         return try withPage(program, binary: binaries[0], over: path, start: { _ in [] }) { session in
             let actors = try start(session.from)
             defer { actors.forEach { $0.terminate() } }
@@ -307,8 +316,8 @@ struct Desktop {
         }
     }
 
-    private func other(_ program: String, _ link: Link, _ start: @escaping Actors) throws -> Run {
-        let path = link == .loopback ? nil : try EmulatedPath(Link.conditions)
+    private func other(_ program: String, _ link: DesktopLink, _ start: @escaping Actors) throws -> Run {
+        let path = link == .loopback ? nil : try EmulatedPath(DesktopLink.conditions)
         var result: Run?
         try withChromium(program, over: path, start: start) { session in
             result = try run(link, path, session.to) { session.cpuMilliseconds }
@@ -317,14 +326,14 @@ struct Desktop {
         return result
     }
 
-    private func run(_ link: Link, _ path: EmulatedPath?, _ display: String, cpu: () -> Double) throws -> Run {
+    private func run(_ link: DesktopLink, _ path: EmulatedPath?, _ display: String, cpu: () -> Double) throws -> Run {
         let (spent, begin) = (cpu(), monotonicSeconds())
         func run(_ probe: Probe) -> Run { Run(probe: probe, cpu: (cpu() - spent) / (monotonicSeconds() - begin)) }
         guard link == .drop, let path else { return run(try Probe.run(display, seconds: seconds)) }
-        var narrow = Link.conditions
+        var narrow = DesktopLink.conditions
         narrow.kilobits = 600
         try path.link.set(narrow)
-        try path.link.set(Link.conditions, afterMilliseconds: 4_000)
+        try path.link.set(DesktopLink.conditions, afterMilliseconds: 4_000)
         var queue = 0.0
         var result = run(
             try Probe.run(display, seconds: max(seconds, 5)) {

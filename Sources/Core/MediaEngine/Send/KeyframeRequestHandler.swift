@@ -14,7 +14,8 @@ struct KeyframeRequestHandler {
     /// Since when retransmissions are preferred to a key frame.
     private var retransmissionsPreferredSince: MediaInstant?
     private var lastKeyframe: MediaInstant?
-    private var keyframeLastSequence: Int64 = 0
+    /// The last packet of the newest frame that the receiver can continue from.
+    private(set) var entryPointEnd: Int64?
     /// A base layer frame was refused, and no key frame has followed yet.
     private(set) var hasGap = false
     /// The receiver has acknowledged a frame.
@@ -61,7 +62,7 @@ struct KeyframeRequestHandler {
     /// A frame that the receiver can continue from waits to be sent: a key frame, or a recovery frame.
     mutating func noteEntryPoint(lastSequence: Int64, now: MediaInstant) {
         lastKeyframe = now
-        keyframeLastSequence = lastSequence
+        entryPointEnd = lastSequence
         recoveryNeeded = nil
     }
 
@@ -98,28 +99,30 @@ struct KeyframeRequestHandler {
         request(from: nil, waiting, roundTrip, now)
     }
 
-    /// What waits to be sent.
+    /// What waits to be sent, or is on its way.
     struct Waiting {
-        /// The sequence number of the next packet to be sent for the first time.
-        var nextToSend: Int64
+        /// A frame that the receiver can continue from waits to be sent or is on its way, or the packet that it lacks is.
+        var isRepairOnItsWay: Bool
         var hasRetransmissions: Bool
     }
 
-    /// Ignored while the last key frame may still be on its way.
+    private static let longestPreference = MediaDuration.milliseconds(700)
+    /// A request so long after the first that was ignored is about other packets.
+    private static let longestEpisode = MediaDuration.seconds(2)
+
+    /// Ignored while what it asks for may still be on its way.
     private mutating func request(
         from number: UInt32?, _ waiting: Waiting, _ roundTrip: MediaDuration, _ now: MediaInstant
     ) {
         requests &+= 1
         if number != nil { recoveryRequests &+= 1 }
-        if let lastKeyframe {
-            let isWaiting = waiting.nextToSend <= keyframeLastSequence
-            if isWaiting || now - lastKeyframe < max(roundTrip, .milliseconds(50)) { return }
-        }
-        // Retransmissions that wait to be sent are cheaper than a key frame. They are preferred for up to 700 ms.
+        if waiting.isRepairOnItsWay { return }
+        if let lastKeyframe, now - lastKeyframe < max(roundTrip, .milliseconds(50)) { return }
+        // Retransmissions that wait to be sent are cheaper than a key frame.
         if waiting.hasRetransmissions {
-            let since = retransmissionsPreferredSince ?? now
+            let since = retransmissionsPreferredSince.flatMap { now - $0 < Self.longestEpisode ? $0 : nil } ?? now
             retransmissionsPreferredSince = since
-            if now - since < .milliseconds(700) { return }
+            if now - since < Self.longestPreference { return }
         }
         retransmissionsPreferredSince = nil
         if let number { recoveryNeeded = number } else { isKeyframeNeeded = true }

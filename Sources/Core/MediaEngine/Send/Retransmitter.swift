@@ -14,6 +14,8 @@ struct Retransmitter {
     private var budget = RetransmissionBudget()
     /// The bitrate of requested retransmissions.
     private var rate = SentBitrateMeter()
+    /// The oldest packet that is requested at present, and when it was last.
+    private var oldest: (sequence: Int64, at: MediaInstant)?
     private(set) var nacks = 0
     private(set) var nackedPackets = 0
     /// Packets in NACKs that were not retransmitted.
@@ -61,6 +63,9 @@ struct Retransmitter {
             nackedPackets &+= 1
             let sequence =
                 history.nextToSend &+ Int64(SequenceNumber(truncating: history.nextToSend).distance(to: number))
+            if oldest.map({ sequence <= $0.sequence || now - $0.at >= Self.memory(path.roundTrip) }) ?? true {
+                oldest = (sequence, now)
+            }
             if detectsIgnoredRTX, !isIgnored { isIgnored = isRTXIgnored(sequence, sent, &history, now) }
             guard waiting.count < room, let entry = history.sent(sequence), !entry.isQueued, !entry.isAcknowledged,
                 entry.retransmissionCount < Self.maximumRetransmissions,
@@ -76,6 +81,14 @@ struct Retransmitter {
         }
         return isIgnored
     }
+
+    /// The oldest packet that the receiver lacks, as it requests each again after a round trip; nil if it lacks none.
+    func oldestRequested(roundTrip: MediaDuration, now: MediaInstant) -> Int64? {
+        guard let oldest, now - oldest.at < Self.memory(roundTrip) else { return nil }
+        return oldest.sequence
+    }
+
+    private static func memory(_ roundTrip: MediaDuration) -> MediaDuration { roundTrip * 2 + .milliseconds(50) }
 
     /// Whether the request shows that the receiver ignores RTX packets: the packet's RTX packet was acknowledged.
     private mutating func isRTXIgnored(

@@ -38,12 +38,12 @@ extension SenderState {
             handle(nack, now)
         case .pictureLoss(let loss):
             guard acceptsFeedback(for: loss.mediaSSRC, now) else { return }
-            keyframeRequests.notePictureLoss(waiting, roundTrip: roundTrip, now: now)
+            keyframeRequests.notePictureLoss(waiting(now), roundTrip: roundTrip, now: now)
         case .fullIntraRequest(let request):
             let isOurs = request.contains { $0.ssrc == parameters.video?.ssrc }
             guard isOurs else { return counters.rtcp.unknownSSRC &+= 1 }
             egress.stall.noteHeard(now: now)
-            keyframeRequests.noteFullIntraRequest(waiting, roundTrip: roundTrip, now: now)
+            keyframeRequests.noteFullIntraRequest(waiting(now), roundTrip: roundTrip, now: now)
         case .referenceSelection(let selection):
             guard selection.mediaSSRC == parameters.video?.ssrc else { return counters.rtcp.unknownSSRC &+= 1 }
             guard hasReferences, keyframeRequests.acknowledge(selection.pictureID) else {
@@ -77,8 +77,38 @@ extension SenderState {
         return true
     }
 
-    private var waiting: KeyframeRequestHandler.Waiting {
-        .init(nextToSend: video.history.nextToSend, hasRetransmissions: !retransmitter.isEmpty)
+    private func waiting(_ now: MediaInstant) -> KeyframeRequestHandler.Waiting {
+        .init(
+            isRepairOnItsWay: isEntryPointOnItsWay(now) || isLostPacketOnItsWay(now),
+            hasRetransmissions: !retransmitter.isEmpty)
+    }
+
+    /// Shorter queues do not delay packets for longer than receivers wait.
+    private static let leastQueue = MediaDuration.milliseconds(30)
+    private static let mostGrowth = MediaDuration.milliseconds(150)
+    private static let mostRepairs = 3
+
+    /// How long a packet may take, together with a request that does not know of it yet. The queue may have grown since
+    /// the last feedback.
+    private var longestWay: MediaDuration {
+        let queue = bandwidth.queueDelay
+        return roundTrip + queue + min(queue, Self.mostGrowth)
+    }
+
+    /// A frame that the receiver can continue from waits to be sent, or may not have arrived yet.
+    private func isEntryPointOnItsWay(_ now: MediaInstant) -> Bool {
+        guard let last = keyframeRequests.entryPointEnd else { return false }
+        return last >= video.history.nextToSend
+            || video.history.sent(last).map { now - $0.firstSent < longestWay } ?? false
+    }
+
+    /// The packet that the receiver waits for was sent again, and may not have arrived yet: behind a queue it takes longer
+    /// than our own receivers wait before they ask for a recovery frame. Where it was lost again, it may be so once more.
+    private func isLostPacketOnItsWay(_ now: MediaInstant) -> Bool {
+        guard hasReferences, bandwidth.queueDelay > Self.leastQueue,
+            let lost = retransmitter.oldestRequested(roundTrip: roundTrip, now: now).flatMap(video.history.sent)
+        else { return false }
+        return (1...Self.mostRepairs).contains(Int(lost.retransmissionCount)) && now - lost.lastSent <= longestWay
     }
 
     /// Whether a REMB that names this SSRC applies: it names the video stream, or, without video, any audio stream.
