@@ -110,6 +110,27 @@ import VPXCodec
         #expect(lumaPSNR(shown, canvas.frame) > 26)
     }
 
+    /// A clock in a part of a page that has been sent, while the rest takes a second.
+    @Test func whatChangesALittleAgainAndAgainDoesNotWaitForAPage() throws {
+        let canvas = page(1)
+        let pair = try resting(canvas)
+        pair.bitrate = .kilobits(200)
+        _ = try pair.step(canvas, draw(2, on: canvas))
+        let clock = PixelRect(x: 592, y: 0, width: 32, height: 16)
+        var (bands, rights) = (0, 0)
+        for tick in 0..<40 where pair.encoder.hasUncodedChanges {
+            for row in 0..<16 {
+                (canvas.y + row * canvas.strideY + clock.x).update(repeating: tick % 2 == 0 ? 40 : 200, count: 32)
+            }
+            var changed = BlockMap(canvas.size)
+            changed.insert(clock)
+            guard let step = try pair.step(canvas, changed) else { continue }
+            bands += 1
+            if lumaError(step.decoded, canvas.frame, in: clock) < clock.width * clock.height * 100 { rights += 1 }
+        }
+        #expect(bands > 3 && rights == bands)
+    }
+
     @Test func viewersWithTwoLayersGetItWhole() throws {
         let canvas = page(1)
         let pair = try resting(canvas)

@@ -215,8 +215,9 @@ struct Desktop {
         var later: Double
 
         static func text(_ drops: [Drop]) -> String {
-            guard let gap = drops.map(\.gap).max(), let queue = drops.map(\.queue).max() else { return "" }
-            return "longest gap \(cell(gap, 0)) ms, queue after 2 s \(cell(queue, 0)) ms, "
+            guard let queue = drops.map(\.queue).max() else { return "" }
+            let gaps = drops.map(\.gap).sorted().map { cell($0, 0) }.joined(separator: ", ")
+            return "longest gap \(gaps) ms, queue after 2 s \(cell(queue, 0)) ms, "
                 + "\(cell(drops.map(\.later).min(), 1)) stamps/s 5 s after the return"
         }
     }

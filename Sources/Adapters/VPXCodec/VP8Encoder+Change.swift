@@ -82,6 +82,27 @@ extension VP8Encoder {
         return quantizer
     }
 
+    /// Removes what is not in these rows from `active`, but for rows that cost next to nothing. What changes a little again
+    /// and again, as typed text does, would otherwise wait for all of a page each time.
+    /// - Returns: what is kept in other rows.
+    private func keepRows(
+        _ rows: Range<Int>, _ input: I420Frame, _ quantizer: Int, _ budget: Int, at instant: MediaInstant
+    ) -> ContentClassifier {
+        var (others, bytes) = (ContentClassifier(), 0)
+        for row in 0..<active.rows where !rows.contains(row) {
+            let content = ContentClassifier(input, active, rows: row..<row + 1)
+            guard content.blocks > 0 else { continue }
+            let cost = sizePredictor.bytes(for: content, of: 0, quantizer: quantizer, at: instant)
+            if cost * 16 <= budget, bytes + cost <= budget / 2 {
+                others += content
+                bytes += cost
+            } else {
+                active.remove(row: row)
+            }
+        }
+        return others
+    }
+
     /// Encodes the next rows of `active` as one frame.
     private func encodeBand(
         _ core: VP8EncoderCore, _ input: I420Frame, _ plan: LongTermReferences.Plan, at instant: MediaInstant,
@@ -100,7 +121,7 @@ extension VP8Encoder {
                 end += 1
             }
             guard content.blocks > 0 else { continue }
-            active.formIntersection(rows: start..<end)
+            content += keepRows(start..<end, input, quantizer, budget, at: instant)
             progressiveUpdate.advance(to: end)
         }
         var plan = plan

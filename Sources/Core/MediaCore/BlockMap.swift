@@ -57,6 +57,11 @@ public struct BlockMap: Equatable, Sendable {
         for i in blocks.indices where !kept.contains(i / columns) { blocks[i] = 0 }
     }
 
+    /// Removes all blocks of a row of blocks.
+    public mutating func remove(row: Int) {
+        for i in row * columns..<(row + 1) * columns { blocks[i] = 0 }
+    }
+
     /// The smallest rectangle in pixels around all blocks of the set, clipped to the frame; empty if the set is empty.
     public var bounds: PixelRect {
         var left = columns
