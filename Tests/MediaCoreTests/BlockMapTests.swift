@@ -19,11 +19,12 @@ import Testing
         #expect(all.isEmpty)
     }
 
-    @Test func intersectionKeepsOnlyTheGivenRows() {
+    @Test func aRowIsRemovedAlone() {
         var all = BlockMap(Self.size, filled: true)
-        all.formIntersection(rows: 1..<2)
+        all.remove(row: 0)
+        all.remove(row: 2)
         #expect(all == map(PixelRect(x: 0, y: 16, width: 50, height: 16)))
-        all.formIntersection(rows: 0..<1)
+        all.remove(row: 1)
         #expect(all.isEmpty)
     }
 }

@@ -82,22 +82,23 @@ extension VP8Encoder {
         return quantizer
     }
 
-    /// Removes what is not in these rows from `active`, but for rows that cost next to nothing. What changes a little again
-    /// and again, as typed text does, would otherwise wait for all of a page each time.
+    /// Removes from a map what is not in these rows, but for rows that cost next to nothing. What changes a little again and
+    /// again, as typed text does, would otherwise wait for all of a page each time.
     /// - Returns: what is kept in other rows.
-    private func keepRows(
-        _ rows: Range<Int>, _ input: I420Frame, _ quantizer: Int, _ budget: Int, at instant: MediaInstant
+    func keepRows(
+        _ rows: Range<Int>, of map: inout BlockMap, _ input: I420Frame, _ quantizer: Int, _ budget: Int,
+        at instant: MediaInstant
     ) -> ContentClassifier {
         var (others, bytes) = (ContentClassifier(), 0)
-        for row in 0..<active.rows where !rows.contains(row) {
-            let content = ContentClassifier(input, active, rows: row..<row + 1)
+        for row in 0..<map.rows where !rows.contains(row) {
+            let content = ContentClassifier(input, map, rows: row..<row + 1)
             guard content.blocks > 0 else { continue }
             let cost = sizePredictor.bytes(for: content, of: 0, quantizer: quantizer, at: instant)
             if cost * 16 <= budget, bytes + cost <= budget / 2 {
                 others += content
                 bytes += cost
             } else {
-                active.remove(row: row)
+                map.remove(row: row)
             }
         }
         return others
@@ -121,7 +122,7 @@ extension VP8Encoder {
                 end += 1
             }
             guard content.blocks > 0 else { continue }
-            content += keepRows(start..<end, input, quantizer, budget, at: instant)
+            content += keepRows(start..<end, of: &active, input, quantizer, budget, at: instant)
             progressiveUpdate.advance(to: end)
         }
         var plan = plan

@@ -52,11 +52,6 @@ public struct BlockMap: Equatable, Sendable {
         for i in blocks.indices { blocks[i] &= other.blocks[i] }
     }
 
-    /// Removes all blocks outside these rows of blocks.
-    public mutating func formIntersection(rows kept: Range<Int>) {
-        for i in blocks.indices where !kept.contains(i / columns) { blocks[i] = 0 }
-    }
-
     /// Removes all blocks of a row of blocks.
     public mutating func remove(row: Int) {
         for i in row * columns..<(row + 1) * columns { blocks[i] = 0 }
