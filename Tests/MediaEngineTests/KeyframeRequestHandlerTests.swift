@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct KeyframeRequestHandlerTests {
     private let nothing = KeyframeRequestHandler.Waiting(
-        isRepairOnItsWay: false, hasRetransmissions: false)
+        isEntryPointOnItsWay: false, hasRetransmissions: false)
     private let roundTrip = MediaDuration.milliseconds(20)
 
     @Test func pictureLossAsksForOneKeyframe() {
@@ -17,7 +17,7 @@ import Testing
 
     @Test func requestsAreIgnoredWhileTheKeyframeIsOnItsWay() {
         var handler = KeyframeRequestHandler()
-        let waiting = KeyframeRequestHandler.Waiting(isRepairOnItsWay: true, hasRetransmissions: false)
+        let waiting = KeyframeRequestHandler.Waiting(isEntryPointOnItsWay: true, hasRetransmissions: false)
         handler.noteEntryPoint(lastSequence: 100, now: .at(0))
         expect(handler.entryPointEnd == 100)
         handler.notePictureLoss(waiting, roundTrip: roundTrip, now: .at(1_000))
@@ -31,7 +31,7 @@ import Testing
 
     @Test func retransmissionsArePreferredForSevenHundredMilliseconds() {
         var handler = KeyframeRequestHandler()
-        let waiting = KeyframeRequestHandler.Waiting(isRepairOnItsWay: false, hasRetransmissions: true)
+        let waiting = KeyframeRequestHandler.Waiting(isEntryPointOnItsWay: false, hasRetransmissions: true)
         handler.notePictureLoss(waiting, roundTrip: roundTrip, now: .at(0))
         handler.notePictureLoss(waiting, roundTrip: roundTrip, now: .at(699))
         expect(handler.takeEvent() == nil)
@@ -41,13 +41,38 @@ import Testing
 
     @Test func retransmissionsAreWaitedForAgainAfterSomeTime() {
         var handler = KeyframeRequestHandler()
-        let waiting = KeyframeRequestHandler.Waiting(isRepairOnItsWay: false, hasRetransmissions: true)
+        let waiting = KeyframeRequestHandler.Waiting(isEntryPointOnItsWay: false, hasRetransmissions: true)
         handler.notePictureLoss(waiting, roundTrip: roundTrip, now: .at(0))
-        handler.notePictureLoss(waiting, roundTrip: roundTrip, now: .at(2_000))
-        handler.notePictureLoss(waiting, roundTrip: roundTrip, now: .at(2_699))
+        handler.notePictureLoss(waiting, roundTrip: roundTrip, now: .at(10_000))
+        handler.notePictureLoss(waiting, roundTrip: roundTrip, now: .at(10_699))
         expect(handler.takeEvent() == nil)
-        handler.notePictureLoss(waiting, roundTrip: roundTrip, now: .at(2_700))
+        handler.notePictureLoss(waiting, roundTrip: roundTrip, now: .at(10_700))
         expect(handler.takeEvent() == .keyframeNeeded)
+    }
+
+    /// A PLI without a reference says that retransmissions do not help, as after a failure of the decoder.
+    @Test(arguments: [true, false])
+    func aLostPacketThatIsOnItsWayIsWaitedForForASecond(namesReference: Bool) {
+        var handler = KeyframeRequestHandler()
+        handler.noteKeyframe(5, pictureID: 77, now: .at(0))
+        let waiting = KeyframeRequestHandler.Waiting(
+            isEntryPointOnItsWay: false, isLostPacketOnItsWay: true, hasRetransmissions: false)
+        func request(at milliseconds: Int) -> SenderEvent? {
+            handler.beginDatagram()
+            if namesReference { _ = handler.acknowledge(77) }
+            handler.notePictureLoss(waiting, roundTrip: roundTrip, now: .at(milliseconds))
+            return handler.takeEvent()
+        }
+        expect(request(at: 100) == (namesReference ? nil : .keyframeNeeded))
+        expect(request(at: 1_099) == (namesReference ? nil : .keyframeNeeded))
+        expect(request(at: 1_100) == (namesReference ? .recoveryNeeded(from: 5) : .keyframeNeeded))
+    }
+
+    @Test func whatWasReplacedIsNotWaitedFor() {
+        var handler = KeyframeRequestHandler()
+        handler.noteEntryPoint(lastSequence: 100, now: .at(0))
+        handler.noteReplaced()
+        expect(handler.entryPointEnd == nil)
     }
 
     @Test func acknowledgedReferenceInTheSameDatagramMakesARecoveryFrameDo() {

@@ -84,17 +84,18 @@ extension VP8Encoder {
 
     /// Removes from a map what is not in these rows, but for rows that cost next to nothing. What changes a little again and
     /// again, as typed text does, would otherwise wait for all of a page each time.
+    /// - Parameter most: the bytes of all other rows that are kept; each of them has a quarter at most.
     /// - Returns: what is kept in other rows.
     func keepRows(
-        _ rows: Range<Int>, of map: inout BlockMap, _ input: I420Frame, _ quantizer: Int, _ budget: Int,
+        _ rows: Range<Int>, of map: inout BlockMap, _ input: I420Frame, _ quantizer: Int, most: Int,
         at instant: MediaInstant
     ) -> ContentClassifier {
         var (others, bytes) = (ContentClassifier(), 0)
         for row in 0..<map.rows where !rows.contains(row) {
             let content = ContentClassifier(input, map, rows: row..<row + 1)
             guard content.blocks > 0 else { continue }
-            let cost = sizePredictor.bytes(for: content, of: 0, quantizer: quantizer, at: instant)
-            if cost * 16 <= budget, bytes + cost <= budget / 2 {
+            let cost = sizePredictor.bytes(for: content, of: 0, quantizer: quantizer, at: instant) + content.blocks
+            if cost * 4 <= most, bytes + cost <= most {
                 others += content
                 bytes += cost
             } else {
@@ -104,14 +105,14 @@ extension VP8Encoder {
         return others
     }
 
-    /// Encodes the next rows of `active` as one frame.
+    /// Encodes the next rows of `active`, and cheap ones, as one frame.
     private func encodeBand(
         _ core: VP8EncoderCore, _ input: I420Frame, _ plan: LongTermReferences.Plan, at instant: MediaInstant,
         _ quantizer: Int, _ bitrate: Bitrate
     ) throws(CodecFailure) -> EncodedFrame? {
         let budget = progressiveUpdate.budget(at: bitrate)
         let search = progressiveUpdate.search(at: bitrate)
-        var content = ContentClassifier()
+        var (content, kept) = (ContentClassifier(), ContentClassifier())
         // If no blocks are left below, the bands start again at the top with what changed there meanwhile.
         for start in [progressiveUpdate.row, 0] where content.blocks == 0 {
             var end = start
@@ -122,7 +123,7 @@ extension VP8Encoder {
                 end += 1
             }
             guard content.blocks > 0 else { continue }
-            content += keepRows(start..<end, of: &active, input, quantizer, budget, at: instant)
+            kept = keepRows(start..<end, of: &active, input, quantizer, most: budget / 2, at: instant)
             progressiveUpdate.advance(to: end)
         }
         var plan = plan
@@ -131,6 +132,8 @@ extension VP8Encoder {
         let begin = ContinuousClock.now
         guard let frame = try encodeActive(core, input, plan, at: instant, quantizer, search) else { return nil }
         progressiveUpdate.note(search, .now - begin, bytes: frame.bytes.count)
+        // The other rows say little of new content: they cost less than predicted, as some of them change all the time.
+        guard kept.blocks == 0 else { return frame }
         sizePredictor.learn(
             fromNew: content, of: active.blocks.count, quantizer: frame.quantizer, bytes: frame.bytes.count)
         return frame

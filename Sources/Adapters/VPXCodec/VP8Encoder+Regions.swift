@@ -109,7 +109,7 @@ extension VP8Encoder {
                 end += 1
             }
             guard content.blocks > 0 else { continue }
-            content += keepRows(start..<end, of: &regions.text, input, quantizer, room, at: instant)
+            content += keepRows(start..<end, of: &regions.text, input, quantizer, most: room / 8, at: instant)
             regions.nextRow = end
         }
         return (content, quantizer, sizePredictor.bytes(for: content, of: 0, quantizer: quantizer, at: instant))

@@ -64,7 +64,11 @@ struct KeyframeRequestHandler {
         lastKeyframe = now
         entryPointEnd = lastSequence
         recoveryNeeded = nil
+        retransmissionsPreferredSince = nil
     }
+
+    /// What waits will not be sent.
+    mutating func noteReplaced() { entryPointEnd = nil }
 
     mutating func noteKeyframe(_ number: UInt32, pictureID: UInt16, now: MediaInstant) {
         isKeyframeNeeded = false
@@ -101,14 +105,19 @@ struct KeyframeRequestHandler {
 
     /// What waits to be sent, or is on its way.
     struct Waiting {
-        /// A frame that the receiver can continue from waits to be sent or is on its way, or the packet that it lacks is.
-        var isRepairOnItsWay: Bool
+        /// A frame that the receiver can continue from waits to be sent, or is on its way.
+        var isEntryPointOnItsWay: Bool
+        /// The packet that the receiver lacks was sent again, and may not have arrived yet.
+        var isLostPacketOnItsWay = false
+        /// Retransmissions wait to be sent.
         var hasRetransmissions: Bool
     }
 
+    /// How long requests are ignored for the sake of retransmissions.
     private static let longestPreference = MediaDuration.milliseconds(700)
+    private static let longestWait = MediaDuration.seconds(1)
     /// A request so long after the first that was ignored is about other packets.
-    private static let longestEpisode = MediaDuration.seconds(2)
+    private static let longestEpisode = MediaDuration.seconds(10)
 
     /// Ignored while what it asks for may still be on its way.
     private mutating func request(
@@ -116,13 +125,14 @@ struct KeyframeRequestHandler {
     ) {
         requests &+= 1
         if number != nil { recoveryRequests &+= 1 }
-        if waiting.isRepairOnItsWay { return }
+        if waiting.isEntryPointOnItsWay { return }
         if let lastKeyframe, now - lastKeyframe < max(roundTrip, .milliseconds(50)) { return }
-        // Retransmissions that wait to be sent are cheaper than a key frame.
-        if waiting.hasRetransmissions {
+        // Retransmissions are cheaper than a key frame. Who asks for a key frame and names no reference may need more.
+        let isOnItsWay = waiting.isLostPacketOnItsWay && number != nil
+        if waiting.hasRetransmissions || isOnItsWay {
             let since = retransmissionsPreferredSince.flatMap { now - $0 < Self.longestEpisode ? $0 : nil } ?? now
             retransmissionsPreferredSince = since
-            if now - since < Self.longestPreference { return }
+            if now - since < (isOnItsWay ? Self.longestWait : Self.longestPreference) { return }
         }
         retransmissionsPreferredSince = nil
         if let number { recoveryNeeded = number } else { isKeyframeNeeded = true }

@@ -33,7 +33,10 @@ struct Retransmitter {
     var waitingCount: Int { waiting.count }
     var isEmpty: Bool { waiting.isEmpty }
 
-    mutating func removeAll() { waiting.removeAll() }
+    mutating func removeAll() {
+        waiting.removeAll()
+        oldest = nil
+    }
 
     /// The bitrate of requested retransmissions over the last second.
     mutating func sentBitrate(now: MediaInstant) -> Bitrate { rate.rate(now: now) }
@@ -63,9 +66,7 @@ struct Retransmitter {
             nackedPackets &+= 1
             let sequence =
                 history.nextToSend &+ Int64(SequenceNumber(truncating: history.nextToSend).distance(to: number))
-            if oldest.map({ sequence <= $0.sequence || now - $0.at >= Self.memory(path.roundTrip) }) ?? true {
-                oldest = (sequence, now)
-            }
+            if history.sent(sequence)?.isAcknowledged == false { noteRequested(sequence, path.roundTrip, history, now) }
             if detectsIgnoredRTX, !isIgnored { isIgnored = isRTXIgnored(sequence, sent, &history, now) }
             guard waiting.count < room, let entry = history.sent(sequence), !entry.isQueued, !entry.isAcknowledged,
                 entry.retransmissionCount < Self.maximumRetransmissions,
@@ -82,7 +83,18 @@ struct Retransmitter {
         return isIgnored
     }
 
-    /// The oldest packet that the receiver lacks, as it requests each again after a round trip; nil if it lacks none.
+    private mutating func noteRequested(
+        _ sequence: Int64, _ roundTrip: MediaDuration, _ history: borrowing PacketHistory, _ now: MediaInstant
+    ) {
+        if let oldest, oldest.sequence < sequence, now - oldest.at < Self.memory(roundTrip),
+            history.sent(oldest.sequence)?.isAcknowledged == false
+        {
+            return
+        }
+        oldest = (sequence, now)
+    }
+
+    /// The oldest packet that the receiver is known to lack, as it requests each again after a round trip.
     func oldestRequested(roundTrip: MediaDuration, now: MediaInstant) -> Int64? {
         guard let oldest, now - oldest.at < Self.memory(roundTrip) else { return nil }
         return oldest.sequence

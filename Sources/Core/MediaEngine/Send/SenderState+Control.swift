@@ -79,27 +79,27 @@ extension SenderState {
 
     private func waiting(_ now: MediaInstant) -> KeyframeRequestHandler.Waiting {
         .init(
-            isRepairOnItsWay: isEntryPointOnItsWay(now) || isLostPacketOnItsWay(now),
+            isEntryPointOnItsWay: isEntryPointOnItsWay(now), isLostPacketOnItsWay: isLostPacketOnItsWay(now),
             hasRetransmissions: !retransmitter.isEmpty)
     }
 
     /// Shorter queues do not delay packets for longer than receivers wait.
     private static let leastQueue = MediaDuration.milliseconds(30)
     private static let mostGrowth = MediaDuration.milliseconds(150)
+    private static let mostTime = MediaDuration.seconds(1)
     private static let mostRepairs = 3
 
-    /// How long a packet may take, together with a request that does not know of it yet. The queue may have grown since
-    /// the last feedback.
+    /// How long a packet may be on its way, and after it a request that was sent before it arrived. The queue may have grown
+    /// since the last feedback.
     private var longestWay: MediaDuration {
         let queue = bandwidth.queueDelay
-        return roundTrip + queue + min(queue, Self.mostGrowth)
+        return min(roundTrip + queue + min(queue, Self.mostGrowth), Self.mostTime)
     }
 
     /// A frame that the receiver can continue from waits to be sent, or may not have arrived yet.
     private func isEntryPointOnItsWay(_ now: MediaInstant) -> Bool {
         guard let last = keyframeRequests.entryPointEnd else { return false }
-        return last >= video.history.nextToSend
-            || video.history.sent(last).map { now - $0.firstSent < longestWay } ?? false
+        return last >= video.history.nextToSend || video.history.sent(last).map { isOnItsWay($0, now) } ?? false
     }
 
     /// The packet that the receiver waits for was sent again, and may not have arrived yet: behind a queue it takes longer
@@ -108,7 +108,11 @@ extension SenderState {
         guard hasReferences, bandwidth.queueDelay > Self.leastQueue,
             let lost = retransmitter.oldestRequested(roundTrip: roundTrip, now: now).flatMap(video.history.sent)
         else { return false }
-        return (1...Self.mostRepairs).contains(Int(lost.retransmissionCount)) && now - lost.lastSent <= longestWay
+        return (1...Self.mostRepairs).contains(Int(lost.retransmissionCount)) && isOnItsWay(lost, now)
+    }
+
+    private func isOnItsWay(_ packet: PacketHistory.Entry, _ now: MediaInstant) -> Bool {
+        !packet.isAcknowledged && now - packet.lastSent < longestWay
     }
 
     /// Whether a REMB that names this SSRC applies: it names the video stream, or, without video, any audio stream.

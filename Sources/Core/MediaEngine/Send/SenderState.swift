@@ -94,6 +94,7 @@ struct SenderState: ~Copyable {
         video.history.beginKeyframe()
         retransmitter.removeAll()
         redundancy.removeAll()
+        keyframeRequests.noteReplaced()
     }
 
     /// The header extension for the frame's first packet; nil for a frame without long-term references, and if not
